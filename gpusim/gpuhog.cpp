@@ -7,8 +7,9 @@
 //     device 0: uuid GPU-..., name Tesla T4, total 16106127360 bytes
 //     allocated 3221225472 bytes on device 0
 //     memory: free 12884901888 of 16106127360 bytes on device 0
+//
 // A call that fails ends it with status 1 and "gpuhog: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2):
-// ..." on stderr. Needs libc and libcuda.so.1 alone, and works as PID 1 of a container.
+// ..." on stderr. Needs only libc and libcuda.so.1, and works as PID 1 of a container.
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -85,7 +86,7 @@ bool take(std::uint64_t bytes) {
     return true;
 }
 
-// Blocked before anything else and then waited for: PID 1 gets no default action for a signal, and
+// Blocks the signals first and waits for them later. PID 1 gets no default action for a signal, and
 // threads that the driver may start must inherit the mask.
 void block_stop_signals(sigset_t* stop) {
     sigemptyset(stop);

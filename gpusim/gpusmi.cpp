@@ -1,11 +1,13 @@
-// gpusmi: prints what NVML says of the memory and the processes of each visible card, and ends.
+// gpusmi: prints what NVML says of the memory and the processes of each visible GPU, and ends.
 //
 // Its lines are stable; scripts grep them:
-//     card 0: uuid GPU-..., name Tesla T4, used 1073741824 of 16106127360 bytes
-//     card 0: process 4711 uses 1073741824 bytes
-// What NVML refuses to say of a card is a line too: "card 1: uuid ..., name ..., memory:
-// Insufficient Permissions (4)". A call without which there are no cards ends it with status 1 and
-// "gpusmi: nvmlInit: Driver Not Loaded (9)" on stderr. Needs libc and libnvidia-ml.so.1 alone.
+//     GPU 0: uuid GPU-..., name Tesla T4, used 1073741824 of 16106127360 bytes
+//     GPU 0: process 4711 uses 1073741824 bytes
+//
+// If NVML refuses a query of a GPU, that is a line too: "GPU 1: uuid ..., name ..., memory:
+// Insufficient Permissions (4)". If a call fails without which there are no GPUs, it ends with
+// status 1 and "gpusmi: nvmlInit: Driver Not Loaded (9)" on stderr. Needs only libc and
+// libnvidia-ml.so.1.
 #include <cstdio>
 
 #include "api/nvidia/nvml.h"
@@ -36,17 +38,17 @@ void print_processes(unsigned index, nvmlDevice_t device) {
     unsigned count = kRoom;
     const nvmlReturn_t result = nvmlDeviceGetComputeRunningProcesses_v3(device, &count, infos);
     if (result != NVML_SUCCESS) {
-        std::printf("card %u: processes: %s (%d)\n", index, nvmlErrorString(result),
+        std::printf("GPU %u: processes: %s (%d)\n", index, nvmlErrorString(result),
                     static_cast<int>(result));
         return;
     }
     for (unsigned i = 0; i < count; i++) {
-        std::printf("card %u: process %u uses %llu bytes\n", index, infos[i].pid,
+        std::printf("GPU %u: process %u uses %llu bytes\n", index, infos[i].pid,
                     infos[i].usedGpuMemory);
     }
 }
 
-bool print_card(unsigned index) {
+bool print_gpu(unsigned index) {
     nvmlDevice_t device = nullptr;
     char uuid[NVML_DEVICE_UUID_V2_BUFFER_SIZE] = {};
     char name[NVML_DEVICE_NAME_V2_BUFFER_SIZE] = {};
@@ -55,7 +57,7 @@ bool print_card(unsigned index) {
         !check("nvmlDeviceGetName", nvmlDeviceGetName(device, name, sizeof name))) {
         return false;
     }
-    std::printf("card %u: uuid %s, name %s, ", index, uuid, name);
+    std::printf("GPU %u: uuid %s, name %s, ", index, uuid, name);
     print_memory(device);
     print_processes(index, device);
     return true;
@@ -68,7 +70,7 @@ int main() {
     if (!check("nvmlInit", nvmlInit_v2())) return 1;
     if (!check("nvmlDeviceGetCount", nvmlDeviceGetCount_v2(&count))) return 1;
     for (unsigned i = 0; i < count; i++) {
-        if (!print_card(i)) return 1;
+        if (!print_gpu(i)) return 1;
     }
     return 0;
 }

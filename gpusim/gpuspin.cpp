@@ -1,12 +1,13 @@
 // gpuspin: keeps the first visible device busy with kernels of MICROSECONDS each, one after the
-// other, until SIGTERM or SIGINT end it.
+// other, until SIGTERM or SIGINT ends it.
 //
 //     gpuspin MICROSECONDS
 //
 // Its line is stable; scripts grep it:
 //     spinning on device 0 in kernels of 1000 us
+//
 // A call that fails ends it with status 1 and "gpuspin: cuLaunchKernel: CUDA_ERROR_... (2): ..." on
-// stderr. Needs libc and libcuda.so.1 alone, and works as PID 1 of a container.
+// stderr. Needs only libc and libcuda.so.1, and works as PID 1 of a container.
 #include <csignal>
 #include <cstdint>
 #include <cstdio>

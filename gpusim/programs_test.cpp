@@ -1,6 +1,5 @@
-// Goal: the files that leave the build are what others rely on: libraries that need libc alone and
-// export the API alone, and programs with stable lines. Method: readelf, nm and the programs
-// themselves.
+// Goal: the build's files are what others rely on: libraries that need only libc and export only
+// the API, and programs with stable lines. Method: readelf, nm and the programs themselves.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -87,7 +86,8 @@ void run_gpuhog(const SimulatedNode& node, const std::string& size, const std::s
     _exit(127);
 }
 
-// Its lines from there on where it holds what it is to hold; it needs somebody who reads them.
+// Waits until gpuhog holds its memory, and returns its further lines. Read them, or gpuhog may
+// block.
 std::ifstream await_hog(const std::string& log) {
     std::ifstream lines(log);
     std::string line;
@@ -102,13 +102,13 @@ std::string hog_once(const SimulatedNode& node, const std::string& arguments) {
 }
 
 TEST(Gpuhog, PrintsStableLines) {
-    const SimulatedNode node(kTwoCards);
-    const auto& cards = node.cards();
+    const SimulatedNode node(kTwoGpus);
+    const auto& gpus = node.gpus();
     EXPECT_THAT(
         lines_of(hog_once(node, "--once 3GiB")),
         ElementsAre("devices: 2",
-                    "device 0: uuid " + cards[0].uuid + ", name Tesla T4, total 16106127360 bytes",
-                    "device 1: uuid " + cards[1].uuid + ", name Tesla T4, total 16106127360 bytes",
+                    "device 0: uuid " + gpus[0].uuid + ", name Tesla T4, total 16106127360 bytes",
+                    "device 1: uuid " + gpus[1].uuid + ", name Tesla T4, total 16106127360 bytes",
                     "allocated 3221225472 bytes on device 0",
                     "memory: free 12884901888 of 16106127360 bytes on device 0", "status 0"));
     EXPECT_THAT(hog_once(node, "0 --once"),
@@ -120,7 +120,7 @@ TEST(Gpuhog, PrintsStableLines) {
 }
 
 TEST(Gpuhog, HoldsUntilItIsTerminated) {
-    const SimulatedNode node(kTwoCards);
+    const SimulatedNode node(kTwoGpus);
     const std::string log = (node.root() / "log").string();
     ASSERT_EQ(mkfifo(log.c_str(), 0600), 0);
     Peer hog([&](Wire&) { run_gpuhog(node, "512MiB", log); });
@@ -128,29 +128,28 @@ TEST(Gpuhog, HoldsUntilItIsTerminated) {
     EXPECT_EQ(node.used(0), 512 * kMiB);
     EXPECT_THAT(output_of(built("bin/gpusimctl") + " show " + node.root().string()),
                 HasSubstr("process " + std::to_string(hog.pid()) +
-                          ": card 0, used 536870912 bytes, contexts 1"));
+                          ": GPU 0, used 536870912 bytes, contexts 1"));
     kill(hog.pid(), SIGTERM);
     EXPECT_EQ(hog.join(), 0);
     EXPECT_EQ(node.used(0), 0U);
 }
 
 TEST(Gpusmi, PrintsStableLines) {
-    const SimulatedNode node(kTwoCards);
+    const SimulatedNode node(kTwoGpus);
     const std::string log = (node.root() / "log").string();
     ASSERT_EQ(mkfifo(log.c_str(), 0600), 0);
     Peer hog([&](Wire&) { run_gpuhog(node, "512MiB", log); });
     const std::ifstream lines = await_hog(log);
     const std::string smi =
         "LD_LIBRARY_PATH=" + node.library("").string() + " " + built("bin/gpusmi") + " 2>&1";
-    const auto line_of = [&](int card, const char* used) {
-        return "card " + std::to_string(card) + ": uuid " + node.cards()[card].uuid +
+    const auto line_of = [&](int gpu, const char* used) {
+        return "GPU " + std::to_string(gpu) + ": uuid " + node.gpus()[gpu].uuid +
                ", name Tesla T4, used " + used + " of 16106127360 bytes";
     };
-    EXPECT_THAT(
-        lines_of(output_of(smi)),
-        ElementsAre(line_of(0, "536870912"),
-                    "card 0: process " + std::to_string(hog.pid()) + " uses 536870912 bytes",
-                    line_of(1, "0")));
+    EXPECT_THAT(lines_of(output_of(smi)),
+                ElementsAre(line_of(0, "536870912"),
+                            "GPU 0: process " + std::to_string(hog.pid()) + " uses 536870912 bytes",
+                            line_of(1, "0")));
     node.control("driver dead");
     EXPECT_EQ(output_of(smi), "gpusmi: nvmlDeviceGetCount: Unknown Error (999)\n");
     kill(hog.pid(), SIGTERM);
@@ -158,23 +157,23 @@ TEST(Gpusmi, PrintsStableLines) {
 }
 
 TEST(Gpusimctl, CreatesFromAFile) {
-    const SimulatedNode scratch(kTwoCards);
+    const SimulatedNode scratch(kTwoGpus);
     const std::string root = (scratch.root() / "made").string();
     const std::string create =
-        built("bin/gpusimctl") + " create " TESSERA_SOURCE_DIR "/gpusim/cards/15-and-24gib.yaml ";
+        built("bin/gpusimctl") + " create " TESSERA_SOURCE_DIR "/gpusim/gpus/15-and-24gib.yaml ";
     EXPECT_THAT(output_of(create + root + " 2>&1; echo status $?"), "status 0\n");
     const std::string shown = output_of(built("bin/gpusimctl") + " show " + root);
     EXPECT_THAT(shown, HasSubstr("NVIDIA A10, minor 1, memory 25769803776 bytes"));
     EXPECT_THAT(output_of(create + root + " 2>&1; echo status $?"),
-                AllOf(HasSubstr("is there already"), HasSubstr("status 1")));
+                AllOf(HasSubstr("exists already"), HasSubstr("status 1")));
     const std::string seeded = built("bin/gpusimctl") + " create --seed node-b " +
-                               TESSERA_SOURCE_DIR "/gpusim/cards/15-and-24gib.yaml " + root + "-b";
+                               TESSERA_SOURCE_DIR "/gpusim/gpus/15-and-24gib.yaml " + root + "-b";
     EXPECT_THAT(output_of(seeded + " 2>&1"), IsEmpty());
     EXPECT_NE(output_of(built("bin/gpusimctl") + " show " + root + "-b"), shown);
 }
 
 TEST(Gpusimctl, SaysWhatIsWrong) {
-    const SimulatedNode node(kTwoCards);
+    const SimulatedNode node(kTwoGpus);
     const auto says = [&](const std::string& arguments) {
         return output_of(built("bin/gpusimctl") + " --root " + node.root().string() + " " +
                          arguments + " 2>&1; echo status $?");
@@ -184,10 +183,10 @@ TEST(Gpusimctl, SaysWhatIsWrong) {
     EXPECT_THAT(says(""), HasSubstr("status 2"));
     EXPECT_THAT(says("explode 0"), AllOf(HasSubstr("no command"), HasSubstr("status 2")));
     EXPECT_THAT(says("xid 0"),
-                AllOf(HasSubstr("usage: gpusimctl xid CARD CODE"), HasSubstr("status 2")));
+                AllOf(HasSubstr("usage: gpusimctl xid GPU CODE"), HasSubstr("status 2")));
     EXPECT_THAT(says("xid 0 many"), AllOf(HasSubstr("is no Xid"), HasSubstr("status 1")));
-    EXPECT_THAT(says("xid 2 48"), AllOf(HasSubstr("no card 2"), HasSubstr("status 1")));
-    EXPECT_THAT(says("lose GPU-x"), AllOf(HasSubstr("no card GPU-x"), HasSubstr("status 1")));
+    EXPECT_THAT(says("xid 2 48"), AllOf(HasSubstr("no GPU 2"), HasSubstr("status 1")));
+    EXPECT_THAT(says("lose GPU-x"), AllOf(HasSubstr("no GPU GPU-x"), HasSubstr("status 1")));
     EXPECT_THAT(says("ecc 0 triple"), HasSubstr("neither single nor double"));
     EXPECT_THAT(says("driver new"), HasSubstr("neither current, old, dead nor reload"));
     EXPECT_THAT(says("show /nowhere"),

@@ -1,4 +1,4 @@
-/* The part of the CUDA driver API that gives a card work to do and waits for it: modules, launches,
+/* The part of the CUDA driver API that gives a GPU work to do and waits for it: modules, launches,
  * streams, events, copies. Include cuda.h, which includes it. */
 #pragma once
 

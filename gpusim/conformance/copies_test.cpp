@@ -1,5 +1,5 @@
-// Goal: copies and fills of each shape move what the documentation says and nothing else, whoever
-// the two ends are; and the launches of CUDA 2 launch.
+// Goal: copies and fills of each shape move what the documentation says and nothing else, for every
+// kind of source and target. The launches of CUDA 2 work.
 #include <array>
 #include <numeric>
 #include <vector>

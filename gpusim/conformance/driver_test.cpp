@@ -68,7 +68,7 @@ TEST_F(ConformingDriver, ABusIdNamesItsDevice) {
     });
 }
 
-TEST_F(ConformingDriver, NoVisibleCardIsNoDevice) {
+TEST_F(ConformingDriver, NoVisibleGpuIsNoDevice) {
     in_child([this] {
         setenv("CUDA_VISIBLE_DEVICES", "", 1);
         EXPECT_EQ(CALL(Library(library()), cuInit)(0), CUDA_ERROR_NO_DEVICE);
@@ -109,7 +109,7 @@ TEST_F(ConformingDriver, NamesResults) {
     });
 }
 
-// The addresses too: what the guard recognises a driver's function by.
+// This also checks the addresses, by which the guard recognises a driver's function.
 TEST_F(ConformingDriver, ProcAddressGivesTheVersionAskedFor) {
     const struct {
         const char* name;

@@ -1,5 +1,5 @@
-// Goal: what graphs allocate is the card's from their launch on until it is trimmed, and is freed
-// by whom the documentation lets free it.
+// Goal: what graphs allocate is taken from the GPU from their launch until it is trimmed. It can be
+// freed as the documentation says.
 #include <cstring>
 
 #include "gpusim/test_support/conformance.hpp"
@@ -31,7 +31,7 @@ struct Graph {
         parameters.bytesize = bytes;
         return parameters;
     }
-    // Each node stands behind the one before it.
+    // Each node depends on the one before it.
     CUdeviceptr allocate(std::size_t bytes) {
         CUDA_MEM_ALLOC_NODE_PARAMS_v1 parameters = wanted(bytes);
         const CUgraphNode before = last;
@@ -75,7 +75,7 @@ void expect_trimmed(const Library& cuda, std::uint64_t bytes) {
     EXPECT_EQ(reserved(cuda), bytes);
 }
 
-TEST_F(ConformingGraphMemory, IsTheCardsFromTheLaunchUntilItIsTrimmed) {
+TEST_F(ConformingGraphMemory, IsTheGpusFromTheLaunchUntilItIsTrimmed) {
     where_there_are_pools([](const Worker& worker) {
         const Library& cuda = worker.cuda;
         Graph graph(cuda);

@@ -1,5 +1,5 @@
-// Goal: graphs made by hand and by capture are launched as the work they stand for, and what may
-// not be captured spoils the capture with the documented error. Method: as work_test.cpp.
+// Goal: graphs built by hand and by capture run their work, and calls that cannot be captured
+// invalidate the capture with the documented error. Method: as in work_test.cpp.
 #include <atomic>
 #include <thread>
 
@@ -41,7 +41,7 @@ class ConformingGraphs : public Conformance {
 };
 
 CUDA_KERNEL_NODE_PARAMS_v1 kernel(const Worker& worker, void** parameters) {
-    return {worker.spin, kWholeCardBlocks, 1, 1, 1024, 1, 1, 0, parameters, nullptr};
+    return {worker.spin, kWholeGpuBlocks, 1, 1, 1024, 1, 1, 0, parameters, nullptr};
 }
 
 TEST_F(ConformingGraphs, MadeByHand) {
@@ -58,8 +58,8 @@ TEST_F(ConformingGraphs, MadeByHand) {
         EXPECT_EQ(CALL(cuda, cuGraphAddKernelNode)(&first, graph, nullptr, 0, &node), CUDA_SUCCESS);
         ns = kMillisecond;
         const CUDA_KERNEL_NODE_PARAMS_v2 newer = {
-            worker.spin, kWholeCardBlocks, 1,       1,       1024,   1, 1,
-            0,           parameters,       nullptr, nullptr, nullptr};
+            worker.spin, kWholeGpuBlocks, 1,       1,       1024,   1, 1,
+            0,           parameters,      nullptr, nullptr, nullptr};
         EXPECT_EQ(CALL(cuda, cuGraphAddKernelNode_v2)(&second, graph, &first, 1, &newer),
                   CUDA_SUCCESS);
         const CUgraphNode both[] = {first, second};
@@ -71,7 +71,7 @@ TEST_F(ConformingGraphs, MadeByHand) {
         CUgraphExec exec = instantiate(worker, graph);
         EXPECT_EQ(CALL(cuda, cuGraphDestroy)(graph), CUDA_SUCCESS);
         expect_time(ns_of(worker, exec), 3 * kMillisecond);
-        expect_time(ns_of(worker, exec), 3 * kMillisecond);  // as often as wanted
+        expect_time(ns_of(worker, exec), 3 * kMillisecond);  // and again
         EXPECT_EQ(CALL(cuda, cuGraphExecDestroy)(exec), CUDA_SUCCESS);
     });
 }
@@ -195,7 +195,7 @@ TEST_F(ConformingGraphs, WhatCannotBeCapturedSpoilsIt) {
     });
 }
 
-// What NCCL's watchdog and PyTorch's allocator run into.
+// NCCL's watchdog and PyTorch's allocator run into this.
 TEST_F(ConformingGraphs, UnsafeCallsDependOnTheMode) {
     in_worker([](const Worker& worker) {
         const Library& cuda = worker.cuda;

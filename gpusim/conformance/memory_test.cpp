@@ -1,5 +1,5 @@
-// Goal: memory by address, of the host, managed and in arrays is as documented, and a card never
-// gives more than it has.
+// Goal: memory by address, host memory, managed memory and arrays are as documented, and a GPU
+// never gives more than it has.
 #include <algorithm>
 #include <string>
 
@@ -10,7 +10,7 @@ namespace {
 
 class ConformingMemory : public Conformance {};
 
-TEST_F(ConformingMemory, IsRefusedWhereTheCardHasNone) {
+TEST_F(ConformingMemory, IsRefusedWhereTheGpuHasNone) {
     with_context([](const Library& cuda) {
         const auto alloc = CALL(cuda, cuMemAlloc_v2);
         CUdeviceptr pointer = 0;
@@ -23,8 +23,8 @@ TEST_F(ConformingMemory, IsRefusedWhereTheCardHasNone) {
     });
 }
 
-// What the guard's accounts are in.
-TEST_F(ConformingMemory, IsTakenInWholeGranulesAndGivenBackAtOnce) {
+// The guard's accounts rely on this unit.
+TEST_F(ConformingMemory, IsTakenInWholeAllocationUnitsAndGivenBackAtOnce) {
     with_context([](const Library& cuda) {
         CUdeviceptr pointer = 0;
         for (const std::uint64_t bytes : {64 * kMiB, 64 * kMiB + 1, 3 * kMiB, kGiB}) {
@@ -38,7 +38,7 @@ TEST_F(ConformingMemory, IsTakenInWholeGranulesAndGivenBackAtOnce) {
     });
 }
 
-TEST_F(ConformingMemory, SmallOnesShareAGranule) {
+TEST_F(ConformingMemory, SmallOnesShareAnAllocationUnit) {
     with_context([](const Library& cuda) {
         const std::uint64_t before = taken(cuda);
         std::vector<CUdeviceptr> pointers(1000);
@@ -152,7 +152,7 @@ TEST_F(ConformingMemory, OfTheHostIsRegisteredOnce) {
     });
 }
 
-// Little of it: a driver may hang where managed memory is more than the card has free.
+// Only a little memory: a driver may hang if managed memory is more than the GPU has free.
 TEST_F(ConformingMemory, ManagedIsBothsToUse) {
     with_context([](const Library& cuda) {
         if (!supports(cuda, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)) return;

@@ -1,4 +1,4 @@
-// Goal: allocations in the order of streams, and the pools that they come from, are as documented.
+// Goal: stream-ordered allocations, and the pools that they come from, are as documented.
 #include <thread>
 
 #include "gpusim/test_support/conformance.hpp"

@@ -1,5 +1,5 @@
-// Goal: processes share a card's memory as documented: each sees what the others hold, none gets
-// what is not there, who dies gives everything back, and what is shared is there once.
+// Goal: processes share a GPU's memory as documented. Each sees what the others hold, and none gets
+// more than there is. A process that dies releases everything, and shared memory counts once.
 #include <unistd.h>
 
 #include <chrono>
@@ -18,7 +18,8 @@ class ConformingProcesses : public Conformance {
   protected:
     DescriptorPipe pipe_;
 
-    // Until nothing above `most` is taken: a real driver cleans up after the dead by and by.
+    // Waits until no more than `most` is taken: a real driver cleans up after dead processes with a
+    // delay.
     std::uint64_t settles_at(std::uint64_t most) const {
         std::uint64_t now = taken_now();
         for (int tries = 0; now > most && tries < 50; tries++) {
@@ -57,7 +58,7 @@ CUmemAllocationProp shareable() {
     return properties;
 }
 
-// Creates memory, sends its descriptor and waits to be told, or killed.
+// Creates memory, sends its descriptor and waits for a command or a kill.
 void create_and_send(const Library& cuda, DescriptorPipe& pipe, Wire& wire) {
     const CUmemAllocationProp properties = shareable();
     CUmemGenericAllocationHandle handle = 0;

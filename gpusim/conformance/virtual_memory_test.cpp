@@ -1,5 +1,5 @@
 // Goal: virtual memory management in one process is as documented: physical memory is taken when it
-// is created and given back with the last handle and the last mapping.
+// is created and released with the last handle and the last mapping.
 #include "gpusim/test_support/conformance.hpp"
 
 namespace gpusim {
@@ -37,8 +37,8 @@ class ConformingVirtualMemory : public Conformance {
     }
 };
 
-// What the guard's accounts are in.
-TEST_F(ConformingVirtualMemory, HasGranulesOf2MiB) {
+// The guard's accounts rely on this unit.
+TEST_F(ConformingVirtualMemory, HasAllocationUnitsOf2MiB) {
     where_there_is_some([](const Library& cuda) {
         const CUmemAllocationProp properties = on_device();
         size_t granularity = 0;
@@ -69,7 +69,7 @@ TEST_F(ConformingVirtualMemory, CreateTakesAndReleaseGivesBack) {
     });
 }
 
-TEST_F(ConformingVirtualMemory, IsRefusedWhereTheCardHasNone) {
+TEST_F(ConformingVirtualMemory, IsRefusedWhereTheGpuHasNone) {
     where_there_is_some([](const Library& cuda) {
         size_t total = 0;
         ASSERT_EQ(CALL(cuda, cuDeviceTotalMem_v2)(&total, 0), CUDA_SUCCESS);

@@ -1,6 +1,6 @@
-// Goal: streams, events, kernels, copies and functions of the host do what the CUDA driver API says
-// of them, in its order and with its error codes. Method: a kernel that lasts as long as it is
-// told, and times between events behind other work, which do not depend on the host.
+// Goal: streams, events, kernels, copies and host functions do what the CUDA driver API says, in
+// its order and with its error codes. Method: a kernel whose duration is a parameter, and times
+// between events behind other work, which do not depend on the host.
 #include <unistd.h>
 
 #include <atomic>
@@ -112,7 +112,7 @@ TEST_F(ConformingWork, FunctionsOfTheHostAreCalledInTheirPlace) {
     });
 }
 
-// The card goes on by itself, whatever the host is busy with.
+// The GPU goes on by itself, whatever the host is busy with.
 TEST_F(ConformingWork, WhatWaitsForACopyBeginsWhenThatIsDone) {
     in_worker([](const Worker& worker) {
         const Library& cuda = worker.cuda;
@@ -139,7 +139,7 @@ TEST_F(ConformingWork, WhatWaitsForACopyBeginsWhenThatIsDone) {
     });
 }
 
-// Also behind work that was done long before, of which nobody has asked.
+// Also behind work that was done long before and that no call has queried.
 TEST_F(ConformingWork, AnEventIsNoSoonerThanItWasRecorded) {
     in_worker([](const Worker& worker) {
         constexpr auto kPause = std::chrono::milliseconds(20);

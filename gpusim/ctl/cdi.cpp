@@ -38,8 +38,8 @@ class Printer {
             mode == Mode::read_write ? "\"rw\"" : "\"ro\"");
     }
 
-    std::string marker(const Card& card) const {
-        return mount(fmt::format("gpusim/dev/nvidia{}", card.minor), Mode::read_only);
+    std::string marker(const Gpu& gpu) const {
+        return mount(fmt::format("gpusim/dev/nvidia{}", gpu.minor), Mode::read_only);
     }
 
     static std::string edits(const std::vector<std::string>& mounts, const char* indent) {
@@ -58,20 +58,20 @@ class Printer {
 
 }  // namespace
 
-std::string cdi_spec(const CardsFile& file, const std::filesystem::path& root) {
+std::string cdi_spec(const GpusFile& file, const std::filesystem::path& root) {
     const Printer printer(root);
     std::vector<std::string> common;
     for (const char* library : kLibraries)
         common.push_back(printer.mount(library, Mode::read_only));
-    common.push_back(printer.mount("gpusim/cards", Mode::read_write));
+    common.push_back(printer.mount("gpusim/gpus", Mode::read_write));
     common.push_back(printer.mount("gpusim/locks", Mode::read_write));
     common.push_back(printer.mount("gpusim/memory", Mode::read_write));
 
     std::vector<std::string> devices;
     std::vector<std::string> all_markers;
-    for (std::uint32_t i = 0; i < file.card_count; i++) {
-        const std::string marker = printer.marker(file.cards[i]);
-        devices.push_back(Printer::device(file.cards[i].uuid, {marker}));
+    for (std::uint32_t i = 0; i < file.gpu_count; i++) {
+        const std::string marker = printer.marker(file.gpus[i]);
+        devices.push_back(Printer::device(file.gpus[i].uuid, {marker}));
         devices.push_back(Printer::device(fmt::format("{}", i), {marker}));
         all_markers.push_back(marker);
     }

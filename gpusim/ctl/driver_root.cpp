@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 namespace gpusim {
 namespace {
 
-// What /dev/nvidia* has on a real node: every container user may open them.
+// The permissions of /dev/nvidia* on a real node: every container user may open them.
 constexpr auto kForEveryone = static_cast<fs::perms>(0666);
 constexpr auto kForReaders = static_cast<fs::perms>(0444);
 constexpr auto kForEntering = static_cast<fs::perms>(0755);
@@ -25,30 +25,30 @@ void copy_text(const std::string& text, char (&out)[Size]) {
     std::memcpy(out, text.c_str(), text.size() + 1);
 }
 
-std::unique_ptr<CardsFile> make_state(const std::vector<CardSpec>& specs) {
-    auto file = std::make_unique<CardsFile>();
+std::unique_ptr<GpusFile> make_state(const std::vector<GpuSpec>& specs) {
+    auto file = std::make_unique<GpusFile>();
     std::memcpy(file->magic, kMagic, sizeof kMagic);
     file->version = kLayoutVersion;
-    file->card_count = static_cast<std::uint32_t>(specs.size());
+    file->gpu_count = static_cast<std::uint32_t>(specs.size());
     for (std::size_t i = 0; i < specs.size(); i++) {
-        const CardSpec& spec = specs[i];
-        Card& card = file->cards[i];
-        copy_text(spec.uuid, card.uuid);
-        copy_text(spec.model, card.model);
-        card.memory_bytes = spec.memory_bytes;
-        card.reserved_bytes = spec.reserved_bytes;
-        card.context_overhead_bytes = spec.context_overhead_bytes;
-        card.graph_overhead_bytes = spec.graph_overhead_bytes;
-        card.numa = spec.numa;
-        card.pcie_switch = spec.pcie_switch;
-        card.nvlink = spec.nvlink;
-        card.event_clock_fast_ppm = spec.event_clock_fast_ppm;
-        card.minor = spec.minor;
-        card.pci_domain = spec.pci_domain;
-        card.pci_bus = spec.pci_bus;
-        card.pci_device = spec.pci_device;
-        card.compute_major = spec.compute_major;
-        card.compute_minor = spec.compute_minor;
+        const GpuSpec& spec = specs[i];
+        Gpu& gpu = file->gpus[i];
+        copy_text(spec.uuid, gpu.uuid);
+        copy_text(spec.model, gpu.model);
+        gpu.memory_bytes = spec.memory_bytes;
+        gpu.reserved_bytes = spec.reserved_bytes;
+        gpu.context_overhead_bytes = spec.context_overhead_bytes;
+        gpu.graph_overhead_bytes = spec.graph_overhead_bytes;
+        gpu.numa = spec.numa;
+        gpu.pcie_switch = spec.pcie_switch;
+        gpu.nvlink = spec.nvlink;
+        gpu.event_clock_fast_ppm = spec.event_clock_fast_ppm;
+        gpu.minor = spec.minor;
+        gpu.pci_domain = spec.pci_domain;
+        gpu.pci_bus = spec.pci_bus;
+        gpu.pci_device = spec.pci_device;
+        gpu.compute_major = spec.compute_major;
+        gpu.compute_minor = spec.compute_minor;
     }
     return file;
 }
@@ -66,7 +66,7 @@ void fill(const fs::path& root, const RootPlan& plan) {
     const fs::path libraries = root / kLibraryDir;
     const fs::path state = libraries / "gpusim";
     fs::create_directories(state / "dev");
-    // Neither mkdtemp nor a strict umask lets others in.
+    // mkdtemp and a strict umask would keep other users out.
     for (fs::path directory = state / "dev"; directory != root;
          directory = directory.parent_path()) {
         fs::permissions(directory, kForEntering);
@@ -77,14 +77,14 @@ void fill(const fs::path& root, const RootPlan& plan) {
         fs::permissions(libraries / library, kForEntering);
         fs::create_symlink(library, libraries / fs::path(library).stem());
     }
-    const auto file = make_state(plan.cards);
-    // What comes after is zero, and mostly stays so: it is not to take room on the disk.
-    write_file(state / "cards", file.get(), offsetof(CardsFile, slots), kForEveryone);
-    fs::resize_file(state / "cards", sizeof *file);
+    const auto file = make_state(plan.gpus);
+    // The rest is zero, and mostly stays zero: it must not take space on the disk.
+    write_file(state / "gpus", file.get(), offsetof(GpusFile, slots), kForEveryone);
+    fs::resize_file(state / "gpus", sizeof *file);
     write_file(state / "locks", "", 0, kForEveryone);
     write_file(state / "memory", "", 0, kForEveryone);
-    for (const CardSpec& card : plan.cards) {
-        write_file(state / "dev" / fmt::format("nvidia{}", card.minor), "", 0, kForReaders);
+    for (const GpuSpec& gpu : plan.gpus) {
+        write_file(state / "dev" / fmt::format("nvidia{}", gpu.minor), "", 0, kForReaders);
     }
 }
 
@@ -95,8 +95,7 @@ tl::expected<void, std::string> create_root(const RootPlan& plan) {
     try {
         const fs::path root = fs::absolute(plan.root).lexically_normal();
         if (fs::exists(root) && !fs::is_empty(root)) {
-            return tl::unexpected(
-                fmt::format("{} is there already; remove it first", root.string()));
+            return tl::unexpected(fmt::format("{} exists already; remove it first", root.string()));
         }
         fs::create_directories(root.parent_path());
         temporary = root.string() + ".tmp-XXXXXX";

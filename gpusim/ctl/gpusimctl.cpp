@@ -1,4 +1,4 @@
-// gpusimctl: makes a simulated node's driver root, shows it, and breaks its cards.
+// gpusimctl: makes a simulated node's driver root, shows it, and breaks its GPUs.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -49,7 +49,7 @@ struct Command {
     Done (*run)(const Arguments&);
 };
 
-// The directory of the built libraries, seen from this program: beside it, or as the build tree has
+// The directory of the built libraries: the directory of this program, or where the build tree has
 // it.
 tl::expected<fs::path, std::string> find_libraries(const Arguments& arguments) {
     if (!arguments.libs.empty()) return arguments.libs;
@@ -70,11 +70,11 @@ Done create(const Arguments& arguments) {
         return tl::unexpected(fmt::format("{}: {}", arguments.words[0], std::strerror(errno)));
     }
     const std::string text{std::istreambuf_iterator<char>(in), {}};
-    auto cards = gpusim::parse_cards({text, arguments.words[0], arguments.seed});
-    if (!cards) return tl::unexpected(cards.error());
+    auto gpus = gpusim::parse_gpus({text, arguments.words[0], arguments.seed});
+    if (!gpus) return tl::unexpected(gpus.error());
     auto libraries = find_libraries(arguments);
     if (!libraries) return tl::unexpected(libraries.error());
-    return gpusim::create_root({std::move(*cards), std::move(*libraries), arguments.words[1]});
+    return gpusim::create_root({std::move(*gpus), std::move(*libraries), arguments.words[1]});
 }
 
 fs::path root_of(const Arguments& arguments) {
@@ -103,28 +103,28 @@ bool parse_number(const std::string& text, Number* number) {
     return error == std::errc{} && stop == end;
 }
 
-tl::expected<int, std::string> find_card(const State& state, const std::string& name) {
-    const int count = static_cast<int>(state.file->card_count);
+tl::expected<int, std::string> find_gpu(const State& state, const std::string& name) {
+    const int count = static_cast<int>(state.file->gpu_count);
     int index = -1;
     if (parse_number(name, &index) && index >= 0 && index < count) return index;
     for (int i = 0; i < count; i++) {
-        if (name == state.file->cards[i].uuid) return i;
+        if (name == state.file->gpus[i].uuid) return i;
     }
     return tl::unexpected(
-        fmt::format("no card {} (give its UUID, or an index below {})", name, count));
+        fmt::format("no GPU {} (give its UUID, or an index below {})", name, count));
 }
 
-// Runs `change(file, card)` on the card that the first word names, under the decision lock.
+// Runs `change(file, GPU)` on the GPU that the first word names, under the decision lock.
 template <class Change>
-Done change_card(const Arguments& arguments, Change change) {
+Done change_gpu(const Arguments& arguments, Change change) {
     auto state = gpusim::open_root(arguments.root, Access::read_write);
     if (!state) return tl::unexpected(state.error());
-    const auto card = find_card(*state, arguments.words[0]);
-    if (!card) return tl::unexpected(card.error());
+    const auto gpu = find_gpu(*state, arguments.words[0]);
+    if (!gpu) return tl::unexpected(gpu.error());
     if (!gpusim::lock_byte(state->locks_fd, gpusim::kDecisionLock)) {
         return tl::unexpected(fmt::format("cannot lock the state: {}", std::strerror(errno)));
     }
-    change(*state->file, *card);
+    change(*state->file, *gpu);
     gpusim::unlock_byte(state->locks_fd, gpusim::kDecisionLock);
     return {};
 }
@@ -136,11 +136,11 @@ Done xid(const Arguments& arguments) {
     }
     const bool wants_reset = std::find(std::begin(kApplicationXids), std::end(kApplicationXids),
                                        code) == std::end(kApplicationXids);
-    return change_card(arguments, [code, wants_reset](gpusim::CardsFile& file, int card) {
+    return change_gpu(arguments, [code, wants_reset](gpusim::GpusFile& file, int gpu) {
         if (wants_reset) {
-            file.cards[card].recovery_action.store(NVML_GPU_RECOVERY_ACTION_GPU_RESET);
+            file.gpus[gpu].recovery_action.store(NVML_GPU_RECOVERY_ACTION_GPU_RESET);
         }
-        gpusim::append_event(file, {card, nvmlEventTypeXidCriticalError, code});
+        gpusim::append_event(file, {gpu, nvmlEventTypeXidCriticalError, code});
     });
 }
 
@@ -151,22 +151,22 @@ Done ecc(const Arguments& arguments) {
     }
     const std::uint64_t type =
         kind == "double" ? nvmlEventTypeDoubleBitEccError : nvmlEventTypeSingleBitEccError;
-    return change_card(arguments, [type](gpusim::CardsFile& file, int card) {
-        gpusim::append_event(file, {card, type, 0});
+    return change_gpu(arguments, [type](gpusim::GpusFile& file, int gpu) {
+        gpusim::append_event(file, {gpu, type, 0});
     });
 }
 
 Done lose(const Arguments& arguments) {
-    return change_card(arguments, [](gpusim::CardsFile& file, int card) {
-        file.cards[card].lost.store(1);
-        gpusim::append_event(file, {card, nvmlEventTypeXidCriticalError, kXidFallenOffTheBus});
+    return change_gpu(arguments, [](gpusim::GpusFile& file, int gpu) {
+        file.gpus[gpu].lost.store(1);
+        gpusim::append_event(file, {gpu, nvmlEventTypeXidCriticalError, kXidFallenOffTheBus});
     });
 }
 
-// Another failure than being lost, and without an event.
+// A failure other than a lost GPU, and without an event.
 Done fail(const Arguments& arguments) {
-    return change_card(arguments, [](gpusim::CardsFile& file, int card) {
-        file.cards[card].nvml_error.store(NVML_ERROR_UNKNOWN);
+    return change_gpu(arguments, [](gpusim::GpusFile& file, int gpu) {
+        file.gpus[gpu].nvml_error.store(NVML_ERROR_UNKNOWN);
     });
 }
 
@@ -192,42 +192,41 @@ Done driver(const Arguments& arguments) {
         fmt::format("\"{}\" is neither current, old, dead nor reload", arguments.words[0]));
 }
 
-// One state of a card that an administrator or a fault sets, and what NVML then says.
+// One state of a GPU that an administrator or a fault sets, and that NVML then reports.
 struct Setting {
     const char* name;
     const char* value;
-    void (*set)(gpusim::Card&);
+    void (*set)(gpusim::Gpu&);
 };
 
 constexpr std::uint32_t kAllOfMemory =
     gpusim::kHidesMemory | gpusim::kHidesSizeAlone | gpusim::kFailsMemory;
 
 template <std::uint32_t What, bool IsHidden>
-void set_hidden(gpusim::Card& card) {
+void set_hidden(gpusim::Gpu& gpu) {
     if (IsHidden) {
-        card.hidden.fetch_or(What);
+        gpu.hidden.fetch_or(What);
     } else {
-        card.hidden.fetch_and(~What);
+        gpu.hidden.fetch_and(~What);
     }
 }
 
 constexpr Setting kSettings[] = {
-    {"mig", "on", [](gpusim::Card& card) { card.mig_mode.store(NVML_DEVICE_MIG_ENABLE); }},
-    {"mig", "off", [](gpusim::Card& card) { card.mig_mode.store(NVML_DEVICE_MIG_DISABLE); }},
+    {"mig", "on", [](gpusim::Gpu& gpu) { gpu.mig_mode.store(NVML_DEVICE_MIG_ENABLE); }},
+    {"mig", "off", [](gpusim::Gpu& gpu) { gpu.mig_mode.store(NVML_DEVICE_MIG_DISABLE); }},
     {"compute-mode", "default",
-     [](gpusim::Card& card) { card.compute_mode.store(NVML_COMPUTEMODE_DEFAULT); }},
+     [](gpusim::Gpu& gpu) { gpu.compute_mode.store(NVML_COMPUTEMODE_DEFAULT); }},
     {"compute-mode", "prohibited",
-     [](gpusim::Card& card) { card.compute_mode.store(NVML_COMPUTEMODE_PROHIBITED); }},
+     [](gpusim::Gpu& gpu) { gpu.compute_mode.store(NVML_COMPUTEMODE_PROHIBITED); }},
     {"compute-mode", "exclusive-process",
-     [](gpusim::Card& card) { card.compute_mode.store(NVML_COMPUTEMODE_EXCLUSIVE_PROCESS); }},
-    {"rows", "good", [](gpusim::Card& card) { card.remapped_rows.store(gpusim::Rows::good); }},
-    {"rows", "pending",
-     [](gpusim::Card& card) { card.remapped_rows.store(gpusim::Rows::pending); }},
-    {"rows", "failed", [](gpusim::Card& card) { card.remapped_rows.store(gpusim::Rows::failed); }},
-    {"retired-pages", "none", [](gpusim::Card& card) { card.retired_pages.store(0); }},
-    {"retired-pages", "pending", [](gpusim::Card& card) { card.retired_pages.store(1); }},
-    {"memory-errors", "none", [](gpusim::Card& card) { card.uncorrected_errors.store(0); }},
-    {"memory-errors", "some", [](gpusim::Card& card) { card.uncorrected_errors.store(1); }},
+     [](gpusim::Gpu& gpu) { gpu.compute_mode.store(NVML_COMPUTEMODE_EXCLUSIVE_PROCESS); }},
+    {"rows", "good", [](gpusim::Gpu& gpu) { gpu.remapped_rows.store(gpusim::Rows::good); }},
+    {"rows", "pending", [](gpusim::Gpu& gpu) { gpu.remapped_rows.store(gpusim::Rows::pending); }},
+    {"rows", "failed", [](gpusim::Gpu& gpu) { gpu.remapped_rows.store(gpusim::Rows::failed); }},
+    {"retired-pages", "none", [](gpusim::Gpu& gpu) { gpu.retired_pages.store(0); }},
+    {"retired-pages", "pending", [](gpusim::Gpu& gpu) { gpu.retired_pages.store(1); }},
+    {"memory-errors", "none", [](gpusim::Gpu& gpu) { gpu.uncorrected_errors.store(0); }},
+    {"memory-errors", "some", [](gpusim::Gpu& gpu) { gpu.uncorrected_errors.store(1); }},
     {"memory", "known", set_hidden<kAllOfMemory, false>},
     {"memory", "hidden", set_hidden<gpusim::kHidesMemory, true>},
     {"memory", "zero", set_hidden<gpusim::kHidesSizeAlone, true>},
@@ -249,8 +248,8 @@ Done set(const Arguments& arguments) {
     for (const Setting& row : kSettings) {
         known += fmt::format(" {}={}", row.name, row.value);
         if (arguments.words[1] != row.name || arguments.words[2] != row.value) continue;
-        return change_card(
-            arguments, [&row](gpusim::CardsFile& file, int card) { row.set(file.cards[card]); });
+        return change_gpu(arguments,
+                          [&row](gpusim::GpusFile& file, int gpu) { row.set(file.gpus[gpu]); });
     }
     return tl::unexpected(
         fmt::format("\"{} {}\" is none of{}", arguments.words[1], arguments.words[2], known));
@@ -261,8 +260,8 @@ Done fault_allocation(const Arguments& arguments) {
     if (!parse_number(arguments.words[2], &count) || count == 0) {
         return tl::unexpected(fmt::format("\"{}\" is no number from 1", arguments.words[2]));
     }
-    return change_card(arguments, [count](gpusim::CardsFile& file, int card) {
-        file.cards[card].failing_allocation.store(count);
+    return change_gpu(arguments, [count](gpusim::GpusFile& file, int gpu) {
+        file.gpus[gpu].failing_allocation.store(count);
     });
 }
 
@@ -280,8 +279,8 @@ Done fault(const Arguments& arguments) {
     }
     for (const auto& row : kFaults) {
         if (arguments.words[2] != row.name) continue;
-        return change_card(arguments, [&row](gpusim::CardsFile& file, int card) {
-            file.cards[card].next_kernel.store(row.fault);
+        return change_gpu(arguments, [&row](gpusim::GpusFile& file, int gpu) {
+            file.gpus[gpu].next_kernel.store(row.fault);
         });
     }
     return tl::unexpected(
@@ -296,53 +295,53 @@ Done sharing(const Arguments& arguments) {
     }
     auto state = gpusim::open_root(arguments.root, Access::read_write);
     if (!state) return tl::unexpected(state.error());
-    const auto card = find_card(*state, arguments.words[0]);
-    if (!card) return tl::unexpected(card.error());
-    gpusim::set_sharing(*state, *card,
+    const auto gpu = find_gpu(*state, arguments.words[0]);
+    if (!gpu) return tl::unexpected(gpu.error());
+    gpusim::set_sharing(*state, *gpu,
                         by_turns ? gpusim::Sharing::turns : gpusim::Sharing::side_by_side);
     return {};
 }
 
 Done recover(const Arguments& arguments) {
-    return change_card(arguments, [](gpusim::CardsFile& file, int card) {
-        file.cards[card].nvml_error.store(NVML_SUCCESS);
-        file.cards[card].recovery_action.store(NVML_GPU_RECOVERY_ACTION_NONE);
-        file.cards[card].lost.store(0);
-        file.cards[card].failing_allocation.store(0);
-        file.cards[card].hidden.store(0);
-        file.cards[card].mig_mode.store(NVML_DEVICE_MIG_DISABLE);
-        file.cards[card].compute_mode.store(NVML_COMPUTEMODE_DEFAULT);
-        file.cards[card].remapped_rows.store(gpusim::Rows::good);
-        file.cards[card].retired_pages.store(0);
-        file.cards[card].uncorrected_errors.store(0);
+    return change_gpu(arguments, [](gpusim::GpusFile& file, int gpu) {
+        file.gpus[gpu].nvml_error.store(NVML_SUCCESS);
+        file.gpus[gpu].recovery_action.store(NVML_GPU_RECOVERY_ACTION_NONE);
+        file.gpus[gpu].lost.store(0);
+        file.gpus[gpu].failing_allocation.store(0);
+        file.gpus[gpu].hidden.store(0);
+        file.gpus[gpu].mig_mode.store(NVML_DEVICE_MIG_DISABLE);
+        file.gpus[gpu].compute_mode.store(NVML_COMPUTEMODE_DEFAULT);
+        file.gpus[gpu].remapped_rows.store(gpusim::Rows::good);
+        file.gpus[gpu].retired_pages.store(0);
+        file.gpus[gpu].uncorrected_errors.store(0);
     });
 }
 
 constexpr Command kCommands[] = {
-    {"create", "CARDS.yaml ROOT", 2, 2, "make a driver root (options: --libs DIR, --seed TEXT)",
+    {"create", "gpus.yaml ROOT", 2, 2, "make a driver root (options: --libs DIR, --seed TEXT)",
      create},
     {"cdi", "[ROOT]", 0, 1, "print the CDI specification of a root", cdi},
-    {"show", "[ROOT]", 0, 1, "print cards, memory in use and live processes", show},
-    {"xid", "CARD CODE", 2, 2,
-     "report an Xid; unless applications cause it, the card wants a reset until `recover`", xid},
-    {"ecc", "CARD [single|double]", 1, 2, "report an ECC error (double)", ecc},
-    {"lose", "CARD", 1, 1, "the card falls off the bus (Xid 79) until `recover`", lose},
-    {"fail", "CARD", 1, 1, "NVML answers Unknown Error for the card until `recover`", fail},
-    {"recover", "CARD", 1, 1, "the card is back, and wants nothing", recover},
-    {"fault", "CARD WHAT HOW", 3, 3,
-     "kernel KIND: the next one ends in an error (illegal-address, ecc) or never (hang); "
+    {"show", "[ROOT]", 0, 1, "print GPUs, memory in use and live processes", show},
+    {"xid", "GPU CODE", 2, 2,
+     "report an Xid; unless applications cause it, the GPU needs a reset until `recover`", xid},
+    {"ecc", "GPU [single|double]", 1, 2, "report an ECC error (double)", ecc},
+    {"lose", "GPU", 1, 1, "the GPU falls off the bus (Xid 79) until `recover`", lose},
+    {"fail", "GPU", 1, 1, "NVML answers Unknown Error for the GPU until `recover`", fail},
+    {"recover", "GPU", 1, 1, "the GPU is back and needs nothing", recover},
+    {"fault", "GPU WHAT HOW", 3, 3,
+     "kernel KIND: the next one ends in an error (illegal-address, ecc) or never ends (hang); "
      "allocation N: the N-th from now fails although there is room",
      fault},
-    {"sharing", "CARD HOW", 2, 2,
-     "processes have the card by turns (turns, as at first) or, as under MPS, side-by-side",
+    {"sharing", "GPU HOW", 2, 2,
+     "processes have the GPU by turns (turns, the default) or, as under MPS, side-by-side",
      sharing},
     {"driver", "current|old|dead|reload", 1, 1,
-     "NVML of an old driver cannot say what a card wants; a dead one fails every call; after a "
-     "reload every call of an NVML that came up before fails",
+     "NVML of an old driver cannot report what a GPU needs; a dead one fails every call; after a "
+     "reload every call fails in an NVML that was initialized before",
      driver},
-    {"set", "CARD WHAT VALUE", 3, 3,
+    {"set", "GPU WHAT VALUE", 3, 3,
      "mig on|off; compute-mode default|prohibited|exclusive-process; rows good|pending|failed; "
-     "retired-pages none|pending; memory-errors none|some; and what NVML says of the card: memory "
+     "retired-pages none|pending; memory-errors none|some; and what NVML says of the GPU: memory "
      "known|hidden|zero|fails; process-memory, reserve, minor, name, topology: known|hidden",
      set},
 };
@@ -353,12 +352,12 @@ void print_help(std::FILE* out) {
         fmt::print(out, "  {:8}{:25}{}\n", command.name, command.operands, command.help);
     }
     fmt::print(out,
-               "\nCARD is a UUID or an index. ROOT is --root, else $GPUSIM_ROOT, else {}.\n"
-               "The form of CARDS.yaml is in gpusim/README.md.\n",
+               "\nGPU is a UUID or an index. ROOT is --root, else $GPUSIM_ROOT, else {}.\n"
+               "The form of gpus.yaml is in gpusim/README.md.\n",
                kDefaultRoot);
 }
 
-// Splits options from words. False when an option lacks its value or is unknown.
+// Separates options from words. False if an option has no value or is unknown.
 bool parse(int argc, char** argv, Arguments* arguments) {
     const char* root = std::getenv("GPUSIM_ROOT");
     arguments->root = root != nullptr && *root != '\0' ? root : kDefaultRoot;

@@ -7,7 +7,7 @@
 
 namespace gpusim {
 
-// One line per card, then one per live process and card.
+// One line per GPU, then one per live process and GPU.
 std::string report(const State& state);
 
 }  // namespace gpusim

@@ -1,27 +1,27 @@
-// nvmlDeviceGet*: handles, and what a card is.
+// nvmlDeviceGet*: handles, and properties of a GPU.
 #include <cstdio>
 #include <cstring>
 
 #include "gpusim/nvml/session.hpp"
 
-using gpusim::Card;
+using gpusim::Gpu;
 using gpusim::nvml;
 
 namespace {
 
-// Sets `device` to the first visible card that `matches`; NVML_ERROR_NOT_FOUND when none does.
+// Sets `device` to the first visible GPU that `matches`; NVML_ERROR_NOT_FOUND when none does.
 template <class Matches>
 nvmlReturn_t find_handle(nvmlDevice_t* device, Matches matches) {
     if (const nvmlReturn_t error = gpusim::ready(); error != NVML_SUCCESS) return error;
     if (device == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     for (int i = 0; i < nvml.present.count; i++) {
-        const int card = nvml.present.cards[i];
-        const Card& candidate = nvml.state.file->cards[card];
+        const int gpu = nvml.present.gpus[i];
+        const Gpu& candidate = nvml.state.file->gpus[gpu];
         if (!matches(candidate)) continue;
-        if (const nvmlReturn_t error = gpusim::card_error(candidate); error != NVML_SUCCESS) {
+        if (const nvmlReturn_t error = gpusim::gpu_error(candidate); error != NVML_SUCCESS) {
             return error;
         }
-        *device = &nvml.devices[card];
+        *device = &nvml.devices[gpu];
         return NVML_SUCCESS;
     }
     return NVML_ERROR_NOT_FOUND;
@@ -31,19 +31,19 @@ constexpr unsigned kPciDeviceId = 0x1EB810DE;  // a T4, whatever the model says
 constexpr unsigned kPciSubSystemId = 0x12A210DE;
 
 template <std::size_t Size>
-void format_bus_id(const Card& card, int domain_digits, char (&text)[Size]) {
-    std::snprintf(text, Size, "%0*X:%02X:%02X.0", domain_digits, card.pci_domain,
-                  card.pci_bus & 0xffU, card.pci_device & 0xffU);
+void format_bus_id(const Gpu& gpu, int domain_digits, char (&text)[Size]) {
+    std::snprintf(text, Size, "%0*X:%02X:%02X.0", domain_digits, gpu.pci_domain,
+                  gpu.pci_bus & 0xffU, gpu.pci_device & 0xffU);
 }
 
-nvmlReturn_t find_pair(nvmlDevice_t device1, nvmlDevice_t device2, const Card*& first,
-                       const Card*& second) {
-    const nvmlReturn_t error = gpusim::find_card(device1, &first);
-    return error != NVML_SUCCESS ? error : gpusim::find_card(device2, &second);
+nvmlReturn_t find_pair(nvmlDevice_t device1, nvmlDevice_t device2, const Gpu*& first,
+                       const Gpu*& second) {
+    const nvmlReturn_t error = gpusim::find_gpu(device1, &first);
+    return error != NVML_SUCCESS ? error : gpusim::find_gpu(device2, &second);
 }
 
-bool hides_topology(const Card& card) {
-    return gpusim::hides(card, gpusim::kHidesTopology);
+bool hides_topology(const Gpu& gpu) {
+    return gpusim::hides(gpu, gpusim::kHidesTopology);
 }
 
 bool is_same(std::uint32_t a, std::uint32_t b) {
@@ -51,8 +51,8 @@ bool is_same(std::uint32_t a, std::uint32_t b) {
 }
 
 nvmlReturn_t not_supported(nvmlDevice_t device) {
-    const Card* card = nullptr;
-    const nvmlReturn_t error = gpusim::find_card(device, &card);
+    const Gpu* gpu = nullptr;
+    const nvmlReturn_t error = gpusim::find_gpu(device, &gpu);
     return error != NVML_SUCCESS ? error : NVML_ERROR_NOT_SUPPORTED;
 }
 
@@ -72,8 +72,8 @@ nvmlReturn_t nvmlDeviceGetCount(unsigned int* count) {
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t* device) {
     if (const nvmlReturn_t error = gpusim::ready(); error != NVML_SUCCESS) return error;
     if (index >= static_cast<unsigned>(nvml.present.count)) return NVML_ERROR_INVALID_ARGUMENT;
-    const Card* wanted = &nvml.state.file->cards[nvml.present.cards[index]];
-    return find_handle(device, [&](const Card& card) { return &card == wanted; });
+    const Gpu* wanted = &nvml.state.file->gpus[nvml.present.gpus[index]];
+    return find_handle(device, [&](const Gpu& gpu) { return &gpu == wanted; });
 }
 
 nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned int index, nvmlDevice_t* device) {
@@ -82,7 +82,7 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned int index, nvmlDevice_t* device
 
 nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device) {
     if (uuid == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    return find_handle(device, [&](const Card& card) { return std::strcmp(card.uuid, uuid) == 0; });
+    return find_handle(device, [&](const Gpu& gpu) { return std::strcmp(gpu.uuid, uuid) == 0; });
 }
 
 nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, nvmlDevice_t* device) {
@@ -92,8 +92,8 @@ nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, nvmlDevice_t* 
     if (bus_id == nullptr || std::sscanf(bus_id, "%x:%x:%x", &domain, &bus, &slot) != 3) {
         return NVML_ERROR_INVALID_ARGUMENT;
     }
-    return find_handle(device, [&](const Card& card) {
-        return card.pci_domain == domain && card.pci_bus == bus && card.pci_device == slot;
+    return find_handle(device, [&](const Gpu& gpu) {
+        return gpu.pci_domain == domain && gpu.pci_bus == bus && gpu.pci_device == slot;
     });
 }
 
@@ -102,23 +102,23 @@ nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char* bus_id, nvmlDevice_t* dev
 }
 
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char* uuid, unsigned int length) {
-    const Card* card = nullptr;
-    const nvmlReturn_t error = gpusim::find_card(device, &card);
-    return error != NVML_SUCCESS ? error : gpusim::copy_text(card->uuid, uuid, length);
+    const Gpu* gpu = nullptr;
+    const nvmlReturn_t error = gpusim::find_gpu(device, &gpu);
+    return error != NVML_SUCCESS ? error : gpusim::copy_text(gpu->uuid, uuid, length);
 }
 
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char* name, unsigned int length) {
-    const Card* card = nullptr;
-    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
         return error;
     }
-    if (gpusim::hides(*card, gpusim::kHidesName)) return NVML_ERROR_NOT_SUPPORTED;
-    return gpusim::copy_text(card->model, name, length);
+    if (gpusim::hides(*gpu, gpusim::kHidesName)) return NVML_ERROR_NOT_SUPPORTED;
+    return gpusim::copy_text(gpu->model, name, length);
 }
 
 nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int* index) {
-    const Card* card = nullptr;
-    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
         return error;
     }
     if (index == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
@@ -127,13 +127,13 @@ nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int* index) {
 }
 
 nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int* minor_number) {
-    const Card* card = nullptr;
-    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
         return error;
     }
     if (minor_number == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    if (gpusim::hides(*card, gpusim::kHidesMinor)) return NVML_ERROR_NOT_SUPPORTED;
-    *minor_number = card->minor;
+    if (gpusim::hides(*gpu, gpusim::kHidesMinor)) return NVML_ERROR_NOT_SUPPORTED;
+    *minor_number = gpu->minor;
     return NVML_SUCCESS;
 }
 
@@ -141,15 +141,15 @@ namespace {
 
 // What the versions of the struct have in common.
 template <class Pci>
-nvmlReturn_t fill_pci(nvmlDevice_t device, Pci* pci, const Card*& card) {
-    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+nvmlReturn_t fill_pci(nvmlDevice_t device, Pci* pci, const Gpu*& gpu) {
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
         return error;
     }
     if (pci == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     *pci = {};
-    pci->domain = card->pci_domain;
-    pci->bus = card->pci_bus;
-    pci->device = card->pci_device;
+    pci->domain = gpu->pci_domain;
+    pci->bus = gpu->pci_bus;
+    pci->device = gpu->pci_device;
     pci->pciDeviceId = kPciDeviceId;
     pci->pciSubSystemId = kPciSubSystemId;
     return NVML_SUCCESS;
@@ -158,17 +158,17 @@ nvmlReturn_t fill_pci(nvmlDevice_t device, Pci* pci, const Card*& card) {
 }  // namespace
 
 nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t* pci) {
-    const Card* card = nullptr;
-    if (const nvmlReturn_t error = fill_pci(device, pci, card); error != NVML_SUCCESS) return error;
-    format_bus_id(*card, 4, pci->busIdLegacy);
-    format_bus_id(*card, 8, pci->busId);
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = fill_pci(device, pci, gpu); error != NVML_SUCCESS) return error;
+    format_bus_id(*gpu, 4, pci->busIdLegacy);
+    format_bus_id(*gpu, 8, pci->busId);
     return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, nvmlPciInfo_v2_t* pci) {
-    const Card* card = nullptr;
-    if (const nvmlReturn_t error = fill_pci(device, pci, card); error != NVML_SUCCESS) return error;
-    format_bus_id(*card, 4, pci->busId);
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = fill_pci(device, pci, gpu); error != NVML_SUCCESS) return error;
+    format_bus_id(*gpu, 4, pci->busId);
     return NVML_SUCCESS;
 }
 
@@ -177,19 +177,19 @@ nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfo_v2_t* pci) {
 }
 
 nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int* major, int* minor) {
-    const Card* card = nullptr;
-    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
         return error;
     }
     if (major == nullptr || minor == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    *major = card->compute_major;
-    *minor = card->compute_minor;
+    *major = gpu->compute_major;
+    *minor = gpu->compute_minor;
     return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, nvmlEnableState_t* mode) {
-    const Card* card = nullptr;
-    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
         return error;
     }
     if (mode == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
@@ -197,11 +197,11 @@ nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, nvmlEnableState_t
     return NVML_SUCCESS;
 }
 
-// A NUMA node has one PCIe root; switches hang on it directly, and cards on either.
+// A NUMA node has one PCIe root. Switches are attached to it directly, and GPUs to either.
 nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t device1, nvmlDevice_t device2,
                                                  nvmlGpuTopologyLevel_t* level) {
-    const Card* first = nullptr;
-    const Card* second = nullptr;
+    const Gpu* first = nullptr;
+    const Gpu* second = nullptr;
     if (const nvmlReturn_t error = find_pair(device1, device2, first, second);
         error != NVML_SUCCESS) {
         return error;
@@ -218,11 +218,11 @@ nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t device1, nvmlDevic
     return NVML_SUCCESS;
 }
 
-// Cards reach each other wherever they are; by NVLink, where they are linked.
+// GPUs reach each other wherever they are; by NVLink only if they are linked.
 nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t device1, nvmlDevice_t device2,
                                     nvmlGpuP2PCapsIndex_t caps, nvmlGpuP2PStatus_t* status) {
-    const Card* first = nullptr;
-    const Card* second = nullptr;
+    const Gpu* first = nullptr;
+    const Gpu* second = nullptr;
     if (const nvmlReturn_t error = find_pair(device1, device2, first, second);
         error != NVML_SUCCESS) {
         return error;
@@ -238,13 +238,13 @@ nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t device1, nvmlDevice_t device2,
 
 nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int* current,
                                   unsigned int* pending) {
-    const Card* card = nullptr;
-    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
         return error;
     }
     constexpr int kAmpere = 8;
-    const unsigned mode = card->mig_mode.load();
-    if (mode == 0 && card->compute_major < kAmpere) return NVML_ERROR_NOT_SUPPORTED;
+    const unsigned mode = gpu->mig_mode.load();
+    if (mode == 0 && gpu->compute_major < kAmpere) return NVML_ERROR_NOT_SUPPORTED;
     if (current == nullptr || pending == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     *current = mode;
     *pending = mode;
@@ -252,30 +252,30 @@ nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int* current,
 }
 
 nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, nvmlComputeMode_t* mode) {
-    const Card* card = nullptr;
-    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
         return error;
     }
     if (mode == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    *mode = static_cast<nvmlComputeMode_t>(card->compute_mode.load());
+    *mode = static_cast<nvmlComputeMode_t>(gpu->compute_mode.load());
     return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetMemoryAffinity(nvmlDevice_t device, unsigned int set_size,
                                          unsigned long* set, nvmlAffinityScope_t scope) {
-    const Card* card = nullptr;
-    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
         return error;
     }
     if (set_size == 0 || set == nullptr || scope > NVML_AFFINITY_SCOPE_SOCKET)
         return NVML_ERROR_INVALID_ARGUMENT;
-    if (hides_topology(*card)) return NVML_ERROR_NOT_SUPPORTED;
+    if (hides_topology(*gpu)) return NVML_ERROR_NOT_SUPPORTED;
     std::memset(set, 0, set_size * sizeof *set);
-    set[0] = 1UL << card->numa;
+    set[0] = 1UL << gpu->numa;
     return NVML_SUCCESS;
 }
 
-// Only of cards whose memory is a NUMA node of its own.
+// Only GPUs whose memory is a NUMA node of its own support this.
 nvmlReturn_t nvmlDeviceGetNumaNodeId(nvmlDevice_t device, unsigned int*) {
     return not_supported(device);
 }

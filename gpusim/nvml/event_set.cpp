@@ -1,11 +1,11 @@
-// nvmlEventSet*: waiting for what gpusimctl does to the cards.
+// nvmlEventSet*: waiting for what gpusimctl does to the GPUs.
 #include <cstdlib>
 #include <ctime>
 
 #include "gpusim/nvml/session.hpp"
 #include "gpusim/state/events.hpp"
 
-using gpusim::Card;
+using gpusim::Gpu;
 using gpusim::nvml;
 
 namespace {
@@ -24,33 +24,33 @@ struct Registration {
 
 // Thread rule: one thread waits on a set; another may register with it only while none waits.
 struct nvmlEventSet_st {
-    std::uint64_t seen;  // events up to this number are done with
-    Registration cards[gpusim::kMaxCards];
+    std::uint64_t seen;  // events up to this number have been handled
+    Registration gpus[gpusim::kMaxGpus];
 };
 
 namespace {
 
 // Takes the oldest unseen event that the set is registered for.
 bool take_event(nvmlEventSet_st& set, nvmlEventData_t* data) {
-    const gpusim::CardsFile& file = *nvml.state.file;
+    const gpusim::GpusFile& file = *nvml.state.file;
     const std::uint64_t newest = file.events_total.load();
     if (newest > set.seen + gpusim::kMaxEvents) set.seen = newest - gpusim::kMaxEvents;
     while (set.seen < newest) {
         set.seen++;
         gpusim::EventRecord record;
         if (!gpusim::read_event(file, set.seen, record)) continue;
-        const Registration& wanted = set.cards[record.card];
+        const Registration& wanted = set.gpus[record.gpu];
         if ((wanted.types & record.type) == 0 || set.seen <= wanted.after) continue;
-        *data = {&nvml.devices[record.card], record.type, record.data, kNoMigInstance,
+        *data = {&nvml.devices[record.gpu], record.type, record.data, kNoMigInstance,
                  kNoMigInstance};
         return true;
     }
     return false;
 }
 
-bool has_lost_card(const nvmlEventSet_st& set) {
-    for (int card = 0; card < gpusim::kMaxCards; card++) {
-        if (set.cards[card].types != 0 && nvml.state.file->cards[card].lost.load() != 0) {
+bool has_lost_gpu(const nvmlEventSet_st& set) {
+    for (int gpu = 0; gpu < gpusim::kMaxGpus; gpu++) {
+        if (set.gpus[gpu].types != 0 && nvml.state.file->gpus[gpu].lost.load() != 0) {
             return true;
         }
     }
@@ -63,8 +63,7 @@ std::int64_t now_ms() {
     return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-// Wakes up now and then without being called: a gpusimctl that was killed may not have rung the
-// bell.
+// Wakes up now and then without a signal: a gpusimctl that was killed may not have rung the bell.
 nvmlReturn_t wait_for_event(nvmlEventSet_t set, nvmlEventData_t* data, unsigned timeout_ms) {
     if (const nvmlReturn_t error = gpusim::ready(); error != NVML_SUCCESS) return error;
     if (set == nullptr || data == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
@@ -72,7 +71,7 @@ nvmlReturn_t wait_for_event(nvmlEventSet_t set, nvmlEventData_t* data, unsigned 
     while (true) {
         const std::uint32_t bell = nvml.state.file->event_bell.load();
         if (take_event(*set, data)) return NVML_SUCCESS;
-        if (has_lost_card(*set)) return NVML_ERROR_GPU_IS_LOST;
+        if (has_lost_gpu(*set)) return NVML_ERROR_GPU_IS_LOST;
         const std::int64_t left = deadline - now_ms();
         if (left <= 0) return NVML_ERROR_TIMEOUT;
         const bool is_last_sleep = left < std::int64_t{kWakeEveryMs};
@@ -94,8 +93,8 @@ nvmlReturn_t nvmlEventSetCreate(nvmlEventSet_t* set) {
 }
 
 nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t device, unsigned long long* types) {
-    const Card* card = nullptr;
-    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
         return error;
     }
     if (types == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
@@ -105,13 +104,13 @@ nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t device, unsigned long
 
 nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long types,
                                       nvmlEventSet_t set) {
-    const Card* card = nullptr;
-    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
         return error;
     }
     if (set == nullptr || types == 0) return NVML_ERROR_INVALID_ARGUMENT;
     if ((types & ~kSupported) != 0) return NVML_ERROR_NOT_SUPPORTED;
-    Registration& registration = set->cards[device->card];
+    Registration& registration = set->gpus[device->gpu];
     if (registration.types == 0) registration.after = nvml.state.file->events_total.load();
     registration.types |= types;
     return NVML_SUCCESS;

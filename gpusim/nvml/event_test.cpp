@@ -1,5 +1,5 @@
-// Goal: what gpusimctl does to a card reaches those who watch it. Method: gpusimctl is run from one
-// process while another waits in nvmlEventSetWait; no test measures time.
+// Goal: what gpusimctl does to a GPU reaches the processes that watch it. Method: gpusimctl is run
+// from one process while another waits in nvmlEventSetWait; no test measures time.
 #include <gtest/gtest.h>
 
 #include "api/nvidia/nvml.h"
@@ -10,16 +10,16 @@
 namespace gpusim {
 namespace {
 
-constexpr unsigned kLongMs = 60000;  // ends a broken test; a good one never waits for it
+constexpr unsigned kLongMs = 60000;  // ends a broken test; a working one never waits for it
 constexpr unsigned long long kHealth =
     nvmlEventTypeXidCriticalError | nvmlEventTypeDoubleBitEccError | nvmlEventTypeSingleBitEccError;
 
 class NvmlEvents : public testing::Test {
   protected:
-    SimulatedNode node_{kTwoCards};
+    SimulatedNode node_{kTwoGpus};
 };
 
-// A process that watches cards.
+// A process that watches GPUs.
 struct Watcher {
     explicit Watcher(const SimulatedNode& node) : nvml(node.library("libnvidia-ml.so.1")) {
         EXPECT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);
@@ -71,7 +71,7 @@ TEST_F(NvmlEvents, XidArrivesAndLatches) {
         EXPECT_EQ(watcher.recovery_action(watcher.second), NVML_GPU_RECOVERY_ACTION_NONE);
     });
     peer.wire().receive();
-    EXPECT_EQ(node_.control("xid " + node_.cards()[1].uuid + " 48"), 0);
+    EXPECT_EQ(node_.control("xid " + node_.gpus()[1].uuid + " 48"), 0);
     peer.wire().receive();
     EXPECT_EQ(node_.control("recover 1"), 0);
     peer.wire().send();
@@ -112,7 +112,7 @@ TEST_F(NvmlEvents, EccHasTwoKinds) {
     });
 }
 
-TEST_F(NvmlEvents, LostCardAnswersNothingElse) {
+TEST_F(NvmlEvents, LostGpuAnswersNothingElse) {
     in_child([this] {
         Watcher watcher(node_);
         watcher.watch(watcher.first);
@@ -130,7 +130,7 @@ TEST_F(NvmlEvents, LostCardAnswersNothingElse) {
         EXPECT_EQ(CALL(nvml, nvmlDeviceGetUUID)(watcher.first, uuid, sizeof uuid),
                   NVML_ERROR_GPU_IS_LOST);
         EXPECT_EQ(CALL(nvml, nvmlDeviceGetHandleByIndex_v2)(0, &again), NVML_ERROR_GPU_IS_LOST);
-        EXPECT_EQ(CALL(nvml, nvmlDeviceGetHandleByUUID)(node_.cards()[0].uuid.c_str(), &again),
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetHandleByUUID)(node_.gpus()[0].uuid.c_str(), &again),
                   NVML_ERROR_GPU_IS_LOST);
         EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(watcher.second, &memory), NVML_SUCCESS);
         EXPECT_EQ(CALL(nvml, nvmlDeviceGetCount_v2)(&count), NVML_SUCCESS);
@@ -141,7 +141,7 @@ TEST_F(NvmlEvents, LostCardAnswersNothingElse) {
     });
 }
 
-TEST_F(NvmlEvents, FailedCardAnswersAnErrorAndReportsNothing) {
+TEST_F(NvmlEvents, FailedGpuAnswersAnErrorAndReportsNothing) {
     in_child([this] {
         Watcher watcher(node_);
         const Library& nvml = watcher.nvml;

@@ -1,4 +1,4 @@
-// Goal: libnvidia-ml.so.1 reports cards, memory and processes as documented. Method: loaded by path
+// Goal: libnvidia-ml.so.1 reports GPUs, memory and processes as documented. Method: loaded by path
 // and called by symbol name, each case in a process of its own.
 #include "api/nvidia/nvml.h"
 
@@ -15,14 +15,14 @@
 namespace gpusim {
 namespace {
 
-constexpr char kReservedCards[] =
-    "cards:\n"
+constexpr char kReservedGpus[] =
+    "gpus:\n"
     "  - {model: Tesla T4, memory: 15360MiB, reserved: 360MiB, minor: 3}\n"
     "  - {model: NVIDIA A10, memory: 24GiB, minor: 1, compute_capability: 8.6}\n";
 
 class Nvml : public testing::Test {
   protected:
-    SimulatedNode node_{kReservedCards};
+    SimulatedNode node_{kReservedGpus};
 
     template <class Body>
     void with_nvml(Body body) const {
@@ -39,7 +39,7 @@ class Nvml : public testing::Test {
         return handle;
     }
 
-    // A CUDA process that holds `bytes` of card 0 until told.
+    // A CUDA process that holds `bytes` of GPU 0 until a command.
     void hold(Wire& wire, std::uint64_t bytes) const {
         const Library cuda(node_.library("libcuda.so.1"));
         CUcontext context = nullptr;
@@ -76,14 +76,14 @@ TEST_F(Nvml, WithoutStateThereIsNoDriver) {
         const Library nvml(node_.library("libnvidia-ml.so.1"));
         EXPECT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_ERROR_DRIVER_NOT_LOADED);
     });
-    std::filesystem::resize_file(node_.library("gpusim/cards"), 100);
+    std::filesystem::resize_file(node_.library("gpusim/gpus"), 100);
     in_child([&] {
         const Library nvml(node_.library("libnvidia-ml.so.1"));
         EXPECT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_ERROR_LIB_RM_VERSION_MISMATCH);
     });
 }
 
-// What go-nvml and pynvml do on every tick: a descriptor lost in each round would end the agent.
+// go-nvml and pynvml do this on every tick: a descriptor lost in each round would end the agent.
 TEST_F(Nvml, InitInALoopKeepsDescriptors) {
     in_child([&] {
         const Library nvml(node_.library("libnvidia-ml.so.1"));
@@ -99,7 +99,7 @@ TEST_F(Nvml, InitInALoopKeepsDescriptors) {
     });
 }
 
-TEST_F(Nvml, DescribesCards) {
+TEST_F(Nvml, DescribesGpus) {
     with_nvml([this](const Library& nvml) {
         nvmlDevice_t first = device(nvml, 0);
         nvmlDevice_t second = device(nvml, 1);
@@ -107,9 +107,9 @@ TEST_F(Nvml, DescribesCards) {
         char text[96] = {};
         unsigned number = 9;
         EXPECT_EQ(CALL(nvml, nvmlDeviceGetUUID)(first, text, sizeof text), NVML_SUCCESS);
-        EXPECT_EQ(text, node_.cards()[0].uuid);
+        EXPECT_EQ(text, node_.gpus()[0].uuid);
         EXPECT_EQ(CALL(nvml, nvmlDeviceGetUUID)(first, text, 40), NVML_ERROR_INSUFFICIENT_SIZE);
-        EXPECT_EQ(CALL(nvml, nvmlDeviceGetHandleByUUID)(node_.cards()[1].uuid.c_str(), &found),
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetHandleByUUID)(node_.gpus()[1].uuid.c_str(), &found),
                   NVML_SUCCESS);
         EXPECT_EQ(found, second);
         EXPECT_EQ(CALL(nvml, nvmlDeviceGetHandleByUUID)("GPU-1", &found), NVML_ERROR_NOT_FOUND);
@@ -133,7 +133,7 @@ TEST_F(Nvml, DescribesCards) {
     });
 }
 
-TEST_F(Nvml, PlacesCards) {
+TEST_F(Nvml, PlacesGpus) {
     with_nvml([](const Library& nvml) {
         nvmlDevice_t first = device(nvml, 0);
         nvmlDevice_t second = device(nvml, 1);
@@ -162,16 +162,16 @@ TEST_F(Nvml, PlacesCards) {
     });
 }
 
-// Goal: what an administrator or a fault has made of a card is what NVML says of it, at once, and
-// `recover` undoes it.
-TEST_F(Nvml, ACardThatIsSetOtherwise) {
+// Goal: NVML reports at once what an administrator or a fault has done to a GPU, and `recover`
+// undoes it.
+TEST_F(Nvml, AGpuThatIsSetOtherwise) {
     in_child([&] {
         const Library nvml(node_.library("libnvidia-ml.so.1"));
         ASSERT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);
-        nvmlDevice_t card = nullptr;
-        ASSERT_EQ(CALL(nvml, nvmlDeviceGetHandleByIndex_v2)(0, &card), NVML_SUCCESS);
-        // All that can be set, as NVML tells it: MIG, compute mode, rows pending and failed,
-        // retired pages, errors, and what it answers for the size, minor and name.
+        nvmlDevice_t gpu = nullptr;
+        ASSERT_EQ(CALL(nvml, nvmlDeviceGetHandleByIndex_v2)(0, &gpu), NVML_SUCCESS);
+        // Everything that can be set, as NVML reports it: MIG, compute mode, rows pending and
+        // failed, retired pages, errors, and its answers for the size, minor and name.
         const auto state = [&] {
             unsigned mig = 0;
             unsigned pending = 0;
@@ -181,21 +181,21 @@ TEST_F(Nvml, ACardThatIsSetOtherwise) {
             unsigned long long errors = 0;
             nvmlMemory_t memory{};
             char name[NVML_DEVICE_NAME_V2_BUFFER_SIZE] = {};
-            const auto has_mig = CALL(nvml, nvmlDeviceGetMigMode)(card, &mig, &pending);
-            CALL(nvml, nvmlDeviceGetComputeMode)(card, &mode);
-            CALL(nvml, nvmlDeviceGetRemappedRows)(card, rows, rows + 1, rows + 2, rows + 3);
-            CALL(nvml, nvmlDeviceGetRetiredPagesPendingStatus)(card, &pages);
+            const auto has_mig = CALL(nvml, nvmlDeviceGetMigMode)(gpu, &mig, &pending);
+            CALL(nvml, nvmlDeviceGetComputeMode)(gpu, &mode);
+            CALL(nvml, nvmlDeviceGetRemappedRows)(gpu, rows, rows + 1, rows + 2, rows + 3);
+            CALL(nvml, nvmlDeviceGetRetiredPagesPendingStatus)(gpu, &pages);
             CALL(nvml, nvmlDeviceGetTotalEccErrors)
-            (card, NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC, &errors);
+            (gpu, NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC, &errors);
             return std::vector<int>{has_mig == NVML_SUCCESS ? static_cast<int>(mig) : -1,
                                     static_cast<int>(mode),
                                     static_cast<int>(rows[2]),
                                     static_cast<int>(rows[3]),
                                     static_cast<int>(pages),
                                     static_cast<int>(errors),
-                                    CALL(nvml, nvmlDeviceGetMemoryInfo)(card, &memory),
-                                    CALL(nvml, nvmlDeviceGetMinorNumber)(card, &mig),
-                                    CALL(nvml, nvmlDeviceGetName)(card, name, sizeof name)};
+                                    CALL(nvml, nvmlDeviceGetMemoryInfo)(gpu, &memory),
+                                    CALL(nvml, nvmlDeviceGetMinorNumber)(gpu, &mig),
+                                    CALL(nvml, nvmlDeviceGetName)(gpu, name, sizeof name)};
         };
         constexpr int kHidden = NVML_ERROR_NOT_SUPPORTED;
         const std::vector<int> good = {-1, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -236,9 +236,9 @@ TEST_F(Nvml, ADriverThatWasLoadedAnew) {
     });
 }
 
-TEST(NvmlLinks, AreThoseOfTheCards) {
+TEST(NvmlLinks, AreThoseOfTheGpus) {
     const SimulatedNode node(
-        "cards:\n"
+        "gpus:\n"
         "  - {model: A, memory: 1GiB, numa: 0, pcie_switch: 0}\n"
         "  - {model: A, memory: 1GiB, numa: 0, pcie_switch: 0, nvlink: 3}\n"
         "  - {model: A, memory: 1GiB, numa: 0}\n"
@@ -246,12 +246,12 @@ TEST(NvmlLinks, AreThoseOfTheCards) {
     in_child([&] {
         const Library nvml(node.library("libnvidia-ml.so.1"));
         ASSERT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);
-        nvmlDevice_t cards[4] = {};
+        nvmlDevice_t gpus[4] = {};
         for (unsigned i = 0; i < 4; i++)
-            EXPECT_EQ(CALL(nvml, nvmlDeviceGetHandleByIndex_v2)(i, &cards[i]), NVML_SUCCESS);
+            EXPECT_EQ(CALL(nvml, nvmlDeviceGetHandleByIndex_v2)(i, &gpus[i]), NVML_SUCCESS);
         const auto level = [&](int a, int b) {
             nvmlGpuTopologyLevel_t found = NVML_TOPOLOGY_SYSTEM;
-            EXPECT_EQ(CALL(nvml, nvmlDeviceGetTopologyCommonAncestor)(cards[a], cards[b], &found),
+            EXPECT_EQ(CALL(nvml, nvmlDeviceGetTopologyCommonAncestor)(gpus[a], gpus[b], &found),
                       NVML_SUCCESS);
             return found;
         };
@@ -261,18 +261,18 @@ TEST(NvmlLinks, AreThoseOfTheCards) {
         EXPECT_EQ(level(2, 3), NVML_TOPOLOGY_SYSTEM);
         const auto status = [&](int a, int b, nvmlGpuP2PCapsIndex_t caps) {
             nvmlGpuP2PStatus_t found = NVML_P2P_STATUS_UNKNOWN;
-            EXPECT_EQ(CALL(nvml, nvmlDeviceGetP2PStatus)(cards[a], cards[b], caps, &found),
+            EXPECT_EQ(CALL(nvml, nvmlDeviceGetP2PStatus)(gpus[a], gpus[b], caps, &found),
                       NVML_SUCCESS);
             return found;
         };
         EXPECT_EQ(status(1, 3, NVML_P2P_CAPS_INDEX_NVLINK), NVML_P2P_STATUS_OK);
         EXPECT_EQ(status(0, 1, NVML_P2P_CAPS_INDEX_NVLINK), NVML_P2P_STATUS_NOT_SUPPORTED);
         EXPECT_EQ(status(0, 1, NVML_P2P_CAPS_INDEX_READ), NVML_P2P_STATUS_OK);
-        EXPECT_EQ(CALL(nvml, nvmlDeviceGetP2PStatus)(cards[0], cards[1], NVML_P2P_CAPS_INDEX_READ,
-                                                     nullptr),
-                  NVML_ERROR_INVALID_ARGUMENT);
+        EXPECT_EQ(
+            CALL(nvml, nvmlDeviceGetP2PStatus)(gpus[0], gpus[1], NVML_P2P_CAPS_INDEX_READ, nullptr),
+            NVML_ERROR_INVALID_ARGUMENT);
         unsigned long set[2] = {0, 7};
-        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryAffinity)(cards[3], 2, set, 0), NVML_SUCCESS);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryAffinity)(gpus[3], 2, set, 0), NVML_SUCCESS);
         EXPECT_EQ(set[0], 2UL);
         EXPECT_EQ(set[1], 0UL);
     });
@@ -286,7 +286,7 @@ TEST_F(Nvml, MarkersGiveIndices) {
         EXPECT_EQ(CALL(nvml, nvmlDeviceGetCount_v2)(&count), NVML_SUCCESS);
         EXPECT_EQ(count, 1U);
         EXPECT_EQ(CALL(nvml, nvmlDeviceGetUUID)(device(nvml, 0), uuid, sizeof uuid), NVML_SUCCESS);
-        EXPECT_EQ(uuid, node_.cards()[1].uuid);
+        EXPECT_EQ(uuid, node_.gpus()[1].uuid);
     });
 }
 
@@ -294,21 +294,21 @@ TEST_F(Nvml, MemoryCountsTheReserveByVersion) {
     Peer holder([this](Wire& wire) { hold(wire, 3 * kGiB); });
     holder.wire().receive();
     with_nvml([](const Library& nvml) {
-        nvmlDevice_t card = device(nvml, 0);
+        nvmlDevice_t gpu = device(nvml, 0);
         nvmlMemory_t memory = {};
         nvmlMemory_v2_t newer = {};
-        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(card, &memory), NVML_SUCCESS);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(gpu, &memory), NVML_SUCCESS);
         EXPECT_EQ(memory.total, 15360 * kMiB);
         EXPECT_EQ(memory.used, 3 * kGiB + 360 * kMiB);
         EXPECT_EQ(memory.free, memory.total - memory.used);
         newer.version = nvmlMemory_v2;
-        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo_v2)(card, &newer), NVML_SUCCESS);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo_v2)(gpu, &newer), NVML_SUCCESS);
         EXPECT_EQ(newer.total, 15360 * kMiB);
         EXPECT_EQ(newer.reserved, 360 * kMiB);
         EXPECT_EQ(newer.used, 3 * kGiB);
         EXPECT_EQ(newer.free, memory.free);
         newer.version = 1;
-        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo_v2)(card, &newer),
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo_v2)(gpu, &newer),
                   NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
     });
 }
@@ -319,19 +319,19 @@ TEST_F(Nvml, ListsProcessesByProtocol) {
     first.wire().receive();
     second.wire().receive();
     with_nvml([&](const Library& nvml) {
-        nvmlDevice_t card = device(nvml, 0);
+        nvmlDevice_t gpu = device(nvml, 0);
         const auto list = CALL(nvml, nvmlDeviceGetComputeRunningProcesses_v3);
         nvmlProcessInfo_t infos[3] = {};
         unsigned count = 0;
-        EXPECT_EQ(list(card, &count, nullptr), NVML_ERROR_INSUFFICIENT_SIZE);
+        EXPECT_EQ(list(gpu, &count, nullptr), NVML_ERROR_INSUFFICIENT_SIZE);
         EXPECT_EQ(count, 2U);
         count = 1;
-        EXPECT_EQ(list(card, &count, infos), NVML_ERROR_INSUFFICIENT_SIZE);
+        EXPECT_EQ(list(gpu, &count, infos), NVML_ERROR_INSUFFICIENT_SIZE);
         EXPECT_EQ(count, 2U);
-        EXPECT_EQ(list(card, &count, nullptr), NVML_ERROR_INVALID_ARGUMENT);
-        EXPECT_EQ(list(card, nullptr, infos), NVML_ERROR_INVALID_ARGUMENT);
+        EXPECT_EQ(list(gpu, &count, nullptr), NVML_ERROR_INVALID_ARGUMENT);
+        EXPECT_EQ(list(gpu, nullptr, infos), NVML_ERROR_INVALID_ARGUMENT);
         count = 3;
-        ASSERT_EQ(list(card, &count, infos), NVML_SUCCESS);
+        ASSERT_EQ(list(gpu, &count, infos), NVML_SUCCESS);
         ASSERT_EQ(count, 2U);
         const bool in_order = infos[0].pid == static_cast<unsigned>(first.pid());
         EXPECT_EQ(infos[in_order ? 0 : 1].usedGpuMemory, kGiB);
@@ -340,8 +340,7 @@ TEST_F(Nvml, ListsProcessesByProtocol) {
         EXPECT_EQ(infos[0].gpuInstanceId, 0xFFFFFFFFU);
         nvmlProcessInfo_v1_t old[2] = {};
         count = 2;
-        EXPECT_EQ(CALL(nvml, nvmlDeviceGetComputeRunningProcesses)(card, &count, old),
-                  NVML_SUCCESS);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetComputeRunningProcesses)(gpu, &count, old), NVML_SUCCESS);
         EXPECT_EQ(old[0].usedGpuMemory + old[1].usedGpuMemory, 3 * kGiB);
         count = 0;
         EXPECT_EQ(list(device(nvml, 1), &count, nullptr), NVML_SUCCESS);
@@ -349,7 +348,7 @@ TEST_F(Nvml, ListsProcessesByProtocol) {
     });
 }
 
-// As a driver that lists processes and does not say what each uses.
+// Like a driver that lists processes without the memory that each uses.
 TEST_F(Nvml, ListsProcessesWithoutWhatTheyUse) {
     Peer holder([this](Wire& wire) { hold(wire, kGiB); });
     holder.wire().receive();
@@ -390,7 +389,8 @@ TEST_F(Nvml, NobodyDrawsAndThereIsNoMps) {
     });
 }
 
-// NVML in a CUDA process must neither miss that process nor, by its descriptors, drop its locks.
+// NVML in a CUDA process must list that process, and must not drop its locks by closing
+// descriptors.
 TEST_F(Nvml, LivesWithCudaInOneProcess) {
     Peer both([this](Wire& wire) {
         const Library cuda(node_.library("libcuda.so.1"));
@@ -442,14 +442,15 @@ TEST_F(Nvml, OtherPidNamespaceSeesBytesButNoPid) {
     });
     const bool apart = container.wire().receive() == 2;
     EXPECT_EQ(container.join(), 0);
-    if (!apart) GTEST_SKIP() << "may not make a pid namespace";
+    if (!apart) GTEST_SKIP() << "not allowed to create a pid namespace";
 }
 
 TEST_F(Nvml, WorksReadOnly) {
-    if (geteuid() != 0) GTEST_SKIP() << "drops root's rights to find the files read-only";
+    if (geteuid() != 0)
+        GTEST_SKIP() << "needs root, whose rights it drops so that the files are read-only";
     Peer holder([this](Wire& wire) { hold(wire, kGiB); });
     holder.wire().receive();
-    for (const char* name : {"cards", "locks"}) {
+    for (const char* name : {"gpus", "locks"}) {
         std::filesystem::permissions(node_.state_directory() / name,
                                      static_cast<std::filesystem::perms>(0444));
     }

@@ -36,10 +36,10 @@ nvmlReturn_t start() {
     const nvmlReturn_t opened = result_of(open_state(nvml.state, directory, Access::read_only));
     if (opened != NVML_SUCCESS) return opened;
     nvml.driver_loads = nvml.state.file->driver_loads.load();
-    nvml.present = present_cards(nvml.state, std::getenv("NVIDIA_VISIBLE_DEVICES"));
+    nvml.present = present_gpus(nvml.state, std::getenv("NVIDIA_VISIBLE_DEVICES"));
     for (int i = 0; i < nvml.present.count; i++) {
-        const int card = nvml.present.cards[i];
-        nvml.devices[card] = {card, static_cast<unsigned>(i)};
+        const int gpu = nvml.present.gpus[i];
+        nvml.devices[gpu] = {gpu, static_cast<unsigned>(i)};
     }
     return NVML_SUCCESS;
 }
@@ -78,18 +78,18 @@ nvmlReturn_t ready() {
     return answers ? NVML_SUCCESS : NVML_ERROR_UNKNOWN;
 }
 
-nvmlReturn_t card_error(const Card& card) {
-    if (card.lost.load() != 0) return NVML_ERROR_GPU_IS_LOST;
-    return static_cast<nvmlReturn_t>(card.nvml_error.load());
+nvmlReturn_t gpu_error(const Gpu& gpu) {
+    if (gpu.lost.load() != 0) return NVML_ERROR_GPU_IS_LOST;
+    return static_cast<nvmlReturn_t>(gpu.nvml_error.load());
 }
 
-nvmlReturn_t find_card(nvmlDevice_t device, const Card** card) {
+nvmlReturn_t find_gpu(nvmlDevice_t device, const Gpu** gpu) {
     if (const nvmlReturn_t error = ready(); error != NVML_SUCCESS) return error;
     for (int i = 0; i < nvml.present.count; i++) {
-        const int candidate = nvml.present.cards[i];
+        const int candidate = nvml.present.gpus[i];
         if (device != &nvml.devices[candidate]) continue;
-        *card = &nvml.state.file->cards[candidate];
-        return card_error(**card);
+        *gpu = &nvml.state.file->gpus[candidate];
+        return gpu_error(**gpu);
     }
     return NVML_ERROR_INVALID_ARGUMENT;
 }

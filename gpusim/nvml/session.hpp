@@ -1,8 +1,9 @@
-// What libnvidia-ml.so.1 knows in one process: whether it is initialized, and which cards it shows.
+// State of libnvidia-ml.so.1 in one process: whether it is initialized, and which GPUs it shows.
 //
-// It only ever reads the shared state, so that it works on a read-only mount.
-// Thread rule: initialize and shut_down take a mutex; queries run without one, as long as no thread
-// shuts NVML down under another.
+// It only reads the shared state, so it works on a read-only mount.
+//
+// Thread rule: initialize and shut_down take a mutex. Queries run without one, provided that no
+// thread shuts NVML down at the same time.
 #pragma once
 
 #include "api/nvidia/nvml.h"
@@ -11,7 +12,7 @@
 
 // An nvmlDevice_t points to one. Handles stay valid for the life of the process.
 struct nvmlDevice_st {
-    int card;        // index into CardsFile::cards
+    int gpu;         // index into GpusFile::gpus
     unsigned index;  // as nvmlDeviceGetIndex gives it
 };
 
@@ -19,9 +20,9 @@ namespace gpusim {
 
 struct Nvml {
     State state;
-    CardList present;
-    std::uint32_t driver_loads;        // CardsFile::driver_loads when it came up
-    nvmlDevice_st devices[kMaxCards];  // by card
+    GpuList present;
+    std::uint32_t driver_loads;       // GpusFile::driver_loads when it was initialized
+    nvmlDevice_st devices[kMaxGpus];  // by GPU
 };
 
 extern constinit Nvml nvml;
@@ -29,23 +30,23 @@ extern constinit Nvml nvml;
 nvmlReturn_t initialize();
 nvmlReturn_t shut_down();
 
-// NVML_SUCCESS or NVML_ERROR_UNINITIALIZED; NVML_ERROR_UNKNOWN of a dead driver, and of one that
-// was loaded again since NVML came up.
+// NVML_SUCCESS or NVML_ERROR_UNINITIALIZED. NVML_ERROR_UNKNOWN if the driver is dead, or was
+// reloaded since NVML was initialized.
 nvmlReturn_t ready();
 
-// What NVML answers in place of the truth about this card; NVML_SUCCESS where it tells the truth.
-nvmlReturn_t card_error(const Card& card);
+// The error that NVML returns for this GPU; NVML_SUCCESS if there is none.
+nvmlReturn_t gpu_error(const Gpu& gpu);
 
-// Whether NVML answers NVML_ERROR_NOT_SUPPORTED to what it is asked there.
-inline bool hides(const Card& card, Hidden what) {
-    return (card.hidden.load() & what) != 0;
+// Whether NVML answers NVML_ERROR_NOT_SUPPORTED to this query.
+inline bool hides(const Gpu& gpu, Hidden what) {
+    return (gpu.hidden.load() & what) != 0;
 }
 
-// The card behind a handle: NVML_ERROR_UNINITIALIZED, NVML_ERROR_INVALID_ARGUMENT for what is no
-// handle, and what card_error says.
-nvmlReturn_t find_card(nvmlDevice_t device, const Card** card);
+// The GPU behind a handle: NVML_ERROR_UNINITIALIZED, NVML_ERROR_INVALID_ARGUMENT for an invalid
+// handle, and the result of gpu_error.
+nvmlReturn_t find_gpu(nvmlDevice_t device, const Gpu** gpu);
 
-// Copies `text` as NVML does: NVML_ERROR_INSUFFICIENT_SIZE when it does not fit whole.
+// Copies `text` as NVML does: NVML_ERROR_INSUFFICIENT_SIZE if it does not fit.
 nvmlReturn_t copy_text(const char* text, char* out, unsigned length);
 
 }  // namespace gpusim

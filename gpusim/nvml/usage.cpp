@@ -1,10 +1,10 @@
-// What is going on on a card: memory, processes, utilization, field values.
+// The use of a GPU: memory, processes, utilization, field values.
 #include <ctime>
 
 #include "gpusim/nvml/session.hpp"
 #include "gpusim/state/timeline.hpp"
 
-using gpusim::Card;
+using gpusim::Gpu;
 using gpusim::nvml;
 
 namespace {
@@ -21,21 +21,21 @@ struct Memory {
 };
 
 nvmlReturn_t read_memory(nvmlDevice_t device, Memory* memory) {
-    const Card* card = nullptr;
-    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
         return error;
     }
-    if (gpusim::hides(*card, gpusim::kHidesMemory)) return NVML_ERROR_NOT_SUPPORTED;
-    if (gpusim::hides(*card, gpusim::kFailsMemory)) return NVML_ERROR_UNKNOWN;
-    if (gpusim::hides(*card, gpusim::kHidesSizeAlone)) {
-        *memory = {0, card->reserved_bytes, 0, 0};
+    if (gpusim::hides(*gpu, gpusim::kHidesMemory)) return NVML_ERROR_NOT_SUPPORTED;
+    if (gpusim::hides(*gpu, gpusim::kFailsMemory)) return NVML_ERROR_UNKNOWN;
+    if (gpusim::hides(*gpu, gpusim::kHidesSizeAlone)) {
+        *memory = {0, gpu->reserved_bytes, 0, 0};
         return NVML_SUCCESS;
     }
-    // Without the decision lock the sum may mix two moments and overshoot; a card cannot.
-    const std::uint64_t capacity = gpusim::capacity_bytes(*card);
-    const std::uint64_t sum = gpusim::used_bytes(nvml.state, device->card);
+    // Without the decision lock the sum may mix two moments and exceed what a GPU can have.
+    const std::uint64_t capacity = gpusim::capacity_bytes(*gpu);
+    const std::uint64_t sum = gpusim::used_bytes(nvml.state, device->gpu);
     const std::uint64_t used = sum < capacity ? sum : capacity;
-    *memory = {card->memory_bytes, card->reserved_bytes, used, capacity - used};
+    *memory = {gpu->memory_bytes, gpu->reserved_bytes, used, capacity - used};
     return NVML_SUCCESS;
 }
 
@@ -50,8 +50,8 @@ void set_info(nvmlProcessInfo_v2_t& info, pid_t pid, std::uint64_t bytes) {
 // A process without a pid in this pid namespace is left out, as the real driver leaves it out.
 template <class Info>
 nvmlReturn_t list_processes(nvmlDevice_t device, unsigned* count, Info* infos) {
-    const Card* card = nullptr;
-    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
         return error;
     }
     if (count == nullptr || (infos == nullptr && *count > 0)) return NVML_ERROR_INVALID_ARGUMENT;
@@ -59,11 +59,11 @@ nvmlReturn_t list_processes(nvmlDevice_t device, unsigned* count, Info* infos) {
     unsigned found = 0;
     for (int i = 0; i < gpusim::kMaxSlots; i++) {
         const gpusim::Slot& slot = nvml.state.file->slots[i];
-        const std::uint64_t bytes = gpusim::slot_bytes(nvml.state, i, device->card);
-        if (bytes == 0 && slot.contexts[device->card].load() == 0) continue;
+        const std::uint64_t bytes = gpusim::slot_bytes(nvml.state, i, device->gpu);
+        if (bytes == 0 && slot.contexts[device->gpu].load() == 0) continue;
         const pid_t pid = gpusim::slot_owner(nvml.state, i);
         if (pid == gpusim::kNobody || pid == gpusim::kInvisible) continue;
-        const bool is_hidden = gpusim::hides(*card, gpusim::kHidesProcessMemory);
+        const bool is_hidden = gpusim::hides(*gpu, gpusim::kHidesProcessMemory);
         if (found < room) set_info(infos[found], pid, is_hidden ? kNotAvailable : bytes);
         found++;
     }
@@ -71,11 +71,11 @@ nvmlReturn_t list_processes(nvmlDevice_t device, unsigned* count, Info* infos) {
     return found <= room ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_SIZE;
 }
 
-// Nobody draws, and there is no MPS.
+// There are no graphics processes, and there is no MPS.
 template <class Info>
 nvmlReturn_t list_nobody(nvmlDevice_t device, unsigned* count, const Info* infos) {
-    const Card* card = nullptr;
-    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
         return error;
     }
     if (count == nullptr || (infos == nullptr && *count > 0)) return NVML_ERROR_INVALID_ARGUMENT;
@@ -83,7 +83,7 @@ nvmlReturn_t list_nobody(nvmlDevice_t device, unsigned* count, const Info* infos
     return NVML_SUCCESS;
 }
 
-void read_field(const Card& card, nvmlFieldValue_t& field) {
+void read_field(const Gpu& gpu, nvmlFieldValue_t& field) {
     timespec now = {};
     clock_gettime(CLOCK_REALTIME, &now);
     field.timestamp = now.tv_sec * 1000000LL + now.tv_nsec / 1000;
@@ -96,7 +96,7 @@ void read_field(const Card& card, nvmlFieldValue_t& field) {
     }
     field.nvmlReturn = NVML_SUCCESS;
     field.valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
-    field.value.uiVal = card.recovery_action.load();
+    field.value.uiVal = gpu.recovery_action.load();
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* me
     Memory now = {};
     if (const nvmlReturn_t error = read_memory(device, &now); error != NVML_SUCCESS) return error;
     if (memory == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    if (gpusim::hides(nvml.state.file->cards[device->card], gpusim::kHidesReserve))
+    if (gpusim::hides(nvml.state.file->gpus[device->gpu], gpusim::kHidesReserve))
         return NVML_ERROR_NOT_SUPPORTED;
     if (memory->version != nvmlMemory_v2) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
     *memory = {nvmlMemory_v2, now.total, now.reserved, now.free, now.used};
@@ -165,42 +165,43 @@ nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v3(nvmlDevice_t device, uns
     return list_nobody(device, count, infos);
 }
 
-// Of the last while, as a real one averages. Which part of the memory is busy is not modelled.
+// Utilization over a recent window, as a real driver averages. How much of the memory is busy is
+// not modelled.
 nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t* utilization) {
-    const Card* card = nullptr;
-    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
         return error;
     }
     if (utilization == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    const std::int64_t busy = gpusim::busy_ns(nvml.state, {device->card, gpusim::Engine::compute},
+    const std::int64_t busy = gpusim::busy_ns(nvml.state, {device->gpu, gpusim::Engine::compute},
                                               kUtilizationWindowNs, gpusim::monotonic_ns());
     *utilization = {static_cast<unsigned>(busy * 100 / kUtilizationWindowNs), 0};
     return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t* values) {
-    const Card* card = nullptr;
-    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
         return error;
     }
     if (values == nullptr || count <= 0) return NVML_ERROR_INVALID_ARGUMENT;
     for (int i = 0; i < count; i++)
-        read_field(*card, values[i]);
+        read_field(*gpu, values[i]);
     return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned int* corrected,
                                        unsigned int* uncorrected, unsigned int* is_pending,
                                        unsigned int* failure_occurred) {
-    const Card* card = nullptr;
-    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
         return error;
     }
     if (corrected == nullptr || uncorrected == nullptr || is_pending == nullptr ||
         failure_occurred == nullptr) {
         return NVML_ERROR_INVALID_ARGUMENT;
     }
-    const gpusim::Rows rows = card->remapped_rows.load();
+    const gpusim::Rows rows = gpu->remapped_rows.load();
     *corrected = 0;
     *uncorrected = rows == gpusim::Rows::good ? 0 : 1;
     *is_pending = rows == gpusim::Rows::pending ? 1 : 0;
@@ -210,25 +211,25 @@ nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned int* correc
 
 nvmlReturn_t nvmlDeviceGetRetiredPagesPendingStatus(nvmlDevice_t device,
                                                     nvmlEnableState_t* is_pending) {
-    const Card* card = nullptr;
-    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
         return error;
     }
     if (is_pending == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    *is_pending = card->retired_pages.load() != 0 ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
+    *is_pending = gpu->retired_pages.load() != 0 ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
     return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, nvmlMemoryErrorType_t type,
                                          nvmlEccCounterType_t counter, unsigned long long* count) {
-    const Card* card = nullptr;
-    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
         return error;
     }
     if (count == nullptr || type > NVML_MEMORY_ERROR_TYPE_UNCORRECTED ||
         counter > NVML_AGGREGATE_ECC) {
         return NVML_ERROR_INVALID_ARGUMENT;
     }
-    *count = type == NVML_MEMORY_ERROR_TYPE_UNCORRECTED ? card->uncorrected_errors.load() : 0;
+    *count = type == NVML_MEMORY_ERROR_TYPE_UNCORRECTED ? gpu->uncorrected_errors.load() : 0;
     return NVML_SUCCESS;
 }

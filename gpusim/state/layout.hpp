@@ -1,21 +1,21 @@
-// The binary state that all processes of one simulated node share: the file `gpusim/cards`.
+// The binary state that all processes of one simulated node share: the file `gpusim/gpus`.
 //
 // Invariants:
-//  1. `cards` (but for its atomics) never changes after `gpusimctl create` renamed the root in
-//  place.
-//  2. A slot belongs to the process that holds the write lock on byte <slot index> of
-//  `gpusim/locks`.
-//     Without a holder a slot's content counts for nothing, whatever it says.
-//  3. Only the owner of a slot raises or lowers its numbers, each with one aligned store, so that a
-//     kill at any instant leaves a valid file. It raises them under the decision lock.
-//  4. Slots change hands, and events are written, under the decision lock.
-//  5. An engine's moments and a slot's bookings change under the engine's lock (timeline.hpp). A
-//  moment
-//     counts from the one store on that makes it the newest.
-//  6. Memory that processes can share is no slot's: it has an entry of `shared`, which is live
-//  while
-//     the owner of a slot in `holders` lives or a descriptor holds its byte of `gpusim/memory`
-//     (shared.hpp). A dead entry counts for nothing. Entries change under the decision lock.
+//
+// 1. `gpus` (except its atomics) never changes after `gpusimctl create` renamed the root into
+//    place.
+// 2. A slot belongs to the process that holds the write lock on byte <slot index> of
+//    `gpusim/locks`. Without a holder a slot's content does not count.
+// 3. Only the owner of a slot raises or lowers its numbers, each with one aligned store, so that a
+//    kill at any instant leaves a valid file. It raises them under the decision lock.
+// 4. Slots change owners, and events are written, under the decision lock.
+// 5. An engine's moments and a slot's bookings change under the engine's lock (timeline.hpp). A
+//    moment counts from the one store that makes it the newest.
+// 6. Memory that processes can share belongs to no slot: it has an entry of `shared`. The entry is
+//    live while the owner of a slot in `holders` is alive or a descriptor holds its byte of
+//    `gpusim/memory` (shared.hpp). A dead entry does not count. Entries change under the decision
+//    lock.
+//
 // Thread rule: every atomic may be read by any thread of any process without a lock.
 #pragma once
 
@@ -28,50 +28,50 @@ namespace gpusim {
 inline constexpr char kMagic[8] = {'g', 'p', 'u', 's', 'i', 'm', '\n', '\0'};
 inline constexpr std::uint32_t kLayoutVersion = 7;
 
-inline constexpr int kMaxCards = 64;
+inline constexpr int kMaxGpus = 64;
 inline constexpr int kMaxSlots = 1024;
 inline constexpr int kMaxEvents = 256;
 inline constexpr int kMaxShared = 2048;
 
 inline constexpr int kMoments = 4096;
 
-inline constexpr std::uint32_t kNone = 0xffffffff;  // of switches and links
+inline constexpr std::uint32_t kNone = 0xffffffff;  // for switches and links
 
-inline constexpr std::uint64_t kGranuleBytes = std::uint64_t{2} << 20;
+inline constexpr std::uint64_t kAllocationUnitBytes = std::uint64_t{2} << 20;
 
-// What the simulated driver says of itself.
+// The versions that the simulated driver reports.
 inline constexpr char kDriverVersion[] = "570.124.06";
 inline constexpr char kNvmlVersion[] = "12.570.124.06";
 inline constexpr int kCudaVersion = 12080;
 
-// How the processes of a card share its time: by turns, or side by side, as under MPS.
+// How the processes of a GPU share its time: by turns, or side by side, as under MPS.
 enum class Sharing : std::uint32_t { turns, side_by_side };
 
-// What the next kernel on a card does instead of its work.
+// What the next kernel on a GPU does instead of its work.
 enum class KernelFault : std::uint32_t { none, illegal_address, uncorrectable_ecc, hang };
 
-// What NVML does not say of a card: bits of Card::hidden.
+// What NVML does not report for a GPU: bits of Gpu::hidden.
 enum Hidden : std::uint32_t {
-    kHidesMemory = 1,          // its size, as of a GPU that shares the host's memory
-    kHidesReserve = 2,         // apart from what is in use
+    kHidesMemory = 1,          // its size, as for a GPU that shares the host's memory
+    kHidesReserve = 2,         // the reserve, separate from used memory
     kHidesMinor = 4,           // its number in /dev
     kHidesName = 8,            // its model
     kHidesTopology = 16,       // links and the NUMA node
-    kHidesSizeAlone = 32,      // its size: it is said to be 0, and the reserve as it is
-    kFailsMemory = 64,         // the question for its memory fails, and no other does
+    kHidesSizeAlone = 32,      // only its size: it is reported as 0, and the reserve correctly
+    kFailsMemory = 64,         // the query of its memory fails, and no other query does
     kHidesProcessMemory = 128  // what each process uses
 };
 
-// Repairs of the card's memory: which ones wait for a reset, and whether one was impossible.
+// Repairs of the GPU's memory: whether one waits for a reset, or whether one was impossible.
 enum class Rows : std::uint32_t { good, pending, failed };
 
-struct Card {
+struct Gpu {
     char uuid[48];   // "GPU-" and 36 characters
     char model[96];  // as nvmlDeviceGetName gives it
     std::uint64_t memory_bytes;
-    std::uint64_t reserved_bytes;  // the driver's own; never to be had by a process
+    std::uint64_t reserved_bytes;  // the driver's own; no process can get it
     std::uint64_t context_overhead_bytes;
-    std::uint64_t graph_overhead_bytes;  // of each executable graph
+    std::uint64_t graph_overhead_bytes;  // for each executable graph
     std::uint32_t minor;
     std::uint32_t pci_domain;
     std::uint32_t pci_bus;
@@ -79,17 +79,17 @@ struct Card {
     std::int32_t compute_major;
     std::int32_t compute_minor;
     std::uint32_t numa;         // the NUMA node of its slot
-    std::uint32_t pcie_switch;  // cards with the same number are behind one; kNone
-    std::uint32_t nvlink;       // cards with the same number are linked, each with each; kNone
-    std::uint32_t event_clock_fast_ppm;          // the clock of events, beside the host's
-    std::atomic<std::uint32_t> lost;             // 1 from `gpusimctl lose` to `recover`
+    std::uint32_t pcie_switch;  // GPUs with the same number are behind one; kNone
+    std::uint32_t nvlink;       // GPUs with the same number are linked, each with each; or kNone
+    std::uint32_t event_clock_fast_ppm;  // how fast the event clock is, compared with the host's
+    std::atomic<std::uint32_t> lost;     // 1 from `gpusimctl lose` to `recover`
     std::atomic<std::uint32_t> recovery_action;  // an nvmlDeviceGpuRecoveryAction_t
-    std::atomic<std::uint32_t> nvml_error;       // what NVML answers for the card; 0: the truth
-    std::atomic<std::uint32_t> hidden;           // bits of Hidden
-    std::atomic<std::uint32_t> mig_mode;         // 1: on
-    std::atomic<std::uint32_t> compute_mode;     // an nvmlComputeMode_t
+    std::atomic<std::uint32_t> nvml_error;    // what NVML answers for the GPU; 0: the true values
+    std::atomic<std::uint32_t> hidden;        // bits of Hidden
+    std::atomic<std::uint32_t> mig_mode;      // 1: on
+    std::atomic<std::uint32_t> compute_mode;  // an nvmlComputeMode_t
     std::atomic<Rows> remapped_rows;
-    std::atomic<std::uint32_t> retired_pages;       // 1: some are to be retired at the next reset
+    std::atomic<std::uint32_t> retired_pages;       // 1: some will be retired at the next reset
     std::atomic<std::uint32_t> uncorrected_errors;  // of its memory, since the driver was loaded
     std::atomic<Sharing> sharing;
     std::atomic<KernelFault> next_kernel;
@@ -100,18 +100,18 @@ struct Card {
 enum class Engine { compute, copies };
 inline constexpr int kEngines = 2;
 
-// How far an engine had come with each process's work at a time: in picoseconds, as a process would
-// count them that always had work. Between two moments that grows evenly.
+// How far an engine had come with each process's work at a time: the picoseconds of work that a
+// process would have got that always had work. Between two moments this grows evenly.
 struct Moment {
     std::atomic<std::int64_t> time_ns;  // CLOCK_MONOTONIC
     std::atomic<std::int64_t> work_ps;
 };
 
-// What a slot has an engine do, in terms of Moment::work_ps.
+// What an engine does for a slot, in terms of Moment::work_ps.
 struct Booking {
-    std::atomic<std::int64_t> since_ps;   // it has had work
-    std::atomic<std::int64_t> until_ps;   // it will have
-    std::atomic<std::int64_t> before_ps;  // what it had done in all before, of the whole engine
+    std::atomic<std::int64_t> since_ps;   // since when it has had work
+    std::atomic<std::int64_t> until_ps;   // until when it will have work
+    std::atomic<std::int64_t> before_ps;  // what it had done in total before, of the whole engine
     std::atomic<std::uint32_t> demand;    // thousandths of the engine that its work fills
 };
 
@@ -125,39 +125,41 @@ struct Event {
     std::atomic<std::uint64_t> number;  // 1, 2, ...; 0 while the entry is being written
     std::atomic<std::uint64_t> type;    // an nvmlEventType bit
     std::atomic<std::uint64_t> data;
-    std::atomic<std::uint64_t> card;  // index into `cards`
+    std::atomic<std::uint64_t> gpu;  // index into `gpus`
 };
 
 struct Slot {
-    std::atomic<std::uint32_t> in_use;  // 0: never a live owner, so that readers need not ask
-    std::atomic<std::uint32_t> contexts[kMaxCards];
-    std::atomic<std::uint64_t> bytes[kMaxCards];  // whole granules, context overhead included
+    std::atomic<std::uint32_t> in_use;  // 0: never a live owner, so that readers need not check
+    std::atomic<std::uint32_t> contexts[kMaxGpus];
+    std::atomic<std::uint64_t>
+        bytes[kMaxGpus];  // whole allocation units, context overhead included
 };
 
-inline constexpr std::uint32_t kNoCard = 0xffffffff;  // the host's memory
+inline constexpr std::uint32_t kNoGpu = 0xffffffff;  // host memory
 inline constexpr std::uint32_t kNoSlot = 0xffffffff;
 
 // Memory that more than one process can hold, counted once.
 struct SharedMemory {
-    std::atomic<std::uint64_t> bytes;   // whole granules; 0: the entry is free
+    std::atomic<std::uint64_t> bytes;   // whole allocation units; 0: the entry is free
     std::atomic<std::uint64_t> serial;  // never given twice
-    std::atomic<std::uint64_t> offset;  // where in `gpusim/memory` its content is
-    std::atomic<std::uint32_t> card;
-    std::atomic<std::uint32_t> creator;  // the slot that made it, kNoSlot when that died or let go
-    std::atomic<std::uint32_t> is_exported;              // descriptors may hold it
+    std::atomic<std::uint64_t> offset;  // position of its content in `gpusim/memory`
+    std::atomic<std::uint32_t> gpu;
+    std::atomic<std::uint32_t> creator;      // the slot that made it; kNoSlot when that is gone
+    std::atomic<std::uint32_t> is_exported;  // descriptors may hold it
     std::atomic<std::uint64_t> holders[kMaxSlots / 64];  // one bit per slot
 };
 
-// What NVML is on this node: `old` cannot say what a faulty card needs, `dead` fails every call.
+// The kind of NVML on this node: `old` cannot report what a faulty GPU needs, `dead` fails every
+// call.
 enum class NvmlKind : std::uint32_t { current, old, dead };
 
-struct CardsFile {
+struct GpusFile {
     char magic[8];
     std::uint32_t version;
-    std::uint32_t card_count;
+    std::uint32_t gpu_count;
     std::atomic<NvmlKind> nvml_kind;
-    std::atomic<std::uint32_t> driver_loads;  // NVML that came up before the last one is of no use
-    Card cards[kMaxCards];
+    std::atomic<std::uint32_t> driver_loads;  // an NVML from before the last load fails
+    Gpu gpus[kMaxGpus];
     std::atomic<std::uint32_t> event_bell;    // futex: changes with every event
     std::atomic<std::uint64_t> events_total;  // number of the newest event
     Event events[kMaxEvents];                 // event n is at n % kMaxEvents
@@ -166,16 +168,16 @@ struct CardsFile {
     std::atomic<std::uint64_t> shared_total;  // serial of the newest entry
     std::atomic<std::int32_t> shared_end;     // no entry from here on was ever taken
     SharedMemory shared[kMaxShared];
-    EngineState engines[kMaxCards][kEngines];
+    EngineState engines[kMaxGpus][kEngines];
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(sizeof(std::atomic<std::uint64_t>) == 8);
-static_assert(sizeof(Card) == 272);
-static_assert(offsetof(CardsFile, slots) % 8 == 0);
+static_assert(sizeof(Gpu) == 272);
+static_assert(offsetof(GpusFile, slots) % 8 == 0);
 
-inline std::uint64_t capacity_bytes(const Card& card) {
-    return card.memory_bytes - card.reserved_bytes;
+inline std::uint64_t capacity_bytes(const Gpu& gpu) {
+    return gpu.memory_bytes - gpu.reserved_bytes;
 }
 
 }  // namespace gpusim

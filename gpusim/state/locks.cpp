@@ -34,9 +34,9 @@ void unlock_byte(int fd, off_t byte) {
     set_lock(fd, F_SETLK, F_UNLCK, byte);
 }
 
-// F_GETLK would not see the locks of the caller's own process, yet NVML must list the process that
-// it lives in. The open-file-description variant has another owner, so it sees POSIX locks of
-// everyone.
+// F_GETLK would not see the locks of the caller's own process, but NVML must list the process that
+// it is in. The open-file-description variant has another owner, so it sees the POSIX locks of all
+// processes.
 pid_t lock_holder(int fd, off_t byte) {
     struct flock lock = {};
     lock.l_type = F_WRLCK;

@@ -9,7 +9,7 @@
 namespace gpusim {
 namespace {
 
-// The position of an exported descriptor. ext4 ends at 2^44, so the serial is cut.
+// The file position of an exported descriptor. ext4 ends at 2^44, so the serial is cut.
 constexpr std::uint64_t kSerialMask = 0xffffffff;
 
 off_t position_of(int entry, std::uint64_t serial) {
@@ -29,14 +29,14 @@ bool has_live_holder(const State& state, const SharedMemory& shared) {
     return false;
 }
 
-// Lets the pages go; they read as zeros from then on.
+// Frees the pages; they read as zeros from then on.
 void clear_content(const State& state, std::uint64_t offset, std::uint64_t bytes) {
     fallocate(state.memory_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
               static_cast<off_t>(offset), static_cast<off_t>(bytes));
 }
 
 // First fit.
-std::uint64_t find_offset(const CardsFile& file, std::uint64_t bytes) {
+std::uint64_t find_offset(const GpusFile& file, std::uint64_t bytes) {
     std::uint64_t offset = 0;
     for (int i = 0; i < file.shared_end.load(); i++) {
         const SharedMemory& other = file.shared[i];
@@ -49,7 +49,7 @@ std::uint64_t find_offset(const CardsFile& file, std::uint64_t bytes) {
     return offset;
 }
 
-// Frees what nobody holds any more, content and all: its holders were killed.
+// Frees entries that no process holds any more, with their content: their holders were killed.
 void bury(const State& state) {
     for (int i = 0; i < state.file->shared_end.load(); i++) {
         SharedMemory& shared = state.file->shared[i];
@@ -59,7 +59,7 @@ void bury(const State& state) {
     }
 }
 
-int find_free_entry(CardsFile& file) {
+int find_free_entry(GpusFile& file) {
     for (int i = 0; i < kMaxShared; i++) {
         if (file.shared[i].bytes.load() != 0) continue;
         if (file.shared_end.load() <= i) file.shared_end.store(i + 1);
@@ -78,22 +78,22 @@ bool is_same_file(int a, int b) {
 
 }  // namespace
 
-std::uint64_t shared_bytes(const State& state, int card) {
+std::uint64_t shared_bytes(const State& state, int gpu) {
     std::uint64_t sum = 0;
     for (int i = 0; i < state.file->shared_end.load(); i++) {
         const SharedMemory& shared = state.file->shared[i];
         const std::uint64_t bytes = shared.bytes.load();
-        if (bytes == 0 || shared.card.load() != static_cast<std::uint32_t>(card)) continue;
+        if (bytes == 0 || shared.gpu.load() != static_cast<std::uint32_t>(gpu)) continue;
         if (is_held(state, i)) sum += bytes;
     }
     return sum;
 }
 
-std::uint64_t shared_bytes_of(const State& state, int slot, int card) {
+std::uint64_t shared_bytes_of(const State& state, int slot, int gpu) {
     std::uint64_t sum = 0;
     for (int i = 0; i < state.file->shared_end.load(); i++) {
         const SharedMemory& shared = state.file->shared[i];
-        if (shared.bytes.load() == 0 || shared.card.load() != static_cast<std::uint32_t>(card)) {
+        if (shared.bytes.load() == 0 || shared.gpu.load() != static_cast<std::uint32_t>(gpu)) {
             continue;
         }
         const bool made_it = shared.creator.load() == static_cast<std::uint32_t>(slot);
@@ -108,7 +108,7 @@ bool is_held(const State& state, int entry) {
     return shared.is_exported.load() != 0 && lock_holder(state.memory_fd, entry) != kNobody;
 }
 
-void forget_holder(CardsFile& file, int slot) {
+void forget_holder(GpusFile& file, int slot) {
     for (int i = 0; i < file.shared_end.load(); i++) {
         SharedMemory& shared = file.shared[i];
         if (shared.creator.load() == static_cast<std::uint32_t>(slot)) {
@@ -118,8 +118,8 @@ void forget_holder(CardsFile& file, int slot) {
     }
 }
 
-int make_shared(const State& state, int slot, std::uint32_t card, std::uint64_t bytes) {
-    CardsFile& file = *state.file;
+int make_shared(const State& state, int slot, std::uint32_t gpu, std::uint64_t bytes) {
+    GpusFile& file = *state.file;
     bury(state);
     const int entry = find_free_entry(file);
     if (entry < 0) return -1;
@@ -133,13 +133,13 @@ int make_shared(const State& state, int slot, std::uint32_t card, std::uint64_t 
     shared.serial.store(file.shared_total.load() + 1);
     file.shared_total.store(shared.serial.load());
     shared.offset.store(offset);
-    shared.card.store(card);
+    shared.gpu.store(gpu);
     shared.creator.store(static_cast<std::uint32_t>(slot));
     shared.is_exported.store(0);
     for (std::atomic<std::uint64_t>& word : shared.holders)
         word.store(0);
     shared.holders[slot / 64].store(std::uint64_t{1} << (slot % 64));
-    shared.bytes.store(bytes);  // last: before it the entry is free
+    shared.bytes.store(bytes);  // last: the entry is free until this store
     return entry;
 }
 

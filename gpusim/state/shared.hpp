@@ -1,11 +1,11 @@
-// Memory that processes share: exported virtual memory and IPC handles. Its content lies in the
-// sparse file `gpusim/memory`, each entry at its own offset; that it exists, and for whom, is in
-// CardsFile::shared.
+// Memory that processes share: exported virtual memory and IPC handles. Its content is in the
+// sparse file `gpusim/memory`, each entry at its own offset. GpusFile::shared says which entries
+// exist and which processes hold them.
 //
 // An exported descriptor is one of `gpusim/memory`. It holds an open-file-description lock on the
-// byte <entry index>, which lasts as long as any copy of it, in whatever process or message: that
-// keeps the memory when all who knew of it are dead. Where it stands in the file says which entry
-// it means. No process-owned (POSIX) lock is ever taken on this file.
+// byte <entry index>, which lasts as long as any copy of the descriptor, in any process or message.
+// That keeps the memory when all processes that had it are dead. The descriptor's file position
+// says which entry it means. No process-owned (POSIX) lock is ever taken on this file.
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,28 @@
 
 namespace gpusim {
 
-// Bytes of the card in live entries.
-std::uint64_t shared_bytes(const State& state, int card);
+// Bytes of the GPU in live entries.
+std::uint64_t shared_bytes(const State& state, int gpu);
 
-// Those that the owner of `slot` made and still holds.
-std::uint64_t shared_bytes_of(const State& state, int slot, int card);
+// Entries that the owner of `slot` made and still holds.
+std::uint64_t shared_bytes_of(const State& state, int slot, int gpu);
 
-// True while anyone holds the entry.
+// True while any process or descriptor holds the entry.
 bool is_held(const State& state, int entry);
 
-// To be called when `slot` passes to another process.
-void forget_holder(CardsFile& file, int slot);
+// Call this when `slot` passes to another process.
+void forget_holder(GpusFile& file, int slot);
 
-// The three below want the decision lock.
+// The three functions below require the decision lock.
 
-// Makes an entry of `bytes` zeros that `slot` holds, and returns its index; -1 when all are taken
-// or the file cannot grow. `card` may be kNoCard.
-int make_shared(const State& state, int slot, std::uint32_t card, std::uint64_t bytes);
+// Makes an entry of `bytes` zeros that `slot` holds, and returns its index; -1 if all are taken or
+// the file cannot grow. `gpu` may be kNoGpu.
+int make_shared(const State& state, int slot, std::uint32_t gpu, std::uint64_t bytes);
 
-// Adds `slot` to the holders. False when the entry `serial` is not there any more.
+// Adds `slot` to the holders. False if the entry `serial` does not exist any more.
 bool join_shared(const State& state, int slot, int entry, std::uint64_t serial);
 
-// The entry is free once nobody is left.
+// Removes `slot` from the holders. The entry is free when no holder is left.
 void leave_shared(const State& state, int slot, int entry);
 
 // A new descriptor that holds `entry`, or -1 with errno.

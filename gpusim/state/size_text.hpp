@@ -1,4 +1,4 @@
-// Sizes as people write them for cards and allocations.
+// Sizes as people write them for GPUs and allocations.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Goal: sizes mean what they say, and nothing else passes. Method: a table.
+// Goal: sizes are read correctly, and nothing else is accepted. Method: a table.
 #include "gpusim/state/size_text.hpp"
 
 #include <gtest/gtest.h>

@@ -46,32 +46,32 @@ OpenResult result_of_errno() {
                                                                : OpenResult::absent;
 }
 
-OpenResult map_cards(const char* directory, Access access, CardsFile*& file) {
+OpenResult map_gpus(const char* directory, Access access, GpusFile*& file) {
     char path[kMaxPath];
-    if (!join(path, directory, "cards")) return OpenResult::absent;
+    if (!join(path, directory, "gpus")) return OpenResult::absent;
     const bool writable = access == Access::read_write;
     const int fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
     if (fd < 0) return result_of_errno();
-    const bool right_size = lseek(fd, 0, SEEK_END) == static_cast<off_t>(sizeof(CardsFile));
+    const bool right_size = lseek(fd, 0, SEEK_END) == static_cast<off_t>(sizeof(GpusFile));
     void* memory = MAP_FAILED;
     if (right_size) {
         const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-        memory = mmap(nullptr, sizeof(CardsFile), protection, MAP_SHARED, fd, 0);
+        memory = mmap(nullptr, sizeof(GpusFile), protection, MAP_SHARED, fd, 0);
     }
     close(fd);
     if (memory == MAP_FAILED) return OpenResult::foreign;
-    auto* mapped = static_cast<CardsFile*>(memory);
+    auto* mapped = static_cast<GpusFile*>(memory);
     if (std::memcmp(mapped->magic, kMagic, sizeof kMagic) != 0 ||
-        mapped->version != kLayoutVersion || mapped->card_count > kMaxCards) {
-        munmap(memory, sizeof(CardsFile));
+        mapped->version != kLayoutVersion || mapped->gpu_count > kMaxGpus) {
+        munmap(memory, sizeof(GpusFile));
         return OpenResult::foreign;
     }
     file = mapped;
     return OpenResult::ok;
 }
 
-// statx, like dl_iterate_phdr below, is there since glibc 2.28; stat and dladdr would tie the
-// libraries to 2.33 and 2.34, and many images that are to load them are older.
+// statx, like dl_iterate_phdr below, exists since glibc 2.28. stat and dladdr would bind the
+// libraries to 2.33 and 2.34, and many images that load them are older.
 bool is_same_file(const char* path, int fd) {
     struct statx a = {};
     struct statx b = {};
@@ -80,8 +80,8 @@ bool is_same_file(const char* path, int fd) {
            a.stx_dev_major == b.stx_dev_major && a.stx_dev_minor == b.stx_dev_minor;
 }
 
-// A second descriptor of the same file could never be closed again, so a process that opens and
-// shuts NVML in a loop must get its first one back.
+// A second descriptor of the same file could never be closed, so a process that initializes NVML
+// and shuts it down in a loop must get its first descriptor back.
 OpenResult open_locks(const char* directory, Access access, int& locks_fd) {
     char path[kMaxPath];
     if (!join(path, directory, "locks")) return OpenResult::absent;
@@ -92,7 +92,7 @@ OpenResult open_locks(const char* directory, Access access, int& locks_fd) {
     return OpenResult::ok;
 }
 
-// No lock of this file belongs to the process, so that its descriptors may come and go.
+// No lock of this file belongs to the process, so its descriptors may be opened and closed.
 OpenResult open_memory(const char* directory, Access access, int& memory_fd) {
     char path[kMaxPath];
     if (!join(path, directory, "memory")) return OpenResult::absent;
@@ -119,17 +119,17 @@ bool find_directory(const void* symbol, char (&directory)[kMaxPath]) {
 }
 
 OpenResult open_state(State& state, const char* directory, Access access) {
-    CardsFile* file = nullptr;
-    if (const OpenResult mapped = map_cards(directory, access, file); mapped != OpenResult::ok) {
+    GpusFile* file = nullptr;
+    if (const OpenResult mapped = map_gpus(directory, access, file); mapped != OpenResult::ok) {
         return mapped;
     }
     OpenResult opened = open_locks(directory, access, state.locks_fd);
     if (opened == OpenResult::ok) opened = open_memory(directory, access, state.memory_fd);
     if (opened != OpenResult::ok) {
-        munmap(file, sizeof(CardsFile));
+        munmap(file, sizeof(GpusFile));
         return opened;
     }
-    if (state.file != nullptr) munmap(state.file, sizeof(CardsFile));
+    if (state.file != nullptr) munmap(state.file, sizeof(GpusFile));
     state.file = file;
     if (directory != state.directory) {
         std::snprintf(state.directory, sizeof state.directory, "%s", directory);
@@ -138,17 +138,17 @@ OpenResult open_state(State& state, const char* directory, Access access) {
 }
 
 void close_state(State& state) {
-    if (state.file != nullptr) munmap(state.file, sizeof(CardsFile));
+    if (state.file != nullptr) munmap(state.file, sizeof(GpusFile));
     if (state.locks_fd >= 0) close(state.locks_fd);
     if (state.memory_fd >= 0) close(state.memory_fd);
     state.file = nullptr;
     state.locks_fd = state.memory_fd = -1;
 }
 
-bool has_marker(const State& state, const Card& card) {
+bool has_marker(const State& state, const Gpu& gpu) {
     char path[kMaxPath];
     const int length = std::snprintf(path, sizeof path, "%s/dev/nvidia%u", state.directory,
-                                     static_cast<unsigned>(card.minor));
+                                     static_cast<unsigned>(gpu.minor));
     return length > 0 && length < kMaxPath && access(path, F_OK) == 0;
 }
 
@@ -157,31 +157,32 @@ pid_t slot_owner(const State& state, int slot) {
     return lock_holder(state.locks_fd, slot);
 }
 
-std::uint64_t used_bytes(const State& state, int card) {
-    std::uint64_t sum = shared_bytes(state, card);
+std::uint64_t used_bytes(const State& state, int gpu) {
+    std::uint64_t sum = shared_bytes(state, gpu);
     for (int i = 0; i < kMaxSlots; i++) {
-        const std::uint64_t bytes = state.file->slots[i].bytes[card].load();
+        const std::uint64_t bytes = state.file->slots[i].bytes[gpu].load();
         if (bytes != 0 && slot_owner(state, i) != kNobody) sum += bytes;
     }
     return sum;
 }
 
-std::uint64_t slot_bytes(const State& state, int slot, int card) {
+std::uint64_t slot_bytes(const State& state, int slot, int gpu) {
     const Slot& held = state.file->slots[slot];
     if (held.in_use.load() == 0) return 0;
-    return held.bytes[card].load() + shared_bytes_of(state, slot, card);
+    return held.bytes[gpu].load() + shared_bytes_of(state, slot, gpu);
 }
 
 int claim_slot(State& state) {
     for (int i = 0; i < kMaxSlots; i++) {
         if (slot_owner(state, i) != kNobody) continue;
         Slot& slot = state.file->slots[i];
-        // Wiped before it is locked: a reader must not take what a dead owner left for the new
+        // Wiped before it is locked: a reader must not take a dead owner's values for the new
+        // one's.
         // one's.
         slot.in_use.store(0);
-        for (int card = 0; card < kMaxCards; card++) {
-            slot.bytes[card].store(0);
-            slot.contexts[card].store(0);
+        for (int gpu = 0; gpu < kMaxGpus; gpu++) {
+            slot.bytes[gpu].store(0);
+            slot.contexts[gpu].store(0);
         }
         forget_holder(*state.file, i);
         if (!try_lock_byte(state.locks_fd, i)) continue;

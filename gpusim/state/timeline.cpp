@@ -10,7 +10,7 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-// Work that has no end.
+// Work that never ends.
 constexpr std::int64_t kForever = INT64_MAX / 2;
 
 struct At {
@@ -19,11 +19,11 @@ struct At {
 };
 
 EngineState& engine_of(State& state, EngineId id) {
-    return state.file->engines[id.card][static_cast<int>(id.engine)];
+    return state.file->engines[id.gpu][static_cast<int>(id.engine)];
 }
 
 const EngineState& engine_of(const State& state, EngineId id) {
-    return state.file->engines[id.card][static_cast<int>(id.engine)];
+    return state.file->engines[id.gpu][static_cast<int>(id.engine)];
 }
 
 At moment(const EngineState& engine, std::uint64_t number) {
@@ -44,7 +44,7 @@ void add_moment(EngineState& engine, At at) {
     engine.moments_total.store(number);
 }
 
-// Who has work beyond a point: how many, what they demand together, and where the first is done.
+// The processes with work beyond a point: their demand together, and where the first is done.
 struct Load {
     std::int64_t demand = 0;
     std::int64_t first_until = kNever;
@@ -64,8 +64,7 @@ Load load_beyond(const State& state, EngineId id, std::int64_t work_ps) {
     return load;
 }
 
-// What each of them gets done in a time, and how long a work takes; they never run faster than
-// alone.
+// Divides the engine's rate for each process. No process runs faster than alone.
 std::int64_t divisor_of(std::int64_t demand) {
     return demand > kWholeEngine ? demand : kWholeEngine;
 }
@@ -75,14 +74,15 @@ std::int64_t work_in(std::int64_t ns, std::int64_t demand) {
                                      divisor_of(demand));
 }
 
-// Rounded up: when it is over, the work is done.
+// Rounded up: when the time is over, the work is done.
 std::int64_t time_of(std::int64_t work_ps, std::int64_t demand) {
     const auto whole = static_cast<Wide>(kPsPerNs) * kWholeEngine;
     return static_cast<std::int64_t>((static_cast<Wide>(work_ps) * divisor_of(demand) + whole - 1) /
                                      whole);
 }
 
-// Passes those that are done until `now`, each at its time; how far the engine has come by then.
+// Passes the points where a process's work is done until `now`. Returns how far the engine has come
+// by then.
 template <typename OnDone>
 std::int64_t pass(const State& state, EngineId id, std::int64_t now, const OnDone& on_done) {
     At at = newest(engine_of(state, id));
@@ -103,7 +103,7 @@ std::int64_t settle(State& state, EngineId id, std::int64_t now) {
     return pass(state, id, now, [&engine](At at) { add_moment(engine, at); });
 }
 
-// From here on the rate may be another.
+// From here on the rate may differ.
 std::int64_t change_rate(State& state, EngineId id, std::int64_t now) {
     const std::int64_t work = settle(state, id, now);
     EngineState& engine = engine_of(state, id);
@@ -122,13 +122,14 @@ std::int64_t of_whole_engine(std::int64_t work_ps, std::uint32_t demand) {
 
 std::int64_t monotonic_ns() {
     timespec now = {};
-    // A card's clock is its own, whatever the program has in place of libc's function.
+    // A GPU's clock is independent of a clock function that the program provides in place of
+    // libc's.
     syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
     return now.tv_sec * std::int64_t{1000000000} + now.tv_nsec;
 }
 
 EngineLock::EngineLock(State& state, EngineId id)
-    : state_(state), byte_(kEngineLocks + off_t{id.card} * kEngines + static_cast<int>(id.engine)) {
+    : state_(state), byte_(kEngineLocks + off_t{id.gpu} * kEngines + static_cast<int>(id.engine)) {
     lock_byte(state_.locks_fd, byte_);
 }
 
@@ -137,8 +138,8 @@ EngineLock::~EngineLock() {
 }
 
 std::int64_t book(State& state, EngineId id, int slot, Work work, std::int64_t now) {
-    // Who has a turn has all of it.
-    if (state.file->cards[id.card].sharing.load() == Sharing::turns) work.demand = kWholeEngine;
+    // By turns, each process has the whole engine during its turn.
+    if (state.file->gpus[id.gpu].sharing.load() == Sharing::turns) work.demand = kWholeEngine;
     Booking& booking = engine_of(state, id).bookings[slot];
     std::int64_t at = settle(state, id, now);
     const bool has_work = booking.until_ps.load() > at;
@@ -178,7 +179,7 @@ std::int64_t done_at(State& state, EngineId id, std::int64_t work_ps, std::int64
     std::uint64_t number = engine.moments_total.load();
     At at = moment(engine, number);
     if (work_ps > at.work_ps) {
-        // Open: those that are done before it leave it a larger part of the engine.
+        // Not done yet: processes that are done before it leave it a larger part of the engine.
         std::int64_t time = at.time_ns;
         std::int64_t from = at.work_ps;
         for (;;) {
@@ -233,9 +234,9 @@ std::int64_t busy_ns(const State& state, EngineId id, std::int64_t window_ns, st
 }
 
 void clear_bookings(State& state, int slot) {
-    for (std::uint32_t card = 0; card < state.file->card_count; card++) {
+    for (std::uint32_t gpu = 0; gpu < state.file->gpu_count; gpu++) {
         for (const Engine engine : {Engine::compute, Engine::copies}) {
-            const EngineId id = {static_cast<int>(card), engine};
+            const EngineId id = {static_cast<int>(gpu), engine};
             Booking& booking = engine_of(state, id).bookings[slot];
             if (booking.until_ps.load() == 0) continue;
             const EngineLock lock(state, id);
@@ -246,11 +247,11 @@ void clear_bookings(State& state, int slot) {
     }
 }
 
-void set_sharing(State& state, int card, Sharing sharing) {
-    const EngineId id = {card, Engine::compute};
+void set_sharing(State& state, int gpu, Sharing sharing) {
+    const EngineId id = {gpu, Engine::compute};
     const EngineLock lock(state, id);
     change_rate(state, id, monotonic_ns());
-    state.file->cards[card].sharing.store(sharing);
+    state.file->gpus[gpu].sharing.store(sharing);
 }
 
 }  // namespace gpusim

@@ -1,15 +1,17 @@
-// The time of a card's engines, shared by all processes without anyone who runs it: who books work
-// says how much, and from that and what the others have booked follows when it is done.
+// The time of a GPU's engines, shared by all processes without a process that runs it. A process
+// books work with its amount. From that amount and the bookings of the other processes follows when
+// the work is done.
 //
 // An engine serves every process that has work at the same rate, and a process's work in the order
-// in which it came. So it is enough to know how far the engine has come with *each* process that
-// has work (`work_ps`), as in processor sharing and in fair queueing: work that is booked at w and
-// takes d is done when that reaches w + d, whoever comes and goes. By turns, n processes get 1/n
-// of the engine each: what slices of a length of nothing would give. Side by side, each runs at
-// full rate as long as their demands fit the engine together, and else all slow down alike.
+// in which it was booked. So one number is enough: how far the engine has come with *each* process
+// that has work (`work_ps`), as in processor sharing and in fair queueing. Work that is booked at w
+// and takes d is done when `work_ps` reaches w + d, whichever processes come and go. By turns, n
+// processes get 1/n of the engine each, as infinitely short time slices would give. Side by side,
+// each runs at full rate while their demands together fit the engine; otherwise all slow down
+// alike.
 //
-// Times are CLOCK_MONOTONIC in ns. Functions marked (locked) want the engine's lock; the others
-// give an answer that may be of a moment ago.
+// Times are CLOCK_MONOTONIC in ns. Functions marked (locked) require the engine's lock; the answers
+// of the others may be slightly out of date.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +21,7 @@
 namespace gpusim {
 
 struct EngineId {
-    int card;
+    int gpu;
     Engine engine;
 };
 
@@ -29,7 +31,7 @@ inline constexpr std::int64_t kNever = INT64_MAX;
 
 std::int64_t monotonic_ns();
 
-// Excludes other processes; callers exclude the threads of their own.
+// Excludes other processes; callers exclude the threads of their own process.
 class EngineLock {
   public:
     EngineLock(State& state, EngineId id);
@@ -47,25 +49,27 @@ struct Work {
     std::uint32_t demand;  // thousandths of the engine
 };
 
-// (locked) Gives the engine work for a slot, behind what that has. The work_ps at which it is done.
+// (locked) Books work for a slot, after the slot's earlier work. Returns the work_ps at which it is
+// done.
 std::int64_t book(State& state, EngineId id, int slot, Work work, std::int64_t now);
-// (locked) The slot's work ends here, done or not.
+// (locked) Ends the slot's work now, done or not.
 void cut_off(State& state, EngineId id, int slot, std::int64_t now);
 // (locked) Cuts off what dead processes have booked.
 void cut_off_dead(State& state, EngineId id, std::int64_t now);
 
-// Makes a slot that had an owner one that never worked. Takes the locks itself.
+// Resets the bookings of a slot, as if it had never worked. Takes the locks itself.
 void clear_bookings(State& state, int slot);
 // Takes the lock itself.
-void set_sharing(State& state, int card, Sharing sharing);
+void set_sharing(State& state, int gpu, Sharing sharing);
 
-// (locked) When the engine has come to `work_ps`, or will if nobody comes or goes; kNever for work
-// that has no end. What was done longer ago than the state remembers is said to be done then.
+// (locked) When the engine reaches or has reached `work_ps`, if no process starts or stops work;
+// kNever for work that never ends. A time before the oldest remembered moment is reported as that
+// moment.
 std::int64_t done_at(State& state, EngineId id, std::int64_t work_ps, std::int64_t now);
 
-// What the engine has done for a slot in all, of the whole engine.
+// What the engine has done for a slot in total, in terms of the whole engine.
 std::int64_t used_ps(const State& state, EngineId id, int slot, std::int64_t now);
-// Of the last `window_ns`, how long the engine had work.
+// How long the engine had work within the last `window_ns`.
 std::int64_t busy_ns(const State& state, EngineId id, std::int64_t window_ns, std::int64_t now);
 
 }  // namespace gpusim

@@ -1,6 +1,6 @@
-// Goal: an engine's time is shared as by turns of no length, or side by side, and what is said of
-// the past and the future is the same whoever asks. Method: books with times given by hand, and
-// beside them a model that counts in small steps.
+// Goal: an engine's time is shared as by infinitely short turns, or side by side, and every process
+// gets the same answers about the past and the future. Method: bookings with given times, compared
+// with a model that counts in small steps.
 #include "gpusim/state/timeline.hpp"
 
 #include <gtest/gtest.h>
@@ -36,20 +36,20 @@ class TimelineTest : public testing::Test {
         return used_ps(state_, kCompute, slot, now) / kPsPerNs;
     }
 
-    SimulatedNode node_{kTwoCards};
+    SimulatedNode node_{kTwoGpus};
     State state_ = open_root(node_.root(), Access::read_write).value();
 };
 
 TEST_F(TimelineTest, AloneItTakesItsTime) {
     const std::int64_t first = book_at(100 * kMs, 0, work(5 * kMs));
     const std::int64_t second = book_at(101 * kMs, 0, work(3 * kMs));
-    EXPECT_EQ(done(first, 102 * kMs), 105 * kMs) << "foreseen";
+    EXPECT_EQ(done(first, 102 * kMs), 105 * kMs) << "predicted";
     EXPECT_EQ(done(second, 102 * kMs), 108 * kMs) << "in order";
     EXPECT_EQ(used(0, 104 * kMs), 4 * kMs);
     EXPECT_EQ(done(first, 200 * kMs), 105 * kMs) << "remembered";
     EXPECT_EQ(used(0, 200 * kMs), 8 * kMs);
     const std::int64_t third = book_at(300 * kMs, 0, work(kMs));
-    EXPECT_EQ(done(third, 300 * kMs), 301 * kMs) << "an engine that had nothing to do is no faster";
+    EXPECT_EQ(done(third, 300 * kMs), 301 * kMs) << "an idle engine is not faster afterwards";
     EXPECT_EQ(used(0, 400 * kMs), 9 * kMs);
 }
 
@@ -90,12 +90,12 @@ TEST_F(TimelineTest, WhoIsCutOffMakesRoom) {
 }
 
 TEST_F(TimelineTest, DeadProcessesAreCutOff) {
-    book_at(0, 3, work(kNever / kPsPerNs));  // nobody holds the slot's lock
+    book_at(0, 3, work(kNever / kPsPerNs));  // no process holds the slot's lock
     const std::int64_t a = book_at(0, 0, work(10 * kMs));
     state_.file->slots[3].in_use.store(1);
     EXPECT_EQ(done(a, kMs), 20 * kMs);
     cut_off_dead(state_, kCompute, 4 * kMs);
-    EXPECT_EQ(done(a, 4 * kMs), kNever) << "slot 0 is nobody's either";
+    EXPECT_EQ(done(a, 4 * kMs), kNever) << "no process has slot 0 either";
     EXPECT_EQ(used(0, 9 * kMs), 2 * kMs);
     EXPECT_EQ(used(3, 9 * kMs), 2 * kMs);
 }
@@ -118,7 +118,7 @@ TEST_F(TimelineTest, ForgetsWhatWasVeryLongAgo) {
     EXPECT_LE(done(old, kLongAfter), kLongAfter);
 }
 
-// The same in steps of a hundredth: who has work gets 1/n of each.
+// The same in steps of a hundredth: each process that has work gets 1/n of each step.
 TEST_F(TimelineTest, AsAModelInSmallSteps) {
     constexpr std::int64_t kStepNs = 10'000;
     std::mt19937_64 random(20261122);

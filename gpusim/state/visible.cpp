@@ -14,7 +14,7 @@ struct Entry {
     std::size_t length;
 };
 
-// Cuts the next entry off the comma-separated `list`, without blanks around it.
+// Removes the next entry from the comma-separated `list`, without blanks around it.
 bool next_entry(const char*& list, Entry& entry) {
     if (list == nullptr) return false;
     const char* start = list;
@@ -34,12 +34,12 @@ bool is_uuid(const Entry& entry) {
            strncasecmp(entry.text, kUuidPrefix, kUuidPrefixLength) == 0;
 }
 
-// The position in `among` of the only card whose UUID begins with the entry; -1 for none or
+// The position in `among` of the only GPU whose UUID begins with the entry; -1 for none or
 // several.
-int position_of_uuid(const State& state, const CardList& among, const Entry& entry) {
+int position_of_uuid(const State& state, const GpuList& among, const Entry& entry) {
     int found = -1;
     for (int i = 0; i < among.count; i++) {
-        const char* uuid = state.file->cards[among.cards[i]].uuid;
+        const char* uuid = state.file->gpus[among.gpus[i]].uuid;
         if (strncasecmp(uuid, entry.text, entry.length) != 0) continue;
         if (found >= 0) return -1;
         found = i;
@@ -47,14 +47,14 @@ int position_of_uuid(const State& state, const CardList& among, const Entry& ent
     return found;
 }
 
-// As the driver reads it: the number that the entry begins with, so "1x" is 1 and "x" is nothing.
-int position_of_index(const CardList& among, const Entry& entry) {
+// As the driver reads it: the number that the entry begins with, so "1x" is 1 and "x" is no index.
+int position_of_index(const GpuList& among, const Entry& entry) {
     if (entry.length == 0 || entry.text[0] < '0' || entry.text[0] > '9') return -1;
     const unsigned long index = std::strtoul(entry.text, nullptr, 10);
     return index < static_cast<unsigned long>(among.count) ? static_cast<int>(index) : -1;
 }
 
-int position_of(const State& state, const CardList& among, const Entry& entry) {
+int position_of(const State& state, const GpuList& among, const Entry& entry) {
     return is_uuid(entry) ? position_of_uuid(state, among, entry) : position_of_index(among, entry);
 }
 
@@ -66,36 +66,36 @@ bool restricts(const char* nvidia_visible_devices) {
 
 }  // namespace
 
-CardList present_cards(const State& state, const char* nvidia_visible_devices) {
-    CardList all;
-    for (std::uint32_t i = 0; i < state.file->card_count; i++) {
-        all.cards[all.count++] = static_cast<int>(i);
+GpuList present_gpus(const State& state, const char* nvidia_visible_devices) {
+    GpuList all;
+    for (std::uint32_t i = 0; i < state.file->gpu_count; i++) {
+        all.gpus[all.count++] = static_cast<int>(i);
     }
-    bool allowed[kMaxCards] = {};
+    bool allowed[kMaxGpus] = {};
     const bool restricted = restricts(nvidia_visible_devices);
     Entry entry = {};
     while (restricted && next_entry(nvidia_visible_devices, entry)) {
-        if (const int card = position_of(state, all, entry); card >= 0) allowed[card] = true;
+        if (const int gpu = position_of(state, all, entry); gpu >= 0) allowed[gpu] = true;
     }
-    CardList present;
-    for (int card = 0; card < all.count; card++) {
-        if (restricted && !allowed[card]) continue;
-        if (has_marker(state, state.file->cards[card])) present.cards[present.count++] = card;
+    GpuList present;
+    for (int gpu = 0; gpu < all.count; gpu++) {
+        if (restricted && !allowed[gpu]) continue;
+        if (has_marker(state, state.file->gpus[gpu])) present.gpus[present.count++] = gpu;
     }
     return present;
 }
 
-CardList cuda_cards(const State& state, const CardList& present, const char* cuda_visible_devices) {
+GpuList cuda_gpus(const State& state, const GpuList& present, const char* cuda_visible_devices) {
     if (cuda_visible_devices == nullptr) return present;
-    CardList chosen;
-    bool named[kMaxCards] = {};
+    GpuList chosen;
+    bool named[kMaxGpus] = {};
     Entry entry = {};
     while (next_entry(cuda_visible_devices, entry)) {
         const int position = position_of(state, present, entry);
         if (position < 0) break;
         if (named[position]) return {};
         named[position] = true;
-        chosen.cards[chosen.count++] = present.cards[position];
+        chosen.gpus[chosen.count++] = present.gpus[position];
     }
     return chosen;
 }

@@ -1,5 +1,6 @@
-// Goal: a process sees the cards that its container has, in the order that CUDA_VISIBLE_DEVICES
-// says. Method: three cards whose UUIDs share beginnings, tables of variables and what they leave.
+// Goal: a process sees the GPUs that its container has, in the order of CUDA_VISIBLE_DEVICES.
+// Method: three GPUs whose UUIDs share beginnings, and tables of variables with the GPUs that
+// remain.
 #include "gpusim/state/visible.hpp"
 
 #include <gmock/gmock.h>
@@ -9,8 +10,8 @@
 namespace gpusim {
 namespace {
 
-constexpr char kThreeCards[] =
-    "cards:\n"
+constexpr char kThreeGpus[] =
+    "gpus:\n"
     "  - {model: A, memory: 1GiB, uuid: GPU-aaaa0000-0000-0000-0000-000000000000, minor: 2}\n"
     "  - {model: B, memory: 1GiB, uuid: GPU-aabb0000-0000-0000-0000-000000000000, minor: 0}\n"
     "  - {model: C, memory: 1GiB, uuid: GPU-cccc0000-0000-0000-0000-000000000000, minor: 7}\n";
@@ -18,33 +19,33 @@ constexpr char kThreeCards[] =
 class Visible : public testing::Test {
   protected:
     std::vector<int> present(const char* nvidia) const {
-        return cards(present_cards(state_, nvidia));
+        return gpus(present_gpus(state_, nvidia));
     }
     std::vector<int> cuda(const char* nvidia, const char* cuda) const {
-        return cards(cuda_cards(state_, present_cards(state_, nvidia), cuda));
+        return gpus(cuda_gpus(state_, present_gpus(state_, nvidia), cuda));
     }
-    static std::vector<int> cards(const CardList& list) {
-        return {list.cards, list.cards + list.count};
+    static std::vector<int> gpus(const GpuList& list) {
+        return {list.gpus, list.gpus + list.count};
     }
 
-    SimulatedNode node_{kThreeCards};
+    SimulatedNode node_{kThreeGpus};
     const State& state_ = node_.state();
 };
 
-using Cards = std::vector<int>;
+using Gpus = std::vector<int>;
 
 TEST_F(Visible, MarkersDecide) {
-    EXPECT_EQ(present(nullptr), (Cards{0, 1, 2}));
+    EXPECT_EQ(present(nullptr), (Gpus{0, 1, 2}));
     node_.hide(0);
-    EXPECT_EQ(present(nullptr), (Cards{0, 2}));
-    EXPECT_EQ(present("1"), Cards{}) << "the variable cannot bring a card back";
-    EXPECT_EQ(cuda(nullptr, "1"), Cards{2}) << "CUDA counts the cards that are there";
+    EXPECT_EQ(present(nullptr), (Gpus{0, 2}));
+    EXPECT_EQ(present("1"), Gpus{}) << "the variable cannot bring a GPU back";
+    EXPECT_EQ(cuda(nullptr, "1"), Gpus{2}) << "CUDA counts the GPUs that are there";
 }
 
 TEST_F(Visible, NvidiaVisibleDevicesOnlyTakesAway) {
     const struct {
         const char* value;
-        Cards left;
+        Gpus left;
     } rows[] = {
         {"all", {0, 1, 2}},
         {"void", {0, 1, 2}},
@@ -65,7 +66,7 @@ TEST_F(Visible, NvidiaVisibleDevicesOnlyTakesAway) {
 TEST_F(Visible, CudaVisibleDevicesChoosesAndOrders) {
     const struct {
         const char* value;
-        Cards left;
+        Gpus left;
     } rows[] = {
         {"0,1,2", {0, 1, 2}},
         {"2,0", {2, 0}},
@@ -93,8 +94,8 @@ TEST_F(Visible, CudaVisibleDevicesChoosesAndOrders) {
     };
     for (const auto& row : rows)
         EXPECT_EQ(cuda(nullptr, row.value), row.left) << row.value;
-    EXPECT_EQ(cuda(nullptr, nullptr), (Cards{0, 1, 2}));
-    EXPECT_EQ(cuda("1,2", "1"), Cards{2});
+    EXPECT_EQ(cuda(nullptr, nullptr), (Gpus{0, 1, 2}));
+    EXPECT_EQ(cuda("1,2", "1"), Gpus{2});
 }
 
 }  // namespace

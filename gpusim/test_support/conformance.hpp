@@ -1,6 +1,6 @@
-// What tests of gpusim/conformance stand on: any driver, of which they expect what the
-// documentation of the CUDA driver API says, and processes that use its device 0, which nobody else
-// does meanwhile. Nothing here or there knows of gpusim.
+// The base of the tests of gpusim/conformance. They run on any driver, and expect what the
+// documentation of the CUDA driver API says. They use device 0, and no other process may use it
+// meanwhile. Nothing here or there knows of gpusim.
 #pragma once
 
 #include "gpusim/test_support/driver_node.hpp"
@@ -8,7 +8,7 @@
 
 namespace gpusim {
 
-// What is taken of the current context's device, by whomever.
+// What is taken of the current context's device, by all processes.
 inline std::uint64_t taken(const Library& cuda) {
     std::size_t free_bytes = 0;
     std::size_t total = 0;
@@ -45,7 +45,7 @@ class Conformance : public testing::Test {
             body(tenant.cuda);
         });
     }
-    // And with kernels.
+    // The same with kernels.
     template <class Body>
     void in_worker(Body body) const {
         in_child([&] {
@@ -53,14 +53,14 @@ class Conformance : public testing::Test {
             body(worker);
         });
     }
-    // What is taken of device 0, with the context of the process that asks.
+    // What is taken of device 0, including the context of the process that queries it.
     std::uint64_t taken_now() const {
         Peer asker([this](Wire& wire) { wire.send(taken(Tenant(library()).cuda)); });
         const std::uint64_t bytes = asker.wire().receive();
         EXPECT_EQ(asker.join(), 0);
         return bytes;
     }
-    // That work which was given the card for `wanted` took so long.
+    // Expects that work for which the GPU got `wanted` took that time.
     void expect_time(std::uint64_t ns, std::uint64_t wanted) const {
         EXPECT_NEAR(static_cast<double>(ns), static_cast<double>(wanted),
                     static_cast<double>(node_.clock_error_ns()));

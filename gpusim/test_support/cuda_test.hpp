@@ -1,4 +1,4 @@
-// What tests of libcuda.so.1 stand on: a node of two small cards, and processes that use it.
+// The base of the tests of libcuda.so.1: a node of two small GPUs, and processes that use it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,15 +10,15 @@
 
 namespace gpusim {
 
-// What a card of 1 GiB has to give, with and without a price on contexts.
-inline constexpr char kSmallCards[] =
-    "cards:\n"
+// A GPU with 1 GiB of usable memory and free contexts, and one whose contexts cost memory.
+inline constexpr char kSmallGpus[] =
+    "gpus:\n"
     "  - {model: A, memory: 1100MiB, reserved: 76MiB}\n"
     "  - {model: B, memory: 1GiB, context_overhead: 300MiB}\n";
 
 class CudaTest : public testing::Test {
   protected:
-    SimulatedNode node_{kSmallCards};
+    SimulatedNode node_{kSmallGpus};
 
     std::filesystem::path library() const { return node_.library("libcuda.so.1"); }
 

@@ -3,7 +3,7 @@
 
 namespace gpusim {
 
-// Make it before the processes fork.
+// Create it before the processes fork.
 class DescriptorPipe {
   public:
     DescriptorPipe();
@@ -12,9 +12,9 @@ class DescriptorPipe {
     DescriptorPipe& operator=(const DescriptorPipe&) = delete;
 
     void send(int fd);
-    // A copy of the next one; the caller closes it. Waits.
+    // A copy of the next descriptor; the caller closes it. Blocks.
     int receive();
-    // The same without a wait: false where it is full, -1 where it is empty.
+    // The same without blocking: false if it is full, -1 if it is empty.
     bool try_send(int fd);
     int try_receive();
 

@@ -1,5 +1,5 @@
-// A machine with a CUDA driver, for tests that hold of any driver: gpusim_test simulates one
-// (simulated_driver_node.cpp), guard/hardware takes what is there.
+// A machine with a CUDA driver, for tests that apply to any driver: gpusim_test simulates one
+// (simulated_driver_node.cpp), guard/hardware uses the real one.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace gpusim {
 
-// Throws where there is none.
+// Throws if there is none.
 class DriverNode {
   public:
     DriverNode();
@@ -18,7 +18,8 @@ class DriverNode {
 
     // The driver's libcuda.so.1.
     const std::filesystem::path& library() const { return library_; }
-    // How far off a few milliseconds of its cards' time may be; a simulated clock is exact.
+    // How large the error of a few milliseconds of its GPUs' time may be; a simulated clock is
+    // exact.
     std::uint64_t clock_error_ns() const { return clock_error_ns_; }
 
   private:

@@ -1,4 +1,4 @@
-// A driver's library in a test, whoever made it.
+// A driver's library in a test, real or simulated.
 #pragma once
 
 #include <dlfcn.h>
@@ -12,7 +12,7 @@ namespace gpusim {
 inline constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
-// Loaded as a program would load it; stays for as long as the process.
+// Loaded as a program would load it; stays loaded until the process ends.
 class Library {
   public:
     explicit Library(const std::filesystem::path& path)

@@ -54,7 +54,7 @@ Peer::~Peer() {
     close(from_child_[0]);
 }
 
-// Without a child the number would mean all processes of the machine, to waitpid() and to kill().
+// Without a child, the pid -1 would mean all processes of the machine, to waitpid() and to kill().
 int Peer::join() {
     if (pid_ <= 0) return -1;
     int status = 0;

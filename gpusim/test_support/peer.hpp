@@ -1,5 +1,5 @@
-// A child process that runs a part of a test: a driver lives once per process, so each test of it
-// needs processes of its own, and most want several.
+// A child process that runs a part of a test. A driver is loaded once per process, so each test of
+// it needs processes of its own, and most need several.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@ class Wire {
     Wire(int read_fd, int write_fd) : read_fd_(read_fd), write_fd_(write_fd) {}
 
     void send(std::uint64_t number = 1);
-    // The next number of the other side; 0 when it is gone. Waits without a deadline: ctest has
+    // The next number from the other side; 0 if it is gone. Waits without a deadline: ctest has
     // one.
     std::uint64_t receive();
 
@@ -36,7 +36,7 @@ class Peer {
     pid_t pid() const { return pid_; }
 
     int join();
-    void kill_hard();  // kill -9, and waits until it is gone; nothing where it is gone already
+    void kill_hard();  // kill -9, and waits until it is gone; does nothing if it is gone already
 
   private:
     int to_child_[2];

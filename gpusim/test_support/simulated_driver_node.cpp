@@ -1,19 +1,19 @@
-// Two cards on which contexts cost something, as on real ones.
+// Two GPUs on which contexts cost something, as on real ones.
 #include "gpusim/test_support/driver_node.hpp"
 #include "gpusim/test_support/simulated_node.hpp"
 
 namespace gpusim {
 namespace {
 
-constexpr char kCards[] =
-    "cards:\n"
+constexpr char kGpus[] =
+    "gpus:\n"
     "  - {model: Tesla T4, memory: 15360MiB, reserved: 360MiB, context_overhead: 300MiB}\n"
     "  - {model: Tesla T4, memory: 15360MiB, reserved: 360MiB, context_overhead: 300MiB}\n";
 
 }  // namespace
 
 struct DriverNode::Behind {
-    SimulatedNode node{kCards};
+    SimulatedNode node{kGpus};
 };
 
 DriverNode::DriverNode()

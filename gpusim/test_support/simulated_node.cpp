@@ -19,17 +19,17 @@ SimulatedNode::SimulatedNode(const std::string& yaml) {
     scratch_ = name;
     fs::permissions(scratch_, static_cast<fs::perms>(0755));
     root_ = scratch_ / "driver";
-    auto cards = parse_cards({yaml, "test.yaml", ""});
-    if (!cards) throw std::runtime_error(cards.error());
-    cards_ = *cards;
-    const auto made = create_root({cards_, fs::path(TESSERA_BINARY_DIR) / "gpusim/lib", root_});
+    auto gpus = parse_gpus({yaml, "test.yaml", ""});
+    if (!gpus) throw std::runtime_error(gpus.error());
+    gpus_ = *gpus;
+    const auto made = create_root({gpus_, fs::path(TESSERA_BINARY_DIR) / "gpusim/lib", root_});
     if (!made) throw std::runtime_error(made.error());
     state_ = open_root(root_, Access::read_only).value();
 }
 
-// The descriptor may be closed here, for this process never is one that holds locks.
+// The descriptor may be closed here, because this process never holds locks.
 SimulatedNode::~SimulatedNode() {
-    munmap(state_.file, sizeof(CardsFile));
+    munmap(state_.file, sizeof(GpusFile));
     close(state_.locks_fd);
     close(state_.memory_fd);
     std::error_code ignored;

@@ -10,7 +10,7 @@
 
 namespace gpusim {
 
-// Cards of the given YAML text. Removed with all that is in it when it goes out of scope.
+// GPUs of the given YAML text. The directory is removed when this goes out of scope.
 class SimulatedNode {
   public:
     explicit SimulatedNode(const std::string& yaml);
@@ -21,26 +21,26 @@ class SimulatedNode {
     const std::filesystem::path& root() const { return root_; }
     std::filesystem::path library(const char* name) const;
     std::filesystem::path state_directory() const;
-    const std::vector<CardSpec>& cards() const { return cards_; }
+    const std::vector<GpuSpec>& gpus() const { return gpus_; }
 
-    // The built gpusimctl with --root; its exit status.
+    // Runs the built gpusimctl with --root; returns its exit status.
     int control(const std::string& arguments) const;
 
-    // As any outsider sees it.
+    // The state as a process without a slot sees it.
     const State& state() const { return state_; }
-    std::uint64_t used(int card) const { return used_bytes(state_, card); }
+    std::uint64_t used(int gpu) const { return used_bytes(state_, gpu); }
 
     void hide(unsigned minor) const;
 
   private:
     std::filesystem::path scratch_;
     std::filesystem::path root_;
-    std::vector<CardSpec> cards_;
+    std::vector<GpuSpec> gpus_;
     State state_;
 };
 
-inline constexpr char kTwoCards[] =
-    "cards:\n"
+inline constexpr char kTwoGpus[] =
+    "gpus:\n"
     "  - {model: Tesla T4, memory: 15360MiB, minor: 3}\n"
     "  - {model: Tesla T4, memory: 15360MiB, minor: 1}\n";
 

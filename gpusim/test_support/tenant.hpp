@@ -1,5 +1,4 @@
-// A process that uses device 0, for tests: of the simulated driver itself, or of what stands before
-// it.
+// A process that uses device 0, for tests of the simulated driver, or of a library in front of it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +14,7 @@
 
 namespace gpusim {
 
-// What the ABI wants as a pointer and gives as a number, or the reverse.
+// Converts between numbers and pointers where the ABI mixes them.
 inline void* at(CUdeviceptr pointer) {
     return reinterpret_cast<void*>(pointer);  // NOLINT(performance-no-int-to-ptr)
 }
@@ -57,7 +56,7 @@ struct Tenant {
     }
 };
 
-// Starts a process that takes `bytes`, reports, and holds them until it is told or killed.
+// Starts a process that takes `bytes`, reports, and holds them until a command or a kill.
 inline std::unique_ptr<Peer> start_holder(const std::filesystem::path& library,
                                           std::uint64_t bytes) {
     auto peer = std::make_unique<Peer>([&library, bytes](Wire& wire) {

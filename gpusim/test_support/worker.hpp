@@ -7,8 +7,8 @@
 
 namespace gpusim {
 
-// Kernels that a real driver compiles too: spin (spin_kernel.inc), and `turn`, which keeps each
-// block busy for a number of turns, so that its work is the same whoever else has the card
+// Kernels that a real driver compiles too: spin (spin_kernel.inc), and `turn`. `turn` keeps each
+// block busy for a number of turns, so its work is the same whichever other process has the GPU
 // (simulated: 1 ns a turn).
 inline constexpr char kKernels[] =
     "//gpusim spin block_ns=param0\n"
@@ -32,7 +32,7 @@ inline constexpr char kKernels[] =
     "    @%p1 bra more;\n"
     "    setp.ne.u64 %p1, %rd2, 0;\n"
     "    @%p1 bra done;\n"
-    "    st.global.u64 [table], %rd2;\n"  // so that nobody finds the turns useless
+    "    st.global.u64 [table], %rd2;\n"  // so that the compiler does not remove the turns
     "done:\n"
     "    ret;\n"
     "}\n"
@@ -44,9 +44,9 @@ inline constexpr char kKernels[] =
 inline constexpr std::uint64_t kMicrosecond = 1000;
 inline constexpr std::uint64_t kMillisecond = 1000 * kMicrosecond;
 
-// A grid that fills the simulated card, and one that fills a tenth of it.
-inline constexpr unsigned kWholeCardBlocks = 40;
-inline constexpr unsigned kTenthOfCardBlocks = 4;
+// A grid that fills the simulated GPU, and one that fills a tenth of it.
+inline constexpr unsigned kWholeGpuBlocks = 40;
+inline constexpr unsigned kTenthOfGpuBlocks = 4;
 
 struct Worker : Tenant {
     explicit Worker(const std::filesystem::path& library) : Tenant(library) {
@@ -55,7 +55,7 @@ struct Worker : Tenant {
     }
 
     CUresult launch(std::uint64_t ns, CUstream stream = nullptr,
-                    unsigned blocks = kWholeCardBlocks) const {
+                    unsigned blocks = kWholeGpuBlocks) const {
         void* parameters[] = {&ns};
         return CALL(cuda, cuLaunchKernel)(spin, blocks, 1, 1, 1024, 1, 1, 0, stream, parameters,
                                           nullptr);
@@ -76,7 +76,7 @@ struct Worker : Tenant {
         EXPECT_EQ(CALL(cuda, cuEventRecord)(event, stream), CUDA_SUCCESS);
         return event;
     }
-    // On the device, when both are reached.
+    // The time on the device, after both are reached.
     std::uint64_t ns_between(CUevent start, CUevent end) const {
         float milliseconds = -1;
         EXPECT_EQ(CALL(cuda, cuEventSynchronize)(end), CUDA_SUCCESS);

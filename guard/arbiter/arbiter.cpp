@@ -12,28 +12,31 @@ constexpr double of_whole(Millionths part) {
     return static_cast<double>(part) / kWhole;
 }
 
-// Who does not wait gets somewhat more than he used, so that he can come to use more.
+// A container that does not wait gets somewhat more than it used, so that it can use more.
 constexpr double kRoomToGrow = 1.3;
 constexpr double kRoomToBegin = 0.02;
-// What who wants more wants.
+// The value of Claim::wanted for a container that wants more.
 constexpr double kMoreThanWhole = of_whole(kAloneRate);
-// How fast what was used is forgotten.
+// How fast past use is forgotten.
 constexpr double kHalfForgottenNs = 50'000'000;
-// Nobody waiting, and nothing in flight for so long, and for half of the time, is a pause.
+// A container pauses if it neither waited nor had work in flight for this long, and for half of the
+// time.
 constexpr double kPauseNs = 5'000'000;
-// And more: it takes whatever it can have.
+// A container that had work or waited for more than this part of the time takes whatever it can
+// get.
 constexpr double kPress = 0.98;
-// After a longer one nobody knows who wanted what when: it neither gives nor takes.
+// After a longer period, it is unknown which container wanted what at which time. No balance
+// changes.
 constexpr std::int64_t kLongestPeriodNs = 1'000'000'000;
-// Before the first reading nobody did anything.
+// Before the first reading, no container did anything.
 constexpr std::int64_t kTickOfNothingNs = 10'000'000;
-// Between two of its kernels a program that waits for each has nothing on the card.
+// Between two kernels, a program that waits for each of them has nothing on the GPU.
 constexpr std::int64_t kBetweenNs = 2'000'000;
-// And its next kernel is not far: until then nobody else is let begin with its time. Where it is
-// taken to have done with the card, and has not, others have no claim to what they had of it.
+// The container's next kernel is near. Until then, no other container may begin with its time. If
+// it is wrongly taken to be done with the GPU, others have no claim to what they got of its time.
 constexpr std::int64_t kJustNowNs = 500'000;
-// Who did not want a kind of work for so long does without it: it is not between two kernels, or
-// its copies, or resting between two bursts of them.
+// A container that did not want a kind of work for this long does without it. It is not between two
+// kernels or copies, nor does it pause between two bursts of them.
 constexpr std::int64_t kUnwantedNs = 100'000'000;
 
 Millionths millionths(double part) {
@@ -45,8 +48,8 @@ std::int64_t whole_ns(double ns) {
     return static_cast<std::int64_t>(std::clamp(ns, -kMost, kMost));
 }
 
-// Of a card to itself, who used so much of it while he had work on it for `busy`, and did not want
-// it in the rest.
+// The part of a GPU that a container would use if it had the GPU for itself. It used `use` while it
+// had work for `busy`, and wanted nothing in the rest of the time.
 double wanted_of(double use, double busy) {
     const double pause = std::max(1 - busy, 0.0);
     return use > 0 ? use / (use + pause) : 0;
@@ -66,8 +69,8 @@ bool is_at_work(const ContainerReading& reading, int kind, std::int64_t now, boo
     return was_busy && !is_known;
 }
 
-// It waits, has work on the card, or had some just now.
-bool is_on_card(const ContainerReading& reading, std::int64_t now) {
+// It waits, has work on the GPU, or had some within kJustNowNs.
+bool is_on_gpu(const ContainerReading& reading, std::int64_t now) {
     const auto has_work = [now](const SlotReading& of) {
         for (int kind = 0; kind < kWorkKinds; kind++) {
             const bool is_open = of.process.since_ns[kind] != 0 && !of.process.is_lost[kind];
@@ -88,8 +91,8 @@ double Arbiter::Did::busy_ns() const {
     return std::max(of[0].busy_ns, of[1].busy_ns);
 }
 
-// Who had work all the time may have had little, where the card divides itself by processes and a
-// neighbour has many, and not for want of more.
+// A container that had work all the time may have had little GPU time, although it wanted more: the
+// GPU divides itself by processes, and a neighbour may have many.
 bool Arbiter::Did::wants_more() const {
     return has_waited || of[0].is_pressing || of[1].is_pressing;
 }
@@ -132,14 +135,14 @@ void Arbiter::note_use(WorkKind kind, Span period, const Members& members) {
 void Arbiter::note_pressing(double period_ns, Container& container) {
     for (int kind = 0; kind < kWorkKinds; kind++) {
         Did::OfKind& did = container.did.of[kind];
-        // Who has time left of a kind has not waited for that.
+        // A container with balance left for a kind has not waited for that kind.
         const bool has_left = container.of[kind].balance.ns() > 0;
         const double waited_ns = has_left ? 0 : std::min(container.did.waited_ns, period_ns);
         did.is_pressing = did.busy_ns > 0 && did.busy_ns + waited_ns > kPress * period_ns;
     }
 }
 
-void Arbiter::note_wishes(double period_ns, Container& container) {
+void Arbiter::note_demand(double period_ns, Container& container) {
     Did& did = container.did;
     const double most_ns = std::min(period_ns / 2, std::max(period_ns - kPauseNs, 0.0));
     did.is_pausing = !did.has_waited && did.busy_ns() <= most_ns;
@@ -152,19 +155,20 @@ void Arbiter::note_wishes(double period_ns, Container& container) {
 
 Claim Arbiter::claim_of(const Member& member, double wanted, bool comes_first) {
     const ContainerReading& reading = member.reading;
-    const bool is_whole = reading.ceiling >= kWhole;
+    const bool is_whole = reading.cores_limit >= kWhole;
     return {
         .cores = of_whole(reading.cores),
-        .ceiling = is_whole ? kMoreThanWhole : of_whole(reading.ceiling),
+        .cores_limit = is_whole ? kMoreThanWhole : of_whole(reading.cores_limit),
         .wanted = wanted,
         .weight = of_whole(reading.cores > 0 ? reading.cores : kWeightOfNone),
         .comes_first = comes_first,
     };
 }
 
-// What each had a claim to since the last reading, now that it is known what the others wanted of
-// it: what they left was for who wanted more. All claims together are no more than the card; and
-// who did not want more has no claim to what he was only let begin with.
+// Credits what each container had a claim to since the last reading, now that it is known what the
+// others wanted: what they left was for the containers that wanted more. All claims together are at
+// most the whole GPU. A container that did not want more has no claim to what it was only allowed
+// to begin with.
 void Arbiter::pay(std::int64_t period_ns, const Members& members) {
     std::vector<Claim> claims;
     for (const Member& member : members) {
@@ -186,40 +190,40 @@ void Arbiter::pay(std::int64_t period_ns, const Members& members) {
     }
 }
 
-// How far behind its share it may be, and catch up.
+// How far a container may be behind its share and still catch up.
 std::int64_t Arbiter::most_saved(const Container& container, const ContainerReading& reading,
                                  int kind) {
     if (container.did.is_pausing) return kMaxBalanceNs;
-    if (reading.ceiling < kWhole) return kMaxLagBelowCeilingNs;
+    if (reading.cores_limit < kWhole) return kMaxLagBelowLimitNs;
     if (container.did.of[kind].is_pressing) return kMaxPressingLagNs;
     const std::int64_t most = container.did.wants_more() ? kMaxLagNs : kMaxBalanceNs;
     // What was saved up while it pressed is not lost at once.
     return std::max(most, container.of[kind].balance.ns());
 }
 
-// Of the time to the next reading: who is not at work now may stay so, and what he wants of it
-// after all is known when it is over.
+// Shares out the time until the next reading. A container that is not at work now may stay so. What
+// it wants of that time after all is known only at the next reading.
 void Arbiter::share_out(std::int64_t now, const Members& members) {
     std::vector<Claim> claims;
     std::vector<double> to_begin;
     for (const Member& member : members) {
         const Container& container = member.container;
         const double room = container.recent_use * kRoomToGrow + kRoomToBegin;
-        const bool stays = !container.did.is_pausing && is_on_card(member.reading, now);
+        const bool stays = !container.did.is_pausing && is_on_gpu(member.reading, now);
         const double most = container.did.wants_more() ? kMoreThanWhole : room;
         claims.push_back(claim_of(member, stays ? most : 0, stays));
         const double least = stays ? claims.back().cores : std::max(claims.back().cores, room);
-        to_begin.push_back(std::min(least, claims.back().ceiling));
+        to_begin.push_back(std::min(least, claims.back().cores_limit));
     }
     const std::vector<double> rates = fill(claims);
     const auto wanting = std::ranges::count_if(
         members, [now](const Member& member) { return wants_any(member.container, now); });
-    // Who does not use what he is sure of can begin to at once, and so can who used less than he
-    // may; the next tick takes it back from those who have it meanwhile.
+    // A container that does not use its guarantee, or that used less than it may, can begin at
+    // once. The next tick takes that time back from those that have it meanwhile.
     for (std::size_t i = 0; i < members.size(); i++) {
         Container& container = members[i].container;
         const bool is_alone = wanting == (wants_any(container, now) ? 1 : 0);
-        const bool has_all = is_alone && members[i].reading.ceiling >= kWhole;
+        const bool has_all = is_alone && members[i].reading.cores_limit >= kWhole;
         const double rate = std::min(std::max(rates[i], to_begin[i]), 1.0);
         container.rate = has_all ? kAloneRate : millionths(rate);
     }
@@ -233,16 +237,17 @@ void Arbiter::note_wanted(std::int64_t now, const Members& members) {
             const bool is_of_kind =
                 is_at_work(reading, kind, now, container.did.of[kind].busy_ns > 0);
             container.is_at_work |= is_of_kind;
-            // Who has time left of a kind does not wait for that. Of who is new nothing is known.
+            // A container with balance left for a kind does not wait for that kind. Nothing is
+            // known of a new container.
             const bool waits = reading.waits && of.balance.ns() <= 0;
             if (is_of_kind || waits || of.wanted_at_ns == 0) of.wanted_at_ns = now;
         }
     }
 }
 
-// Who owes nobody but those who want nothing now need not wait to pay: the card would stand idle.
-// Nor who owes kernels to those who only copy, or copies to those who only compute: he has time for
-// the tick to come, for his rate is what he has beside them.
+// A container that owes time only to containers that want nothing now need not wait, because the
+// GPU would be idle. The same applies to one kind of work, if all others use only the other kind.
+// Then the container gets time for the next tick, because its rate already accounts for the others.
 void Arbiter::forgive(std::int64_t now, const Members& members) {
     const auto at_work = std::ranges::count_if(
         members, [](const Member& member) { return member.container.is_at_work; });
@@ -253,7 +258,7 @@ void Arbiter::forgive(std::int64_t now, const Members& members) {
     }
     for (const Member& member : members) {
         Container& container = member.container;
-        if (member.reading.ceiling < kWhole) continue;
+        if (member.reading.cores_limit < kWhole) continue;
         const bool is_alone = at_work == (container.is_at_work ? 1 : 0);
         for (int kind = 0; kind < kWorkKinds; kind++) {
             Balance& balance = container.of[kind].balance;
@@ -286,7 +291,7 @@ std::map<Arbiter::Id, Granted> Arbiter::decide(std::int64_t now, const Readings&
             if (is_known) container.of[kind].balance.use(used_ns);
         }
         note_pressing(length_of(period), container);
-        note_wishes(length_of(period), container);
+        note_demand(length_of(period), container);
     }
     pay(is_known ? period_ns : 0, members);
     note_wanted(now, members);

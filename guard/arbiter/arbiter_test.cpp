@@ -1,5 +1,6 @@
-// Goal: what one tick got wrong the next ones pay back, so that over time a card's time goes to who
-// is sure of it, and then by weight. Method: containers whose use is made up, tick by tick.
+// Goal: later ticks correct the errors of a tick, so that over time a GPU's time goes to the
+// containers that are guaranteed it, and the rest goes by weight. Method: containers with simulated
+// use, tick by tick.
 #include "guard/arbiter/arbiter.hpp"
 
 #include <gtest/gtest.h>
@@ -12,20 +13,20 @@ namespace {
 constexpr std::int64_t kTickNs = 10'000'000;
 constexpr Millionths kPercent = kWhole / 100;
 
-// Containers that always want the card and get it while their balance is above zero, as by turns.
+// Containers that always want the GPU, and get it in turn while their balance is above zero.
 class ArbiterTest : public testing::Test {
   protected:
     struct Tenant {
         Millionths cores;
-        Millionths ceiling;
+        Millionths cores_limit;
         bool is_idle = false;
-        int burst = 0;  // not 0: so many steps of 0.1 ms of work, one after the other,
-        int pause = 0;  // and so many without, in turn
+        int burst = 0;  // if not 0: this many steps of 0.1 ms with work,
+        int pause = 0;  // then this many without, repeatedly
     };
 
     static constexpr std::int64_t kStepNs = 100'000;
 
-    // Where a tenant of bursts is in them: what it has yet to do, or how long it pauses yet.
+    // Where a tenant with bursts is: the steps of work or of pause that are left.
     struct Phase {
         double left = 0;
         int rests = 0;
@@ -57,7 +58,7 @@ class ArbiterTest : public testing::Test {
             for (std::size_t i = 0; i < tenants.size(); i++) {
                 ContainerReading& reading = readings[i];
                 reading.cores = tenants[i].cores;
-                reading.ceiling = tenants[i].ceiling;
+                reading.cores_limit = tenants[i].cores_limit;
                 reading.waited_ns = waited[i];
                 reading.waits = is_waiting[i];
                 ProcessReading& process = reading.processes.emplace_back(SlotReading{}).process;
@@ -117,7 +118,7 @@ TEST_F(ArbiterTest, CapsComeOutExactly) {
     EXPECT_NEAR(got[1], 60, 0.5);
 }
 
-// Both begin with the tick, so they meet more often than by chance.
+// Both begin with the tick, so they overlap more often than by chance.
 TEST_F(ArbiterTest, WithoutLogsTheyCannotBeExact) {
     has_logs_ = false;
     auto got = run({{10 * kPercent, 10 * kPercent}, {60 * kPercent, 60 * kPercent}}, 1000);
@@ -133,14 +134,15 @@ TEST_F(ArbiterTest, WhatIsLeftGoesByWeight) {
     EXPECT_NEAR(got[0] + got[1] + got[2], 100, 1);
 }
 
-TEST_F(ArbiterTest, WhoPausesLeavesTheCardToOthers) {
+TEST_F(ArbiterTest, WhoPausesLeavesTheGpuToOthers) {
     auto got = run({{50 * kPercent, kWhole, true}, {20 * kPercent, kWhole}}, 300);
     EXPECT_GT(got[1], 97);
     got = run({{50 * kPercent, kWhole}, {20 * kPercent, kWhole}}, 300);
-    EXPECT_NEAR(got[0], 71.4, 3) << "and is there again at once";
+    EXPECT_NEAR(got[0], 71.4, 3) << "and the first one gets its part again at once";
 }
 
-// Bursts of 5 ms and of 30, of who is sure of much and of little: the card never waits for them.
+// Bursts of 0.3, 5 and 30 ms, from containers with large and small guarantees: the GPU never waits
+// for them.
 TEST_F(ArbiterTest, WhatWhoComesAndGoesLeavesIsForTheOthers) {
     for (const int burst : {3, 50, 300}) {
         for (const Millionths sure : {20 * kPercent, 80 * kPercent}) {
@@ -156,14 +158,14 @@ TEST_F(ArbiterTest, WhatWhoComesAndGoesLeavesIsForTheOthers) {
     }
 }
 
-// Whose burst ends at any time of a tick has done with the card by the next one.
+// A container whose burst ends within a tick is known to be done with the GPU by the next one.
 TEST_F(ArbiterTest, WhatABurstLeavesIsForTheOthersByTheNextTick) {
     auto got = run({{25 * kPercent, kWhole}, {75 * kPercent, kWhole, false, 200, 500}}, 1000);
     EXPECT_GE(got[0] + got[1], 93.5);
 }
 
-// Who rests between bursts has no claim to what he is only let begin with: none of it is taken from
-// who always wants more.
+// A container that rests between bursts has no claim to what it is only allowed to begin with. None
+// of that is taken from a container that always wants more.
 TEST_F(ArbiterTest, WhoRestsTakesNothingFromWhoIsSure) {
     struct Row {
         int burst;
@@ -184,7 +186,7 @@ TEST_F(ArbiterTest, WhoRestsTakesNothingFromWhoIsSure) {
     }
 }
 
-// Nor is what he did not want saved up for him.
+// What it did not want is not saved up for it either.
 TEST_F(ArbiterTest, WhoRestedIsNotAheadForLong) {
     for (const std::int64_t tick_ns : {kTickNs / 2, kTickNs}) {
         SCOPED_TRACE(tick_ns);
@@ -197,7 +199,7 @@ TEST_F(ArbiterTest, WhoRestedIsNotAheadForLong) {
     }
 }
 
-// And they do not pay for it that they used what others did not want.
+// A container does not pay for time that it used while no other container wanted it.
 TEST_F(ArbiterTest, WhoHadWhatNobodyWantedOwesNothing) {
     run({{20 * kPercent, kWhole}, {80 * kPercent, kWhole, true}}, 300);
     auto got = run({{20 * kPercent, kWhole}, {80 * kPercent, kWhole}}, 20);
@@ -205,7 +207,7 @@ TEST_F(ArbiterTest, WhoHadWhatNobodyWantedOwesNothing) {
     EXPECT_NEAR(got[1], 80, 4);
 }
 
-// Nobody knows who wanted what meanwhile.
+// It is unknown which container wanted what in the gap.
 TEST_F(ArbiterTest, AGapIsNeitherPaidNorCharged) {
     const std::vector<Tenant> tenants = {{20 * kPercent, kWhole}, {80 * kPercent, kWhole}};
     run(tenants, 100);
@@ -215,7 +217,7 @@ TEST_F(ArbiterTest, AGapIsNeitherPaidNorCharged) {
     EXPECT_NEAR(got[1], 80, 4);
 }
 
-// Containers that sleep, have ended, or never used the card.
+// Containers that sleep, have ended, or never used the GPU.
 TEST_F(ArbiterTest, WhoIdlesHasNoClaim) {
     constexpr int kIdlers = 30;
     std::vector<Tenant> tenants = {{40 * kPercent, 60 * kPercent}, {15 * kPercent, kWhole}};
@@ -230,20 +232,20 @@ TEST_F(ArbiterTest, WhoIdlesHasNoClaim) {
     EXPECT_GT(got[1], 97);
 }
 
-// Who has idled so long that nothing is kept for him is where he is sure to be within some ticks.
+// A container that has idled until nothing is saved for it reaches its guarantee within some ticks.
 TEST_F(ArbiterTest, WhoBeginsHasWhatHeIsSureOfAtOnce) {
     const auto beside_one = [&](bool idles, int ticks) {
         return run({{50 * kPercent, kWhole, idles}, {0, kWhole, idles}, {20 * kPercent, kWhole}},
                    ticks);
     };
     beside_one(true, 500);
-    EXPECT_GE(beside_one(false, 9)[0], 40) << "all three have a little to begin with";
+    EXPECT_GE(beside_one(false, 9)[0], 40) << "all three have a small initial balance";
     auto got = beside_one(false, 9);
     EXPECT_GE(got[0], 50);
-    EXPECT_GE(got[1], 3) << "who is sure of nothing has his part by weight";
+    EXPECT_GE(got[1], 3) << "a container without a guarantee has its part by weight";
 }
 
-// Processes side by side are one container's time once.
+// The time of a container's parallel processes counts once.
 TEST_F(ArbiterTest, BusyIsTheUnion) {
     constexpr int kProcesses = 8;
     std::map<Arbiter::Id, ContainerReading> readings;
@@ -268,14 +270,14 @@ TEST_F(ArbiterTest, BusyIsTheUnion) {
         << "as if they came independently";
 }
 
-// Of two who always want more, half of the card each, the balance after a second of who is sure of
-// 80 percent of it.
-std::int64_t balance_after_half_a_card(Millionths ceiling) {
+// Two containers always want more, and each gets half of the GPU. Returns the balance, after a
+// second, of the one with a guarantee of 80 percent.
+std::int64_t balance_after_half_a_gpu(Millionths cores_limit) {
     Arbiter arbiter;
     std::int64_t now = 1'000'000'000;
     std::map<Arbiter::Id, ContainerReading> readings;
     readings[1].cores = 80 * kPercent;
-    readings[1].ceiling = ceiling;
+    readings[1].cores_limit = cores_limit;
     readings[2].cores = 20 * kPercent;
     readings[1].processes = readings[2].processes = {SlotReading{}};
     arbiter.decide(now, readings);
@@ -288,27 +290,27 @@ std::int64_t balance_after_half_a_card(Millionths ceiling) {
     return balance;
 }
 
-// Many processes of one can take the card by storm. What a neighbour loses by it who always wants
-// more it gets back, as long as they owe it.
+// A container with many processes can take more than its share of the GPU. A neighbour that always
+// wants more gets back what it lost by that, while the container owes it.
 TEST_F(ArbiterTest, WhoAlwaysWantsMoreCatchesUp) {
-    EXPECT_NEAR(static_cast<double>(balance_after_half_a_card(kWhole)), 100 * 0.3 * kTickNs,
+    EXPECT_NEAR(static_cast<double>(balance_after_half_a_gpu(kWhole)), 100 * 0.3 * kTickNs,
                 3 * kTickNs);
 }
 
-// With it he would have far more than his ceiling in the seconds after.
-TEST_F(ArbiterTest, NobodyCatchesUpAboveHisCeiling) {
-    EXPECT_EQ(balance_after_half_a_card(80 * kPercent), kMaxLagBelowCeilingNs);
+// Otherwise the container would get far more than its compute limit in the following seconds.
+TEST_F(ArbiterTest, NoCatchingUpAboveTheLimit) {
+    EXPECT_EQ(balance_after_half_a_gpu(80 * kPercent), kMaxLagBelowLimitNs);
 }
 
-// Of who is sure of 10 percent and always has kernels, beside one who always copies, and has
-// kernels after a second as well: the balances of kernels by tick.
-std::vector<std::int64_t> balances_beside_copies(Millionths ceiling) {
+// The kernel balances, by tick, of a container that is guaranteed 10 percent and always has
+// kernels. Its neighbour always copies, and after a second has kernels as well.
+std::vector<std::int64_t> balances_beside_copies(Millionths cores_limit) {
     constexpr int kTicks = 200;
     Arbiter arbiter;
     std::int64_t now = 1'000'000'000;
     std::map<Arbiter::Id, ContainerReading> readings;
     readings[1].cores = 10 * kPercent;
-    readings[1].ceiling = ceiling;
+    readings[1].cores_limit = cores_limit;
     readings[2].cores = 90 * kPercent;
     readings[1].processes = readings[2].processes = {SlotReading{}};
     ProcessReading& computes = readings[1].processes[0].process;
@@ -330,15 +332,15 @@ std::vector<std::int64_t> balances_beside_copies(Millionths ceiling) {
     return balances;
 }
 
-// The card's engine for kernels would stand idle for who only copies.
+// Otherwise the GPU's engine for kernels would be idle because of a container that only copies.
 TEST_F(ArbiterTest, WhoOnlyCopiesLeavesKernelsToOthers) {
     const auto balances = balances_beside_copies(kWhole);
-    EXPECT_LT(balances[9], kMaxBalanceNs) << "who is new may want them yet";
+    EXPECT_LT(balances[9], kMaxBalanceNs) << "a new container may still want kernels";
     for (std::size_t tick = 10; tick < 100; tick++)
         EXPECT_EQ(balances[tick], kMaxBalanceNs) << tick;
-    EXPECT_LE(balances[110], 0) << "they are wanted again";
+    EXPECT_LE(balances[110], 0) << "both want kernels again";
     EXPECT_LE(balances.back(), -200'000'000) << "and paid for: 40 percent of each tick";
-    EXPECT_LE(balances_beside_copies(10 * kPercent)[99], -500'000'000) << "a ceiling holds";
+    EXPECT_LE(balances_beside_copies(10 * kPercent)[99], -500'000'000) << "a compute limit applies";
 }
 
 // What a container did of another kind before does not hide what it does now.
@@ -369,7 +371,7 @@ TEST_F(ArbiterTest, WhatItUsesIsKnownWhenItTurnsToCopies) {
     EXPECT_NEAR(rate_beside_copies(100), rate_beside_copies(0), 5 * kPercent);
 }
 
-// A process that begins after the others were read, and is gone before long.
+// The process begins after the others were read, and soon ends.
 TEST_F(ArbiterTest, ANewProcessIsChargedFromItsBeginning) {
     std::map<Arbiter::Id, ContainerReading> readings;
     readings[1].processes = {SlotReading{}};
@@ -395,7 +397,7 @@ TEST_F(ArbiterTest, WhatADeadProcessHadInFlightIsCountedOnce) {
     EXPECT_EQ(arbiter_.used_ns(1, WorkKind::kernels), kTickNs);
 }
 
-// A region that could not be read at first may be of one who worked for long.
+// A region that could not be read at first may belong to a container that had worked for long.
 TEST_F(ArbiterTest, WhatWasNotReadIsNotKnownToBeNew) {
     std::map<Arbiter::Id, ContainerReading> readings;
     readings[1].is_read = false;
@@ -419,7 +421,7 @@ TEST_F(ArbiterTest, ALongPauseIsNotSavedUp) {
 TEST_F(ArbiterTest, ADebtHasABound) {
     std::map<Arbiter::Id, ContainerReading> readings;
     readings[1].cores = 10 * kPercent;
-    readings[1].ceiling = 10 * kPercent;
+    readings[1].cores_limit = 10 * kPercent;
     readings[1].processes = {SlotReading{}};
     std::int64_t balance = 0;
     for (int tick = 0; tick < 1000; tick++) {
@@ -432,12 +434,12 @@ TEST_F(ArbiterTest, ADebtHasABound) {
         << "all of it is accounted for";
 }
 
-// A piece counts until more is known of it: then all of it is undone that was no work, and not what
-// others had before.
+// A work interval counts until more is known of it. Then only the part of it that was no work is
+// undone, and nothing that was charged before it.
 TEST_F(ArbiterTest, WhatTurnsOutToBeNoWorkIsGivenBack) {
     std::map<Arbiter::Id, ContainerReading> readings;
     readings[1].cores = 50 * kPercent;
-    readings[1].ceiling = 50 * kPercent;
+    readings[1].cores_limit = 50 * kPercent;
     readings[1].processes = {SlotReading{}};
     ProcessReading& process = readings[1].processes[0].process;
     process.in_flight_ns[0] = 3 * kTickNs;
@@ -459,15 +461,15 @@ TEST_F(ArbiterTest, WhatTurnsOutToBeNoWorkIsGivenBack) {
     EXPECT_EQ(arbiter_.used_ns(1, WorkKind::kernels), 2 * kTickNs) << "that was known for good";
 }
 
-// Whoever had a kernel of two seconds, and then a piece that turns out to have been none, is where
-// he would be without it: what is beyond the largest debt is forgiven once.
+// A container has a kernel of two seconds, and then a work interval that turns out to be no work.
+// Its balance is then as without that interval: debt beyond the largest is forgiven only once.
 TEST_F(ArbiterTest, WhatIsGivenBackPaysNoOtherDebt) {
     const auto balance_after = [](int ticks_of_no_work) {
         Arbiter arbiter;
         std::int64_t now = 1'000'000'000;
         std::map<Arbiter::Id, ContainerReading> readings;
         readings[1].cores = 20 * kPercent;
-        readings[1].ceiling = 20 * kPercent;
+        readings[1].cores_limit = 20 * kPercent;
         readings[1].processes = {SlotReading{}};
         ProcessReading& process = readings[1].processes[0].process;
         arbiter.decide(now, readings);
@@ -495,7 +497,7 @@ TEST_F(ArbiterTest, WhatIsGivenBackPaysNoOtherDebt) {
 TEST_F(ArbiterTest, CopiesAreNotSavedUpByWhoWantsKernels) {
     std::map<Arbiter::Id, ContainerReading> readings;
     readings[1].cores = 50 * kPercent;
-    readings[1].ceiling = 50 * kPercent;
+    readings[1].cores_limit = 50 * kPercent;
     readings[1].waits = true;
     readings[1].processes = {SlotReading{}};
     std::map<Arbiter::Id, Granted> granted;
@@ -513,7 +515,7 @@ TEST_F(ArbiterTest, ContainersComeAndGo) {
     readings[7].processes = {{.slot = 3, .process = {.in_flight_ns = {5'000'000'000}}}};
     now_ += kTickNs;
     EXPECT_EQ(arbiter_.decide(now_, readings).at(7).of[0].balance_ns, 0)
-        << "from here on it counts";
+        << "its use counts from here on";
     EXPECT_EQ(arbiter_.used_ns(7, WorkKind::kernels), 0);
     readings.clear();
     now_ += kTickNs;
@@ -521,8 +523,8 @@ TEST_F(ArbiterTest, ContainersComeAndGo) {
     EXPECT_EQ(arbiter_.decide(now_, readings).size(), 0U) << "no time has passed";
 }
 
-// More processes than count each for itself, which all had work half of the time, beside one who
-// had all of it.
+// There are more processes than are counted individually, and all of them had work half of the
+// time. Another container's process had work all of the time.
 TEST_F(ArbiterTest, ManyProcessesCountTogether) {
     constexpr int kProcesses = 400;
     std::map<Arbiter::Id, ContainerReading> readings;
@@ -539,7 +541,7 @@ TEST_F(ArbiterTest, ManyProcessesCountTogether) {
     const auto used = [&](Arbiter::Id id) {
         return static_cast<double>(arbiter_.used_ns(id, WorkKind::kernels));
     };
-    EXPECT_NEAR((used(1) + used(2)) / (99.0 * kTickNs), 1, 0.001) << "all of it was somebody's";
+    EXPECT_NEAR((used(1) + used(2)) / (99.0 * kTickNs), 1, 0.001) << "all time is attributed";
     EXPECT_NEAR(used(1) / used(2), kProcesses / 2.0, 2);
 }
 

@@ -1,4 +1,4 @@
-// What a container may still use of a card, or owes, of one kind of work.
+// What a container may still use of a GPU, or owes, for one kind of work.
 #pragma once
 
 #include <algorithm>
@@ -9,23 +9,23 @@
 
 namespace tessera::guard {
 
-// What a balance may grow to: how far above its share a container comes after a pause,
+// The most that a balance may grow to: how far a container gets above its share after a pause,
 inline constexpr std::int64_t kMaxBalanceNs = 10'000'000;
-// and how far behind it may be and catch up, if it always wanted more than it got.
+// and how far it may be behind and still catch up, if it always wanted more than it got.
 inline constexpr std::int64_t kMaxLagNs = 200'000'000;
-// Who had work or waited all of the time may be as far behind as others can be ahead: it gets
-// back what they had of his.
+// A container that had work or waited all of the time may be as far behind as others can be ahead,
+// so that it gets back what they had of its share.
 inline constexpr std::int64_t kMaxPressingLagNs = 1'000'000'000;
-// But who has a ceiling is not to pass it while he catches up: by no more than 2 points in a
+// While it catches up, a container with a compute limit may exceed it by at most 2 points in a
 // second.
-inline constexpr std::int64_t kMaxLagBelowCeilingNs = 20'000'000;
+inline constexpr std::int64_t kMaxLagBelowLimitNs = 20'000'000;
 
 class Balance {
   public:
     [[nodiscard]] std::int64_t ns() const { return ns_; }
 
-    // Less than 0 is given back: of that comes first for which nobody paid, and none of it is saved
-    // up.
+    // Less than 0 is time that is given back. First it cancels debt that was never paid, and none
+    // of it is saved up.
     void use(std::int64_t used_ns) {
         const std::int64_t never_paid = std::min(std::max(-used_ns, std::int64_t{0}), unpaid_ns_);
         unpaid_ns_ -= never_paid;
@@ -43,7 +43,7 @@ class Balance {
 
   private:
     std::int64_t ns_ = 0;
-    std::int64_t unpaid_ns_ = 0;  // of the debt, that is beyond the largest
+    std::int64_t unpaid_ns_ = 0;  // the part of the debt that is beyond kMaxDebtNs
 };
 
 }  // namespace tessera::guard

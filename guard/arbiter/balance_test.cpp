@@ -1,5 +1,5 @@
-// Goal: a balance is what was earned less what was used, within its bounds, and what is given back
-// pays for nothing else. Method: a table of what befalls one, from nothing.
+// Goal: a balance is what was earned minus what was used, within its bounds. Time that is given
+// back pays for nothing else. Method: a table of steps, each from an empty balance.
 #include "guard/arbiter/balance.hpp"
 
 #include <gtest/gtest.h>
@@ -31,13 +31,13 @@ TEST(Balance, IsWhatWasEarnedLessWhatWasUsed) {
         {"saved up, and no more", {{0, 7, 10}, {0, 7, 10}}, 10},
         {"a bound that sinks takes what is above it", {{0, 150}, {0, 0, 10}}, 10},
         {"the largest debt", {{5000, 0}}, -1000},
-        {"is all that is paid for", {{5000, 0}, {0, 1100}}, 100},
+        {"only the largest debt is paid", {{5000, 0}, {0, 1100}}, 100},
         {"given back", {{30, 10}, {-20, 0}}, 0},
         {"given back is not saved up beyond a lag", {{0, 150}, {-500, 0, 1000}}, 200},
-        {"nor takes what was", {{0, 900, 1000}, {-500, 0, 1000}}, 900},
-        {"of what nobody paid for nothing comes back", {{5000, 0}, {-4000, 0}}, -1000},
-        {"and the rest does", {{5000, 0}, {-4500, 0}}, -500},
-        {"unless it was paid for", {{5000, 0}, {0, 1010}, {-50, 0}}, 60},
+        {"given back does not reduce what was saved up", {{0, 900, 1000}, {-500, 0, 1000}}, 900},
+        {"unpaid debt is not given back", {{5000, 0}, {-4000, 0}}, -1000},
+        {"the rest is given back", {{5000, 0}, {-4500, 0}}, -500},
+        {"debt that was paid is given back", {{5000, 0}, {0, 1010}, {-50, 0}}, 60},
         {"a debt in two parts", {{1500, 0}, {1500, 0}, {-2500, 0}}, -500},
     };
     for (const Row& row : rows) {

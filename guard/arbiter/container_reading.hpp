@@ -1,5 +1,5 @@
-// What the arbiter knows of a container's time on a card: what it reads at a tick, and what it
-// remembers of that until the next.
+// What the arbiter knows of a container's time on a GPU: what it reads at a tick, and what it
+// remembers until the next one.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,26 @@
 
 namespace tessera::guard {
 
-// No time that a tenant writes counts as longer: 73 years. Sums stop there too.
+// Upper bound for any time that a tenant writes, and for sums of them: 73 years.
 inline constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;
 
-// Times are from 0 to kMaxTimeNs.
+// All times are from 0 to kMaxTimeNs.
 struct ProcessReading {
     std::int64_t in_flight_ns[kWorkKinds] = {};  // in all, as of the reading
     std::int64_t waited_ns = 0;                  // in all
-    std::vector<Span> spans[kWorkKinds];  // of that in flight, those that are known, in any order
-    bool is_busy = false;                 // in flight now, or since the reading before
-    // When the piece began that is in flight, or was when its process died; 0: there is none.
+    std::vector<Span> spans[kWorkKinds];  // the intervals in flight that are known, in any order
+    bool is_busy = false;  // it has work in flight now, or had some since the last reading
+    // When the work interval in flight began, or the one in which the process died; 0: there is
+    // none.
     std::int64_t since_ns[kWorkKinds] = {};
-    bool is_lost[kWorkKinds] = {};  // its process is dead, and will never write it down
-    // Of in_flight_ns, that of such a piece, when it is found to be one; later it is left out.
+    bool is_lost[kWorkKinds] = {};  // the process died during it, so nothing will log its end
+    // The part of in_flight_ns for a lost work interval, in the reading that finds it; left out
+    // later.
     std::int64_t lost_ns[kWorkKinds] = {};
-    std::int64_t ended_ns[kWorkKinds] = {};  // what the process wrote down as over, in all
+    std::int64_t ended_ns[kWorkKinds] = {};  // what the process logged as over, in all
 };
 
-// Of a slot: its last owner may be dead, and what its owners had in all stays.
+// One process slot. Its last owner may be dead. The totals are over all of its owners.
 struct SlotReading {
     int slot;
     ProcessReading process;
@@ -35,16 +37,16 @@ struct SlotReading {
 
 struct ContainerReading {
     Millionths cores = 0;
-    Millionths ceiling = kWhole;
-    std::int64_t waited_ns = 0;  // of its processes together, in all
-    bool waits = false;          // one that lives does now
-    bool is_read = true;         // false: the accounts are not whole, and nothing is known
-    unsigned next_slot = 0;      // those that were taken are before it
-    // Ascending. Who was read before and is not here has done nothing since.
+    Millionths cores_limit = kWhole;
+    std::int64_t waited_ns = 0;  // of all its processes, in all
+    bool waits = false;          // a live process waits now
+    bool is_read = true;         // false: the accounts file is incomplete, and nothing is known
+    unsigned next_slot = 0;      // slots that were taken are before it
+    // Ascending. A process that was read before and is not here has done nothing since.
     std::vector<SlotReading> processes;
 };
 
-// What the readings of a container said so far.
+// What the readings of a container have shown so far.
 struct KnownTimes {
     struct Process {
         bool is_known = false;
@@ -56,7 +58,7 @@ struct KnownTimes {
         std::int64_t waited_ns = 0;
     };
 
-    // By slot. Once the accounts were read, a slot that is not here had no owner by then.
+    // Indexed by slot. Once the accounts were read, a slot that is not here had no owner by then.
     std::vector<Process> processes;
     std::int64_t waited_ns = 0;
     std::int64_t as_of_ns = 0;

@@ -9,13 +9,13 @@
 namespace tessera::guard {
 namespace {
 
-// Where a polynomial is looked at, from 0 to 1, and how much that counts in its integral.
+// A point from 0 to 1 at which a polynomial is evaluated, and its weight in the integral.
 struct Node {
     double at;
     double weight;
 };
 
-// P_n and its derivative at x, by the recurrence of Legendre's polynomials.
+// P_n and its derivative at x, by the recurrence of the Legendre polynomials.
 struct Legendre {
     double value;
     double slope;
@@ -37,7 +37,7 @@ std::vector<Node> nodes_of(int count) {
     for (int i = 0; i < count; i++) {
         double x = std::cos(std::numbers::pi * (i + 0.75) / (count + 0.5));
         Legendre here = legendre(count, x);
-        constexpr int kRounds = 6;  // Newton's, from within a hundredth of the root
+        constexpr int kRounds = 6;  // of Newton's method, from within a hundredth of the root
         for (int round = 0; round < kRounds; round++) {
             x -= here.value / here.slope;
             here = legendre(count, x);
@@ -48,18 +48,18 @@ std::vector<Node> nodes_of(int count) {
     return nodes;
 }
 
-// Goes through a tick, from end to end of somebody's work.
+// Goes through a tick, from one start or end of a work interval to the next.
 class Sweep {
   public:
     explicit Sweep(int most_at_once) {
-        // Half as many are exact; what those of fewer are off by then is less than a double holds.
+        // Half as many nodes are exact. With fewer, the error is below the precision of a double.
         const int enough = most_at_once <= 80 ? 24 : most_at_once <= kExactlyAtOnce ? 32 : 48;
         for (const Node& node : nodes_of(std::min(most_at_once / 2 + 1, enough)))
             points_.push_back({node.at, 1 / node.at, node.weight, node.weight});
     }
 
-    // Somebody who is in flight by chance throughout, but for what is said of his work. Each has
-    // his number, from 0 on.
+    // Adds an entry that is in flight by chance for the whole tick, except where begin() and end()
+    // say that its work began or ended. The entries are numbered from 0.
     void add(double by_chance) {
         const Parts parts(by_chance);
         for (Point& point : points_) {
@@ -68,9 +68,9 @@ class Sweep {
         }
         rescale();
     }
-    // Time passes, and then the work of one begins who by chance was in flight before, or ends.
-    // What is his own of the time passed so far had he been in flight in all of it, less what is so
-    // of who was by chance.
+    // passed_ns pass, and then the entry's work begins or ends. Before begin(), the entry was in
+    // flight by chance. Returns the entry's own part of the time so far if it had been in flight in
+    // all of it, minus the same for an entry in flight by chance.
     double begin(std::uint64_t passed_ns, std::size_t number, double by_chance) {
         return change(passed_ns, number, by_chance,
                       [](const Point& point, double inverse) { return point.at * inverse; });
@@ -84,7 +84,7 @@ class Sweep {
         for (Point& point : points_)
             point.passed += static_cast<double>(ns) * point.product * point.counts;
     }
-    // Of the time passed so far, what was the own of so many in flight by chance.
+    // The own part, of the time so far, of that many in flight by chance.
     [[nodiscard]] double own_of(double by_chance) const {
         const Parts parts(by_chance);
         double own = 0;
@@ -100,13 +100,13 @@ class Sweep {
         double at;
         double inverse;
         double weight;
-        double counts;       // the weight; 0 where there is a scale
-        double product = 1;  // of the factors of all in flight, times kTiny to the -scale
-        double passed = 0;   // the integral of the product over time, by weight
+        double counts;       // the weight; 0 if scale is not 0
+        double product = 1;  // of the factors of all in flight, times kTiny^-scale
+        double passed = 0;   // the integral of the product over time, weighted
         int scale = 0;
     };
     struct Parts {
-        double whole;  // are in flight, and one more with the probability of the rest
+        double whole;  // always in flight; one more is, with the probability `rest`
         double rest;
 
         explicit Parts(double many) : whole(std::floor(many)), rest(many - whole) {}
@@ -132,8 +132,8 @@ class Sweep {
         return 1 - chance + chance * point.at;
     }
 
-    // Many at once make products that no number holds, and that count for nothing; but they have to
-    // come back when those are gone. The products are in the order of the points.
+    // Many entries at once make products that underflow and count for nothing. They must be
+    // restored when those entries end. The products are in the order of the points.
     void rescale() {
         if (!is_scaled_ && points_.front().product >= kTiny) return;
         is_scaled_ = false;
@@ -153,17 +153,17 @@ class Sweep {
 
     static constexpr double kTiny = 0x1p-200;
     std::vector<Point> points_;     // ascending
-    std::vector<double> inverses_;  // of the factor of each by chance, point by point
-    bool is_scaled_ = false;        // any
+    std::vector<double> inverses_;  // of each entry's by-chance factor, point by point
+    bool is_scaled_ = false;        // any point is
 };
 
 struct End {
-    std::uint64_t after_ns;  // the start of the tick
-    std::uint32_t flight;
+    std::uint64_t after_ns;  // since the start of the tick
+    std::uint32_t busy;
     bool is_start;
 };
 
-// By digits, from the last on: comparing thousands of ends that come in no order is slow.
+// Radix sort, from the lowest digit on: comparing thousands of unordered ends is slow.
 void sort(std::vector<End>& ends, std::uint64_t most_ns) {
     constexpr unsigned kBits = 10;
     constexpr std::size_t kDigits = std::size_t{1} << kBits;
@@ -182,18 +182,18 @@ void sort(std::vector<End>& ends, std::uint64_t most_ns) {
     }
 }
 
-// Ascending. Of those of one instant the order does not matter: no time passes between them.
-std::vector<End> ends_of(const std::vector<Flight>& flights, Span tick) {
+// Ascending. The order of ends at the same instant does not matter: no time passes between them.
+std::vector<End> ends_of(const std::vector<BusyInterval>& busy_intervals, Span tick) {
     std::vector<End> ends;
     std::size_t spans = 0;
-    for (const Flight& flight : flights)
-        spans += flight.spans.size();
+    for (const BusyInterval& busy : busy_intervals)
+        spans += busy.spans.size();
     ends.reserve(2 * spans);
     const auto after = [&](std::int64_t at) {
         return static_cast<std::uint64_t>(at - tick.start_ns);
     };
-    for (std::uint32_t i = 0; i < flights.size(); i++) {
-        for (const Span& span : flights[i].spans) {
+    for (std::uint32_t i = 0; i < busy_intervals.size(); i++) {
+        for (const Span& span : busy_intervals[i].spans) {
             ends.push_back({after(span.start_ns), i, true});
             ends.push_back({after(span.end_ns), i, false});
         }
@@ -202,38 +202,38 @@ std::vector<End> ends_of(const std::vector<Flight>& flights, Span tick) {
     return ends;
 }
 
-int most_at_once(const std::vector<Flight>& flights) {
+int most_at_once(const std::vector<BusyInterval>& busy_intervals) {
     double most = 0;
-    for (const Flight& flight : flights)
-        most += std::max(1.0, std::ceil(flight.by_chance));
+    for (const BusyInterval& busy : busy_intervals)
+        most += std::max(1.0, std::ceil(busy.by_chance));
     return static_cast<int>(std::min(most, 1e6));
 }
 
 }  // namespace
 
-std::vector<double> own_parts(const std::vector<Flight>& flights, Span tick) {
-    if (flights.empty()) return {};
-    Sweep sweep(most_at_once(flights));
-    for (const Flight& flight : flights)
-        sweep.add(flight.by_chance);
-    std::vector<double> own(flights.size());
+std::vector<double> own_parts(const std::vector<BusyInterval>& busy_intervals, Span tick) {
+    if (busy_intervals.empty()) return {};
+    Sweep sweep(most_at_once(busy_intervals));
+    for (const BusyInterval& busy : busy_intervals)
+        sweep.add(busy.by_chance);
+    std::vector<double> own(busy_intervals.size());
     std::uint64_t at = 0;
-    for (const End& end : ends_of(flights, tick)) {
+    for (const End& end : ends_of(busy_intervals, tick)) {
         const std::uint64_t passed = end.after_ns - at;
-        const double by_chance = flights[end.flight].by_chance;
+        const double by_chance = busy_intervals[end.busy].by_chance;
         if (end.is_start) {
-            own[end.flight] -= sweep.begin(passed, end.flight, by_chance);
+            own[end.busy] -= sweep.begin(passed, end.busy, by_chance);
         } else {
-            own[end.flight] += sweep.end(passed, end.flight, by_chance);
+            own[end.busy] += sweep.end(passed, end.busy, by_chance);
         }
         at = end.after_ns;
     }
     sweep.pass(static_cast<std::uint64_t>(tick.end_ns - tick.start_ns) - at);
-    for (std::size_t i = 0; i < flights.size(); i++) {
+    for (std::size_t i = 0; i < busy_intervals.size(); i++) {
         double covered = 0;
-        for (const Span& span : flights[i].spans)
+        for (const Span& span : busy_intervals[i].spans)
             covered += length_of(span);
-        const double by_chance = flights[i].by_chance;
+        const double by_chance = busy_intervals[i].by_chance;
         const double in_flight = covered + (length_of(tick) - covered) * by_chance;
         own[i] += sweep.own_of(by_chance);
         own[i] = in_flight > 0 ? std::clamp(own[i] / in_flight, 0.0, 1.0) : 1;

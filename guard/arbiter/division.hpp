@@ -1,15 +1,17 @@
-// Divides the time that processes had work in flight on a card among them.
+// Divides the time in which processes had work in flight on a GPU among them.
 //
-// At an instant each of those in flight has one part in as many as there are. Who was in flight is
-// known of some time and not of other; in that, each is taken as in flight with some probability,
-// independently. So a process's own part of an instant is the mean of 1 / (1 + how many others).
+// At any instant, each process in flight gets one divided by the number of processes in flight. For
+// some of the time it is known which processes were in flight, and for the rest it is not. There,
+// each process counts as in flight with some probability, independently of the others. So a
+// process's own part of an instant is the mean of 1 / (1 + number of others).
 //
-// That is the integral from 0 to 1 of the mean of t^others, and that mean is a product: t for each
-// who is in flight, 1 - p + p t for each who is with probability p. The product changes by one
-// factor where a piece of work begins or ends, so all of it is one sweep over those ends; and the
-// integral of a polynomial is a sum over half as many nodes as its degree (Gauss and Legendre),
-// exactly; in a double also over fewer. With more than kExactlyAtOnce in flight it is off, by one
-// in a million for 500 and one in a thousand for 1,000.
+// That is the integral from 0 to 1 of the mean of t^others. That mean is a product, with the factor
+// t for each process that is in flight, and 1 - p + p t for each that is in flight with probability
+// p. The product changes by one factor where a work interval begins or ends, so one sweep over
+// these points is enough. The integral of a polynomial is exactly a sum over half as many nodes as
+// its degree (Gauss and Legendre); with doubles, fewer nodes are enough. With more than
+// kExactlyAtOnce in flight there is an error, of one in a million for 500 and one in a thousand for
+// 1,000.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +23,11 @@ namespace tessera::guard {
 
 inline constexpr int kExactlyAtOnce = 128;
 
-// What a process, or several together, had in flight within a tick.
-struct Flight {
-    std::vector<Span> spans;  // in which one of it is; within the tick, ascending, apart
-    // How many of it are in flight outside of the spans, in the mean: for one process, at most 1.
-    // Of more than one the whole ones always are. Without spans where it is above 1.
+// What one process, or several together, had in flight within a tick.
+struct BusyInterval {
+    std::vector<Span> spans;  // one is in flight in these; within the tick, ascending, disjoint
+    // The mean number in flight outside of the spans; at most 1 for one process. For several
+    // processes, its whole part is always in flight. If it is above 1, there are no spans.
     double by_chance = 0;
 };
 
@@ -33,7 +35,7 @@ inline double length_of(Span span) {
     return static_cast<double>(span.end_ns - span.start_ns);
 }
 
-// The part of what each had in flight that was its own, in the mean; 1 where it had nothing.
-std::vector<double> own_parts(const std::vector<Flight>& flights, Span tick);
+// Each entry's own part of what it had in flight, as a mean; 1 if it had nothing.
+std::vector<double> own_parts(const std::vector<BusyInterval>& busy_intervals, Span tick);
 
 }  // namespace tessera::guard

@@ -1,6 +1,6 @@
-// Goal: the division of a card's time is the mean over all ways for its processes to meet, however
-// many there are. Method: random flights beside the formula written out, which is slow, and that
-// beside counting.
+// Goal: the division of a GPU's time is the mean over all ways in which its processes can overlap,
+// however many there are. Method: compares it for random busy intervals with the formula written
+// out, which is slow, and compares that with counting.
 #include "guard/arbiter/division.hpp"
 
 #include <gtest/gtest.h>
@@ -11,10 +11,10 @@
 namespace tessera::guard {
 namespace {
 
-// How much was a process's own, if so many others were in flight all of the time, and these for
-// parts of it, independently: the mean of 1 / (1 + how many).
+// A process's own part if `certain` others were in flight all of the time, and `others` for parts
+// of it, independently: the mean of 1 / (1 + how many).
 double own_part(int certain, const std::vector<double>& others) {
-    // chance[k]: of k of them at once.
+    // chance[k]: that k of them are in flight at the same time.
     std::vector<double> chance = {1.0};
     for (const double part : others) {
         chance.push_back(0);
@@ -28,40 +28,40 @@ double own_part(int certain, const std::vector<double>& others) {
     return mean;
 }
 
-bool is_in(const Flight& flight, std::int64_t at) {
+bool is_in(const BusyInterval& busy, std::int64_t at) {
     return std::ranges::any_of(
-        flight.spans, [at](const Span& span) { return span.start_ns <= at && at < span.end_ns; });
+        busy.spans, [at](const Span& span) { return span.start_ns <= at && at < span.end_ns; });
 }
 
-// Between any two ends nothing changes.
-std::vector<double> slow_own_parts(const std::vector<Flight>& flights, Span tick) {
+// Nothing changes between two ends.
+std::vector<double> slow_own_parts(const std::vector<BusyInterval>& busy_intervals, Span tick) {
     std::vector<std::int64_t> ends = {tick.start_ns, tick.end_ns};
-    for (const Flight& flight : flights) {
-        for (const Span& span : flight.spans) {
+    for (const BusyInterval& busy : busy_intervals) {
+        for (const Span& span : busy.spans) {
             ends.push_back(span.start_ns);
             ends.push_back(span.end_ns);
         }
     }
     std::ranges::sort(ends);
-    std::vector<double> own(flights.size());
-    std::vector<double> in_flight(flights.size());
-    std::vector<double> part(flights.size());
+    std::vector<double> own(busy_intervals.size());
+    std::vector<double> in_flight(busy_intervals.size());
+    std::vector<double> part(busy_intervals.size());
     for (std::size_t end = 1; end < ends.size(); end++) {
         const auto length = static_cast<double>(ends[end] - ends[end - 1]);
         if (length <= 0) continue;
-        for (std::size_t i = 0; i < flights.size(); i++)
-            part[i] = is_in(flights[i], ends[end - 1]) ? 1 : flights[i].by_chance;
+        for (std::size_t i = 0; i < busy_intervals.size(); i++)
+            part[i] = is_in(busy_intervals[i], ends[end - 1]) ? 1 : busy_intervals[i].by_chance;
         const auto certain = static_cast<int>(std::ranges::count(part, 1.0));
-        for (std::size_t i = 0; i < flights.size(); i++) {
+        for (std::size_t i = 0; i < busy_intervals.size(); i++) {
             if (part[i] <= 0) continue;
             std::vector<double> others;
-            for (std::size_t j = 0; j < flights.size(); j++)
+            for (std::size_t j = 0; j < busy_intervals.size(); j++)
                 if (j != i && part[j] > 0 && part[j] < 1) others.push_back(part[j]);
             in_flight[i] += length * part[i];
             own[i] += length * part[i] * own_part(certain - (part[i] < 1 ? 0 : 1), others);
         }
     }
-    for (std::size_t i = 0; i < flights.size(); i++)
+    for (std::size_t i = 0; i < busy_intervals.size(); i++)
         own[i] = in_flight[i] > 0 ? own[i] / in_flight[i] : 1;
     return own;
 }
@@ -75,8 +75,8 @@ class ArbiterDivisionTest : public testing::Test {
     }
     double part() { return std::uniform_real_distribution<>(0, 1)(random_); }
 
-    Flight flight(int most_spans) {
-        Flight made;
+    BusyInterval busy(int most_spans) {
+        BusyInterval made;
         const auto count = static_cast<std::size_t>(between(0, most_spans));
         std::vector<std::int64_t> ends(2 * count);
         for (std::int64_t& end : ends)
@@ -89,17 +89,19 @@ class ArbiterDivisionTest : public testing::Test {
         return made;
     }
 
-    void expect_as_before(int rounds, int most_flights, int most_spans) {
+    void expect_as_before(int rounds, int most_busy_intervals, int most_spans) {
         for (int round = 0; round < rounds; round++) {
-            std::vector<Flight> flights;
-            for (std::int64_t i = between(0, most_flights); i > 0; i--)
-                flights.push_back(flight(most_spans));
-            const auto expected = slow_own_parts(flights, kTick);
-            const auto got = own_parts(flights, kTick);
+            std::vector<BusyInterval> busy_intervals;
+            for (std::int64_t i = between(0, most_busy_intervals); i > 0; i--)
+                busy_intervals.push_back(busy(most_spans));
+            const auto expected = slow_own_parts(busy_intervals, kTick);
+            const auto got = own_parts(busy_intervals, kTick);
             ASSERT_EQ(got.size(), expected.size());
             for (std::size_t i = 0; i < got.size(); i++) {
-                // A by-chance part of next to nothing is had as a difference of two large numbers.
-                const bool is_tiny = flights[i].spans.empty() && flights[i].by_chance < 1e-6;
+                // The part of an entry with a tiny probability is a difference of two large
+                // numbers.
+                const bool is_tiny =
+                    busy_intervals[i].spans.empty() && busy_intervals[i].by_chance < 1e-6;
                 ASSERT_NEAR(got[i], expected[i], is_tiny ? 1e-6 : 1e-9)
                     << "round " << round << ", " << i << " of " << got.size();
             }
@@ -138,13 +140,13 @@ TEST_F(ArbiterDivisionTest, IsWhatTheFormulaSays) {
 
 TEST_F(ArbiterDivisionTest, ManyAtOnce) {
     for (const std::size_t many : {1U, 2U, 100U, 128U, 129U, 300U, 600U}) {
-        // They come one after the other, are in flight together, and then the last one is alone.
-        std::vector<Flight> flights(many);
+        // They begin one after the other, are in flight together, and then the last one is alone.
+        std::vector<BusyInterval> busy_intervals(many);
         for (std::size_t i = 0; i < many; i++) {
             const auto start = kTick.start_ns + static_cast<std::int64_t>(i) + 1;
-            flights[i].spans = {{start, kTick.end_ns - (i + 1 < many ? 1'000'000 : 0)}};
+            busy_intervals[i].spans = {{start, kTick.end_ns - (i + 1 < many ? 1'000'000 : 0)}};
         }
-        const auto own = own_parts(flights, kTick);
+        const auto own = own_parts(busy_intervals, kTick);
         const double alone = many > 1 ? 1'000'000.0 : 9'999'999.0;
         double expected = many > 1 ? 9'000'000.0 / static_cast<double>(many) : 0;
         EXPECT_NEAR(own.front(), many > 1 ? expected / 9'000'000 : 1, 1e-5) << many;
@@ -154,10 +156,10 @@ TEST_F(ArbiterDivisionTest, ManyAtOnce) {
 }
 
 TEST_F(ArbiterDivisionTest, SeveralAsOne) {
-    // As many as 2.5 in the mean, beside one: two always, and one half of the time.
+    // 2.5 in the mean, beside one: two always, and a third one half of the time.
     const auto own = own_parts({{{}, 2.5}, {{kTick}, 0}}, kTick);
     EXPECT_NEAR(own[1], (1.0 / 3 + 1.0 / 4) / 2, 1e-9);
-    EXPECT_NEAR(2.5 * own[0] + own[1], 1, 1e-9) << "all of it is somebody's";
+    EXPECT_NEAR(2.5 * own[0] + own[1], 1, 1e-9) << "all time is attributed";
     for (const double many : {1.0, 960.0, 100'000.0}) {
         const auto parts = own_parts({{{}, many}, {{}, many}, {{kTick}, 0}}, kTick);
         for (const double part : parts)

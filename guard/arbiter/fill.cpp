@@ -6,8 +6,8 @@
 namespace tessera::guard {
 namespace {
 
-// Gives `left` to those with room for it, by weight, until nobody has or nothing is left. What is
-// still left.
+// Gives `left` by weight to the claims that have room for it, until no room or nothing is left.
+// Returns what is left.
 double pour(double left, const std::vector<double>& room, const std::vector<Claim>& claims,
             std::vector<double>& got) {
     std::vector<double> given(claims.size());
@@ -38,19 +38,19 @@ std::vector<double> fill(const std::vector<Claim>& claims) {
     std::vector<double> got(claims.size());
     double left = 1;
     for (std::size_t i = 0; i < claims.size(); i++) {
-        got[i] = std::min({claims[i].cores, claims[i].ceiling, claims[i].wanted});
+        got[i] = std::min({claims[i].cores, claims[i].cores_limit, claims[i].wanted});
         left -= got[i];
     }
     std::vector<double> room(claims.size());
     for (std::size_t i = 0; i < claims.size(); i++)
-        room[i] = std::max(0.0, std::min(claims[i].wanted, claims[i].ceiling) - got[i]);
+        room[i] = std::max(0.0, std::min(claims[i].wanted, claims[i].cores_limit) - got[i]);
     left = pour(left, room, claims, got);
-    // Nobody wants it now; whoever does next need not wait for the next tick. First those who may
-    // want it soon: who idles is to take nothing from them.
+    // No container wants the rest now. A container that wants it next need not wait for the next
+    // tick. Containers that may want it soon come first, so idle ones take nothing from them.
     for (const bool first : {true, false}) {
         for (std::size_t i = 0; i < claims.size(); i++) {
             const bool has_room = claims[i].comes_first == first;
-            room[i] = has_room ? std::max(0.0, claims[i].ceiling - got[i]) : 0;
+            room[i] = has_room ? std::max(0.0, claims[i].cores_limit - got[i]) : 0;
         }
         left = pour(left, room, claims, got);
     }

@@ -1,5 +1,5 @@
-// Goal: a card goes to who is sure of it, then by weight, and is never given twice. Method: a table
-// of cases, and claims drawn at random.
+// Goal: a GPU's time goes to the containers that are guaranteed it, then by weight, and is never
+// given twice. Method: a table of cases, and random claims.
 #include "guard/arbiter/fill.hpp"
 
 #include <gtest/gtest.h>
@@ -25,14 +25,14 @@ TEST(Fill, FirstWhatIsSureThenByWeight) {
     const Row rows[] = {
         {"both want all of theirs", {{0.3, 1, 2, 0.3}, {0.7, 1, 2, 0.7}}, {0.3, 0.7}},
         {"by weight", {{0.2, 1, 2, 0.2}, {0.4, 1, 2, 0.4}}, {1.0 / 3, 2.0 / 3}},
-        {"a ceiling", {{0.2, 0.3, 2, 0.2}, {0.4, 1, 2, 0.4}}, {0.3, 0.7}},
+        {"a compute limit", {{0.2, 0.3, 2, 0.2}, {0.4, 1, 2, 0.4}}, {0.3, 0.7}},
         {"an unlimited neighbour", {{0.3, 0.3, 2, 0.3}, {0, 1, 2, 0.1}}, {0.3, 0.7}},
         {"what one does not want", {{0.5, 1, 0.1, 0.5}, {0.5, 1, 2, 0.5}}, {0.1, 0.9}},
         {"room to come back", {{0.5, 1, 0, 0.5, false}, {0.2, 0.3, 2, 0.2}}, {0.7, 0.3}},
-        {"nobody wants more", {{0.4, 0.6, 0.5, 0.4}, {0, 1, 0, 0.1, false}}, {0.6, 0.4}},
+        {"no claim wants more", {{0.4, 0.6, 0.5, 0.4}, {0, 1, 0, 0.1, false}}, {0.6, 0.4}},
         {"the busy first", {{0.4, 1, 0.5, 0.4}, {0.5, 1, 0, 0.5, false}}, {1, 0}},
-        {"sure of too much", {{0.8, 1, 2, 0.8}, {0.8, 1, 2, 0.8}}, {0.8, 0.8}},
-        {"nobody", {}, {}},
+        {"guaranteed too much", {{0.8, 1, 2, 0.8}, {0.8, 1, 2, 0.8}}, {0.8, 0.8}},
+        {"no claims", {}, {}},
     };
     for (const Row& row : rows) {
         const auto got = fill(row.claims);
@@ -53,14 +53,14 @@ TEST(Fill, NothingIsGivenTwice) {
         for (Claim& claim : claims) {
             claim.cores = part(1 - sure);
             sure += claim.cores;
-            claim.ceiling = std::min(1.0, claim.cores + part(1));
+            claim.cores_limit = std::min(1.0, claim.cores + part(1));
             claim.wanted = part(1.5);
             claim.weight = claim.cores > 0 ? claim.cores : 0.1;
         }
         const auto got = fill(claims);
         EXPECT_LE(sum(got), 1 + 1e-6);
         for (std::size_t i = 0; i < got.size(); i++) {
-            EXPECT_LE(got[i], claims[i].ceiling + 1e-9);
+            EXPECT_LE(got[i], claims[i].cores_limit + 1e-9);
             EXPECT_GE(got[i], std::min(claims[i].cores, claims[i].wanted) - 1e-9);
         }
     }

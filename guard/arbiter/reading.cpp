@@ -21,9 +21,9 @@ bool read_at(int fd, void* into, std::size_t size, std::size_t offset) {
     return pread(fd, into, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
 }
 
-bool read_account(int fd, int card, Account& account) {
+bool read_account(int fd, int gpu, Account& account) {
     const std::size_t offset =
-        offsetof(Accounts, cards) + static_cast<std::size_t>(card) * sizeof(Account);
+        offsetof(Accounts, gpus) + static_cast<std::size_t>(gpu) * sizeof(Account);
     return read_at(fd, &account, sizeof account, offset);
 }
 
@@ -46,12 +46,12 @@ std::int64_t time_of(const std::atomic<std::int64_t>& written) {
     return std::clamp(written.load(), std::int64_t{0}, kMaxTimeNs);
 }
 
-// Asks the kernel who lives.
+// Asks the kernel which slots have a live process.
 class Lives {
   public:
     Lives(int fd, std::int64_t longest_ns) : fd_(fd), longest_ns_(longest_ns) {}
 
-    // A slot of [first, end) in which a process lives; -1: there is none.
+    // A slot of [first, end) with a live process; -1: there is none.
     int find(int first, int end) {
         if (asked_ns_ > longest_ns_) return first;
         const std::int64_t before = monotonic_ns();
@@ -60,9 +60,9 @@ class Lives {
         lock.l_whence = SEEK_SET;
         lock.l_start = first;
         lock.l_len = end - first;
-        const bool is_told = fcntl(fd_, F_OFD_GETLK, &lock) == 0;
+        const bool is_reported = fcntl(fd_, F_OFD_GETLK, &lock) == 0;
         asked_ns_ += monotonic_ns() - before;
-        if (!is_told || lock.l_type == F_UNLCK) return -1;
+        if (!is_reported || lock.l_type == F_UNLCK) return -1;
         return static_cast<int>(std::clamp<off_t>(lock.l_start, first, end - 1));
     }
 
@@ -77,9 +77,9 @@ class Lives {
 // The slots of the accounts, portion by portion.
 class Times {
   public:
-    Times(int fd, int card, std::int64_t now, const KnownTimes* known, ContainerReading& reading,
+    Times(int fd, int gpu, std::int64_t now, const KnownTimes* known, ContainerReading& reading,
           std::int64_t longest_asking_ns)
-        : fd_(fd), card_(card), now_(now), reading_(reading), lives_(fd, longest_asking_ns) {
+        : fd_(fd), gpu_(gpu), now_(now), reading_(reading), lives_(fd, longest_asking_ns) {
         if (known == nullptr || known->readings == 0) return;
         known_ = known;
         reading_.waited_ns = known->waited_ns;
@@ -96,8 +96,8 @@ class Times {
 
   private:
     struct Portion {
-        ProcessTime times[kSlotsAtOnce][kMaxCards];
-        FlightLog logs[kSlotsAtOnce];
+        ProcessTime times[kSlotsAtOnce][kMaxGpus];
+        BusyIntervalLog logs[kSlotsAtOnce];
     };
 
     Portions to_read() {
@@ -120,13 +120,13 @@ class Times {
             int last = portion;
             while (last < count && !without_asking[static_cast<std::size_t>(last)])
                 last++;
-            add_lived_in(portion, last, portions);
+            add_living(portion, last, portions);
             portion = last;
         }
         return portions;
     }
 
-    // Who took them may be dead already.
+    // The processes that took them may be dead already.
     void add_taken_since(Portions& portions) const {
         const unsigned taken =
             std::min(reading_.next_slot - known_->next_slot, static_cast<unsigned>(kMaxProcesses));
@@ -136,14 +136,14 @@ class Times {
         }
     }
 
-    // Asks about all of them at once first, and then about those on both sides of the one found.
-    void add_lived_in(int first, int end, Portions& portions) {
+    // Queries all of them together first, and then those on both sides of the one found.
+    void add_living(int first, int end, Portions& portions) {
         while (first < end) {
             const int found = lives_.find(first * kSlotsAtOnce, end * kSlotsAtOnce);
             if (found < 0) return;
             const int portion = found / kSlotsAtOnce;
             portions.set(static_cast<std::size_t>(portion));
-            add_lived_in(first, portion, portions);
+            add_living(first, portion, portions);
             first = portion + 1;
         }
     }
@@ -157,8 +157,8 @@ class Times {
             return false;
         const std::size_t before = reading_.processes.size();
         for (int slot = first; slot < first + static_cast<int>(count); slot++)
-            add(slot, portion_->times[slot - first][card_]);
-        return known_ == nullptr || add_pieces(first, before);
+            add(slot, portion_->times[slot - first][gpu_]);
+        return known_ == nullptr || add_intervals(first, before);
     }
 
     [[nodiscard]] const KnownTimes::Process* known(int slot) const {
@@ -178,7 +178,7 @@ class Times {
         ProcessReading process;
         process.waited_ns = time_of(time.waited_ns);
         for (int kind = 0; kind < kWorkKinds; kind++) {
-            add_flight(kind, time.in_flight[kind], before, {lives, believed}, process);
+            add_busy_interval(kind, time.in_flight[kind], before, {lives, believed}, process);
             keep_unsaid(kind, slot, before, process);
         }
         reading_.waits |= lives && is_waiting && believed == now_;
@@ -188,21 +188,21 @@ class Times {
         reading_.processes.push_back({slot, std::move(process)});
     }
 
-    // Whether a process lives, and until when it is believed.
+    // Whether a process is alive, and until when it is believed.
     struct Life {
         bool lives;
         std::int64_t believed_ns;
     };
 
-    void add_flight(int kind, const InFlight& time, const KnownTimes::Process* before, Life life,
-                    ProcessReading& process) {
+    void add_busy_interval(int kind, const InFlight& time, const KnownTimes::Process* before,
+                           Life life, ProcessReading& process) {
         const std::int64_t since = time_of(time.since_ns);
         std::int64_t total = time_of(time.total_ns);
         process.ended_ns[kind] = total;
         process.is_busy |= before == nullptr || total != before->in_flight_ns[kind];
         if (since != 0 && since < now_) {
             process.since_ns[kind] = since;
-            // The dead stay so, also where the kernel is not asked.
+            // A dead process stays dead, even if the kernel is not queried.
             const bool lives =
                 life.lives &&
                 (before == nullptr || before->since_ns[kind] != since || !before->is_lost[kind]);
@@ -211,7 +211,8 @@ class Times {
                 lives ? life.believed_ns
                       : std::min(until_death(kind, since, before), life.believed_ns);
             if (since < until) {
-                // What is not believed any more stays as it is until the process says how it ended.
+                // Time beyond believed_ns does not count until the process reports how the work
+                // ended.
                 if (known_ == nullptr || until > known_->as_of_ns) {
                     process.is_busy = true;
                     process.spans[kind].push_back({since, until});
@@ -226,8 +227,8 @@ class Times {
         in_flight_ns_[kind] += process.in_flight_ns[kind];
     }
 
-    // A process says that a piece has ended, and then what of it was work. Who dies in between gets
-    // nothing back.
+    // A process first reports that a work interval has ended, and then how much of it was work. If
+    // it dies in between, it gets nothing back.
     void keep_unsaid(int kind, int slot, const KnownTimes::Process* before,
                      ProcessReading& process) {
         if (before == nullptr || process.ended_ns[kind] != before->ended_ns[kind]) return;
@@ -239,9 +240,9 @@ class Times {
         in_flight_ns_[kind] += kept;
     }
 
-    // The end of a dead process's piece of work: nobody wrote it down, so it is as late as it can
-    // be. `since` where the piece is counted already, or is older than the last reading and was not
-    // there then.
+    // The end of a dead process's work interval. It was not logged, so it is as late as it can be.
+    // Returns `since` if the interval is counted already, or if it began before the last reading
+    // but was not in it.
     [[nodiscard]] std::int64_t until_death(int kind, std::int64_t since,
                                            const KnownTimes::Process* before) const {
         if (known_ == nullptr) return since;
@@ -250,9 +251,10 @@ class Times {
         return since >= known_->as_of_ns ? now_ : since;
     }
 
-    // The pieces of work that processes remember, of those that had any since the last reading.
-    // Read after the times: what ended in between is known as a piece and as work in flight.
-    bool add_pieces(int first, std::size_t from) {
+    // Adds the work intervals in the logs of the processes that had any since the last reading. The
+    // logs are read after the times, so work that ended in between is known both as an interval and
+    // as in flight.
+    bool add_intervals(int first, std::size_t from) {
         const auto had_work = [this](const SlotReading& of) {
             const KnownTimes::Process* before = known(of.slot);
             return of.process.is_busy || (before != nullptr && before->is_busy);
@@ -267,67 +269,67 @@ class Times {
         }
         if (low < 0) return true;
         const std::size_t offset =
-            offsetof(Accounts, logs) + static_cast<std::size_t>(low) * sizeof(FlightLog);
+            offsetof(Accounts, logs) + static_cast<std::size_t>(low) * sizeof(BusyIntervalLog);
         const auto count = static_cast<std::size_t>(high - low) + 1;
-        if (!read_at(fd_, &portion_->logs[low - first], count * sizeof(FlightLog), offset))
+        if (!read_at(fd_, &portion_->logs[low - first], count * sizeof(BusyIntervalLog), offset))
             return false;
         for (std::size_t i = from; i < all.size(); i++)
-            if (had_work(all[i])) add_pieces(portion_->logs[all[i].slot - first], all[i].process);
+            if (had_work(all[i]))
+                add_intervals(portion_->logs[all[i].slot - first], all[i].process);
         return true;
     }
 
-    void add_pieces(const FlightLog& log, ProcessReading& process) const {
+    void add_intervals(const BusyIntervalLog& log, ProcessReading& process) const {
         const std::uint64_t total = log.total.load();
         for (std::uint64_t back = 1; back <= std::uint64_t{kLogEntries} && back <= total; back++) {
-            const FlightLog::Entry& entry = log.entries[(total - back) % kLogEntries];
-            const Piece piece = unpack_piece(time_of(entry.start_ns), entry.what.load());
-            if (piece.card != card_ || static_cast<int>(piece.kind) >= kWorkKinds) continue;
-            const std::int64_t end = std::min(piece.start_ns + piece.ns, now_);
-            if (end <= known_->as_of_ns || piece.start_ns >= end) continue;
-            auto& spans = process.spans[static_cast<int>(piece.kind)];
+            const BusyIntervalLog::Entry& entry = log.entries[(total - back) % kLogEntries];
+            const WorkInterval interval =
+                unpack_interval(time_of(entry.start_ns), entry.what.load());
+            if (interval.gpu != gpu_ || static_cast<int>(interval.kind) >= kWorkKinds) continue;
+            const std::int64_t end = std::min(interval.start_ns + interval.ns, now_);
+            if (end <= known_->as_of_ns || interval.start_ns >= end) continue;
+            auto& spans = process.spans[static_cast<int>(interval.kind)];
             if (spans.size() <= 1) spans.reserve(kLogEntries + 1);
-            spans.push_back({piece.start_ns, end});
+            spans.push_back({interval.start_ns, end});
         }
     }
 
     const int fd_;
-    const int card_;
+    const int gpu_;
     const std::int64_t now_;
-    const KnownTimes* known_ = nullptr;  // null where the accounts were never read
+    const KnownTimes* known_ = nullptr;  // null if the accounts were never read
     ContainerReading& reading_;
     Lives lives_;
     int end_ = 0;
-    std::int64_t in_flight_ns_[kWorkKinds] = {};  // of those read so far
+    std::int64_t in_flight_ns_[kWorkKinds] = {};  // of the processes read so far
     std::unique_ptr<Portion> portion_;
 };
 
 }  // namespace
 
-bool read_times(int accounts_fd, int card, std::int64_t now, ContainerReading& reading,
+bool read_times(int accounts_fd, int gpu, std::int64_t now, ContainerReading& reading,
                 const KnownTimes* known, std::int64_t longest_asking_ns) {
-    return Times(accounts_fd, card, now, known, reading, longest_asking_ns).read();
+    return Times(accounts_fd, gpu, now, known, reading, longest_asking_ns).read();
 }
 
-bool read_held(int accounts_fd, int card, HeldReading& reading) {
+bool read_held(int accounts_fd, int gpu, HeldReading& reading) {
     Account account = {};
     Slot slot = {};
     constexpr std::size_t kOffset = offsetof(Accounts, slots) + std::size_t{kNobody} * sizeof(Slot);
-    if (!read_account(accounts_fd, card, account) ||
+    if (!read_account(accounts_fd, gpu, account) ||
         !read_at(accounts_fd, &slot, sizeof slot, kOffset))
         return false;
     constexpr std::uint64_t kMost = INT64_MAX;
-    reading = {held(account), held_by(account, card, {kNobody, slot}),
+    reading = {held(account), held_by(account, gpu, {kNobody, slot}),
                std::min(account.refusals.load(), kMost)};
     return true;
 }
 
-// Only slots that were ever taken are read, and only about those that have a process is the kernel
-// asked.
-bool read_holders(int accounts_fd, int card, std::vector<Holder>& holders) {
+// Reads only slots that were ever taken, and queries the kernel only about those with a process.
+bool read_holders(int accounts_fd, int gpu, std::vector<Holder>& holders) {
     Account account = {};
     int end = 0;
-    if (!read_account(accounts_fd, card, account) || !read_slots_end(accounts_fd, end))
-        return false;
+    if (!read_account(accounts_fd, gpu, account) || !read_slots_end(accounts_fd, end)) return false;
     for (int first = 0; first < end; first += kSlotsAtOnce) {
         Slot slots[kSlotsAtOnce] = {};
         const int count = std::min(kSlotsAtOnce, end - first);
@@ -336,10 +338,10 @@ bool read_holders(int accounts_fd, int card, std::vector<Holder>& holders) {
         if (!read_at(accounts_fd, slots, static_cast<std::size_t>(count) * sizeof(Slot), offset))
             return false;
         for (int i = 0; i < count; i++) {
-            const Granules granules = held_by(account, card, {first + i, slots[i]});
+            const AllocationUnits units = held_by(account, gpu, {first + i, slots[i]});
             const int pid = std::max(slots[i].pid.load(), 0);
-            if ((granules == 0 && pid == 0) || !is_lived_in(accounts_fd, first + i)) continue;
-            holders.push_back({pid, granules});
+            if ((units == 0 && pid == 0) || !is_alive(accounts_fd, first + i)) continue;
+            holders.push_back({pid, units});
         }
     }
     return true;

@@ -1,6 +1,6 @@
-// What the arbiter reads of a container: through a descriptor, for a file that tenants may truncate
-// is not to be mapped. Tenants write what they like, so every number is brought within its bounds
-// here, and none costs more than so much time.
+// What the arbiter reads of a container. It reads through a descriptor, because a file that tenants
+// may truncate must not be mapped. Tenants can write anything, so every number is clamped to its
+// bounds here, and the time of each read is limited.
 #pragma once
 
 #include <vector>
@@ -10,32 +10,36 @@
 
 namespace tessera::guard {
 
-// Adds to an empty reading what the container's processes say of their time on a card: of every
-// slot that was ever taken what its owners had in all, for that stays. Processes that are dead have
-// no work in flight, and do not wait, whatever they left. Their sums are at most kMaxTimeNs. False
-// where the file is not whole.
+// Adds to an empty reading what the container's processes report of their time on a GPU. For every
+// slot that was ever taken, that is the total of all its owners, because totals stay. Dead
+// processes have no work in flight and do not wait, whatever they left in the accounts. All sums
+// are at most kMaxTimeNs. False if the file is incomplete.
 //
-// With what the readings before said, those alone that may have done something since, and their
-// pieces of work since. A slot that nobody lives in is then looked at only now and again: should it
-// change all the same, that is noticed within kMaxProcesses / kSlotsAtOnce readings.
+// With `known`, it adds only processes that may have done something since the last reading, and
+// their work intervals since then. A slot without a live process is then read only now and again.
+// If such a slot changes all the same, that is noticed within kMaxProcesses / kSlotsAtOnce
+// readings.
 inline constexpr int kSlotsAtOnce = 32;
-// A tenant can make each question slow, who lives in a slot, by many locks on the file: so there is
-// an end to them, by the clock, and who is not asked for is taken as living.
+// A tenant can slow down each query for the owner of a slot, by many locks on the file. So the
+// total time of the queries is limited. A slot that is not queried counts as having a live owner.
 inline constexpr std::int64_t kLongestAskingNs = 250'000;
-bool read_times(int accounts_fd, int card, std::int64_t now, ContainerReading& reading,
+bool read_times(int accounts_fd, int gpu, std::int64_t now, ContainerReading& reading,
                 const KnownTimes* known = nullptr,
                 std::int64_t longest_asking_ns = kLongestAskingNs);
 
-// What a container holds of a card, and how often it was refused more. As above.
+// What a container has allocated on a GPU, and how often it was refused more. False if the file is
+// incomplete.
 struct HeldReading {
-    Granules held = 0;           // what died within it counts until a neighbour takes it back
-    Granules nobodys = 0;        // of it, what descriptors alone may hold, their maker dead
+    AllocationUnits held =
+        0;  // what died with a process counts until another process takes it back
+    AllocationUnits nobodys =
+        0;  // the part that only descriptors may hold, because their maker is dead
     std::uint64_t refusals = 0;  // at most INT64_MAX
 };
-bool read_held(int accounts_fd, int card, HeldReading& reading);
+bool read_held(int accounts_fd, int gpu, HeldReading& reading);
 
-// The processes that live, also those that hold nothing of the card: the driver may count a context
-// for one. A pid that cannot be one is 0. As above.
-bool read_holders(int accounts_fd, int card, std::vector<Holder>& holders);
+// The live processes, including those without memory on the GPU, because the driver may count a
+// context for one. An invalid pid becomes 0. False if the file is incomplete.
+bool read_holders(int accounts_fd, int gpu, std::vector<Holder>& holders);
 
 }  // namespace tessera::guard

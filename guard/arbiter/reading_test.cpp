@@ -1,6 +1,6 @@
-// Goal: what a container's processes say of themselves is read as they mean it, where it may have
-// changed, and whatever stands in a tenant's accounts, no number leaves its bounds.
-// Method: accounts written as processes write them, and filled with anything.
+// Goal: what a container's processes report is read correctly wherever it may have changed.
+// Whatever a tenant's accounts contain, no number leaves its bounds. Method: accounts written as
+// processes write them, and filled with anything.
 #include "guard/arbiter/reading.hpp"
 
 #include <gtest/gtest.h>
@@ -19,39 +19,40 @@
 namespace tessera::guard {
 namespace {
 
-const std::vector<CardShare> kCards(2, CardShare{"GPU-01234567-89ab-cdef-0123-456789abcdef",
-                                                 64 * kGranuleBytes, 0});
+const std::vector<RegionGpu> kGpus(2, RegionGpu{"GPU-01234567-89ab-cdef-0123-456789abcdef",
+                                                64 * kAllocationUnitBytes, 0});
 constexpr std::int64_t kTickNs = 10'000'000;
 
 class ReadingTest : public testing::Test {
   protected:
     ~ReadingTest() override {
-        for (const Seat& seat : seats_)
-            munmap(seat.accounts, sizeof(Accounts));
+        for (const ProcessSlot& process_slot : process_slots_)
+            munmap(process_slot.accounts, sizeof(Accounts));
     }
 
     void SetUp() override {
-        for (auto& cards : region_.accounts().times)
-            for (ProcessTime& time : cards)
+        for (auto& gpus : region_.accounts().times)
+            for (ProcessTime& time : gpus)
                 time.seen_ns = INT64_MAX;
     }
-    // The slot of a process that lives.
+    // The slot of a live process.
     int sit() {
-        Seat seat;
-        EXPECT_EQ(take_seat(region_.path(kAccountsName).c_str(), seat), SeatError::none);
-        seats_.push_back(seat);
-        time(seat.slot).seen_ns = INT64_MAX;
-        return seat.slot;
+        ProcessSlot process_slot;
+        EXPECT_EQ(register_process(region_.path(kAccountsName).c_str(), process_slot),
+                  ProcessSlotError::none);
+        process_slots_.push_back(process_slot);
+        time(process_slot.slot).seen_ns = INT64_MAX;
+        return process_slot.slot;
     }
     ProcessTime& time(int slot) const { return region_.accounts().times[slot][1]; }
-    void add_piece(int slot, const Piece& piece) const {
-        note_piece(region_.accounts(), slot, piece);
+    void add_interval(int slot, const WorkInterval& interval) const {
+        record_interval(region_.accounts(), slot, interval);
     }
     void die() {
-        munmap(seats_.back().accounts, sizeof(Accounts));
-        seats_.pop_back();
+        munmap(process_slots_.back().accounts, sizeof(Accounts));
+        process_slots_.pop_back();
     }
-    // As a tick does it.
+    // Reads as a tick does.
     ContainerReading read() {
         ContainerReading reading;
         EXPECT_TRUE(read_times(region_.fd(), 1, now_, reading, arbiter_.known(0), INT64_MAX));
@@ -60,8 +61,8 @@ class ReadingTest : public testing::Test {
         return reading;
     }
 
-    TestRegion region_{kCards};
-    std::vector<Seat> seats_;
+    TestRegion region_{kGpus};
+    std::vector<ProcessSlot> process_slots_;
     Arbiter arbiter_;
     std::int64_t now_ = 1'000'000'000;
 };
@@ -93,8 +94,9 @@ TEST_F(ReadingTest, TheDeadDoNotWorkAndWhatTheyHadStays) {
     EXPECT_EQ(truncate(region_.path(kAccountsName).c_str(), sizeof(Accounts)), 0);
 }
 
-// Goal: a process that is stopped with work in flight is charged for it for a while, then no more,
-// waits no more, and is charged for what it was when it says so.
+// Goal: a process that is stopped with work in flight is charged for it for a while, and then no
+// longer. It then no longer counts as waiting. When it reports the work, it is charged for what the
+// work was.
 TEST_F(ReadingTest, TheStoppedAreBelievedForAWhile) {
     const int slot = sit();
     read();
@@ -119,12 +121,12 @@ TEST_F(ReadingTest, TheStoppedAreBelievedForAWhile) {
     EXPECT_LE(used, kUnseenNs);
     time(slot).in_flight[0].since_ns = 0;
     time(slot).waiting = 0;
-    add_piece(slot, {began, 5'000'000, 1, WorkKind::kernels});
+    add_interval(slot, {began, 5'000'000, 1, WorkKind::kernels});
     read();
     EXPECT_EQ(arbiter_.used_ns(0, WorkKind::kernels), 5'000'000);
 }
 
-// Goal: nor is one that died, and whose children have its lock, or are gone by now.
+// Goal: the same for a process that died, whose lock its children have, or had until they ended.
 TEST_F(ReadingTest, TheDeadWhoseLockLivesAreBelievedForAWhile) {
     const int slot = sit();
     read();
@@ -143,10 +145,10 @@ TEST_F(ReadingTest, TheDeadWhoseLockLivesAreBelievedForAWhile) {
 TEST_F(ReadingTest, PiecesAreThoseSinceTheLastReading) {
     const int slot = sit();
     read();
-    add_piece(slot, {now_ - 30'000'000, 1000, 1, WorkKind::kernels});
-    add_piece(slot, {now_ - 11'000'000, 2'000'000, 1, WorkKind::copies});
-    add_piece(slot, {now_ - 500, 1000, 1, WorkKind::kernels});
-    add_piece(slot, {now_ - 500, 100, 0, WorkKind::kernels});
+    add_interval(slot, {now_ - 30'000'000, 1000, 1, WorkKind::kernels});
+    add_interval(slot, {now_ - 11'000'000, 2'000'000, 1, WorkKind::copies});
+    add_interval(slot, {now_ - 500, 1000, 1, WorkKind::kernels});
+    add_interval(slot, {now_ - 500, 100, 0, WorkKind::kernels});
     auto reading = read();
     ASSERT_EQ(reading.processes.size(), 1U);
     const ProcessReading& process = reading.processes[0].process;
@@ -155,7 +157,8 @@ TEST_F(ReadingTest, PiecesAreThoseSinceTheLastReading) {
     ASSERT_EQ(process.spans[1].size(), 1U);
     reading = read();
     ASSERT_EQ(reading.processes.size(), 1U);
-    EXPECT_EQ(reading.processes[0].process.spans[0].size(), 1U) << "it ended after that reading";
+    EXPECT_EQ(reading.processes[0].process.spans[0].size(), 1U)
+        << "the interval ended after the last reading";
     EXPECT_TRUE(read().processes.empty());
 }
 
@@ -169,13 +172,14 @@ TEST_F(ReadingTest, WhatNobodyLivesInIsReadNowAndAgain) {
     EXPECT_EQ(slot, 500);
     time(slot).in_flight[0].since_ns = now_ - 5;
     auto reading = read();
-    ASSERT_EQ(reading.processes.size(), 1U) << "the living at once";
+    ASSERT_EQ(reading.processes.size(), 1U) << "a live process is read at once";
     EXPECT_EQ(reading.processes[0].process.in_flight_ns[0], 5);
-    // It dies, and another's time changes although nobody lives there.
+    // The process dies, and another slot without a process changes.
     die();
     reading = read();
     ASSERT_EQ(reading.processes.size(), 1U);
-    EXPECT_EQ(reading.processes[0].process.in_flight_ns[0], 5 + kTickNs) << "it may have been so";
+    EXPECT_EQ(reading.processes[0].process.in_flight_ns[0], 5 + kTickNs)
+        << "the work may have lasted until the process died";
     reading = read();
     ASSERT_EQ(reading.processes.size(), 1U);
     EXPECT_EQ(reading.processes[0].process.in_flight_ns[0], 0);
@@ -194,17 +198,17 @@ TEST_F(ReadingTest, WhatNobodyLivesInIsReadNowAndAgain) {
     EXPECT_EQ(arbiter_.used_ns(0, WorkKind::copies), 9);
 }
 
-// Each of one who is dead when he is first looked at, in a slot of his own.
+// Each process is dead when its slot is first read, and has a slot of its own.
 TEST_F(ReadingTest, WhoLivesBetweenTwoReadingsIsCharged) {
     read();
     read();
     for (int i = 0; i < 5; i++) {
         const int slot = sit();
         EXPECT_EQ(slot, i);
-        add_piece(slot, {now_ - 3'000'000, 1'000'000, 1, WorkKind::kernels});
+        add_interval(slot, {now_ - 3'000'000, 1'000'000, 1, WorkKind::kernels});
         die();
         const auto reading = read();
-        ASSERT_EQ(reading.processes.size(), i == 0 ? 1U : 2U) << "and the one before once more";
+        ASSERT_EQ(reading.processes.size(), i == 0 ? 1U : 2U) << "and the previous one once more";
         EXPECT_EQ(reading.processes.back().process.spans[0].size(), 1U);
         EXPECT_EQ(arbiter_.used_ns(0, WorkKind::kernels), (i + 1) * 1'000'000);
     }
@@ -219,7 +223,7 @@ TEST_F(ReadingTest, WhatADeadProcessHadInFlightIsCharged) {
     die();
     read();
     EXPECT_EQ(arbiter_.used_ns(0, WorkKind::kernels), 4'000'000 + kTickNs);
-    sit();  // and dies at once, with work
+    sit();  // this process dies at once, with work
     time(slot + 1).in_flight[0].since_ns = now_ - 1'000'000;
     die();
     for (int i = 0; i < 40; i++)
@@ -229,11 +233,12 @@ TEST_F(ReadingTest, WhatADeadProcessHadInFlightIsCharged) {
     EXPECT_EQ(sit(), slot);
     for (int i = 0; i < 40; i++)
         read();
-    EXPECT_EQ(arbiter_.used_ns(0, WorkKind::kernels), 5'000'000 + kTickNs) << "nothing is undone";
+    EXPECT_EQ(arbiter_.used_ns(0, WorkKind::kernels), 5'000'000 + kTickNs)
+        << "nothing is given back";
 }
 
-// A process says first that a piece has ended, or from when on the next is in flight, and then what
-// of it was work.
+// A process first reports that a work interval has ended, or since when the next one is in flight.
+// Then it reports how much of the interval was work.
 TEST_F(ReadingTest, WhoDiesBeforeHeSaysWhatWasWorkGetsNothingBack) {
     read();
     std::int64_t used = 0;
@@ -264,15 +269,15 @@ TEST_F(ReadingTest, WhoDiesBeforeHeSaysWhatWasWorkGetsNothingBack) {
     EXPECT_GE(had_since(), kSecondNs - kTickNs);
     slot = in_flight_for_a_second();
     time(slot).in_flight[0].since_ns = 0;
-    add_piece(slot, {now_ - kTickNs, kTickNs / 2, 1, WorkKind::kernels});
+    add_interval(slot, {now_ - kTickNs, kTickNs / 2, 1, WorkKind::kernels});
     die();
-    EXPECT_EQ(had_since(), kTickNs / 2) << "he said it";
+    EXPECT_EQ(had_since(), kTickNs / 2) << "the process reported it";
     slot = in_flight_for_a_second();
     time(slot).in_flight[0].since_ns = 0;
-    EXPECT_EQ(had_since(), 0) << "none of it was work, and he lives";
+    EXPECT_EQ(had_since(), 0) << "none of it was work, and the process is alive";
 }
 
-// The agent looks seldom at a card that nobody uses.
+// The agent rarely looks at a GPU that is not used.
 TEST_F(ReadingTest, AProcessThatLivesBetweenTwoSeldomReadingsIsChargedInFull) {
     read();
     const int slot = sit();
@@ -302,13 +307,13 @@ void expect_sound(const ContainerReading& reading, std::int64_t now) {
     }
 }
 
-// One who finds the next slots taken sits further on.
+// A process that finds the next slots taken gets a later one.
 TEST_F(ReadingTest, WhoSitsBehindOthersAndDiesIsCharged) {
     for (int slot = 0; slot < 2 * kSlotsAtOnce; slot++)
         sit();
     for (int tick = 0; tick < 2; tick++)
         read();
-    region_.accounts().next_slot = 0;  // it has come round
+    region_.accounts().next_slot = 0;  // it has wrapped around
     read();
     const int slot = sit();
     EXPECT_EQ(slot, 2 * kSlotsAtOnce);
@@ -319,14 +324,14 @@ TEST_F(ReadingTest, WhoSitsBehindOthersAndDiesIsCharged) {
     EXPECT_EQ(arbiter_.used_ns(0, WorkKind::kernels), 4'000'000);
 }
 
-// Goal: a process that holds nothing of a card is known all the same: its context may take some.
+// Goal: a process without memory on a GPU is known all the same, because its context may take some.
 TEST_F(ReadingTest, AProcessThatHoldsNothingIsKnown) {
     sit();
     std::vector<Holder> holders;
     ASSERT_TRUE(read_holders(region_.fd(), 1, holders));
     ASSERT_EQ(holders.size(), 1U);
     EXPECT_EQ(holders[0].pid, getpid());
-    EXPECT_EQ(holders[0].granules, 0U);
+    EXPECT_EQ(holders[0].units, 0U);
     die();
     holders.clear();
     ASSERT_TRUE(read_holders(region_.fd(), 1, holders));
@@ -334,8 +339,8 @@ TEST_F(ReadingTest, AProcessThatHoldsNothingIsKnown) {
 }
 
 TEST_F(ReadingTest, AnythingMayStandInTheAccounts) {
-    const int lived_in = sit();
-    EXPECT_EQ(lived_in, 0);
+    const int living = sit();
+    EXPECT_EQ(living, 0);
     sit();
     Nonsense nonsense;
     for (int round = 0; round < 25; round++) {
@@ -349,7 +354,7 @@ TEST_F(ReadingTest, AnythingMayStandInTheAccounts) {
             EXPECT_GE(arbiter_.used_ns(0, kind), 0);
         HeldReading held;
         ASSERT_TRUE(read_held(region_.fd(), 1, held));
-        EXPECT_LE(held.held, kMaxGranules);
+        EXPECT_LE(held.held, kMaxAllocationUnits);
         EXPECT_LE(held.refusals, std::uint64_t{INT64_MAX});
         std::vector<Holder> holders;
         ASSERT_TRUE(read_holders(region_.fd(), 1, holders));

@@ -1,6 +1,6 @@
-// Goal: where a tick draws its lines: who is on the card yet, who pauses, who presses, what is
-// remembered, and for how long. Method: one container on either side of each line, beside one that
-// always wants the card.
+// Goal: the thresholds of a tick: which container is still on the GPU, which pauses, which presses,
+// what is remembered, and for how long. Method: one container on either side of each threshold,
+// beside one that always wants the GPU.
 #include <gtest/gtest.h>
 
 #include "guard/arbiter/arbiter.hpp"
@@ -16,7 +16,8 @@ double percent(Millionths part) {
     return static_cast<double>(part) / kPercent;
 }
 
-// He, and his neighbour who always has a kernel on the card and waits for more.
+// The container under test (kHim), and its neighbour, which always has a kernel on the GPU and
+// waits for more.
 class ThresholdsTest : public testing::Test {
   protected:
     static constexpr Arbiter::Id kHim = 1;
@@ -33,10 +34,10 @@ class ThresholdsTest : public testing::Test {
         readings_[kHim].cores = him;
         readings_[kNeighbour].cores = neighbour;
     }
-    // What he did in a tick.
+    // What the container did in a tick.
     struct Did {
         std::int64_t kernel_ns = 0;
-        std::int64_t rests_ns = 0;  // since the kernel, when the tick ends
+        std::int64_t rests_ns = 0;  // from the end of the kernel to the end of the tick
         std::int64_t copy_ns = 0;
         std::int64_t waited_ns = 0;
         bool is_logged = true;
@@ -82,15 +83,15 @@ class ThresholdsTest : public testing::Test {
     std::map<Arbiter::Id, Granted> granted_;
 };
 
-TEST_F(ThresholdsTest, WhoHadWorkHalfAMillisecondAgoIsOnTheCard) {
+TEST_F(ThresholdsTest, WhoHadWorkHalfAMillisecondAgoIsOnTheGpu) {
     tick(10 * kMs, {8 * kMs, 450 * kUs});
     EXPECT_NEAR(neighbours_rate(), 70, 0.1);
     tick(10 * kMs, {8 * kMs, 550 * kUs});
     EXPECT_NEAR(neighbours_rate(), 100, 0.1) << "until the next tick";
-    EXPECT_GE(his_rate(), 30) << "and he can begin";
+    EXPECT_GE(his_rate(), 30) << "and the container can begin";
 }
 
-// 5 ms without, and half of the tick.
+// A pause is 5 ms without work, and half of the tick.
 TEST_F(ThresholdsTest, WhoDoesNotPauseKeepsHisClaim) {
     struct Row {
         std::int64_t tick_ns;
@@ -106,7 +107,7 @@ TEST_F(ThresholdsTest, WhoDoesNotPauseKeepsHisClaim) {
     }
 }
 
-// Alone in the first half of each tick, who is sure of 90.
+// The container is guaranteed 90 percent. It is alone in the first half of each tick.
 TEST_F(ThresholdsTest, WhoDoesNotWaitHasRoomToGrow) {
     is_sure_of(90 * kPercent, 10 * kPercent);
     for (const std::int64_t busy_ns : {5500 * kUs, 6500 * kUs}) {
@@ -130,8 +131,8 @@ TEST_F(ThresholdsTest, WhatWasUsedIsHalfForgottenIn50Ms) {
     EXPECT_NEAR(his_rate(), 2, 0.1);
 }
 
-// A process died, and what it had on the card is lost.
-TEST_F(ThresholdsTest, TheWorkOfTheDeadIsNotOnTheCard) {
+// A process died, and what it had on the GPU is lost.
+TEST_F(ThresholdsTest, TheWorkOfTheDeadIsNotOnTheGpu) {
     ProcessReading& process = readings_[kHim].processes[0].process;
     process.since_ns[0] = now_;
     tick(10 * kMs, {8 * kMs, kMs});
@@ -141,7 +142,7 @@ TEST_F(ThresholdsTest, TheWorkOfTheDeadIsNotOnTheCard) {
     EXPECT_NEAR(neighbours_rate(), 100, 0.1);
 }
 
-// Side by side with a neighbour sure of little, each has half.
+// The neighbour has a small guarantee. In parallel, each gets half.
 TEST_F(ThresholdsTest, WhoHasWorkNearlyAlwaysPresses) {
     is_sure_of(80 * kPercent, 20 * kPercent);
     ticks(100, {9750 * kUs, 100 * kUs});
@@ -152,10 +153,10 @@ TEST_F(ThresholdsTest, WhoHasWorkNearlyAlwaysPresses) {
     tick(10 * kMs, {9 * kMs, 100 * kUs});
     EXPECT_GE(balance(kHim), saved - 10 * kMs) << "it is not lost at once";
     tick(10 * kMs, {});
-    EXPECT_EQ(balance(kHim), 10 * kMs) << "but in a pause";
+    EXPECT_EQ(balance(kHim), 10 * kMs) << "but it is lost in a pause";
 }
 
-// Of two kinds of work, he had too little of the one, and more than enough of the other.
+// The container had too little of one kind of work, and more than enough of the other.
 TEST_F(ThresholdsTest, WhoWaitsDoesNotWaitForWhatHeHas) {
     is_sure_of(20 * kPercent, 80 * kPercent);
     ticks(300, {.kernel_ns = 6 * kMs, .copy_ns = kMs, .waited_ns = 9 * kMs});
@@ -163,14 +164,14 @@ TEST_F(ThresholdsTest, WhoWaitsDoesNotWaitForWhatHeHas) {
     EXPECT_EQ(balance(kHim, WorkKind::copies), 200 * kMs);
 }
 
-// Before the first kernel of a burst that is no more than his share he need not wait.
+// The container need not wait before the first kernel of a burst that is within its share.
 TEST_F(ThresholdsTest, WhoUsesLessThanHisIsAheadAtOnce) {
     is_sure_of(90 * kPercent, 10 * kPercent);
     ticks(3, {6 * kMs});
     EXPECT_EQ(balance(kHim), 10 * kMs);
 }
 
-// Between two kernels of a program that waits for each.
+// The container is between two kernels of a program that waits for each.
 TEST_F(ThresholdsTest, WhoHadWorkTwoMillisecondsAgoIsOwed) {
     is_sure_of(80 * kPercent, 20 * kPercent);
     ticks(10, {8 * kMs, 1900 * kUs});
@@ -181,18 +182,20 @@ TEST_F(ThresholdsTest, WhoHadWorkTwoMillisecondsAgoIsOwed) {
     EXPECT_EQ(balance(kNeighbour), 0);
 }
 
-// He waits for kernels, and his neighbour is the only one who copies.
+// The container waits for kernels, and its neighbour is the only one that copies.
 TEST_F(ThresholdsTest, CopiesAreNotOwedToWhoWaitsForKernels) {
     is_sure_of(40 * kPercent, 60 * kPercent);
     ticks(9, {.kernel_ns = 10 * kMs, .waited_ns = kMs}, Neighbour::also_copies);
-    EXPECT_LT(balance(kNeighbour, WorkKind::copies), -20 * kMs) << "he may want them yet";
+    EXPECT_LT(balance(kNeighbour, WorkKind::copies), -20 * kMs)
+        << "the container may still want copies";
     ticks(10, {.kernel_ns = 10 * kMs, .waited_ns = kMs}, Neighbour::also_copies);
     EXPECT_LT(balance(kHim), 0);
     EXPECT_EQ(balance(kNeighbour, WorkKind::copies), 10 * kMs);
 }
 
-// A tenth of a second after his last work the card is his neighbour's, who may then be ahead.
-TEST_F(ThresholdsTest, WhoIsAloneForLongHasMoreThanTheCard) {
+// A tenth of a second after the container's last work, the GPU belongs to its neighbour, which may
+// then be ahead.
+TEST_F(ThresholdsTest, WhoIsAloneForLongHasMoreThanTheGpu) {
     tick(10 * kMs, {10 * kMs});
     for (int rests = 1; rests < 10; rests++) {
         tick(10 * kMs, {});
@@ -201,12 +204,13 @@ TEST_F(ThresholdsTest, WhoIsAloneForLongHasMoreThanTheCard) {
     tick(10 * kMs, {});
     EXPECT_EQ(granted_.at(kNeighbour).rate, kAloneRate);
     EXPECT_LE(his_rate(), 100);
-    readings_[kNeighbour].ceiling = 99 * kPercent;
+    readings_[kNeighbour].cores_limit = 99 * kPercent;
     tick(10 * kMs, {});
     EXPECT_LE(neighbours_rate(), 99);
 }
 
-// What nobody wants goes to who may want it soon, however many others do not use the card.
+// Time that no container wants goes to one that may want it soon, however many others do not use
+// the GPU.
 TEST_F(ThresholdsTest, WhoIdlesTakesNothingOfWhatNobodyWants) {
     is_sure_of(0, 0);
     for (Arbiter::Id idler = 10; idler < 40; idler++)
@@ -226,7 +230,7 @@ TEST_F(ThresholdsTest, NothingIsKnownOfMoreThanASecond) {
     EXPECT_LT(balance(kHim), before - 150 * kMs);
 }
 
-// What each is of what he has in flight is not told by next to nothing.
+// Next to nothing in flight does not show a container's own part of it.
 TEST_F(ThresholdsTest, APartIsToldByAHundredthOfATick) {
     tick(10 * kMs, {95 * kUs});
     EXPECT_EQ(granted_.at(kHim).of[0].part, kWhole);

@@ -1,4 +1,4 @@
-// One tick of a card's arbiter: reads what its containers did, and writes what each may do.
+// One tick of a GPU's arbiter: reads what its containers did, and writes what each may do.
 #pragma once
 
 #include <chrono>
@@ -9,20 +9,20 @@
 
 namespace tessera::guard {
 
-// A container with a share of the card.
+// A container with a share of the GPU.
 struct Sharer {
     Arbiter::Id id;
     Limits* limits;
     int accounts_fd;
-    int card;  // in the limits
+    int gpu;  // index in the limits
 };
 
-// At `now` (region/clock.hpp). Accounts that are not whole are taken as doing nothing: the
-// container's own processes are stopped by it.
+// `now` is monotonic (region/clock.hpp). Incomplete accounts count as a container that does
+// nothing. They stop the container's own processes.
 void tick(Arbiter& arbiter, const std::vector<Sharer>& sharers, std::int64_t now);
 
-// When a card's next tick is due, after one took so long: the sooner, the less of the card stands
-// idle when somebody has done with it; but they are to cost little of a core.
+// How long until a GPU's next tick, after one that took `took`. More frequent ticks leave the GPU
+// idle for less time after a container is done with it. But ticks must cost little of a core.
 inline constexpr std::chrono::milliseconds kSoonestTick{5};
 inline constexpr std::chrono::milliseconds kLatestTick{10};
 std::chrono::milliseconds until_next_tick(std::chrono::nanoseconds took);

@@ -1,5 +1,5 @@
-// Goal: ticks come as often as they are cheap, and in whole ones a neighbour that writes nonsense
-// takes nothing from anybody. Method: accounts of three tenants, by stepped time.
+// Goal: ticks come as often as they are cheap. In accounts that are complete, a neighbour that
+// writes nonsense takes nothing from others. Method: accounts of three tenants, with stepped time.
 #include "guard/arbiter/tick.hpp"
 
 #include <gtest/gtest.h>
@@ -17,10 +17,10 @@
 namespace tessera::guard {
 namespace {
 
-const std::vector<CardShare> kCards(2, CardShare{"GPU-01234567-89ab-cdef-0123-456789abcdef",
-                                                 64 * kGranuleBytes, 0});
+const std::vector<RegionGpu> kGpus(2, RegionGpu{"GPU-01234567-89ab-cdef-0123-456789abcdef",
+                                                64 * kAllocationUnitBytes, 0});
 
-// A fortieth of a core, and no more seldom than balances can go without.
+// A tick may cost a fortieth of a core, but balances need one every 10 ms.
 TEST(Tick, ComesAsSoonAsItIsCheap) {
     using std::chrono::microseconds;
     using std::chrono::milliseconds;
@@ -30,17 +30,17 @@ TEST(Tick, ComesAsSoonAsItIsCheap) {
     EXPECT_EQ(until_next_tick(microseconds(5000)), milliseconds(10));
 }
 
-// Two who use what they are given, beside one who writes nonsense, and beside one who waits.
+// Two tenants use what they are given and wait for more; the third one writes nonsense.
 TEST(Tick, NonsenseTakesNothingFromNeighbours) {
     struct Tenant {
-        TestRegion region{kCards};
+        TestRegion region{kGpus};
         std::unique_ptr<Limits> limits = std::make_unique<Limits>();
     };
     Tenant tenants[3];
     std::vector<Sharer> sharers;
     for (Tenant& tenant : tenants) {
-        tenant.limits->cards[1].cores = kWhole / 4;
-        tenant.limits->cards[1].ceiling = kWhole / 2;
+        tenant.limits->gpus[1].cores = kWhole / 4;
+        tenant.limits->gpus[1].cores_limit = kWhole / 2;
         tenant.region.accounts().slots_end = 1;
         sharers.push_back({sharers.size(), tenant.limits.get(), tenant.region.fd(), 1});
     }
@@ -54,12 +54,12 @@ TEST(Tick, NonsenseTakesNothingFromNeighbours) {
         for (int neighbour = 1; neighbour < 3; neighbour++) {
             Accounts& accounts = tenants[neighbour].region.accounts();
             accounts.times[0][1].waited_ns += 1000;
-            note_piece(accounts, 0, {now - 2000, 1000, 1, WorkKind::kernels});
+            record_interval(accounts, 0, {now - 2000, 1000, 1, WorkKind::kernels});
         }
         tick(arbiter, sharers, now);
         Millionths sum = 0;
         for (const Tenant& tenant : tenants) {
-            const Granted granted = read_grant(tenant.limits->cards[1].grant);
+            const Granted granted = read_grant(tenant.limits->gpus[1].grant);
             EXPECT_GE(granted.rate, kWhole / 4) << round;
             EXPECT_LE(granted.rate, kWhole / 2) << round;
             if (&tenant != &tenants[0]) sum += granted.rate;
@@ -69,9 +69,9 @@ TEST(Tick, NonsenseTakesNothingFromNeighbours) {
                 EXPECT_LE(of.part, kWhole);
             }
         }
-        EXPECT_LE(sum, kWhole + 2) << round << ", who want more";
+        EXPECT_LE(sum, kWhole + 2) << round << ", sum of those that want more";
         for (int neighbour = 1; neighbour < 3; neighbour++) {
-            const Granted granted = read_grant(tenants[neighbour].limits->cards[1].grant);
+            const Granted granted = read_grant(tenants[neighbour].limits->gpus[1].grant);
             EXPECT_GE(granted.rate, 333'000U) << round;
             EXPECT_GE(granted.of[0].balance_ns, 0) << round;
         }

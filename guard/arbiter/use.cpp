@@ -9,7 +9,7 @@
 namespace tessera::guard {
 namespace {
 
-// Those within the tick; ascending, and what overlaps joined.
+// The parts of the spans within the tick: ascending, with overlaps joined.
 std::vector<Span> joined(const std::vector<Span>& spans, Span tick) {
     std::vector<Span> within;
     for (const Span& span : spans) {
@@ -42,19 +42,20 @@ struct Work {
     double in_flight_ns;
 };
 
-// Who had nothing in flight is left out.
+// Leaves out processes that had nothing in flight.
 std::vector<Work> work_of(const KnownTimes& known, const ContainerReading& reading, WorkKind kind) {
     const auto index = static_cast<std::size_t>(kind);
     std::vector<Work> all;
     for (const auto& [slot, process] : reading.processes) {
         const auto of_slot = static_cast<std::size_t>(slot);
-        // A slot that nobody had when the others were read began with nothing.
+        // A slot that had no owner when the others were read began at zero.
         const bool is_known = of_slot < known.processes.size() && known.processes[of_slot].is_known;
         if (!is_known && known.readings == 0) continue;
         const KnownTimes::Process before =
             is_known ? known.processes[of_slot] : KnownTimes::Process{};
-        // It may be less than before: what of a piece was work is known only at its end. Nobody
-        // gets back more than he was charged for what had not ended then.
+        // The total may be less than before: how much of a work interval was work is known only at
+        // its end. A process gets back at most what it was charged for intervals that had not ended
+        // then.
         const std::int64_t since = before.since_ns[index];
         const std::int64_t unsure =
             since != 0 ? std::max(known.as_of_ns - since, std::int64_t{0}) : 0;
@@ -65,58 +66,59 @@ std::vector<Work> work_of(const KnownTimes& known, const ContainerReading& readi
     return all;
 }
 
-Flight flight_of(const Work& work, Span tick) {
-    Flight flight = {.spans = joined(*work.spans, tick)};
-    const double covered = length_of_all(flight.spans);
+BusyInterval busy_interval_of(const Work& work, Span tick) {
+    BusyInterval busy = {.spans = joined(*work.spans, tick)};
+    const double covered = length_of_all(busy.spans);
     const double outside = length_of(tick) - covered;
-    if (outside > 0)
-        flight.by_chance = std::clamp((work.in_flight_ns - covered) / outside, 0.0, 1.0);
-    return flight;
+    if (outside > 0) busy.by_chance = std::clamp((work.in_flight_ns - covered) / outside, 0.0, 1.0);
+    return busy;
 }
 
-// How many of each container's count each for itself.
+// How many of each container's processes are counted individually.
 std::size_t most_of_each(const std::vector<std::vector<Work>>& containers) {
-    std::size_t most = kMaxFlights;
+    std::size_t most = kMaxBusyIntervals;
     const auto of_all = [&] {
         std::size_t sum = 0;
         for (const auto& work : containers)
             sum += std::min(work.size(), most);
         return sum;
     };
-    while (most > 1 && of_all() > kMaxFlightsOfCard)
+    while (most > 1 && of_all() > kMaxBusyIntervalsOfGpu)
         most--;
     return most;
 }
 
-// Adds those that count each for itself, with most in flight, and then one for all others.
-void add_flights(std::vector<Work>& work, std::size_t most, Span tick,
-                 std::vector<Flight>& flights) {
+// Adds the processes that are counted individually, those with most in flight, and one entry for
+// all others.
+void add_busy_intervals(std::vector<Work>& work, std::size_t most, Span tick,
+                        std::vector<BusyInterval>& busy_intervals) {
     if (work.size() > most) {
         const auto others = work.begin() + static_cast<std::ptrdiff_t>(most);
         std::ranges::nth_element(work, others, std::greater(), &Work::in_flight_ns);
     }
     for (std::size_t i = 0; i < std::min(most, work.size()); i++)
-        flights.push_back(flight_of(work[i], tick));
+        busy_intervals.push_back(busy_interval_of(work[i], tick));
     if (work.size() <= most) return;
-    Flight& others = flights.emplace_back();
+    BusyInterval& others = busy_intervals.emplace_back();
     for (std::size_t i = most; i < work.size(); i++)
         others.by_chance += std::clamp(work[i].in_flight_ns / length_of(tick), 0.0, 1.0);
 }
 
-// How long any of them had work. Of time of which it is not known when that was, as if each came
+// How long any of them had work. For time whose position is not known, it assumes that each came
 // independently.
-double union_ns(std::span<const Flight> flights, Span tick) {
+double union_ns(std::span<const BusyInterval> busy_intervals, Span tick) {
     std::vector<Span> all;
     double none = 1;
-    for (const Flight& flight : flights) {
-        all.insert(all.end(), flight.spans.begin(), flight.spans.end());
-        none *= 1 - std::min(flight.by_chance, 1.0);
+    for (const BusyInterval& busy : busy_intervals) {
+        all.insert(all.end(), busy.spans.begin(), busy.spans.end());
+        none *= 1 - std::min(busy.by_chance, 1.0);
     }
     const double covered = length_of_all(joined(all, tick));
     return covered + (length_of(tick) - covered) * (1 - none);
 }
 
-// `own` is by flight; all beyond those that count each for itself are in the last one.
+// `own` has one entry per busy interval. The last one is for all processes that are not counted
+// individually.
 Use use_of(const std::vector<Work>& works, std::span<const double> own, Millionths part_before,
            Span tick) {
     Use use;
@@ -125,7 +127,7 @@ Use use_of(const std::vector<Work>& works, std::span<const double> own, Milliont
     for (std::size_t i = 0; i < works.size(); i++) {
         const double in_flight_ns = works[i].in_flight_ns;
         use.in_flight_ns += in_flight_ns;
-        // What is given back was charged in ticks before this one.
+        // Time that is given back was charged in ticks before this one.
         if (in_flight_ns < 0) {
             use.own_ns += in_flight_ns * static_cast<double>(part_before) / kWhole;
             continue;
@@ -152,20 +154,20 @@ std::vector<Use> uses(std::span<const Report> reports, WorkKind kind, Span tick)
     for (const Report& report : reports)
         works.push_back(work_of(*report.known, *report.reading, kind));
     const std::size_t most = most_of_each(works);
-    std::vector<Flight> flights;
-    std::vector<std::size_t> ends;  // by container: where its flights end
+    std::vector<BusyInterval> busy_intervals;
+    std::vector<std::size_t> ends;  // by container: the end of its busy intervals
     for (auto& of_container : works) {
-        add_flights(of_container, most, tick, flights);
-        ends.push_back(flights.size());
+        add_busy_intervals(of_container, most, tick, busy_intervals);
+        ends.push_back(busy_intervals.size());
     }
-    const std::vector<double> own = own_parts(flights, tick);
+    const std::vector<double> own = own_parts(busy_intervals, tick);
     std::vector<Use> all;
     std::size_t first = 0;
     for (std::size_t i = 0; i < reports.size(); i++) {
         const std::size_t count = ends[i] - first;
         Use& use =
             all.emplace_back(use_of(works[i], {own.data() + first, count}, reports[i].part, tick));
-        use.busy_ns = union_ns({flights.data() + first, count}, tick);
+        use.busy_ns = union_ns({busy_intervals.data() + first, count}, tick);
         first = ends[i];
     }
     return all;

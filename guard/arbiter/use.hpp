@@ -1,5 +1,5 @@
-// How much of a card's time each of its containers used in a tick, from what its processes say that
-// they had in flight.
+// How much of a GPU's time each of its containers used in a tick, from what its processes report as
+// in flight.
 #pragma once
 
 #include <optional>
@@ -10,20 +10,21 @@
 
 namespace tessera::guard {
 
-// Of a container's processes, of a kind of work, so many at most count each for itself in a tick:
-// those that had most in flight. The others together count as one of which several are in flight at
-// once, as many as in the mean: what they had in all is exact, how it met others' work is not.
-inline constexpr std::size_t kMaxFlights = 64;
-// And of all containers of the card, so that no tick costs more than so much: where there are more,
-// fewer of those containers that have most.
-inline constexpr std::size_t kMaxFlightsOfCard = 256;
+// For each kind of work, at most this many of a container's processes are counted individually in a
+// tick: those that had most in flight. The others are counted as one entry with several in flight
+// at the same time, by their mean number. Their total is exact; how they overlap with others' work
+// is not.
+inline constexpr std::size_t kMaxBusyIntervals = 64;
+// The same bound over all containers of the GPU, so that the cost of a tick is limited. If there
+// are more, fewer processes are counted individually, from the containers that have most.
+inline constexpr std::size_t kMaxBusyIntervalsOfGpu = 256;
 
-// Of a container, and of one kind of work.
+// Of one container, for one kind of work.
 struct Use {
-    double in_flight_ns = 0;  // its processes' together; what is given back is less than 0
-    double own_ns = 0;        // of that its own
-    double busy_ns = 0;       // any of its processes had work, by the clock
-    // Its own of each that it had in flight; nothing where it had next to nothing, or only gave
+    double in_flight_ns = 0;  // of all its processes together; less than 0 if time is given back
+    double own_ns = 0;        // its own part of that
+    double busy_ns = 0;       // time in which any of its processes had work, by the clock
+    // own_ns divided by in_flight_ns. Empty if the container had next to nothing, or only gave time
     // back.
     std::optional<Millionths> part{};
 };
@@ -31,10 +32,10 @@ struct Use {
 struct Report {
     const KnownTimes* known;  // before the reading
     const ContainerReading* reading;
-    Millionths part;  // Use::part of the ticks before: of what is given back
+    Millionths part;  // Use::part of earlier ticks, for time that is given back
 };
 
-// By report.
+// One result per report, in the same order.
 std::vector<Use> uses(std::span<const Report> reports, WorkKind kind, Span tick);
 
 }  // namespace tessera::guard

@@ -1,5 +1,6 @@
-// One attack of attacks.def by its name. Says "done" when it has what it could get, and keeps
-// that until its input ends. It is preloaded with the guard, as a tenant's program is.
+// Runs the attack of attacks.def that is named in the argument. Prints "done" when it has taken
+// what it could get, and keeps that until its input ends. It runs with the guard preloaded, as a
+// tenant's program does.
 #include "guard/attacks/attack.hpp"
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// What the attacks of attacks.def have in common. Each is a function of its own name, in the file
-// of its kind.
+// What the attacks of attacks.def have in common. Each is a function of the same name, in the file
+// for its kind.
 #pragma once
 
 #include <dlfcn.h>
@@ -33,38 +33,38 @@ Function by_name(const char* name) {
 }
 #define CUDA(symbol) by_name<decltype(&::symbol)>(#symbol)
 
-// An attack that cannot begin ends with this status.
+// Ends an attack that cannot begin, with exit status 3.
 [[noreturn]] void give_up(const char* why);
 // Loads the driver.
 void load(const char* path = "libcuda.so.1");
-// Makes a context, the current one.
+// Creates a context, which becomes the current one.
 void enter();
-// Both.
+// load() and enter().
 void begin();
-// Says that all was tried, and keeps what it got until the input ends.
+// Reports that the attack is over, and keeps what it took until the input ends.
 [[noreturn]] void done_and_wait();
 
 using Alloc = decltype(&cuMemAlloc_v2);
 Alloc as_alloc(void* function);
-// kTaken bytes, in steps; after a failure too.
+// Tries to allocate `bytes` bytes in steps of kStep, and goes on after a failure.
 void take(Alloc alloc, std::size_t bytes = kTaken);
-// The driver's own, which the guard does not see.
+// The driver's own function, which the guard does not see.
 Alloc unguarded_alloc();
 
 CUmemoryPool make_pool(CUmemLocation location, CUmemAllocationType type);
 void take_from(CUmemoryPool pool);
-// kStep bytes of physical memory; 0 where there are none.
+// Allocates kStep bytes of physical memory; 0 if that fails.
 CUmemGenericAllocationHandle create(CUmemLocationType type, CUmemAllocationHandleType exported);
 
 const link_map* map_of(void* handle);
-// The driver's file. load() comes first.
+// The driver's file. Call load() first.
 std::string driver_path();
-// A file that is built beside this program.
+// The path of a file that is built beside this program.
 std::string beside(const char* name);
-// This program again, for another attack. Returns where it cannot.
+// Executes this program again, for another attack. Returns only on failure.
 void execute_self(const char* attack, char* const* environment);
 
-// A part of this process's memory, as the kernel tells it; empty where there is none.
+// A part of this process's memory in /proc/self/maps; empty if it is not found.
 struct Part {
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;

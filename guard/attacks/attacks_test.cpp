@@ -1,7 +1,7 @@
-// Goal: the table of attacks is true: each does what attacks.def says, so that a way past the guard
-// that is closed or opened is seen. Method: each in a process of its own, preloaded as the agent
-// mounts it
-// (/etc/ld.so.preload, in a mount namespace), beside the simulated driver's own count. Needs root.
+// Goal: the table of attacks is true. Each attack has the outcome that attacks.def gives, so a
+// bypass that is closed or opened is noticed. Method: each attack runs in a process of its own,
+// with the guard preloaded as the agent mounts it (/etc/ld.so.preload, in a mount namespace). The
+// simulated driver's own count is the reference. Needs root.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -48,7 +48,7 @@ constexpr Attack kAttacks[] = {
 #undef ATTACK
 };
 
-// As the agent's: what a process may have beside what the accounts say.
+// The agent's allowance: what a process may have in addition to what the accounts say.
 constexpr std::uint64_t kAllowance = 600 * kMiB;
 
 // A process of the container, with pipes to it.
@@ -84,7 +84,7 @@ class Attacker {
     Attacker(const Attacker&) = delete;
     Attacker& operator=(const Attacker&) = delete;
 
-    // False where it ended before it said so.
+    // False if it ended before it printed "done".
     bool is_done() const {
         char letter = 0;
         while (read(from_, &letter, 1) == 1)
@@ -100,7 +100,7 @@ class Attacker {
 
 class GuardAttacks : public testing::TestWithParam<Attack> {
   protected:
-    SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB, context_overhead: 100MiB}\n"};
+    SimulatedNode node_{"gpus:\n  - {model: A, memory: 8GiB, context_overhead: 100MiB}\n"};
     GuardedContainer container_{node_, {{0, kGiB, 100 * kMiB}}};
     std::filesystem::path scratch_ = container_.region().directory() / "scratch";
 
@@ -125,7 +125,8 @@ class GuardAttacks : public testing::TestWithParam<Attack> {
         const std::uint64_t used = node_.used(0);
         if (used <= kGiB) return Verdict::caught;
         const std::uint64_t held = tessera::guard::held(container_.region().accounts(), 0);
-        return used > held * kGranuleBytes + kAllowance ? Verdict::reported : Verdict::documented;
+        return used > held * kAllocationUnitBytes + kAllowance ? Verdict::reported
+                                                               : Verdict::documented;
     }
 };
 
@@ -150,7 +151,7 @@ TEST_P(GuardAttacks, TakeMoreThanTheShareWithoutTheGuard) {
     const Attacker attacker(
         {"env", "LD_LIBRARY_PATH=" + node_.library("libcuda.so.1").parent_path().string(),
          TESSERA_BINARY_DIR "/bin/guard_attack", name});
-    // Executed with an empty environment, it finds no driver here.
+    // With an empty environment, this attack finds no driver here.
     if (attacker.is_done()) {
         EXPECT_GT(node_.used(0), kGiB);
     } else {

@@ -1,5 +1,5 @@
-// A library of the variable LD_AUDIT: the loader puts it in a namespace of its own, before anything
-// is preloaded, and calls it before the program begins.
+// A library for LD_AUDIT. The loader puts it in a namespace of its own, before anything is
+// preloaded, and calls it before the program begins.
 #include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>

@@ -18,7 +18,7 @@ constexpr std::uintptr_t kPage = 4096;
 constexpr int kMaxSegments = 32;
 constexpr std::size_t kStep = std::size_t{512} << 20;
 
-// The library's variables of a thread: this thread's. All of them are zero at first.
+// This thread's copy of the library's thread-local variables. All of them are zero at first.
 alignas(64) thread_local char variables[4096];
 
 struct File {
@@ -66,7 +66,7 @@ struct Tables {
     std::size_t begin_count = 0;
 };
 
-// The library's dynamic section, whose addresses become those of this process.
+// The library's dynamic section. Relocates its addresses to those of this process.
 Tables tables_of(Elf64_Dyn* dynamic, std::uintptr_t base) {
     Tables out;
     for (Elf64_Dyn* entry = dynamic; entry->d_tag != DT_NULL; entry++) {

@@ -90,7 +90,7 @@ void overwritten_magic() {
     take(CUDA(cuMemAlloc_v2));
 }
 
-// 2 GiB past the guard, of which its accounts are made to tell.
+// Takes 2 GiB around the guard, after it has charged the accounts with them.
 void forged_charges() {
     begin();
     const Part part = find_part("/accounts", "rw-s");
@@ -98,10 +98,10 @@ void forged_charges() {
     int own = 0;
     while (accounts.slots[own].pid.load() != getpid())
         own++;
-    guard::reserve(accounts, 0, own, guard::granules_of(kTaken), guard::kMaxGranules);
+    guard::reserve(accounts, 0, own, guard::units_of(kTaken), guard::kMaxAllocationUnits);
     take(unguarded_alloc());
 }
-// In the file that LIMITS_FILE names.
+// Raises the limits in the file that LIMITS_FILE names.
 void raised_limits() {
     const char* path = getenv("LIMITS_FILE");
     const int file = path != nullptr ? open(path, O_RDWR) : -1;
@@ -109,9 +109,9 @@ void raised_limits() {
     void* mapped =
         mmap(nullptr, sizeof(guard::Limits), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (mapped == MAP_FAILED) give_up("the limits cannot be mapped");
-    auto& limit = static_cast<guard::Limits*>(mapped)->cards[0];
-    limit.most_memory = guard::granules_of(2 * kTaken);
-    limit.memory = guard::granules_of(2 * kTaken);
+    auto& limit = static_cast<guard::Limits*>(mapped)->gpus[0];
+    limit.most_memory = guard::units_of(2 * kTaken);
+    limit.memory = guard::units_of(2 * kTaken);
     begin();
     take(CUDA(cuMemAlloc_v2));
 }
@@ -121,8 +121,8 @@ void small_bypass() {
     take(unguarded_alloc(), kStep);
 }
 
-// Has memory for less than three looks of the agent, which looks every four or five seconds, and
-// none for more than one.
+// The agent looks every four or five seconds. This has memory for less than three looks, and none
+// for more than one look.
 void intermittent_bypass() {
     begin();
     const auto release =

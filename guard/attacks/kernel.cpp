@@ -17,7 +17,8 @@
 namespace tessera::attacks {
 namespace {
 
-// From now on, and in programs that are executed, the call does nothing and has this result.
+// From now on, also in programs that are executed, this system call does nothing and returns
+// `error`.
 void answer(unsigned number, unsigned error) {
     sock_filter code[] = {
         {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},

@@ -21,7 +21,8 @@ std::string folder_of(const std::string& path) {
     return path.substr(0, path.rfind('/'));
 }
 
-// The simulated driver finds its GPUs beside its own file; where that is not to be found, here.
+// The simulated driver looks for its GPUs beside its own file. If they are not there, it uses
+// GPUSIM_DIR.
 std::string name_state() {
     const std::string driver = driver_path();
     setenv("GPUSIM_DIR", (folder_of(driver) + "/gpusim").c_str(), 1);

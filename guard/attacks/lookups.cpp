@@ -1,4 +1,4 @@
-// Attacks by how a function of the driver is found.
+// Attacks by the way in which a function of the driver is found.
 #include <dlfcn.h>
 #include <unistd.h>
 

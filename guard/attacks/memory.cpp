@@ -188,7 +188,8 @@ void green_contexts() {
         CUDA(cuGreenCtxCreate)(&green, description, 0, CU_GREEN_CTX_DEFAULT_STREAM);
 }
 
-// Handles of the type that nodes pass to each other; descriptors where the driver has none.
+// Handles of the type that nodes pass to each other, or descriptors if the driver has no such
+// handles.
 void fabric_handles() {
     begin();
     for (int i = 0; i < 4; i++) {
@@ -210,7 +211,7 @@ void fabric_handles() {
         CUDA(cuMemRelease)(made);
     }
 }
-// Physical memory that only an import as external memory keeps.
+// Only an import as external memory keeps the physical memory.
 void external_memory() {
     begin();
     for (int i = 0; i < 4; i++) {

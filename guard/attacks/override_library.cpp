@@ -1,5 +1,5 @@
-// A library of the variable LD_PRELOAD, which comes before the guard: its dlsym gives the driver's
-// own functions.
+// A library for LD_PRELOAD, which comes before the guard. Its dlsym returns the driver's own
+// functions.
 #include <dlfcn.h>
 
 #include "guard/attacks/symbols.hpp"

@@ -72,7 +72,7 @@ void in_signal_handler() {
     CUDA(cuStreamSynchronize)(nullptr);
 }
 
-// Its child may believe the state that it inherits.
+// The child may believe the state that it inherits.
 void fork_with_context() {
     begin();
     const Alloc alloc = CUDA(cuMemAlloc_v2);
@@ -86,7 +86,7 @@ void fork_with_context() {
     wait(nullptr);
     _exit(0);
 }
-// Each takes less past the guard than the agent allows a process.
+// Each process takes less around the guard than the agent's allowance.
 void many_small_bypasses() {
     for (int i = 0; i < 4; i++) {
         if (fork() != 0) continue;
@@ -98,7 +98,7 @@ void many_small_bypasses() {
     }
     _exit(0);
 }
-// A child makes memory, gives it to its parent, frees it and makes more.
+// A child repeatedly allocates memory, passes it to its parent, and frees it.
 void passed_by_ipc() {
     int pipes[2];
     if (pipe(pipes) != 0) give_up("a pipe");

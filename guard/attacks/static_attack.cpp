@@ -1,9 +1,9 @@
-// A static program, for which no dynamic loader runs, so nothing is preloaded with it:
+// A static program. No dynamic loader runs for it, so nothing is preloaded:
 //
 //     guard_attack_static dlopen|own-loader DRIVER
 //
-// As guard_attack, it says "done" when it has what it could get, and keeps that until its input
-// ends.
+// Like guard_attack, it prints "done" when it has taken what it could get, and keeps that until its
+// input ends.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@
 
 namespace {
 
-// libc's own dlopen, which brings a dynamic loader and a second libc into the static program.
+// libc's own dlopen, which loads a dynamic loader and a second libc into the static program.
 const char* take_by_dlopen(const char* path) {
     void* driver = dlopen(path, RTLD_NOW);
     if (driver == nullptr) return dlerror();

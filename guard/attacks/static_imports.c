@@ -1,4 +1,4 @@
-/* What the simulated driver takes from libc, for a static program that loads it by itself. */
+/* The functions of libc that the simulated driver needs, for a static program with a loader. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,8 +1,8 @@
-/* The functions of a static program that a library which it loads by itself may need. */
+/* The functions that a static program offers to a library which it loads by its own loader. */
 #pragma once
 
 #ifdef __cplusplus
 extern "C"
 #endif
-    /* NULL where it has none of that name. */
+    /* NULL if there is none of that name. */
     void* static_import(const char* name);

@@ -1,4 +1,4 @@
-// The functions of a loaded library by its own tables, without a question to the loader.
+// Finds the functions of a loaded library in its own tables, without the loader.
 #pragma once
 
 #include <link.h>
@@ -7,7 +7,7 @@
 
 namespace tessera::attacks {
 
-// The symbol's address; nullptr where the library has none of that name.
+// The symbol's address; nullptr if the library has none of that name.
 inline void* walk(const link_map* map, const char* wanted) {
     const ElfW(Sym)* symbols = nullptr;
     const char* names = nullptr;
@@ -16,7 +16,7 @@ inline void* walk(const link_map* map, const char* wanted) {
             symbols = reinterpret_cast<const ElfW(Sym)*>(entry->d_un.d_ptr);
         if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(entry->d_un.d_ptr);
     }
-    // The table of names comes behind that of symbols.
+    // The table of names follows the table of symbols.
     const auto* end = reinterpret_cast<const ElfW(Sym)*>(names);
     for (const ElfW(Sym)* each = symbols; each != nullptr && each < end; each++) {
         if (each->st_value != 0 && std::strcmp(names + each->st_name, wanted) == 0)

@@ -1,6 +1,7 @@
-// What the guard costs: an allocation and its free beside the bare pair, and the start of a
-// process, alone and as one of 64. The driver is a stub that does nothing, so that nothing hides
-// the cost; both sides of each difference are measured in turns in one run. Goals: docs/guard.md.
+// What the guard costs: an allocation and its free compared with the bare pair, and the start of a
+// process, alone and as one of 64. The driver is a stub that does nothing, so nothing hides the
+// cost. Both sides of each difference are measured alternately in one run. Goals:
+// docs/internals/guard.md.
 #include <dlfcn.h>
 #include <spawn.h>
 #include <sys/prctl.h>
@@ -28,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr CardShare kCard{"GPU-00000000-0000-0000-0000-000000000000", std::uint64_t{4} << 40, 0};
+constexpr RegionGpu kGpu{"GPU-00000000-0000-0000-0000-000000000000", std::uint64_t{4} << 40, 0};
 
 double nanoseconds_since(Clock::time_point start) {
     return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
@@ -66,24 +67,24 @@ struct Cuda {
     decltype(&::cuLaunchKernel) launch = nullptr;
 };
 
-// Of an alloc and a free of whole granules, ns.
+// The cost of an alloc and a free of whole allocation units, in ns.
 double pair_cost(const Cuda& cuda) {
     constexpr int kPairs = 20000;
     const auto start = Clock::now();
     for (int i = 0; i < kPairs; i++)
-        cuda.free(cuda.take(kGranuleBytes));
+        cuda.free(cuda.take(kAllocationUnitBytes));
     return nanoseconds_since(start) / kPairs;
 }
 
-// What the guard adds to a pair while so many allocations live, ns.
+// What the guard adds to a pair while `live` allocations exist, in ns.
 double added_to_pair(const Cuda& bare, const Cuda& held, int live) {
     constexpr int kTurns = 41;
     std::vector<CUdeviceptr> kept;
     kept.reserve(static_cast<std::size_t>(live));
     for (int i = 0; i < live; i++)
-        kept.push_back(held.take(kGranuleBytes));
+        kept.push_back(held.take(kAllocationUnitBytes));
     std::vector<double> added;
-    for (int turn = 0; turn < kTurns; turn++) {
+    for (int permit = 0; permit < kTurns; permit++) {
         const double without = pair_cost(bare);
         added.push_back(pair_cost(held) - without);
     }
@@ -98,8 +99,8 @@ double thread_cpu_ns() {
     return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-// Of a launch, ns of the thread's own: other processes may have the core meanwhile.
-// In so many streams in turn; in one, the default one.
+// The cost of a launch in ns of the thread's CPU time, because other processes may have the core
+// meanwhile. Uses `streams` streams in rotation; 1 means the default stream.
 double launch_cost(const Cuda& cuda, unsigned streams = 1) {
     constexpr unsigned kLaunches = 200000;
     static char made[64][256];  // streams are addresses, and the stub never looks there
@@ -117,14 +118,14 @@ double launch_cost(const Cuda& cuda, unsigned streams = 1) {
 double added_to_launch(const Cuda& bare, const Cuda& held, unsigned streams = 1) {
     constexpr int kTurns = 101;
     std::vector<double> added;
-    for (int turn = 0; turn < kTurns; turn++) {
+    for (int permit = 0; permit < kTurns; permit++) {
         const double without = launch_cost(bare, streams);
         added.push_back(launch_cost(held, streams) - without);
     }
     return median(added);
 }
 
-// Processes of the same container that launch without end.
+// Processes of the same container that launch continuously.
 class Launchers {
   public:
     Launchers(const Cuda& held, int count) {
@@ -169,7 +170,7 @@ class Programs {
     Programs(const fs::path& libraries, const fs::path& program)
         : program_(program), environment_("LD_LIBRARY_PATH=" + libraries.string()) {}
 
-    // From the start of one to its end, ms.
+    // From the start of one to its end, in ms.
     [[nodiscard]] double run() const {
         const auto start = Clock::now();
         int status = 0;
@@ -211,7 +212,7 @@ class Programs {
     std::string environment_;
 };
 
-// What the guard adds to the start of a process, ms.
+// What the guard adds to the start of a process, in ms.
 double added_to_start(const Programs& bare, const Programs& held) {
     constexpr int kStarts = 301;
     std::vector<double> without;
@@ -244,7 +245,7 @@ bool bench_starts(const fs::path& stub, const fs::path& guarded, const fs::path&
 }
 
 bool bench(const fs::path& build) {
-    const TestRegion region({kCard});
+    const TestRegion region({kGpu});
     const fs::path stub = build / "guard/stub";
     for (const char* library : {"libcuda.so.1", "libtessera-guard.so"})
         fs::copy_file(build / "guard/lib" / library, region.directory() / library);
@@ -252,7 +253,7 @@ bool bench(const fs::path& build) {
     bool holds = bench_starts(stub, region.directory(), build / "bin/guard_start");
     const Cuda bare(stub / "libcuda.so.1");
     const Cuda held(region.directory() / "libcuda.so.1");
-    change_limits(region.path(kLimitsName).c_str())->cards[0].is_timed.store(1);
+    change_limits(region.path(kLimitsName).c_str())->gpus[0].is_timed.store(1);
     holds &= bench_launches(bare, held);
     for (const int live : {10, 1000, 100000}) {
         const std::string figure =

@@ -1,7 +1,8 @@
-// How exactly a card's time is shared out: what each container got in every second, and in ten,
-// beside what it was given, and what working that out costs. On the simulated driver, whose clock
-// says exactly who had the card.
-// Goals: docs/guard.md.
+// How exactly a GPU's time is shared out: what each container got in every second and in ten
+// seconds, compared with what it was given, and what the arbiter costs. It runs on the simulated
+// driver, whose clock says exactly which process had the GPU.
+//
+// Goals: docs/internals/guard.md.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -49,7 +50,7 @@ struct Result {
     double worst_of_all = 0;
     std::vector<double> got;  // percent
     double arbiter_percent = 0;
-    double starved_percent = 0;  // the tenant that was kept from running for longest
+    double starved_percent = 0;  // of the tenant that was kept from running for longest
 };
 
 Result measure(const std::vector<SharingTenant>& tenants, gpusim::Engine engine) {
@@ -73,7 +74,7 @@ Result measure(const std::vector<SharingTenant>& tenants, gpusim::Engine engine)
     return result;
 }
 
-// What is measured has this in its name.
+// Only rows with this text in their name are measured.
 std::string wanted;
 
 bool is_wanted(const std::string& name) {
@@ -91,8 +92,8 @@ void print_shares(const std::string& name, const Result& result, bool again) {
                 result.starved_percent, again ? ": measured again" : "");
 }
 
-// Who has no core cannot use what he is given, and that says nothing of the guard: a row that falls
-// short then is measured again, and counts the third time whatever it is.
+// A tenant without a core cannot use what it is given, and that is not the guard's fault. A row
+// that falls short then is measured again; the third result counts in any case.
 bool row(const std::string& name, const std::vector<SharingTenant>& tenants, gpusim::Engine engine,
          const std::function<std::vector<Figure>(const Result&)>& figures_of) {
     constexpr int kTries = 3;
@@ -117,7 +118,7 @@ bool bench(const std::string& name, const std::vector<SharingTenant>& tenants,
     });
 }
 
-// Who waits for each kernel cannot use all of nine tenths; the ratio is to be right.
+// A tenant that waits for each kernel cannot use all of nine tenths, so only the ratio is judged.
 bool bench_ratio(const std::string& name, const Workload& work) {
     return row(name, {{{10, 10}, work, 10}, {{90, 90}, work, 90}}, gpusim::Engine::compute,
                [&](const Result& result) {
@@ -126,13 +127,13 @@ bool bench_ratio(const std::string& name, const Workload& work) {
                });
 }
 
-// One tick, of which the agent makes one for each card every 5 to 10 ms.
+// One tick. The agent makes one for each GPU every 5 to 10 ms.
 bool bench_ticks() {
     if (!is_wanted("a tick")) return true;
     return print_all({
         {"a tick, sixteen containers of one process", 1, tick_ms(1, 1, 100), "ms"},
-        {"a tick, 64 processes x 32 pieces beside 15 others", 1, tick_ms(64, 1, 100), "ms"},
-        {"a tick, 1,023 slots x 32 pieces beside 15 others", 10, tick_ms(kNobody, 1, 50), "ms"},
+        {"a tick, 64 processes x 32 intervals beside 15 others", 1, tick_ms(64, 1, 100), "ms"},
+        {"a tick, 1,023 slots x 32 intervals beside 15 others", 10, tick_ms(kNobody, 1, 50), "ms"},
     });
 }
 
@@ -142,11 +143,12 @@ bool bench_crowd() {
     return row("sixteen alike", many, gpusim::Engine::compute, [](const Result& result) {
         return std::vector<Figure>{
             {"sixteen alike, ten seconds", 1, result.worst_of_all, "points"},
-            {"sharing out a card among sixteen", 3, result.arbiter_percent, "% of a core"}};
+            {"sharing out a GPU among sixteen", 3, result.arbiter_percent, "% of a core"}};
     });
 }
 
-// A container is charged for the time in which any of its work is on the card, however it is cut.
+// A container is charged for the time in which any of its work is on the GPU, however that is
+// divided over streams and threads.
 bool bench_streams() {
     const SharingTenant rest = {{80, 80}, free_running(kMillisecond), 80};
     const auto alone = [](const std::string& name, const Workload& work) {
@@ -173,8 +175,8 @@ bool bench_streams() {
     return holds;
 }
 
-// What is charged is what the card did, and not the pauses between launches. Where these differ
-// much that is by lot within a second.
+// The charge is for what the GPU did, and not for the pauses between launches. If launches differ a
+// lot in length, the charge within a second is partly random.
 bool bench_busy_launching() {
     const Workload even = busy_launching({50 * kMicrosecond}, 100 * kMicrosecond);
     std::vector<std::uint64_t> lengths(15, 20 * kMicrosecond);
@@ -188,8 +190,8 @@ bool bench_busy_launching() {
     return holds;
 }
 
-// A copy that waits is charged for what the copy engine did, and a kernel that it waits for for
-// what that took.
+// A copy that waits is charged for what the copy engine did. A kernel that it waits for is charged
+// for the kernel's own time.
 bool bench_waited_copies() {
     constexpr std::size_t kKiB = 1024;
     const SharingTenant rest = {{80, 80}, copies(1024 * kKiB), 80};
@@ -209,13 +211,13 @@ bool bench_waited_copies() {
     return holds;
 }
 
-// Processes of one kernel, each. It takes them time to start, so that they may want less than their
-// part; what they have is known when each has ended.
+// Each process launches one kernel. Processes take time to start, so they may want less than their
+// part. What they used is known once each has ended.
 bool bench_ending(const std::string& name, int at_once, std::uint64_t ns) {
     const std::vector<SharingTenant> tenants = {{{20, 20}, {}, 20, at_once, ns},
                                                 {{80, 80}, free_running(kMillisecond), 80}};
     return row(name, tenants, gpusim::Engine::compute, [&](const Result& result) {
-        return std::vector<Figure>{{name + ", above their ceiling, ten seconds", 1,
+        return std::vector<Figure>{{name + ", above their compute limit, ten seconds", 1,
                                     std::max(0.0, result.got[0] - 20), "points"},
                                    {name + ", taken from the neighbour, ten seconds", 1,
                                     std::max(0.0, 80 - result.got[1]), "points"}};
@@ -239,14 +241,14 @@ bool bench_idlers() {
     std::vector<SharingTenant> tenants = {{{40, 60}, free_running(kMillisecond), 60},
                                           {{15, 100}, free_running(kMillisecond), 40}};
     tenants.resize(18, {{0, 100}, idle(), 0});
-    bool holds = bench("40 up to 60 beside 15, and 16 who idle", tenants);
+    bool holds = bench("40 up to 60 beside 15, and 16 idle ones", tenants);
     tenants.erase(tenants.begin());
     tenants[0].expected = 100;
-    holds &= bench("15 alone, and 16 who idle", tenants);
+    holds &= bench("15 alone, and 16 idle ones", tenants);
     return holds;
 }
 
-// Kernels for each of which it waits, and then a rest.
+// Kernels, for each of which the tenant waits, and then a rest.
 struct Bursts {
     const char* name;
     int kernels;
@@ -254,8 +256,8 @@ struct Bursts {
     int rest_ms;
 };
 
-// One who always wants the card, sure of so much, beside one of bursts who is sure of the rest.
-// `judge` gets the name of the row.
+// One tenant always wants the GPU and has a guarantee of `sure` percent. The other has bursts and
+// is guaranteed the rest. `judge` gets the name of the row.
 bool bench_beside_bursts(unsigned sure, const Bursts& it, const auto& judge) {
     const unsigned rest = 100 - sure;
     const std::string name =
@@ -267,10 +269,10 @@ bool bench_beside_bursts(unsigned sure, const Bursts& it, const auto& judge) {
                [&](const Result& result) { return std::vector<Figure>{judge(name, result)}; });
 }
 
-// He is to have what the other leaves,
+// The first tenant must get what the other leaves,
 bool bench_comes_and_goes() {
     const auto idle = [](const std::string& name, const Result& result) {
-        return Figure{name + ", idle", 5, 100 - result.got[0] - result.got[1], "% of the card"};
+        return Figure{name + ", idle", 5, 100 - result.got[0] - result.got[1], "% of the GPU"};
     };
     bool holds = true;
     for (const Bursts& it : {Bursts{"5 ms in each 50", 1, 5 * kMillisecond, 45},
@@ -281,7 +283,7 @@ bool bench_comes_and_goes() {
     return holds;
 }
 
-// and what he is sure of.
+// and its guarantee.
 bool bench_rests() {
     const auto taken = [](const std::string& name, const Result& result) {
         return Figure{name + ", taken from it, ten seconds", 3, std::max(0.0, 90 - result.got[0]),
@@ -327,7 +329,7 @@ bool bench_all() {
 }  // namespace
 }  // namespace tessera::guard
 
-// With an argument: what has it in its name.
+// With an argument: only rows with that text in their name.
 int main(int count, char** arguments) {
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
     if (count > 1) tessera::guard::wanted = arguments[1];

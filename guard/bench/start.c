@@ -1,4 +1,4 @@
-/* The shortest CUDA program: it begins, and ends; with an argument it waits until its input does. */
+/* The shortest CUDA program: it starts and ends. With an argument it waits until its input ends. */
 #include <unistd.h>
 
 #include "api/nvidia/cuda.h"

@@ -1,5 +1,5 @@
-/* A libcuda.so.1 that does next to nothing, so that what a hook costs is all that is left of a call.
- * Addresses are never given twice. */
+/* A libcuda.so.1 that does next to nothing, so that the cost of a call is the cost of the hook.
+ * Addresses are never reused. */
 #include <string.h>
 
 #include "api/nvidia/cuda.h"
@@ -33,7 +33,7 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
     return pointer != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Launches, each of which takes a card 2 us, as its events say. */
+/* Number of launches. By the events' times, each takes the GPU 2 us. */
 static unsigned long long launches;
 
 CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,

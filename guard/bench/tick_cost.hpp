@@ -1,4 +1,4 @@
-// What one tick of a card's arbiter costs that sixteen containers share, of which one has many
+// The cost of one tick of the arbiter of a GPU that sixteen containers share. One of them has many
 // processes.
 #pragma once
 
@@ -20,23 +20,25 @@ class BusyRegion {
   public:
     explicit BusyRegion(int processes) : processes_(processes) {
         for (int i = 0; i < processes; i++) {
-            Seat& seat = seats_.emplace_back();
-            if (take_seat(region_.path(kAccountsName).c_str(), seat) != SeatError::none)
-                throw std::runtime_error("take_seat");
+            ProcessSlot& process_slot = process_slots_.emplace_back();
+            if (register_process(region_.path(kAccountsName).c_str(), process_slot) !=
+                ProcessSlotError::none)
+                throw std::runtime_error("register_process");
         }
-        limits_.cards[0].cores = kWhole / 16;
-        limits_.cards[0].ceiling = kWhole;
+        limits_.gpus[0].cores = kWhole / 16;
+        limits_.gpus[0].cores_limit = kWhole;
     }
     ~BusyRegion() {
-        for (const Seat& seat : seats_)
-            munmap(seat.accounts, sizeof(Accounts));
+        for (const ProcessSlot& process_slot : process_slots_)
+            munmap(process_slot.accounts, sizeof(Accounts));
     }
     BusyRegion(const BusyRegion&) = delete;
     BusyRegion& operator=(const BusyRegion&) = delete;
 
     Sharer sharer(Arbiter::Id id) { return {id, &limits_, region_.fd(), 0}; }
 
-    // Each process has had more pieces of work since then than a log takes, and has another.
+    // Since then, each process has had more work intervals than a log has entries, and has another
+    // one in flight.
     void work_since(std::int64_t since) {
         const std::int64_t now = monotonic_ns();
         constexpr int kPieces = kLogEntries + 8;
@@ -47,7 +49,7 @@ class BusyRegion {
             for (int i = 0; i < kPieces; i++) {
                 const auto ns = std::uniform_int_distribution<std::int64_t>(1, step)(random_);
                 const std::int64_t start = since + i * step + (step - ns) / 2;
-                note_piece(accounts, slot, {start, ns, 0, WorkKind::kernels});
+                record_interval(accounts, slot, {start, ns, 0, WorkKind::kernels});
             }
             time.since_ns = since + kPieces * step;
             accounts.times[slot][0].seen_ns = now;
@@ -57,14 +59,14 @@ class BusyRegion {
   private:
     const int processes_;
     TestRegion region_{
-        {CardShare{"GPU-01234567-89ab-cdef-0123-456789abcdef", 64 * kGranuleBytes, 0}}};
-    std::vector<Seat> seats_;
+        {RegionGpu{"GPU-01234567-89ab-cdef-0123-456789abcdef", 64 * kAllocationUnitBytes, 0}}};
+    std::vector<ProcessSlot> process_slots_;
     Limits limits_ = {};
     std::mt19937_64 random_{20261124};
 };
 
-// The median, in milliseconds, where the first container has so many processes, and 15 others so
-// many each.
+// The median in milliseconds, if the first container has `processes` processes and each of 15
+// others has `of_others`.
 inline double tick_ms(int processes, int of_others, int ticks) {
     std::vector<std::unique_ptr<BusyRegion>> regions;
     std::vector<Sharer> sharers;

@@ -1,6 +1,6 @@
-// Goal: a stream whose queue the program has filled keeps nobody from launching in another: what it
-// waits for may be just that. Method: a thread that gives a stream behind a function of the host
-// more than the driver queues, and another one whose launches are to come through meanwhile.
+// Goal: a stream whose driver queue is full must not block launches in another stream, because the
+// full one may be waiting for just those. Method: a thread gives a stream behind a host function
+// more than the driver queues. Meanwhile, launches in another stream must succeed.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ constexpr unsigned kHangsAfterSeconds = 60;
 struct Filling {
     const char* what;
     std::function<void(const Worker&, CUstream)> before;
-    // `late` comes only when the stream may go on.
+    // `late` is reached only when the stream may go on.
     std::function<CUresult(const Worker&, CUstream, CUevent late)> give;
 };
 
@@ -38,7 +38,7 @@ void nothing(void*) {}
 
 class GuardFullQueue : public testing::TestWithParam<Filling> {
   protected:
-    gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
+    gpusim::SimulatedNode node_{"gpus:\n  - {model: A, memory: 8GiB}\n"};
     GuardedContainer container_{node_, {{0, kGiB, 0, kWhole / 2, kWhole}}};
 
     void SetUp() override { container_.grant_plenty(); }
@@ -64,7 +64,7 @@ TEST_P(GuardFullQueue, KeepsNobodyFromLaunchingElsewhere) {
             for (int i = 0; i < kMoreThanQueued; i++, given++)
                 EXPECT_EQ(GetParam().give(worker, full, late), CUDA_SUCCESS);
         });
-        // Behind what the program has yet to do it is given more only every second.
+        // While the stream waits for the program, it gets more only once per second.
         for (int before = -1; given != before;) {
             before = given;
             std::this_thread::sleep_for(1500ms);
@@ -80,7 +80,7 @@ TEST_P(GuardFullQueue, KeepsNobodyFromLaunchingElsewhere) {
     });
 }
 
-// So short that many of them may be ahead.
+// The kernels are so short that many of them may be ahead.
 void launch_many(const Worker& worker, CUstream stream) {
     for (int round = 0; round < 30; round++) {
         for (int i = 0; i < 900; i++)

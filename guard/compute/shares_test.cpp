@@ -1,8 +1,8 @@
-// Goal: containers get the shares of a card's time that they were given, whatever kind of work they
-// do. Method: processes that always want more, under an arbiter, on the simulated driver; shares
-// are what that driver's clock says, over some seconds, and printed; and what a busy machine took
-// from a process is what the kernel says of it. The bounds are wide, for machines are shared;
-// `./dev bench guard` measures them against their goals.
+// Goal: containers get the shares of a GPU's time that they were given, whatever kind of work they
+// do. Method: processes that always want more run under an arbiter on the simulated driver. Their
+// shares are measured over some seconds by that driver's clock, and printed. The kernel says how
+// long a process had no core on a busy machine. The bounds are wide, because machines are shared;
+// `./dev bench guard` measures the shares against their goals.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,26 +17,27 @@ namespace {
 using gpusim::kMicrosecond;
 using gpusim::kMillisecond;
 
-// Points off that are no fault: of a small share less, so that half of it always is one.
+// The deviation in percentage points that is no fault. It is lower for a small share, so that half
+// of a share is always a fault.
 double tolerance(double expected) {
     return std::min(5.0, expected / 4);
 }
 
 enum class Verdict { as_given, too_little, too_much, not_judged };
 
-// What a tenant may have lost by having no core to run on, while the arbiter was late, too: of that
-// time its part, and half as much again for what came late by it.
+// What a tenant may have lost because it had no core to run on while the arbiter was late as well:
+// its part of that time, and half as much again for later effects.
 double excuse(double expected, double starved) {
     return 1.5 * expected * starved / 100;
 }
 
-// And what may have been seen late, and not be paid back yet when the measurement ended.
+// What may have been seen late, and is not paid back yet when the measurement ends.
 double seen_late(double expected, double starved) {
     return expected * starved / 100 / 4;
 }
 
-// Less is the guard's fault but for that. More is, unless others had less: what they do not use is
-// his up to his ceiling.
+// Less than expected is the guard's fault, except for what the excuse allows. More is its fault,
+// unless others had less: what they do not use is available up to the compute limit.
 Verdict judge_window(const std::vector<SharingTenant>& tenants, const Measured& measured,
                      const std::vector<double>& got) {
     Verdict verdict = Verdict::as_given;
@@ -53,7 +54,7 @@ Verdict judge_window(const std::vector<SharingTenant>& tenants, const Measured& 
     }
     for (std::size_t i = 0; i < tenants.size(); i++) {
         const double most =
-            std::min<double>(tenants[i].share.ceiling, tenants[i].expected + unused);
+            std::min<double>(tenants[i].share.cores_limit, tenants[i].expected + unused);
         if (got[i] <= most + 5) continue;
         if (got[i] > most + 5 + seen_late(tenants[i].expected, measured.starved_percents[i]))
             return Verdict::too_much;
@@ -62,7 +63,7 @@ Verdict judge_window(const std::vector<SharingTenant>& tenants, const Measured& 
     return verdict;
 }
 
-// The worst of all windows.
+// The worst verdict of all windows.
 Verdict judge(const std::vector<SharingTenant>& tenants, const Measured& measured) {
     Verdict verdict = Verdict::as_given;
     for (const std::vector<double>& got : measured.percents) {
@@ -73,8 +74,8 @@ Verdict judge(const std::vector<SharingTenant>& tenants, const Measured& measure
     return verdict;
 }
 
-// What was not so once was an accident of this machine; what never is, is not. Also not_judged only
-// where it was so each time.
+// A failure that does not repeat is an accident of this machine; one that repeats is a fault. The
+// result is not_judged only if every try was.
 Verdict judge_shares(const std::vector<SharingTenant>& tenants, const Measuring& measuring = {}) {
     constexpr int kTries = 3;
     Verdict verdict = Verdict::not_judged;
@@ -93,7 +94,8 @@ void expect_shares(const std::vector<SharingTenant>& tenants, const Measuring& m
     if (verdict == Verdict::not_judged) GTEST_SKIP() << "the machine is too busy to judge";
 }
 
-// The judge itself: a guard that gives a container half of its share, or twice, never passes.
+// Tests judge() itself: a guard that gives a container half of its share, or twice as much, never
+// passes.
 TEST(GuardShares, HalfAShareIsSeen) {
     const auto verdict_on = [](const std::vector<SharingTenant>& tenants) {
         return judge(tenants, measure_shares(tenants, {}));
@@ -152,7 +154,7 @@ TEST(GuardShares, EachWayToLaunch) {
                    {{50, 50}, launch_ex(kMillisecond), 50}});
 }
 
-// What a container is charged for is the time in which any of its work is on the card.
+// A container is charged for the time in which any of its work is on the GPU.
 TEST(GuardShares, OverSeveralStreams) {
     expect_shares({{{20, 20}, over_streams(8, 100 * kMicrosecond), 20}});
     expect_shares({{{20, 20}, over_streams(2, 500 * kMicrosecond), 20},
@@ -179,7 +181,8 @@ TEST(GuardShares, SeveralThreads) {
     expect_shares({{{20, 20}, in_threads(4, 300 * kMicrosecond, true), 20}});
 }
 
-// In single seconds: those that all took one turn would have none in the next.
+// Windows of single seconds: processes that all took the same permit would get nothing in the next
+// one.
 TEST(GuardShares, ManyThatWaitForLongKernels) {
     using std::chrono_literals::operator""s;
     const Measuring in_seconds = {.window = 1s, .windows = 4};
@@ -194,7 +197,7 @@ TEST(GuardShares, ManyThatWaitForLongKernels) {
     expect_shares({{{20, 20}, mixed, 20, 16}, rest}, in_seconds);
 }
 
-// Of a card that others leave to him, though they come and go.
+// One container gets the GPU time that others leave to it, though they come and go.
 TEST(GuardShares, WhatOthersLeaveNowAndThen) {
     const Workload now_and_then = bursts(1, 5 * kMillisecond, 45);
     const Measured measured = measure_shares({{{25, 100}, free_running(kMillisecond), 75},
@@ -213,14 +216,14 @@ TEST(GuardShares, SeveralProcesses) {
                    {{80, 80}, free_running(kMillisecond), 80}});
 }
 
-// A card that divides itself by processes gives the one neighbour little, who has not had his turn
-// in vain for it: what he is sure of is not for others.
+// The GPU divides itself by processes, so it gives the one neighbour little. The neighbour has not
+// waited for a permit, so its guarantee must not go to others.
 TEST(GuardShares, ManyProcessesThatWait) {
     expect_shares({{{20, 20}, launch_and_wait(10 * kMillisecond), 20, 16},
                    {{80, 80}, free_running(kMillisecond), 80}});
 }
 
-// Their start takes them time, so that they may want less than their part.
+// Processes take time to start, so they may want less than their part.
 TEST(GuardShares, ProcessesThatEndAreCharged) {
     const SharingTenant rest = {{80, 80}, free_running(kMillisecond), 80};
     for (const SharingTenant& ending : {SharingTenant{{20, 20}, {}, 0, 4, 2 * kMillisecond},
@@ -253,7 +256,7 @@ TEST(GuardShares, Copies) {
                   {.engine = gpusim::Engine::copies});
 }
 
-// Who only copies leaves the engine for kernels to others, whatever he is sure of.
+// A container that only copies leaves the engine for kernels to others, whatever its guarantee.
 TEST(GuardShares, KernelsBesideCopies) {
     expect_shares({{{10, 100}, free_running(kMillisecond), 100},
                    {{90, 100}, copies(std::size_t{32} << 20), 0}});

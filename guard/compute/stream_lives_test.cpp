@@ -1,6 +1,6 @@
-// Goal: work counts for as long as a card does it, and on that card, whatever has become meanwhile
-// of its stream, its context or its thread, and however many streams there are. Method: one process
-// under the facade, and what it says in the accounts.
+// Goal: work counts for as long as a GPU does it, and on that GPU, whatever happens meanwhile to
+// its stream, its context or its thread, and however many streams there are. Method: one process
+// under the facade, and what it writes in the accounts.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gpusim/test_support/worker.hpp"
-#include "guard/compute/timing.hpp"
+#include "guard/process/timing.hpp"
 #include "guard/region/clock.hpp"
 #include "guard/test_support/guarded_container.hpp"
 
@@ -25,26 +25,24 @@ constexpr std::int64_t kWholeMs = 1'000'000;
 
 class GuardStreamLives : public testing::Test {
   protected:
-    gpusim::SimulatedNode node_{gpusim::kTwoCards};
+    gpusim::SimulatedNode node_{gpusim::kTwoGpus};
     GuardedContainer container_{
         node_, {{0, kGiB, 0, kWhole / 2, kWhole}, {1, kGiB, 0, kWhole / 2, kWhole}}};
 
     void SetUp() override {
-        for (int card = 0; card < 2; card++)
-            container_.grant_plenty(card);
+        for (int gpu = 0; gpu < 2; gpu++)
+            container_.grant_plenty(gpu);
     }
-    [[nodiscard]] const InFlight& kernels(int card = 0) const {
-        return container_.region().accounts().times[0][card].in_flight[0];
+    [[nodiscard]] const InFlight& kernels(int gpu = 0) const {
+        return container_.region().accounts().times[0][gpu].in_flight[0];
     }
-    [[nodiscard]] bool is_in_flight(int card = 0) const {
-        return kernels(card).since_ns.load() != 0;
-    }
-    // How long there was some, when there is none any more.
-    [[nodiscard]] std::int64_t ms_in_flight(int card = 0) const {
-        for (int tried = 0; tried < 2000 && is_in_flight(card); tried++)
+    [[nodiscard]] bool is_in_flight(int gpu = 0) const { return kernels(gpu).since_ns.load() != 0; }
+    // How long there was work in flight, once there is none any more.
+    [[nodiscard]] std::int64_t ms_in_flight(int gpu = 0) const {
+        for (int tried = 0; tried < 2000 && is_in_flight(gpu); tried++)
             std::this_thread::sleep_for(5ms);
-        EXPECT_FALSE(is_in_flight(card)) << "10 seconds later";
-        return kernels(card).total_ns.load() / kWholeMs;
+        EXPECT_FALSE(is_in_flight(gpu)) << "10 seconds later";
+        return kernels(gpu).total_ns.load() / kWholeMs;
     }
     template <typename Body>
     void in_worker(Body body) const {
@@ -112,7 +110,7 @@ TEST_F(GuardStreamLives, AThreadEndsWithoutAContextBeforeItsWork) {
 
 TEST_F(GuardStreamLives, AStreamIsDestroyedWhileItIsCaptured) {
     in_worker([this](const Worker& worker) {
-        // So long that the next one is measured.
+        // A kernel long enough that the next one is measured.
         EXPECT_EQ(worker.launch(5 * kMillisecond), CUDA_SUCCESS);
         EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
         CUstream stream = worker.make_stream();
@@ -125,7 +123,7 @@ TEST_F(GuardStreamLives, AStreamIsDestroyedWhileItIsCaptured) {
     });
 }
 
-// In the current context.
+// Loads into the current context.
 CUfunction load_spin(const gpusim::Library& cuda) {
     CUmodule module = nullptr;
     CUfunction spin = nullptr;
@@ -140,7 +138,7 @@ void launch(const gpusim::Library& cuda, CUfunction spin, std::uint64_t ns, CUst
               CUDA_SUCCESS);
 }
 
-// One more use of device 0's, which is current then.
+// Retains device 0's primary context once more, and makes it current.
 CUfunction use_primary(const gpusim::Library& cuda) {
     CUcontext primary = nullptr;
     EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&primary, 0), CUDA_SUCCESS);
@@ -148,8 +146,8 @@ CUfunction use_primary(const gpusim::Library& cuda) {
     return load_spin(cuda);
 }
 
-// A context that is destroyed waits for its work: that counts, and what is launched next waits for
-// its turn.
+// cuCtxDestroy waits for the context's work. That work counts, and the next launch waits for a
+// permit.
 TEST_F(GuardStreamLives, AContextEndsBeforeItsWork) {
     in_worker([this](const Worker& worker) {
         const gpusim::Library& cuda = worker.cuda;
@@ -164,11 +162,11 @@ TEST_F(GuardStreamLives, AContextEndsBeforeItsWork) {
         EXPECT_GE(ms_in_flight(), 20 * 20 - 5);
         EXPECT_NE(CALL(cuda, cuCtxDestroy_v2)(nullptr), CUDA_SUCCESS);
         EXPECT_EQ(worker.launch(20 * kMillisecond), CUDA_SUCCESS);
-        EXPECT_GE(ms_in_flight(), 21 * 20 - 5) << "who fails to end one is asked as before";
+        EXPECT_GE(ms_in_flight(), 21 * 20 - 5) << "a failed cuCtxDestroy changes nothing";
     });
 }
 
-// Nobody asks for the streams of a context that is gone.
+// The guard does not query streams of a context that is gone.
 TEST_F(GuardStreamLives, APrimaryContextEndsBeforeItsWork) {
     in_worker([this](const Worker& worker) {
         const gpusim::Library& cuda = worker.cuda;
@@ -186,7 +184,8 @@ TEST_F(GuardStreamLives, APrimaryContextEndsBeforeItsWork) {
     });
 }
 
-// One use of a primary context ends, and it lives on, while another context's work ends beside.
+// One use of a primary context ends, and the context lives on, while another context's work ends at
+// the same time.
 TEST_F(GuardStreamLives, AUseOfAPrimaryContextEnds) {
     in_worker([this](const Worker& worker) {
         const gpusim::Library& cuda = worker.cuda;
@@ -213,7 +212,7 @@ TEST_F(GuardStreamLives, AUseOfAPrimaryContextEnds) {
     });
 }
 
-// The credit of one context's default stream is none of another's.
+// The burst budget of one context's default stream is not valid for another's.
 TEST_F(GuardStreamLives, AContextIsMadeMeanwhile) {
     in_worker([this](const Worker& worker) {
         for (int i = 0; i < 20'000; i++)
@@ -225,9 +224,9 @@ TEST_F(GuardStreamLives, AContextIsMadeMeanwhile) {
     });
 }
 
-// A copy may be given to a stream of another context, and is the work of the stream's card; so is
+// A copy may be given to a stream of another context. It is the work of the stream's GPU, and so is
 // what comes behind it.
-TEST_F(GuardStreamLives, AStreamIsFirstUsedFromAnotherCardsContext) {
+TEST_F(GuardStreamLives, AStreamIsFirstUsedFromAnotherGpusContext) {
     in_worker([this](const Worker& worker) {
         const gpusim::Library& cuda = worker.cuda;
         CUcontext second = nullptr;
@@ -267,7 +266,7 @@ TEST_F(GuardStreamLives, ThereAreMoreStreamsThanAreKept) {
     });
 }
 
-// One more than is kept waits for one of them.
+// One stream more than the table has places for waits until a place is free.
 TEST_F(GuardStreamLives, MoreStreamsHaveWorkThanAreKept) {
     in_worker([this](const Worker& worker) {
         EXPECT_EQ(worker.launch(500 * kMillisecond, worker.make_stream()), CUDA_SUCCESS);

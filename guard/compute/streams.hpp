@@ -1,88 +1,91 @@
-// Work on its way to the cards, stream by stream: how much of it may be ahead, and since when there
-// is some.
+// Work on its way to the GPUs, for each stream: how much of it is queued, and since when.
 //
-// A program may give a stream far more work than the card does before the container's turn is over.
-// So it is never more than some marks ahead: events that are recorded between its launches, each
-// after as much work as the card does in kMarkNs, by what it did between the last two (marks.hpp).
-// Between marks, some kMaxBatch launches at most, a launch costs a look at a counter.
+// A program may queue far more work in a stream than its container's permit covers. So the guard
+// limits how far the program is ahead of the GPU: it records pacing events between the stream's
+// launches (pacing_events.hpp). The distance between two of them is the work that the GPU does in
+// kPacingEventNs, as measured between the last two. At most kMaxPacingEvents of them are ahead of
+// the GPU. Between two pacing events (about kMaxBatch launches at most), a launch only reads a
+// counter.
 //
-// Work is in flight from the launch on until a wait for it comes back, or it is found done, by who
-// waits for something else or by the watch (watch.cpp); an event behind it says since when. What
-// counts is the time in which any stream has some (flights.hpp). Streams that are being captured do
-// no work, and are left alone.
+// Work is in flight from its launch until a wait for it returns, or until it is found done. A
+// thread that waits for other work finds it done, or the watch does (watch.cpp); an event behind
+// the work says when it ended. What counts is the time in which any stream has work
+// (busy_intervals.hpp). Streams that are being captured do no work, and are left alone.
 //
-// Any thread. All functions want begin() to have succeeded, but for has_credit().
+// Any thread. All functions require that begin() has succeeded, except has_burst_budget().
 #pragma once
 
-#include "guard/compute/timing.hpp"
 #include "guard/process/devices.hpp"
 #include "guard/process/process.hpp"
+#include "guard/process/timing.hpp"
 
 namespace tessera::guard {
 
-// The streams that a thread last used, so that most launches need not look for theirs.
+// The streams that this thread used last, so that most launches need no lookup.
 inline constexpr unsigned kLastUsedBits = 4;
 struct LastUsed {
     StreamTiming* streams[1U << kLastUsedBits];
 };
 extern thread_local constinit LastUsed last_used;
 
-// Streams are addresses: by Fibonacci hashing even those of an array do not meet.
+// Stream handles are addresses. Fibonacci hashing keeps even those of an array in separate places.
 inline StreamTiming*& last_used_place(CUstream stream) {
     const auto address = reinterpret_cast<std::uintptr_t>(stream);
     return last_used.streams[address * 0x9E3779B97F4A7C15U >> (64U - kLastUsedBits)];
 }
 
-// One launch less, if there is one. Two threads in one stream may count one for two.
-inline bool take_credit(StreamTiming& timing, WorkKind kind) {
-    const CreditFor credit_for = timing.credit_for.load(std::memory_order_relaxed);
-    if (credit_for != CreditFor::all &&
-        (kind == WorkKind::kernels || credit_for == CreditFor::nothing))
+// Takes one launch from the burst budget, if there is one. Two threads that use one stream may take
+// one launch for two.
+inline bool take_burst_budget(StreamTiming& timing, WorkKind kind) {
+    const BurstBudgetFor burst_budget_for = timing.burst_budget_for.load(std::memory_order_relaxed);
+    if (burst_budget_for != BurstBudgetFor::all &&
+        (kind == WorkKind::kernels || burst_budget_for == BurstBudgetFor::nothing))
         return false;
-    const int credit = timing.credit.load(std::memory_order_relaxed);
-    if (credit <= 0) return false;
-    timing.credit.store(credit - 1, std::memory_order_relaxed);
+    const int burst_budget = timing.burst_budget.load(std::memory_order_relaxed);
+    if (burst_budget <= 0) return false;
+    timing.burst_budget.store(burst_budget - 1, std::memory_order_relaxed);
     return true;
 }
 
-// The stream may be given one more piece of work without asking; that is counted. By far the most
-// often called of all: no lock, no clock.
-inline bool has_credit(CUstream stream, WorkKind kind) {
+// Whether the stream may get one more work item without a permit; if so, it is counted. This is the
+// function that is called most often by far: no lock, no clock.
+inline bool has_burst_budget(CUstream stream, WorkKind kind) {
     StreamTiming* timing = last_used_place(stream);
     if (timing == nullptr || timing->stream.load(std::memory_order_relaxed) != stream) return false;
-    return take_credit(*timing, kind);
+    return take_burst_budget(*timing, kind);
 }
-// The thread's context has changed: its default streams are others.
+// The thread's context has changed, so its default streams are different ones.
 inline void forget_last_used() {
     last_used = {};
 }
 
-// A call that gives a stream work. From its turn on, as long as this lives, the stream counts as
-// having work: a thread that is not running between its turn and the driver has none there yet, and
-// would else be taken to be done. (A call that has credit takes no turn, and is not seen there: of
-// its pieces of work one may go uncounted, if it stands still for longer than the watch takes to
-// look, just then.)
-class Turn {
+// A call that gives a stream work. From the permit on, for as long as this object lives, the stream
+// counts as having work. The thread may not run for a while between the permit and the driver call;
+// without this, its stream would seem to be done. A call that uses the burst budget takes no
+// permit, so this does not cover it. One of its work items may go uncounted, if the thread stands
+// still there for longer than the watch takes to look.
+class LaunchPermit {
   public:
-    Turn() = default;
-    ~Turn();
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
+    LaunchPermit() = default;
+    ~LaunchPermit();
+    LaunchPermit(const LaunchPermit&) = delete;
+    LaunchPermit& operator=(const LaunchPermit&) = delete;
 
-    // Once: waits until the stream may be given work of a kind, and gives it credit. The driver's
-    // error where there is no context; kNotGuarded where its card is not the container's.
+    // Call this once: waits until the stream may get work of that kind, and gives it a burst
+    // budget. Returns the driver's error if there is no context, and kNotGuarded if the context's
+    // GPU is not the container's.
     [[nodiscard]] CUresult take(CUstream stream, WorkKind kind);
 
   private:
-    bool begin(CUstream stream, const Current& owner, WorkKind kind, bool is_turn);
+    bool begin(CUstream stream, const Current& owner, WorkKind kind, bool is_permitted);
     void count(StreamTiming& of);
-    void set_mark(StreamTiming& of);
+    void set_pacing_event(StreamTiming& of);
 
     StreamTiming* of_ = nullptr;
     std::uint64_t generation_ = 0;  // of the stream in that place
-    bool has_end_behind_ = false;   // an event, when the call is over
-    unsigned mark_ = 0;             // the one that was set before the call, of all; 0: none was
-    int stands_for_ = 0;            // launches for which the one behind it does
+    bool has_end_behind_ = false;   // record an event when the call is over
+    unsigned pacing_event_ = 0;     // number of the one recorded before the call; 0: none was
+    int stands_for_ = 0;            // the number of launches that the measured one represents
 };
 
 // What a stream was given so far.
@@ -90,12 +93,12 @@ struct Given {
     Current owner;
     std::uint64_t generation = 0;
     unsigned turns = 0;
-    int credit = 0;
-    Ended by = Ended::waited_for;  // the wait
+    int burst_budget = 0;
+    Ended by = Ended::waited_for;  // how the end is learned
 };
 
-// Around a wait for all work of a stream: the first before it, the second after it has succeeded.
-// What another thread gave it meanwhile goes on.
+// Around a wait for all work of a stream: call before_wait() before it, and after_wait() after it
+// has succeeded. Work that another thread gave the stream meanwhile stays in flight.
 Given before_wait(CUstream stream, Ended by = Ended::waited_for);
 void after_wait(CUstream stream, const Given& given);
 

@@ -1,7 +1,7 @@
 // Goal: the guard knows when a process has work in flight, whichever way the program works and
-// waits; it does not disturb captures; and limits of time are changed live, hold without an
-// arbiter, and cost nobody anything where there are none. Method: one process under the facade, and
-// what it says in the accounts.
+// waits. It does not disturb captures. Compute limits change live, apply without an arbiter, and
+// cost nothing if there are none. Method: one process under the facade, and what it writes in the
+// accounts.
 #include "guard/compute/streams.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 #include "guard/region/clock.hpp"
 #include "guard/region/grant.hpp"
 #include "guard/test_support/guarded_container.hpp"
-#include "guard/test_support/shared_card.hpp"
+#include "guard/test_support/shared_gpu.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -34,12 +34,12 @@ constexpr Millionths kPercent = kWhole / 100;
 
 class GuardStreams : public testing::Test {
   protected:
-    SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
+    SimulatedNode node_{"gpus:\n  - {model: A, memory: 8GiB}\n"};
     GuardedContainer container_{node_, {{0, kGiB, 0, 50 * kPercent, kWhole}}};
 
     void SetUp() override { grant(kWhole); }
 
-    [[nodiscard]] CardLimit& limit() const { return container_.limits().cards[0]; }
+    [[nodiscard]] GpuLimit& limit() const { return container_.limits().gpus[0]; }
     [[nodiscard]] const ProcessTime& time() const {
         return container_.region().accounts().times[0][0];
     }
@@ -49,7 +49,7 @@ class GuardStreams : public testing::Test {
     [[nodiscard]] std::int64_t in_flight_total() const {
         return time().in_flight[0].total_ns.load();
     }
-    // As the arbiter would, once.
+    // Writes one grant, as the arbiter would.
     void grant(Millionths rate, std::int64_t balance_ns = 1'000'000'000'000) const {
         write_grant(limit().grant,
                     {monotonic_ns(), rate, {{balance_ns, kWhole}, {balance_ns, kWhole}}});
@@ -108,13 +108,14 @@ TEST_F(GuardStreams, WhatNobodyWaitsForIsFoundToHaveEnded) {
     });
 }
 
-class GuardCredit : public GuardStreams {
+class GuardBurstBudget : public GuardStreams {
   protected:
     int launched_with(std::int64_t balance_ns) const;
 };
 
-// Launches of long kernels in a stream that had tiny ones, until one waits.
-int GuardCredit::launched_with(std::int64_t balance_ns) const {
+// Launches long kernels in a stream that had tiny ones, until a launch waits. Returns how many it
+// launched.
+int GuardBurstBudget::launched_with(std::int64_t balance_ns) const {
     void* page = mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) throw std::runtime_error("mmap");
@@ -144,13 +145,14 @@ int GuardCredit::launched_with(std::int64_t balance_ns) const {
     return in_all;
 }
 
-// Goal: who had tiny kernels cannot give the card any number of long ones on the credit of these:
-// no more than docs/guard.md says, on his last turn and with some time left.
-TEST_F(GuardCredit, OfTheLastTurnIsABatch) {
+// Goal: a program that had tiny kernels cannot launch any number of long ones on the burst budget
+// of these. With its last permit and some balance left, it can launch no more than
+// docs/internals/guard.md says.
+TEST_F(GuardBurstBudget, OfTheLastTurnIsABatch) {
     EXPECT_LE(launched_with(1), 320);
 }
 
-TEST_F(GuardCredit, WithTimeLeftIsABatchForEachMark) {
+TEST_F(GuardBurstBudget, WithTimeLeftIsABatchForEachMark) {
     EXPECT_LE(launched_with(10'000'000), 768 + 320);
 }
 
@@ -171,8 +173,8 @@ TEST_F(GuardStreams, CopiesAreOfAnotherKind) {
     });
 }
 
-// Goal: a stream that begins to copy does not make another's kernel shorter, which is measured from
-// the moment in which that stream began to work.
+// Goal: a stream that begins to copy does not make another stream's kernel shorter. That kernel is
+// measured from when the first stream began to work.
 TEST_F(GuardStreams, CopiesDoNotShortenKernels) {
     in_worker([this](const Worker& worker) {
         const gpusim::Library& cuda = worker.cuda;
@@ -184,7 +186,7 @@ TEST_F(GuardStreams, CopiesDoNotShortenKernels) {
         const auto copy = [&] {
             return CALL(cuda, cuMemcpyDtoHAsync_v2)(host.data(), memory, host.size(), copies);
         };
-        // Long ones, so that the next are measured.
+        // These are long, so that the next ones are measured.
         EXPECT_EQ(copy(), CUDA_SUCCESS);
         EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
         EXPECT_EQ(worker.launch(5 * kMillisecond, kernels), CUDA_SUCCESS);
@@ -212,13 +214,13 @@ TEST_F(GuardStreams, EachContextHasADefaultStreamOfItsOwn) {
         EXPECT_EQ(CALL(cuda, cuCtxSynchronize_v2)(worker.context), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuStreamSynchronize)(nullptr), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuEventSynchronize)(worker.mark(nullptr)), CUDA_SUCCESS);
-        EXPECT_TRUE(is_in_flight()) << "the other's";
+        EXPECT_TRUE(is_in_flight()) << "that of the other context";
         EXPECT_EQ(CALL(cuda, cuCtxDestroy_v2)(other.context), CUDA_SUCCESS);
         EXPECT_FALSE(is_in_flight()) << "it ended with its context";
     });
 }
 
-// CUDA 13 waits for a context that need not be current.
+// CUDA 13 can wait for a context that is not current.
 TEST_F(GuardStreams, AnotherContextIsWaitedFor) {
     in_worker([this](const Worker& worker) {
         const gpusim::Library& cuda = worker.cuda;
@@ -235,7 +237,7 @@ TEST_F(GuardStreams, AnotherContextIsWaitedFor) {
     });
 }
 
-// The watch asks after streams while they are drawn into captures by another thread.
+// The watch queries streams while another thread draws them into captures.
 TEST_F(GuardStreams, CapturesAreNotDisturbed) {
     in_worker([](const Worker& worker) {
         const gpusim::Library& cuda = worker.cuda;
@@ -278,7 +280,7 @@ TEST_F(GuardStreams, CapturesAreNotDisturbed) {
             ASSERT_EQ(CALL(cuda, cuStreamEndCapture)(one, &graph), CUDA_SUCCESS) << round;
             std::size_t nodes = 0;
             EXPECT_EQ(CALL(cuda, cuGraphGetNodes)(graph, nullptr, &nodes), CUDA_SUCCESS);
-            EXPECT_EQ(nodes, 20U) << "nothing of ours is in it";
+            EXPECT_EQ(nodes, 20U) << "the guard added a node";
             EXPECT_EQ(CALL(cuda, cuGraphDestroy)(graph), CUDA_SUCCESS);
         }
     });
@@ -299,7 +301,7 @@ TEST_F(GuardStreams, WhoHasUsedUpHisTimeWaitsAndIsSeenToWait) {
     EXPECT_EQ(time().waiting.load(), 0U);
 }
 
-// Half of the card, by the grant of an arbiter that has not been heard of for long.
+// The container gets half of the GPU: its last grant from the arbiter is very old.
 TEST_F(GuardStreams, WithoutAnArbiterEachHasWhatHeIsSureOf) {
     write_grant(limit().grant,
                 {monotonic_ns() - 3600'000'000'000, kWhole, {{0, kWhole}, {0, kWhole}}});
@@ -310,11 +312,11 @@ TEST_F(GuardStreams, WithoutAnArbiterEachHasWhatHeIsSureOf) {
             EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
         }
         EXPECT_GT(worker.ns_between(start, worker.mark()), 700 * kMillisecond)
-            << "400 ms of work at half the card, but for what it had to begin with";
+            << "400 ms of work at half the GPU, minus the initial balance";
     });
 }
 
-// Four processes together have what one alone would have.
+// Four processes together get what one alone would get.
 TEST_F(GuardStreams, WithoutAnArbiterProcessesShareWhatTheirContainerIsSureOf) {
     limit().cores.store(20 * kPercent);
     write_grant(limit().grant,
@@ -338,14 +340,14 @@ TEST_F(GuardStreams, WithoutAnArbiterProcessesShareWhatTheirContainerIsSureOf) {
             sum += used_ns(node_, peer->pid(), gpusim::Engine::compute, now);
         return sum;
     };
-    std::this_thread::sleep_for(1s);  // what they had to begin with
+    std::this_thread::sleep_for(1s);  // until the initial balance is used up
     const std::int64_t start = monotonic_ns();
     const std::int64_t before = used(start);
     std::this_thread::sleep_for(4s);
     const std::int64_t end = monotonic_ns();
     const double percent =
         100.0 * static_cast<double>(used(end) - before) / static_cast<double>(end - start);
-    EXPECT_LE(percent, 28) << "of the card; one by one they would have 59";
+    EXPECT_LE(percent, 28) << "of the GPU; it would be 59 if each process counted for itself";
     for (const auto& peer : peers)
         peer->kill_hard();
 }
@@ -361,7 +363,7 @@ TEST_F(GuardStreams, WhereTimeIsNotSharedNothingIsCounted) {
     });
 }
 
-// The driver's error is the program's to be told, and not to be waited for.
+// The driver's error goes to the program; the guard does not wait because of it.
 TEST_F(GuardStreams, AFaultStopsNobody) {
     in_worker([this](const Worker& worker) {
         for (int i = 0; i < 20; i++)
@@ -380,7 +382,7 @@ TEST_F(GuardStreams, AForkedChildHasNoWork) {
     in_worker([this](const Worker& worker) {
         EXPECT_EQ(worker.launch(2000 * kMillisecond), CUDA_SUCCESS);
         in_child([&] { EXPECT_EQ(worker.launch(1), CUDA_ERROR_NOT_INITIALIZED); });
-        EXPECT_TRUE(is_in_flight()) << "it is its parent's";
+        EXPECT_TRUE(is_in_flight()) << "the parent's work";
         EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
     });
 }

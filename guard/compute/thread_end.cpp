@@ -1,27 +1,28 @@
 #include "guard/compute/thread_end.hpp"
 
-#include "guard/compute/stream_ends.hpp"
+#include "guard/compute/measure/stream_ends.hpp"
 #include "guard/inject/elf.hpp"
 
 namespace tessera::guard {
 namespace {
 
-// What thread_local objects of C++ are destroyed by: before those of pthread_setspecific(), among
-// which the driver's may be. Not linked: glibc 2.17 has none.
+// This function registers the destructors of C++ thread_local objects. They run before those of
+// pthread_setspecific(), which the driver may use. We look it up, because glibc 2.17 does not have
+// it.
 constexpr char kAtThreadEnd[] = "__cxa_thread_atexit_impl";
 using AtThreadEnd = int (*)(void (*)(void*), void*, void*);
 
-thread_local constinit unsigned cards = 0;  // a bit for each
+thread_local constinit unsigned gpus = 0;  // one bit per GPU
 
 void end(void* /*unused*/) {
-    for (int card = 0; card < kMaxCards; card++)
-        if ((cards >> card & 1U) != 0) leave_streams_of_thread(card);
+    for (int gpu = 0; gpu < kMaxGpus; gpu++)
+        if ((gpus >> gpu & 1U) != 0) leave_streams_of_thread(gpu);
 }
 
 }  // namespace
 
-void leave_streams_at_thread_end(int card) {
-    cards |= 1U << card;
+void leave_streams_at_thread_end(int gpu) {
+    gpus |= 1U << gpu;
     static thread_local constinit bool is_known = false;
     if (is_known) return;
     is_known = true;

@@ -2,50 +2,50 @@
 
 #include <algorithm>
 
-#include "guard/compute/end_of_work.hpp"
-#include "guard/compute/flights.hpp"
-#include "guard/compute/gate.hpp"
-#include "guard/compute/lot.hpp"
-#include "guard/compute/pauses.hpp"
-#include "guard/compute/pieces.hpp"
-#include "guard/compute/stream_table.hpp"
+#include "guard/base/locked.hpp"
+#include "guard/base/relaxed.hpp"
+#include "guard/compute/measure/busy_intervals.hpp"
+#include "guard/compute/measure/end_of_work.hpp"
+#include "guard/compute/measure/lot.hpp"
+#include "guard/compute/measure/pauses.hpp"
+#include "guard/compute/measure/stream_table.hpp"
+#include "guard/compute/measure/work_intervals.hpp"
+#include "guard/compute/permit/gate.hpp"
 #include "guard/compute/thread_end.hpp"
 #include "guard/compute/watch.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/process/capture.hpp"
-#include "guard/process/locked.hpp"
-#include "guard/process/relaxed.hpp"
 
 namespace tessera::guard {
 namespace {
 
-// From some 20 to 90 us on: events cost little beside it.
+// Such a copy takes 20 to 90 us at least, so the events cost little in comparison.
 constexpr std::size_t kLongBytes = std::size_t{1} << 20;
 
 Place find_locked(CUstream stream, const Current& owner) {
-    const Locked lock(timing(owner.card).mutex);
+    const Locked lock(timing(owner.gpu).mutex);
     StreamTiming* of = find_stream(stream, owner);
-    return {of, owner.card, of != nullptr ? of->generation : 0};
+    return {of, owner.gpu, of != nullptr ? of->generation : 0};
 }
 
-// Nobody else has it until this one's end.
+// No other call has the place until this one ends.
 Place take_place_locked(CUstream stream, const Current& owner) {
-    const Locked lock(timing(owner.card).mutex);
+    const Locked lock(timing(owner.gpu).mutex);
     StreamTiming* of = find_or_add_waited_copy(stream, owner);
     if (of == nullptr) return {};
     of->on_their_way = 1;
-    return {of, owner.card, of->generation};
+    return {of, owner.gpu, of->generation};
 }
 
-// That a short one takes at the most, over the slowest of links: what is above that is a thread
-// that was not running when it was about to give it.
+// The most that a short copy takes, over the slowest of links. Longer means that the thread did not
+// run when it was about to issue the copy.
 std::int64_t longest_ns(std::size_t bytes) {
     constexpr std::int64_t kNsPerByte = 4;
     constexpr std::int64_t kOnItsWayNs = 20'000;
     return kOnItsWayNs + kNsPerByte * static_cast<std::int64_t>(bytes);
 }
 
-// An event is waited for by spinning, a stream as the context's threads wait.
+// A wait for an event spins, while a wait for a stream follows the context's scheduling flags.
 bool waits_spin() {
     unsigned flags = CU_CTX_SCHED_BLOCKING_SYNC;
     const auto& ask = driver()->cuCtxGetFlags;
@@ -54,7 +54,7 @@ bool waits_spin() {
     return schedule == CU_CTX_SCHED_AUTO || schedule == CU_CTX_SCHED_SPIN;
 }
 
-// As long as those that were measured are in the mean, and at its end: before it, it waited.
+// The mean length of the measured copies, at the end of the call. The time before it was a wait.
 Span work_in_mean(LaunchedWork& known, Span call) {
     const std::int64_t length = call.end_ns - call.start_ns;
     return {call.start_ns + take_pause_ns(known, {call, 1, -1, length}), call.end_ns};
@@ -62,44 +62,44 @@ Span work_in_mean(LaunchedWork& known, Span call) {
 
 }  // namespace
 
-CUresult WaitedCopy::take_turn(CUstream stream, std::size_t bytes) {
+CUresult WaitedCopy::acquire_permit(CUstream stream, std::size_t bytes) {
     Current owner;
     if (const CUresult none = find_current(owner); none != CUDA_SUCCESS) return none;
-    if (is_capturing(stream) || !is_timed(owner.card) || !has_events()) return CUDA_SUCCESS;
-    if (stream == CU_STREAM_PER_THREAD) leave_streams_at_thread_end(owner.card);
+    if (is_capturing(stream) || !is_timed(owner.gpu) || !has_events()) return CUDA_SUCCESS;
+    if (stream == CU_STREAM_PER_THREAD) leave_streams_at_thread_end(owner.gpu);
     place_ = wait_for_place(take_place_locked, stream, owner);
-    const bool is_turn = wait_for_turn(place_, WorkKind::copies, find_locked(stream, owner));
+    const bool is_permitted = wait_for_permit(place_, WorkKind::copies, find_locked(stream, owner));
     before_ = before_wait(stream, Ended::waited_for_by_copy);
-    begin(stream, bytes, is_turn);
+    begin(stream, bytes, is_permitted);
     return CUDA_SUCCESS;
 }
 
-void WaitedCopy::begin(CUstream stream, std::size_t bytes, bool is_turn) {
-    const Locked lock(timing(place_.card).mutex);
-    if (place_.is_ours()) begin_piece_of(stream, bytes);
-    if (is_turn) keep_promise(place_.card, WorkKind::copies);
+void WaitedCopy::begin(CUstream stream, std::size_t bytes, bool is_permitted) {
+    const Locked lock(timing(place_.gpu).mutex);
+    if (place_.is_ours()) begin_interval_of(stream, bytes);
+    if (is_permitted) keep_promise(place_.gpu, WorkKind::copies);
 }
 
-void WaitedCopy::begin_piece_of(CUstream stream, std::size_t bytes) {
+void WaitedCopy::begin_interval_of(CUstream stream, std::size_t bytes) {
     StreamTiming& of = *place_.of;
     stream_ = stream;
     bytes_ = bytes;
     is_long_ = bytes >= kLongBytes;
     of.kind = WorkKind::copies;
     const bool is_all = is_long_ || work_of(of).launches < 1;
-    const int stands_for = is_all ? 1 : draw_sample(of.card);
+    const int stands_for = is_all ? 1 : draw_sample(of.gpu);
     is_measured_ = stands_for > 0;
     began_ns_ = monotonic_ns();
     if (!is_measured_) return;
     const Relaxed relaxed;
-    begin_measured_piece(of, WorkKind::copies);
+    begin_measured_interval(of, WorkKind::copies);
     of.stands_for = stands_for;
-    need_watch(of.card);
+    need_watch(of.gpu);
 }
 
-// Null where it could not.
+// Null if it cannot be recorded.
 CUevent WaitedCopy::record_behind() {
-    const Locked lock(timing(place_.card).mutex);
+    const Locked lock(timing(place_.gpu).mutex);
     if (!place_.is_ours() || !place_.of->is_in_flight) return nullptr;
     const Relaxed relaxed;
     return record_end(*place_.of) ? place_.of->end.event : nullptr;
@@ -112,7 +112,7 @@ CUresult WaitedCopy::wait() {
                                             : real.cuStreamSynchronize(stream_);
 }
 
-// What of the call was work, if it was not measured, or the card could not: all of it.
+// The part of the call that was work. If it was to be measured and could not be, that is all of it.
 Span WaitedCopy::end(StreamTiming& of) const {
     const std::int64_t now = monotonic_ns();
     if (!is_done_) return {began_ns_, began_ns_};
@@ -128,7 +128,7 @@ Span WaitedCopy::end(StreamTiming& of) const {
 WaitedCopy::~WaitedCopy() {
     if (place_.of == nullptr) return;
     {
-        const Locked lock(timing(place_.card).mutex);
+        const Locked lock(timing(place_.gpu).mutex);
         if (!place_.is_ours()) return;
         StreamTiming& of = *place_.of;
         of.on_their_way = 0;
@@ -136,8 +136,9 @@ WaitedCopy::~WaitedCopy() {
         const Span work = end(of);
         of.pace.each_ns = static_cast<double>(work.end_ns - work.start_ns);
         of.pace.longest_ns = of.pace.each_ns;
-        if (of.is_in_flight) end_measured_piece(of, work);
-        if (!is_measured_ && work.start_ns < work.end_ns) note_piece(of, WorkKind::copies, work);
+        if (of.is_in_flight) end_measured_interval(of, work);
+        if (!is_measured_ && work.start_ns < work.end_ns)
+            record_interval(of, WorkKind::copies, work);
     }
     if (is_done_) after_wait(stream_, before_);
 }

@@ -1,7 +1,7 @@
-// Goal: a copy that waits is charged for what the copy engine did, and what it waits for to whose
-// it is; and nobody is charged for less than that. Method: one process under the facade, whose
-// kernels last as long as they are told and whose copies as long as their bytes take, with what it
-// says in its accounts.
+// Goal: a copy whose call waits is charged for what the copy engine did. What it waits for is
+// charged to the work that it is part of. No copy is charged for less than its work. Method: one
+// process under the facade, whose kernels and copies have known lengths, and what it writes in its
+// accounts.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -25,7 +25,7 @@ using gpusim::Worker;
 constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kMostBytes = 4096 * kKiB;
 
-// Of the simulated card: 12 bytes in a nanosecond.
+// The simulated GPU copies 12 bytes per nanosecond.
 double copy_ns(std::size_t bytes) {
     return static_cast<double>(bytes) / 12;
 }
@@ -33,13 +33,13 @@ double copy_ns(std::size_t bytes) {
 struct Charged {
     double kernels_ns;
     double copies_ns;
-    // How long threads had no core meanwhile: so much of the above may be for that they were late.
+    // How long threads had no core meanwhile: that much of the above may be their delay.
     double starved_ns;
 };
 
 class GuardWaitedCopy : public testing::Test {
   protected:
-    gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
+    gpusim::SimulatedNode node_{"gpus:\n  - {model: A, memory: 8GiB}\n"};
     GuardedContainer container_{node_, {{0, kGiB, 0, kWhole / 2, kWhole}}};
 
     void SetUp() override { container_.grant_plenty(); }
@@ -59,7 +59,8 @@ class GuardWaitedCopy : public testing::Test {
         return {total(WorkKind::kernels) - kernels, total(WorkKind::copies) - copies,
                 static_cast<double>(starved_ns(getpid()) - starved)};
     }
-    // `body` gets the worker and a copy of so many bytes to the host, of which it says how it went.
+    // `body` gets the worker and a function that copies that many bytes to the host and returns the
+    // result.
     using Copy = std::function<CUresult(std::size_t)>;
     void in_worker(const std::function<void(const Worker&, const Copy&)>& body) const {
         gpusim::in_child([&] {
@@ -79,7 +80,7 @@ void repeat(int times, const std::function<void()>& work) {
         work();
 }
 
-// The idiom of who fetches a number of what he has computed.
+// The usual way for a program to fetch a result that it has computed.
 TEST_F(GuardWaitedCopy, IsNotChargedToTheKernelBeforeIt) {
     in_worker([this](const Worker& worker, const Copy& copy) {
         const auto rounds = [&] {
@@ -120,7 +121,7 @@ TEST_F(GuardWaitedCopy, IsCharged) {
     });
 }
 
-// Those of other streams, too.
+// Neither for work of its stream nor for that of other streams.
 TEST_F(GuardWaitedCopy, IsNotChargedForWhatItWaitsFor) {
     in_worker([this](const Worker& worker, const Copy& copy) {
         CUstream stream = nullptr;
@@ -137,11 +138,11 @@ TEST_F(GuardWaitedCopy, IsNotChargedForWhatItWaitsFor) {
             const Charged charged = charged_for(rounds);
             return charged.kernels_ns > 0.9 * 50 * kMillisecond &&
                    charged.copies_ns - charged.starved_ns < 5 * work;
-        })) << "with the kernels it is 47";
+        })) << "a factor of 47 if the kernels were charged";
     });
 }
 
-// It comes back when it is done, whatever another thread gives the stream behind it.
+// The call returns when the copy is done, whatever another thread gives the stream behind it.
 TEST_F(GuardWaitedCopy, WaitsForNothingBehindIt) {
     in_worker([](const Worker& worker, const Copy& copy) {
         worker.launch(50 * kMillisecond);
@@ -156,7 +157,7 @@ TEST_F(GuardWaitedCopy, WaitsForNothingBehindIt) {
     });
 }
 
-// The short ones among long ones are measured as seldom as these.
+// Short copies among long ones are measured as rarely as the long ones.
 TEST_F(GuardWaitedCopy, IsNotChargedForLessInARhythm) {
     in_worker([this](const Worker&, const Copy& copy) {
         const Charged charged = charged_for([&] {
@@ -206,7 +207,7 @@ TEST_F(GuardWaitedCopy, ThatFailsIsNoWork) {
     });
 }
 
-// As do those of many threads, one after the other.
+// The copies of many threads, one after the other, leave nothing in flight.
 TEST_F(GuardWaitedCopy, OfAThreadThatEndsLeavesNothing) {
     in_worker([this](const Worker& worker, const Copy& copy) {
         for (int i = 0; i < 100; i++) {

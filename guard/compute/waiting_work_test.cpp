@@ -1,7 +1,7 @@
-// Goal: work that waits on the card, for other work or for the program, is not charged for that and
-// shortens nobody else's; and where it waits for what the program has yet to launch, the program
-// gets there. Method: one process under the facade, whose streams wait for functions of the host,
-// with what it says in the accounts.
+// Goal: work that waits on the GPU, for other work or for the program, is not charged for the wait,
+// and does not shorten other work. If it waits for what the program has yet to launch, the program
+// can launch that. Method: one process under the facade, whose streams wait for host functions, and
+// what it writes in its accounts.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,7 +13,7 @@
 #include "guard/region/grant.hpp"
 #include "guard/region/process_time.hpp"
 #include "guard/test_support/guarded_container.hpp"
-#include "guard/test_support/shared_card.hpp"
+#include "guard/test_support/shared_gpu.hpp"
 #include "guard/test_support/tries.hpp"
 
 namespace tessera::guard {
@@ -24,7 +24,7 @@ using gpusim::kMillisecond;
 using gpusim::Worker;
 using namespace std::chrono_literals;
 
-// Holds a stream up until it is opened.
+// Stops a stream until open() is called.
 class Gate {
   public:
     void close(const Worker& worker, CUstream stream) {
@@ -42,7 +42,7 @@ class Gate {
 
 class GuardWaitingWork : public testing::Test {
   protected:
-    gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
+    gpusim::SimulatedNode node_{"gpus:\n  - {model: A, memory: 8GiB}\n"};
     GuardedContainer container_{node_, {{0, kGiB, 0, kWhole / 2, kWhole}}};
 
     void SetUp() override { container_.grant_plenty(); }
@@ -58,7 +58,7 @@ class GuardWaitingWork : public testing::Test {
             std::this_thread::sleep_for(5ms);
         return !is_in_flight();
     }
-    // After a kernel that is so long that the next ones are measured.
+    // Before `body`, it runs a kernel that is long enough that the next ones are measured.
     template <typename Body>
     void in_worker(Body body) const {
         gpusim::in_child([&] {
@@ -103,7 +103,7 @@ TEST_F(GuardWaitingWork, AStreamThatWaitsFirstDoesNotShortenOthers) {
     });
 }
 
-// Two streams take turns, so that one of them always has work, with pauses in all of it.
+// Two streams alternate, so that one of them always has work, with pauses in all of it.
 TEST_F(GuardWaitingWork, PausesWithinAFlightAreNotCharged) {
     in_worker([this](const Worker& worker, std::int64_t before) {
         constexpr int kRounds = 6;
@@ -143,7 +143,7 @@ TEST_F(GuardWaitingWork, AWaitIsNoneForWhatAnotherThreadGaveMeanwhile) {
     });
 }
 
-// After a pause, in which nobody looks often.
+// After a pause, in which the watch looks rarely.
 TEST_F(GuardWaitingWork, WhatIsPolledForAfterAPauseIsChargedForWhatItTook) {
     in_worker([this](const Worker& worker, std::int64_t) {
         CUstream stream = worker.make_stream();
@@ -163,14 +163,14 @@ TEST_F(GuardWaitingWork, WhatIsPolledForAfterAPauseIsChargedForWhatItTook) {
     });
 }
 
-// What waits for kernels know of how late they learn that these have ended is nothing to who asks
-// again and again: he learns it at once, and is charged for all of them.
+// The overhead that was learned from waits does not apply to a program that queries repeatedly. It
+// learns of the end at once, and is charged for all of the work.
 TEST_F(GuardWaitingWork, ThatIsAskedForIsChargedForWhatItTook) {
     in_worker([this](const Worker& worker, std::int64_t) {
         CUstream stream = worker.make_stream();
         constexpr int kRounds = 200;
         for (const auto ask_for : {stream, CUstream{nullptr}}) {
-            // Waited for by a thread that looks much later than the card is done.
+            // A thread waits for these much later than the GPU is done.
             for (int round = 0; round < 20; round++) {
                 EXPECT_EQ(worker.launch(100 * gpusim::kMicrosecond, ask_for), CUDA_SUCCESS);
                 std::this_thread::sleep_for(800us);
@@ -192,7 +192,7 @@ TEST_F(GuardWaitingWork, ThatIsAskedForIsChargedForWhatItTook) {
     });
 }
 
-// Nobody but the thread can ask for its default stream.
+// Only the thread itself can query its default stream.
 TEST_F(GuardWaitingWork, OfAThreadThatSleeps) {
     in_worker([this](const Worker& worker, std::int64_t before) {
         std::atomic<bool> may_end = false;
@@ -213,11 +213,11 @@ TEST_F(GuardWaitingWork, OfAThreadThatSleeps) {
     });
 }
 
-// Far more of it than may be ahead of the card.
+// Far more work than may be ahead of the GPU.
 TEST(GuardWaitingWorkInTurn, ForWhatComesBehindIt) {
-    const SharedCard card({{50, 100}});
+    const SharedGpu gpu({{50, 100}});
     gpusim::in_child([&] {
-        const Worker worker(card.container(0).facade());
+        const Worker worker(gpu.container(0).facade());
         CUstream stream = worker.make_stream();
         Gate gate;
         gate.close(worker, stream);
@@ -228,12 +228,12 @@ TEST(GuardWaitingWorkInTurn, ForWhatComesBehindIt) {
     });
 }
 
-// Which began when the thread waited for its turn already: two that wait for each other, of which
-// one came first.
+// The work began when the thread already waited for its permit: two that wait for each other, of
+// which one came first.
 TEST_F(GuardWaitingWork, ThatBeganAfterTheThreadWaitedForItsTurn) {
     constexpr std::uint64_t kSpinning = 100'000 * kMillisecond;
     constexpr std::int64_t kPlenty = 1'000'000'000'000;
-    write_grant(container_.limits().cards[0].grant,
+    write_grant(container_.limits().gpus[0].grant,
                 {monotonic_ns(), kWhole, {{kPlenty, kWhole}, {-kPlenty, kWhole}}});
     in_worker([this](const Worker& worker, std::int64_t) {
         std::vector<char> host(1 << 20);
@@ -254,7 +254,8 @@ TEST_F(GuardWaitingWork, ThatBeganAfterTheThreadWaitedForItsTurn) {
     });
 }
 
-// What a stream copies before its kernel is some kind of work of its.
+// What a stream copies before its kernel is charged to that stream, as one kind of work or the
+// other.
 TEST_F(GuardWaitingWork, ForACopyOfItsOwnStreamIsCharged) {
     in_worker([this](const Worker& worker, std::int64_t) {
         const auto charged_ns = [this] {
@@ -280,11 +281,11 @@ TEST_F(GuardWaitingWork, ForACopyOfItsOwnStreamIsCharged) {
     });
 }
 
-// With the time used up, in the same stream and in another.
+// The balance is used up. The launch is in the same stream, or in another one.
 TEST(GuardWaitingWorkInDebt, ForWhatTheProgramHasYetToLaunch) {
-    const SharedCard card({{50, 50}});
+    const SharedGpu gpu({{50, 50}});
     gpusim::in_child([&] {
-        const Worker worker(card.container(0).facade());
+        const Worker worker(gpu.container(0).facade());
         CUstream stream = worker.make_stream();
         CUstream other = worker.make_stream();
         for (CUstream next : {other, stream}) {

@@ -7,44 +7,45 @@
 #include <atomic>
 #include <cstdlib>
 
-#include "guard/compute/reports.hpp"
-#include "guard/compute/stream_ends.hpp"
+#include "guard/compute/measure/stream_ends.hpp"
+#include "guard/compute/permit/reports.hpp"
 #include "guard/inject/libc_floor.hpp"
 
 namespace tessera::guard {
 namespace {
 
 constexpr long kLookNs = 2'000'000;
-// When nothing has been in flight for some looks: whoever begins does not wake us, for that would
-// be a call of the system's on the way of a launch.
+// The interval after nothing has been in flight for kLooksUntilIdle looks. A launch does not wake
+// the thread, because that would cost a system call per launch.
 constexpr long kIdleLookNs = 50'000'000;
 constexpr int kLooksUntilIdle = 100;
 
-// The driver's own handlers come next, and it is not asked for anything beside them.
+// After this, the driver's own exit handlers run. The driver is not called while they do.
 std::atomic<bool> is_exiting = false;
 
-// Once: a forked child has the handler too. Later than the driver, for it has begun.
+// Once: a forked child has the handler too. The driver has begun, so this handler is registered
+// after the driver's and runs before them.
 void end_at_exit() {
     static std::atomic<bool> is_registered = false;
     if (!is_registered.exchange(true)) std::atexit([] { is_exiting.store(true); });
 }
 
-void* watch(void* of_card) {
-    const auto card = static_cast<int>(static_cast<Timing*>(of_card) - &timing(0));
+void* watch(void* of_gpu) {
+    const auto gpu = static_cast<int>(static_cast<Timing*>(of_gpu) - &timing(0));
     for (int idle_looks = 0;;) {
         const bool dozes = idle_looks >= kLooksUntilIdle;
-        timing(card).is_dozing.store(dozes);
+        timing(gpu).is_dozing.store(dozes);
         const bool may_look = !is_exiting.load();
-        if (may_look) note_seen(card, monotonic_ns());
-        idle_looks = may_look && watch_streams(card) ? 0 : idle_looks + 1;
+        if (may_look) note_seen(gpu, monotonic_ns());
+        idle_looks = may_look && watch_streams(gpu) ? 0 : idle_looks + 1;
         const timespec pause = {0, dozes && idle_looks > 0 ? kIdleLookNs : kLookNs};
         nanosleep(&pause, nullptr);
     }
     return nullptr;
 }
 
-// The program's signals are for the program's threads.
-bool start(int card) {
+// Signals are blocked, because the program's signals are for the program's threads.
+bool start(int gpu) {
     if (pthread_create == nullptr) return false;
     end_at_exit();
     sigset_t all;
@@ -52,17 +53,17 @@ bool start(int card) {
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
     pthread_t thread = 0;
-    const bool has_begun = pthread_create(&thread, nullptr, watch, &timing(card)) == 0;
+    const bool has_begun = pthread_create(&thread, nullptr, watch, &timing(gpu)) == 0;
     sigprocmask(SIG_SETMASK, &before, nullptr);
     return has_begun;
 }
 
 }  // namespace
 
-void need_watch(int card) {
-    std::atomic<bool>& has_watch = timing(card).has_watch;
+void need_watch(int gpu) {
+    std::atomic<bool>& has_watch = timing(gpu).has_watch;
     if (has_watch.load(std::memory_order_relaxed)) return;
-    if (!has_watch.exchange(true) && !start(card)) has_watch.store(false);
+    if (!has_watch.exchange(true) && !start(gpu)) has_watch.store(false);
 }
 
 }  // namespace tessera::guard

@@ -1,12 +1,11 @@
-// A thread of the guard's for each card that finds out that work has ended for which nobody waits
-// in a way that the guard knows. Without it (a process that cannot have threads) such work counts
-// until the next wait.
+// A thread of the guard for each GPU, which learns that work has ended when no thread waits for it
+// in a way that the guard sees. Without this thread (a process that cannot have threads), such work
+// counts until the next wait.
 #pragma once
 
 namespace tessera::guard {
 
-// Work is in flight on the card. Starts the thread where there is none; no call of the system's
-// else.
-void need_watch(int card);
+// Work is in flight on the GPU. Starts the thread if there is none; otherwise makes no system call.
+void need_watch(int gpu);
 
 }  // namespace tessera::guard

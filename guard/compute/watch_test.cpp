@@ -1,6 +1,6 @@
-// Goal: a process that exits with work on the card asks its driver for nothing any more once the
-// driver's exit handlers may have run. Method: a handler that runs after those, and what the watch
-// notes in the accounts while it looks.
+// Goal: a process that exits with work on the GPU no longer calls its driver once the driver's exit
+// handlers may have run. Method: a handler that runs after those, and what the watch writes in the
+// accounts when it looks.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -17,11 +17,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For a handler, which is told nothing.
+// A global, because an exit handler takes no arguments.
 std::function<void()> last_of_all;
 
 TEST(GuardWatch, EndsWhenTheProcessExits) {
-    const gpusim::SimulatedNode node("cards:\n  - {model: A, memory: 8GiB}\n");
+    const gpusim::SimulatedNode node("gpus:\n  - {model: A, memory: 8GiB}\n");
     const GuardedContainer container(node, {{0, gpusim::kGiB, 0, kWhole / 2, kWhole}});
     container.grant_plenty();
     gpusim::in_child([&] {

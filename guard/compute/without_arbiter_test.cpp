@@ -1,6 +1,6 @@
-// Goal: a container whose arbiter is gone goes on, at what it can have without knowing of its
-// neighbours, and at no more than it had. Method: processes that always want more, under a grant
-// that is five seconds old; shares are what the simulated driver's clock says.
+// Goal: a container whose arbiter is gone goes on, at the rate that it can have without knowledge
+// of its neighbours, and at most at its last rate. Method: processes that always want more, under a
+// grant that is five seconds old. The simulated driver's clock measures their shares.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -18,17 +18,17 @@ constexpr Millionths kPercent = kWhole / 100;
 struct Gone {
     const char* what;
     Millionths cores;
-    Millionths ceiling;
+    Millionths cores_limit;
     Millionths last_rate;
     double expected;  // percent
 };
 
-// A card with a container whose grant nobody writes any more.
+// A GPU with a container whose grant is no longer written.
 class GoneArbiter {
   public:
     explicit GoneArbiter(const Gone& gone)
-        : container_(node_, {{0, gpusim::kGiB, 0, gone.cores, gone.ceiling}}) {
-        CardLimit& limit = container_.limits().cards[0];
+        : container_(node_, {{0, gpusim::kGiB, 0, gone.cores, gone.cores_limit}}) {
+        GpuLimit& limit = container_.limits().gpus[0];
         limit.is_timed.store(1);
         write_grant(limit.grant,
                     {monotonic_ns() - 5'000'000'000, gone.last_rate, {{0, kWhole}, {0, kWhole}}});
@@ -40,17 +40,17 @@ class GoneArbiter {
     }
 
   private:
-    gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
+    gpusim::SimulatedNode node_{"gpus:\n  - {model: A, memory: 8GiB}\n"};
     GuardedContainer container_;
     std::unique_ptr<gpusim::Peer> worker_;
 };
 
 TEST(WithoutArbiter, EachGoesOnAtWhatItCanHave) {
     const Gone rows[] = {
-        {"sure of a part", 20 * kPercent, kWhole, kWhole, 20},
-        {"sure of nothing", 0, kWhole, kWhole, 10},
-        {"sure of nothing, with a ceiling", 0, 5 * kPercent, kWhole, 5},
-        {"sure of nothing, and had less", 0, kWhole, 3 * kPercent, 3},
+        {"guaranteed a part", 20 * kPercent, kWhole, kWhole, 20},
+        {"without a guarantee", 0, kWhole, kWhole, 10},
+        {"without a guarantee, with a compute limit", 0, 5 * kPercent, kWhole, 5},
+        {"without a guarantee, and had less", 0, kWhole, 3 * kPercent, 3},
     };
     std::vector<std::unique_ptr<GoneArbiter>> gone;
     for (const Gone& row : rows)

@@ -1,6 +1,5 @@
-// Goal: each call that gives the card work is in flight as the kind of work that it is, until it is
-// waited for; whoever has used up his time waits in it. Method: each of them once, with what the
-// process says in its accounts before and after.
+// Goal: each call that gives the GPU work is in flight as the kind of work that it is, until it is
+// waited for. Method: makes each call and compares the process's accounts before and after it.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -23,7 +22,7 @@ constexpr std::size_t kWidth = 65536;
 constexpr std::size_t kHeight = 64;
 constexpr std::size_t kBytes = kWidth * kHeight;
 
-// What copies go to and come from.
+// The memory and arrays that copies go to and come from.
 struct Places {
     explicit Places(const Worker& of) : worker(of), host(kBytes) {
         const CUDA_ARRAY_DESCRIPTOR wanted = {kWidth, 0, CU_AD_FORMAT_UNSIGNED_INT8, 1};
@@ -78,7 +77,7 @@ struct Case {
 
 class GuardWorkKinds : public testing::Test {
   protected:
-    SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
+    SimulatedNode node_{"gpus:\n  - {model: A, memory: 8GiB}\n"};
     GuardedContainer container_{node_, {{0, kGiB, 0, 50 * kPercent, kWhole}}};
 
     void SetUp() override { container_.grant_plenty(); }
@@ -95,7 +94,7 @@ class GuardWorkKinds : public testing::Test {
             const auto is_counted = [&] {
                 return total(WorkKind::kernels) > kernels || total(WorkKind::copies) > copies;
             };
-            // A piece that was shorter than what waits cost of late counts for nothing.
+            // A work interval shorter than the recent overhead of waits counts for nothing.
             for (int tried = 0; tried < kTries && !is_counted(); tried++) {
                 EXPECT_EQ(each.call(), CUDA_SUCCESS) << each.name;
                 EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
@@ -182,8 +181,8 @@ TEST_F(GuardWorkKinds, BatchesAndPrefetches) {
         box.src.op.ptr.ptr = places.one;
         box.dst.op.ptr.ptr = places.other;
         box.extent = {kBytes, 1, 1};
-        const CUmemLocation card = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
-        CUmemLocation prefetched_to = card;
+        const CUmemLocation gpu = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+        CUmemLocation prefetched_to = gpu;
         CUdeviceptr managed[] = {places.managed};
         expect_each(
             worker,
@@ -201,7 +200,7 @@ TEST_F(GuardWorkKinds, BatchesAndPrefetches) {
              BOTH(cuMemDiscardAndPrefetchBatchAsync, _ptsz, copies, managed, bytes, 1,
                   &prefetched_to, &index, 1, 0, stream),
              BOTH(cuMemPrefetchAsync, _ptsz, copies, places.managed, kBytes, 0, stream),
-             BOTH(cuMemPrefetchAsync_v2, _ptsz, copies, places.managed, kBytes, card, 0, stream)});
+             BOTH(cuMemPrefetchAsync_v2, _ptsz, copies, places.managed, kBytes, gpu, 0, stream)});
     });
 }
 

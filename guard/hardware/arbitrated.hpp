@@ -1,5 +1,5 @@
-// Containers that share device 0 of this machine, and an arbiter beside them as the agent runs one.
-// As guard/test_support/shared_card.hpp, of which nobody here asks a simulated clock.
+// Containers that share device 0 of this machine, and an arbiter as the agent runs one. Like
+// guard/test_support/shared_gpu.hpp, but without a simulated clock.
 #pragma once
 
 #include <memory>
@@ -12,28 +12,28 @@ namespace tessera::guard {
 
 struct Percents {
     unsigned cores = 0;
-    unsigned ceiling = 100;
+    unsigned cores_limit = 100;
 };
 
-class ArbitratedCard {
+class ArbitratedGpu {
   public:
-    explicit ArbitratedCard(const std::vector<Percents>& shares,
-                            std::uint64_t memory_bytes = std::uint64_t{1} << 40) {
+    explicit ArbitratedGpu(const std::vector<Percents>& shares,
+                           std::uint64_t memory_bytes = std::uint64_t{1} << 40) {
         constexpr Millionths kPercent = kWhole / 100;
         for (const Percents& share : shares) {
-            containers_.push_back(
-                std::make_unique<Container>(ContainerShare{.memory_bytes = memory_bytes,
-                                                           .cores = share.cores * kPercent,
-                                                           .ceiling = share.ceiling * kPercent,
-                                                           .is_timed = true}));
+            containers_.push_back(std::make_unique<Container>(
+                ContainerShare{.memory_bytes = memory_bytes,
+                               .cores = share.cores * kPercent,
+                               .cores_limit = share.cores_limit * kPercent,
+                               .is_timed = true}));
         }
         std::vector<Sharer> sharers;
         for (const auto& container : containers_)
             sharers.push_back({sharers.size(), &container->limits(), container->region().fd(), 0});
         arbiter_ = std::make_unique<ArbiterThread>(sharers);
     }
-    ArbitratedCard(const ArbitratedCard&) = delete;
-    ArbitratedCard& operator=(const ArbitratedCard&) = delete;
+    ArbitratedGpu(const ArbitratedGpu&) = delete;
+    ArbitratedGpu& operator=(const ArbitratedGpu&) = delete;
 
     [[nodiscard]] const Container& container(std::size_t index) const {
         return *containers_[index];

@@ -1,5 +1,5 @@
-// A container as the guard finds it, on device 0 of this machine: a directory with the guard's
-// libraries, a region, and the driver under its other name.
+// A container as the guard expects it, on device 0 of this machine: a directory with the guard's
+// libraries, a region, and a link to the driver under its other name.
 #pragma once
 
 #include <filesystem>
@@ -16,14 +16,15 @@ namespace tessera::guard {
 struct ContainerShare {
     std::uint64_t memory_bytes = std::uint64_t{1} << 40;
     Millionths cores = 0;
-    Millionths ceiling = kWhole;
+    Millionths cores_limit = kWhole;
     bool is_timed = false;
 };
 
 class Container {
   public:
     explicit Container(const ContainerShare& share)
-        : region_({{device_uuid().c_str(), share.memory_bytes, 0, share.cores, share.ceiling}}) {
+        : region_(
+              {{device_uuid().c_str(), share.memory_bytes, 0, share.cores, share.cores_limit}}) {
         namespace fs = std::filesystem;
         const fs::path& here = region_.directory();
         const fs::path built = fs::canonical("/proc/self/exe").parent_path() / "guard/lib";
@@ -33,10 +34,11 @@ class Container {
             fs::create_symlink(std::string(name) + ".1", here / name);
         fs::create_symlink(driver_path(), here / "libtessera-real-cuda.so.1");
         fs::create_symlink(nvml_path(), here / "libtessera-real-nvml.so.1");
-        limits_->cards[0].is_timed.store(share.is_timed ? 1 : 0);
+        limits_->gpus[0].is_timed.store(share.is_timed ? 1 : 0);
     }
 
-    // Way 1, the facade in the driver's place, and way 2, what is preloaded.
+    // There are two ways to load the guard: the facade in the driver's place, and the library to
+    // preload.
     [[nodiscard]] std::filesystem::path facade() const {
         return region_.directory() / "libcuda.so.1";
     }
@@ -45,16 +47,17 @@ class Container {
     }
     [[nodiscard]] const TestRegion& region() const { return region_; }
     [[nodiscard]] Limits& limits() const { return *limits_; }
-    // What the last context of the container took of the card, which counts; 0: none was measured.
+    // The memory that the container's last context took of the GPU, which counts; 0: none was
+    // measured.
     [[nodiscard]] std::uint64_t context_bytes() const {
-        return std::uint64_t{region_.accounts().context_costs[0][0].granules()} * kGranuleBytes;
+        return std::uint64_t{region_.accounts().context_costs[0][0].units()} * kAllocationUnitBytes;
     }
-    // Lets it have a context beside its memory.
+    // Raises the limit, so that there is room for a context beside the container's memory.
     void make_room_for_a_context() const {
-        std::atomic<Granules>& memory = limits_->cards[0].memory;
-        const Granules share = memory.exchange(kMaxGranules);
+        std::atomic<AllocationUnits>& memory = limits_->gpus[0].memory;
+        const AllocationUnits share = memory.exchange(kMaxAllocationUnits);
         gpusim::in_child([this] { const gpusim::Tenant tenant(facade()); });
-        memory.store(share + granules_of(context_bytes()));
+        memory.store(share + units_of(context_bytes()));
     }
 
   private:
@@ -62,7 +65,7 @@ class Container {
     Limits* limits_ = change_limits(region_.path(kLimitsName).c_str());
 };
 
-// If the guard of this tree stands before that function of the driver.
+// Whether the guard of this tree hooks that function of the driver.
 bool is_hooked(const std::string& symbol);
 
 }  // namespace tessera::guard

@@ -1,4 +1,4 @@
-// What the guard costs in front of a driver that works.
+// What the guard adds to the cost of a working driver.
 #include <chrono>
 
 #include "gpusim/test_support/worker.hpp"
@@ -19,7 +19,7 @@ std::uint64_t ns_since(Clock::time_point start) {
         std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
 }
 
-// Of a launch of a kernel that does nothing; the queue is never full.
+// The cost of launching a kernel that does nothing; the queue is never full.
 std::uint64_t launch_ns(const Worker& worker, int rounds) {
     constexpr int kAtATime = 200;
     const auto launch = CALL(worker.cuda, cuLaunchKernel);
@@ -37,7 +37,7 @@ std::uint64_t launch_ns(const Worker& worker, int rounds) {
     return best;
 }
 
-// Of 2 MiB taken and given back.
+// The cost of allocating and freeing 2 MiB.
 std::uint64_t pair_ns(const Worker& worker, int rounds) {
     const auto alloc = CALL(worker.cuda, cuMemAlloc_v2);
     const auto free = CALL(worker.cuda, cuMemFree_v2);
@@ -61,16 +61,16 @@ double measured(const std::filesystem::path& library, Measure measure, int round
     return static_cast<double>(ns);
 }
 
-// The best of several processes on each side, by turns.
+// The best of several processes on each side, measured alternately.
 void compare(Figures& figures, const std::string& what, Measure measure, double goal_percent) {
-    const ArbitratedCard card({{100, 100}});
+    const ArbitratedGpu gpu({{100, 100}});
     const int turns = figures.is_quick() ? 1 : 5;
     const int rounds = figures.is_quick() ? 20 : 500;
     double without = 1e18;
     double with = 1e18;
     for (int turn = 0; turn < turns; turn++) {
         without = std::min(without, measured(driver_path(), measure, rounds));
-        with = std::min(with, measured(card.container(0).facade(), measure, rounds));
+        with = std::min(with, measured(gpu.container(0).facade(), measure, rounds));
     }
     figures.shown(what + ", without the guard", Figures::number(without, "ns"));
     figures.shown(what + ", with it", Figures::number(with, "ns"));

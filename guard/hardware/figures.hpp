@@ -1,4 +1,4 @@
-// What is measured here is said on stdout: figure | goal | measured | holds. Progress is on stderr.
+// Figures are printed on stdout: figure | goal | measured | holds. Progress is on stderr.
 #pragma once
 
 #include <cstdio>
@@ -8,13 +8,13 @@ namespace tessera::guard {
 
 class Figures {
   public:
-    // Nothing that a busy machine makes worse is judged in a quick run.
+    // A quick run does not judge figures that a busy machine makes worse.
     explicit Figures(bool is_quick) : is_quick_(is_quick) {}
 
     [[nodiscard]] bool is_quick() const { return is_quick_; }
     [[nodiscard]] bool all_hold() const { return all_hold_; }
 
-    // To compare with, or to know.
+    // A figure for comparison or information, without a goal.
     void shown(const std::string& name, const std::string& measured) const {
         line(name, "-", measured, "-");
     }
@@ -52,7 +52,7 @@ class Figures {
     bool all_hold_ = true;
 };
 
-// Each says what it found, and goes on whatever that is.
+// Each prints what it found, and goes on whatever that is.
 void check_memory(Figures& figures);
 void answer_questions(Figures& figures);
 void check_costs(Figures& figures);

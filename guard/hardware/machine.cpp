@@ -83,7 +83,7 @@ namespace gpusim {
 
 struct DriverNode::Behind {};
 
-// %globaltimer of some cards ticks once in a millisecond, and a launch takes some microseconds.
+// On some GPUs, %globaltimer ticks once per millisecond, and a launch takes some microseconds.
 DriverNode::DriverNode()
     : library_(tessera::guard::driver_path()), clock_error_ns_(2 * kMillisecond) {}
 

@@ -7,15 +7,15 @@
 
 namespace tessera::guard {
 
-// Its libcuda.so.1; before anything else of this folder is used.
+// The driver's libcuda.so.1. Call this before anything else in this folder.
 void set_driver(const std::filesystem::path& library);
 const std::filesystem::path& driver_path();
-// Beside it.
+// The NVML library beside it.
 std::filesystem::path nvml_path();
 
-// Of device 0, as NVML writes it.
+// The UUID of device 0, as NVML writes it.
 std::string device_uuid();
-// What is taken of device 0, with the context of a process that asks and is gone.
+// The memory in use on device 0, including the context of a process that reads it and then ends.
 std::uint64_t taken_now();
 
 }  // namespace tessera::guard

@@ -1,4 +1,4 @@
-// The guard's own suite against the driver of this machine, part by part; `run` calls it.
+// The guard's own suite against the driver of this machine, in parts; `run` calls it.
 #include <gtest/gtest.h>
 
 #include <charconv>
@@ -14,7 +14,7 @@
 
 namespace tessera::guard {
 
-// By cuMemAlloc of the driver that is named, in MiB; memory.cpp.
+// What cuMemAlloc of the named driver gives, in MiB (memory.cpp).
 double take_what_there_is();
 
 namespace {
@@ -42,7 +42,7 @@ int wrong(const std::string& text) {
     return 2;
 }
 
-// From 1 to `most`.
+// A number from 1 to `most`.
 std::optional<unsigned> number_in(std::string_view text, unsigned most) {
     unsigned number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -50,22 +50,23 @@ std::optional<unsigned> number_in(std::string_view text, unsigned most) {
     return is_all && number > 0 && number <= most ? std::optional(number) : std::nullopt;
 }
 
-// The folders of `shares`, a line for each, until stdin or the program ends.
+// Creates containers with `shares` and prints their folders, one per line. Keeps them until stdin
+// or the program ends.
 void hold(const std::vector<Percents>& shares, std::uint64_t bytes) {
-    // Without SA_RESTART: the read below ends, and the folders go.
+    // Without SA_RESTART, so that a signal ends the read below and the folders are removed.
     struct sigaction end = {};
     end.sa_handler = [](int) {};
     for (const int signal : {SIGTERM, SIGINT, SIGHUP})
         sigaction(signal, &end, nullptr);
-    const ArbitratedCard card(shares, bytes);
+    const ArbitratedGpu gpu(shares, bytes);
     for (std::size_t i = 0; i < shares.size(); i++)
-        std::printf("%s\n", card.container(i).region().directory().c_str());
+        std::printf("%s\n", gpu.container(i).region().directory().c_str());
     std::fflush(stdout);
     while (std::getchar() != EOF) {
     }
 }
 
-// Containers for other programs.
+// Keeps containers for other programs.
 int hold(int count, char** arguments) {
     constexpr unsigned kMostMib = 1U << 30U;
     const auto mib = number_in(arguments[0], kMostMib);
@@ -89,8 +90,8 @@ int hold(int count, char** arguments) {
     return 0;
 }
 
-// Whether the driver can be loaded, and has a card.
-int look_for_a_card() {
+// Whether the driver can be loaded, and has a GPU.
+int look_for_a_gpu() {
     try {
         const gpusim::Library cuda(driver_path());
         int count = 0;
@@ -124,7 +125,7 @@ int run_part(const char* name, bool is_quick) {
 int main(int argc, char** argv) {
     if (argc < 3) return tessera::guard::usage();
     tessera::guard::set_driver(argv[1]);
-    if (std::strcmp(argv[2], "present") == 0) return tessera::guard::look_for_a_card();
+    if (std::strcmp(argv[2], "present") == 0) return tessera::guard::look_for_a_gpu();
     if (std::strcmp(argv[2], "hold") == 0 && argc > 4)
         return tessera::guard::hold(argc - 3, argv + 3);
     const char* part = argv[argc - 1];

@@ -1,4 +1,4 @@
-// The memory that a container has, with real processes.
+// The memory limit of a container, with real processes.
 #include <chrono>
 
 #include "gpusim/test_support/library.hpp"
@@ -20,7 +20,8 @@ constexpr std::uint64_t kLimit = kGiB;
 constexpr std::uint64_t kPiece = 64 * kMiB;
 constexpr double kLimitMiB = 1024;
 
-// What `body` says of a process that uses the container by its facade, in MiB; -1 where it failed.
+// What `body` returns in a process that uses the container through its facade, in MiB; -1 if it
+// failed.
 double in_tenant(const Container& container,
                  const std::function<std::uint64_t(Tenant& tenant)>& body) {
     Peer peer([&](Wire& wire) {
@@ -31,7 +32,7 @@ double in_tenant(const Container& container,
     return peer.join() == 0 && said != 0 ? static_cast<double>(said - 1) / kMiB : -1;
 }
 
-// Takes pieces until one is refused, or it is clear that none is.
+// Allocates pieces until one is refused, or until it is clear that none will be.
 std::uint64_t take_all(const std::function<bool()>& take) {
     std::uint64_t bytes = 0;
     while (bytes < 2 * kLimit && take())
@@ -71,7 +72,7 @@ void check_families(Figures& figures) {
         if (is_hooked(family.symbol)) {
             figures.exactly(name, kLimitMiB, got, "MiB");
         } else {
-            figures.shown(name, Figures::number(got, "MiB") + ", not held yet");
+            figures.shown(name, Figures::number(got, "MiB") + ", not enforced yet");
         }
     }
 }
@@ -103,7 +104,8 @@ void check_out_of_memory(Figures& figures) {
     figures.exactly("got again after out of memory and a free", kLimitMiB, got, "MiB");
 }
 
-// The guard has it back at once; the driver when it has cleaned up, for which the next may wait.
+// The guard has the memory back at once. The driver has it back once it has cleaned up, and the
+// next process may wait for that.
 void check_kill(Figures& figures) {
     const Container container({.memory_bytes = kLimit});
     container.make_room_for_a_context();
@@ -112,8 +114,8 @@ void check_kill(Figures& figures) {
     const double got = in_tenant(
         container, [](Tenant& tenant) { return tenant.take(kLimit) == CUDA_SUCCESS ? kLimit : 0; });
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    figures.exactly("got by the next after kill -9", kLimitMiB, got, "MiB");
-    figures.shown("time until it had it, with its context",
+    figures.exactly("got by the next process after kill -9", kLimitMiB, got, "MiB");
+    figures.shown("time until that process had it, with its context",
                   Figures::number(took.count() * 1000, "ms"));
 }
 
@@ -128,7 +130,7 @@ void check_processes(Figures& figures) {
     figures.exactly("got beside a process with 512 MiB", kLimitMiB / 2, got, "MiB");
 }
 
-// The program itself, started anew with the guard preloaded.
+// Runs this program again with the guard preloaded.
 void check_preload(Figures& figures) {
     const Container container({.memory_bytes = kLimit});
     container.make_room_for_a_context();

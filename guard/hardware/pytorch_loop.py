@@ -1,9 +1,10 @@
-"""PyTorch under the guard: what it costs, what out of memory is, what two tenants get.
+"""PyTorch under the guard: its cost, its out-of-memory error, and the shares of two tenants.
 
 usage: pytorch_loop.py GUARD_HARDWARE LIBCUDA [--quick]    figures on stdout, progress on stderr.
 
-The program starts itself anew for each process that uses the card (`pytorch_loop.py --work WORK SECONDS`),
-with the guard preloaded, in the driver's place, or not at all. GUARD_HARDWARE makes the containers.
+The program starts itself again for each process that uses the GPU (`pytorch_loop.py --work WORK SECONDS`):
+with the guard preloaded, with the guard in the driver's place, or without it. GUARD_HARDWARE makes the
+containers.
 """
 
 from __future__ import annotations
@@ -18,36 +19,36 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-START_S = 300  # the first import of torch on a machine takes its time
+START_S = 300  # the first import of torch on a machine takes long
 MIB = 1 << 20
 LIMIT_MIB = 4096
 
 
 @dataclass
 class Judge:
-    """Says figures; a quick run judges none that a busy machine makes worse."""
+    """Prints figures; a quick run does not judge those that a busy machine makes worse."""
 
     is_quick: bool
     all_hold: bool = True
 
     def shown(self, name: str, measured: str) -> None:
-        """A figure to compare with."""
+        """A figure for comparison, without a goal."""
         print(f"{name} | - | {measured} | -", flush=True)
 
     def judged(self, name: str, goal: str, measured: str, holds: bool) -> None:
-        """A figure that holds or not."""
+        """A figure that reaches its goal or not."""
         self.all_hold &= holds
         print(f"{name} | {goal} | {measured} | {'holds' if holds else 'falls short'}", flush=True)
 
     def at_most(self, name: str, goal: float, measured: float, unit: str) -> None:
-        """A figure of speed."""
+        """A figure of speed, not judged in a quick run."""
         if self.is_quick:
             self.shown(name, f"{measured:.3g} {unit}")
         else:
             self.judged(name, f"<= {goal:g} {unit}", f"{measured:.3g} {unit}", measured <= goal)
 
 
-# What a worker does. torch is imported by workers alone.
+# What a worker does. Only workers import torch.
 
 def _model():
     import torch
@@ -79,7 +80,7 @@ def _inference():
 
 
 def throughput(step, seconds: float) -> dict[str, float]:
-    """Steps in a second, of as many as end in that time. Waits to be told to begin."""
+    """Completed steps per second. Waits for a line on stdin before it begins."""
     import torch
     for _ in range(10):
         step()
@@ -97,7 +98,7 @@ def throughput(step, seconds: float) -> dict[str, float]:
 
 
 def out_of_memory() -> dict[str, object]:
-    """Takes until there is no more, and goes on after."""
+    """Allocates until memory is refused, then frees it and trains one step."""
     import torch
     print("ready", flush=True)
     sys.stdin.readline()
@@ -120,7 +121,7 @@ def out_of_memory() -> dict[str, object]:
 
 
 def work(kind: str, seconds: float) -> None:
-    """One worker: a line when it is ready, and one of what it found."""
+    """One worker: prints a line when it is ready, and its result as JSON."""
     if kind == "out-of-memory":
         found: dict[str, object] = out_of_memory()
     else:
@@ -131,7 +132,7 @@ def work(kind: str, seconds: float) -> None:
 # What starts workers.
 
 class Worker:
-    """A process that uses the card; in a container's directory, by `way`, or without the guard."""
+    """A process that uses the GPU: in a container by `way`, or without the guard."""
 
     def __init__(self, kind: str, seconds: float, directory: Path | None = None,
                  way: str = "preload") -> None:
@@ -147,19 +148,19 @@ class Worker:
         self.seconds = seconds
 
     def wait_until_ready(self) -> None:
-        """Its model is on the card."""
+        """Waits until its model is on the GPU."""
         assert self.process.stdout is not None
         if self.process.stdout.readline().strip() != "ready":
             raise RuntimeError("a worker ended before it began")
 
     def begin(self) -> None:
-        """It measures from now on."""
+        """Starts the measurement."""
         assert self.process.stdin is not None
         self.process.stdin.write("\n")
         self.process.stdin.flush()
 
     def result(self) -> dict:
-        """What it found."""
+        """Returns its result."""
         said, _ = self.process.communicate(timeout=self.seconds + START_S)
         if self.process.returncode != 0 or not said.strip():
             raise RuntimeError(f"a worker ended with {self.process.returncode}")
@@ -167,7 +168,7 @@ class Worker:
 
 
 def run_together(workers: list[Worker]) -> list[dict]:
-    """Begins all at once; none is left behind."""
+    """Begins all at the same time; ends all of them in any case."""
     try:
         for worker in workers:
             worker.wait_until_ready()
@@ -182,7 +183,7 @@ def run_together(workers: list[Worker]) -> list[dict]:
 
 @contextmanager
 def containers(program: str, driver: str, memory_mib: int, *percents: int) -> Iterator[list[Path]]:
-    """Directories of containers with an arbiter beside them."""
+    """Directories of containers, for which an arbiter runs."""
     holder = subprocess.Popen([program, driver, "hold", str(memory_mib), *map(str, percents)],
                               text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
@@ -193,7 +194,7 @@ def containers(program: str, driver: str, memory_mib: int, *percents: int) -> It
 
 
 def check_cost(judge: Judge, program: str, driver: str, seconds: float) -> None:
-    """Throughput with and without, by turns."""
+    """Throughput with and without the guard, measured alternately."""
     for kind in ("training", "inference"):
         best = {"none": 0.0, "preload": 0.0, "facade": 0.0}
         with containers(program, driver, 1 << 20, 100) as (directory,):
@@ -208,7 +209,7 @@ def check_cost(judge: Judge, program: str, driver: str, seconds: float) -> None:
 
 
 def check_memory(judge: Judge, program: str, driver: str) -> None:
-    """Out of memory is PyTorch's own error, at the limit, and can be gone on from."""
+    """Out of memory is PyTorch's own error, comes at the limit, and can be recovered from."""
     for way in ("preload", "facade"):
         with containers(program, driver, LIMIT_MIB, 100) as (directory,):
             found = run_together([Worker("out-of-memory", 0, directory, way)])[0]
@@ -223,7 +224,7 @@ def check_memory(judge: Judge, program: str, driver: str) -> None:
 
 
 def check_shares(judge: Judge, program: str, driver: str, seconds: float) -> None:
-    """Two that train, of what one has alone."""
+    """What two that train get, in percent of what one gets alone."""
     alone = run_together([Worker("training", seconds)])[0]["per_second"]
     with containers(program, driver, 1 << 20, 30, 70) as directories:
         found = run_together([Worker("training", seconds, each) for each in directories])
@@ -234,7 +235,7 @@ def check_shares(judge: Judge, program: str, driver: str, seconds: float) -> Non
 
 
 def main(arguments: list[str]) -> int:
-    """Every check, whatever the others found."""
+    """Runs every check, even if others failed."""
     program, driver = arguments[:2]
     judge = Judge("--quick" in arguments)
     seconds = 1.0 if judge.is_quick else 15.0

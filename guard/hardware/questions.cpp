@@ -1,4 +1,4 @@
-// What docs/guard.md wants to be asked of a real GPU.
+// The questions of docs/internals/guard.md that only a real GPU answers.
 #include <unistd.h>
 
 #include <chrono>
@@ -20,18 +20,19 @@ using gpusim::Peer;
 using gpusim::Tenant;
 using gpusim::Wire;
 
-// Used of device 0 as NVML says, in a process of its own, for this one goes on to fork.
+// The used memory of device 0, as NVML reports it. Runs in a process of its own, because this one
+// forks later.
 std::optional<std::uint64_t> nvml_used() {
     constexpr std::uint64_t kNoNvml = UINT64_MAX;
     Peer asker([uuid = device_uuid()](Wire& wire) {
         const Library nvml(nvml_path());
         nvmlDevice_t device = nullptr;
         nvmlMemory_t memory = {};
-        const bool is_told =
+        const bool is_reported =
             CALL(nvml, nvmlInit_v2)() == NVML_SUCCESS &&
             CALL(nvml, nvmlDeviceGetHandleByUUID)(uuid.c_str(), &device) == NVML_SUCCESS &&
             CALL(nvml, nvmlDeviceGetMemoryInfo)(device, &memory) == NVML_SUCCESS;
-        wire.send(is_told ? memory.used : kNoNvml);
+        wire.send(is_reported ? memory.used : kNoNvml);
     });
     const std::uint64_t bytes = asker.wire().receive();
     asker.join();
@@ -52,7 +53,7 @@ void ask_what_a_context_costs(Figures& figures) {
                   by_nvml ? mib(nvml_used().value_or(0), *by_nvml) : "there is no NVML");
 }
 
-// What the guard recognises a driver's function by.
+// Whether exported addresses identify a driver's functions, as the guard assumes.
 void ask_for_addresses(Figures& figures) {
     Peer asker([](Wire& wire) {
         const Library cuda(driver_path());
@@ -95,7 +96,7 @@ void ask_for_addresses(Figures& figures) {
                     static_cast<double>(there) - 1, static_cast<double>(same) - 1, "functions");
 }
 
-// A forked child of a process that uses the card holds its descriptors of the device.
+// A forked child of a process that uses the GPU inherits its descriptors of the device.
 void ask_what_children_keep(Figures& figures) {
     constexpr std::uint64_t kBytes = 512 * kMiB;
     const std::uint64_t before = taken_now();
@@ -104,7 +105,7 @@ void ask_what_children_keep(Figures& figures) {
         EXPECT_EQ(tenant.take(kBytes), CUDA_SUCCESS);
         const pid_t child = fork();
         if (child == 0) {
-            alarm(60);  // should nobody end it
+            alarm(60);  // in case this process does not end it
             pause();
             _exit(0);
         }

@@ -1,5 +1,6 @@
-// What tenants get of the card's time, in completed kernels of a known amount of work: what they do
-// in a second beside each other, of what one does in a second alone and without the guard.
+// What tenants get of the GPU's time, in completed kernels of a known amount of work: what each
+// does in a second beside the others, in percent of what one does in a second alone and without the
+// guard.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -19,7 +20,7 @@ using gpusim::Peer;
 using gpusim::Wire;
 using gpusim::Worker;
 
-// Of each tenant, in pages that its process shares with us.
+// Counts for each tenant, in pages that its process shares with this one.
 class Counts {
   public:
     explicit Counts(std::size_t tenants) : bytes_(tenants * sizeof(std::atomic<std::uint64_t>)) {
@@ -41,8 +42,8 @@ class Counts {
 
 enum class Manner { free_running, launch_and_wait };
 
-// Kernels of `turns` without end, counted when they are done. Who runs freely is so many ahead that
-// the card always has work of his.
+// Launches kernels of `turns` without end, and counts them when they are done. A free-running
+// tenant is kAhead kernels ahead, so that the GPU always has work of it.
 void work(const std::filesystem::path& library, std::uint64_t turns, Manner manner,
           std::atomic<std::uint64_t>& done) {
     constexpr int kAhead = 16;
@@ -67,7 +68,7 @@ void work(const std::filesystem::path& library, std::uint64_t turns, Manner mann
     }
 }
 
-// Turns that take a kernel a millisecond, on a card that is idle.
+// The number of turns with which a kernel takes a millisecond on an idle GPU.
 std::uint64_t turns_in_a_millisecond() {
     constexpr std::uint64_t kTurns = 1'000'000;
     Peer peer([](Wire& wire) {
@@ -80,7 +81,7 @@ std::uint64_t turns_in_a_millisecond() {
         wire.send(worker.ns_between(start, worker.mark()));
     });
     const std::uint64_t ns = peer.wire().receive();
-    if (peer.join() != 0 || ns == 0) throw std::runtime_error("the card did no work");
+    if (peer.join() != 0 || ns == 0) throw std::runtime_error("the GPU did no work");
     return kTurns * kMillisecond / ns;
 }
 
@@ -94,14 +95,14 @@ class Race {
 
     [[nodiscard]] double alone_per_second() const { return alone_; }
 
-    // What each got in each window, in percent of what one has alone: [window][tenant].
+    // What each tenant got in each window, in percent of what one has alone: [window][tenant].
     [[nodiscard]] std::vector<std::vector<double>> shares(const std::vector<Percents>& tenants,
                                                           Manner manner) const {
-        const ArbitratedCard card(tenants);
+        const ArbitratedGpu gpu(tenants);
         std::vector<std::filesystem::path> libraries;
         libraries.reserve(tenants.size());
         for (std::size_t i = 0; i < tenants.size(); i++)
-            libraries.push_back(card.container(i).facade());
+            libraries.push_back(gpu.container(i).facade());
         auto all = run(libraries, manner);
         for (auto& window : all) {
             for (double& value : window)
@@ -118,7 +119,7 @@ class Race {
         }
     }
 
-    // Kernels in a second.
+    // Kernels per second, as [window][tenant].
     [[nodiscard]] std::vector<std::vector<double>> run(
         const std::vector<std::filesystem::path>& libraries, Manner manner) const {
         using Clock = std::chrono::steady_clock;
@@ -160,7 +161,7 @@ class Race {
 
 struct Got {
     std::vector<double> mean;
-    double worst_window = 0;  // points off
+    double worst_window = 0;  // deviation in points
 };
 
 Got summary(const std::vector<Percents>& tenants, const std::vector<std::vector<double>>& windows) {
@@ -194,7 +195,7 @@ void check_free_running(Figures& figures, const Race& race, const std::string& n
     figures.at_most(name + ", off in the worst second", 2, got.worst_window, "points");
 }
 
-// Who waits for each kernel cannot use all of his share; the ratio is to be right.
+// A tenant that waits for each kernel cannot use all of its share, so only the ratio is judged.
 void check_waiting(Figures& figures, const Race& race, const std::string& name,
                    const std::vector<Percents>& tenants) {
     const Got got = summary(tenants, race.shares(tenants, Manner::launch_and_wait));
@@ -214,7 +215,7 @@ void check_shares(Figures& figures) {
     check_free_running(figures, race, "10:90 free-running", {{10, 10}, {90, 90}});
     check_waiting(figures, race, "30:70 launch and wait", {{30, 30}, {70, 70}});
     check_waiting(figures, race, "10:90 launch and wait", {{10, 10}, {90, 90}});
-    check_free_running(figures, race, "a cap of 25 alone", {{25, 25}});
+    check_free_running(figures, race, "a compute limit of 25 alone", {{25, 25}});
 }
 
 }  // namespace tessera::guard

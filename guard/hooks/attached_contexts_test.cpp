@@ -1,6 +1,6 @@
-// Goal: a context gives back what it took when it ends, whichever call ends it: also as CUDA 2 did,
-// by detaching; and what green contexts and the primary contexts that they bring up take counts.
-// Method: the facade before the simulated driver, whose own count is compared.
+// Goal: a context releases what it took, whichever call ends it, including cuCtxDetach of CUDA 2.
+// Green contexts and the primary contexts that they create are charged. Method: the facade in front
+// of the simulated driver, whose own count is compared.
 #include "guard/test_support/held_memory.hpp"
 
 namespace tessera::guard {
@@ -13,7 +13,7 @@ using gpusim::Library;
 
 class GuardAttachedContexts : public HeldMemory {
   protected:
-    // In a process of the container, with the driver's NVML beside it.
+    // Runs `body` in a process of the container that has also loaded the driver's NVML.
     template <typename Body>
     void with_cuda(Body body) const {
         in_child([&] {
@@ -35,7 +35,7 @@ class GuardAttachedContexts : public HeldMemory {
     }
 };
 
-// As PyCUDA ends its contexts. Ten and more do not fit into the share at once.
+// PyCUDA ends its contexts this way. The share cannot hold ten of them at once.
 TEST_F(GuardAttachedContexts, EndWhenTheyAreDetached) {
     with_cuda([this](const Library& cuda) {
         for (int i = 0; i < 20; i++) {
@@ -78,7 +78,7 @@ TEST_F(GuardAttachedContexts, EndWhenTheyAreDestroyedThoughAttached) {
     });
 }
 
-// One that is not current, and a primary one, are not detached.
+// A context that is not current, and a primary context, are not detached.
 TEST_F(GuardAttachedContexts, CountOnWhereTheDriverDoesNotDetach) {
     with_cuda([this](const Library& cuda) {
         const CUcontext first = create(cuda);
@@ -92,7 +92,7 @@ TEST_F(GuardAttachedContexts, CountOnWhereTheDriverDoesNotDetach) {
     });
 }
 
-// What the simulated driver takes for one.
+// What the simulated driver takes for one green context.
 constexpr std::uint64_t kGreen = 14 * kMiB;
 
 class GuardGreenContexts : public GuardAttachedContexts {
@@ -163,8 +163,8 @@ TEST_F(GuardGreenContexts, WhatIsAllocatedInOneCountsUntilThePrimaryContextEnds)
     });
 }
 
-// Goal: a context that has the handle of a green one which has ended is none: each takes its own
-// memory along. The simulated driver gives the handle to the next context.
+// Goal: when a green context has ended and a new context has its handle, the two are kept apart:
+// each releases its own memory. The simulated driver gives the handle to the next context.
 TEST_F(GuardGreenContexts, LeaveNothingToAContextThatHasTheirHandle) {
     with_cuda([this](const Library& cuda) {
         CUcontext primary = nullptr;
@@ -207,13 +207,13 @@ TEST_F(GuardGreenContexts, EndWithAResetOfTheirDevice) {
     });
 }
 
-TEST_F(GuardGreenContexts, AreRefusedOverTheLimitAndOnACardOfOthers) {
+TEST_F(GuardGreenContexts, AreRefusedOverTheLimitAndOnAGpuOfOthers) {
     with_cuda([this](const Library& cuda) {
         CUgreenCtx green = nullptr;
         EXPECT_EQ(try_green(cuda, green, 1), CUDA_ERROR_OPERATING_SYSTEM);
         EXPECT_EQ(node_.used(1), 0U);
         const CUcontext context = create(cuda);
-        take(cuda, kGiB - 2 * kContext);  // there is room for the primary context alone
+        take(cuda, kGiB - 2 * kContext);  // there is room only for the primary context
         EXPECT_EQ(try_green(cuda, green), CUDA_ERROR_OUT_OF_MEMORY);
         expect_held(kGiB - kContext);
         EXPECT_EQ(CALL(cuda, cuCtxDestroy_v2)(context), CUDA_SUCCESS);

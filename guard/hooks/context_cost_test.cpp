@@ -1,5 +1,5 @@
-// Goal: a context counts for what the driver took for it, though nobody has said what that is.
-// Method: cards whose contexts cost something that the limits do not know, with NVML in the
+// Goal: a context is charged for what the driver took for it, although no setting gives that
+// number. Method: GPUs whose contexts cost something that the limits do not say, with NVML in the
 // process, and the driver's own count.
 #include <fstream>
 
@@ -20,10 +20,10 @@ constexpr std::uint64_t kCost = 138 * kMiB;
 
 class GuardContextCost : public testing::Test {
   protected:
-    gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB, context_overhead: 138MiB}\n"};
+    gpusim::SimulatedNode node_{"gpus:\n  - {model: A, memory: 8GiB, context_overhead: 138MiB}\n"};
     GuardedContainer container_{node_, {{0, gpusim::kGiB, 0}}};
 
-    // In a process that the loader gives the facade and NVML.
+    // Runs `body` in a process where the loader finds the facade and NVML.
     template <typename Body>
     void with_cuda(Body body) const {
         in_child([&] {
@@ -34,7 +34,7 @@ class GuardContextCost : public testing::Test {
         });
     }
     [[nodiscard]] std::uint64_t held_bytes() const {
-        return held(container_.region().accounts(), 0) * kGranuleBytes;
+        return held(container_.region().accounts(), 0) * kAllocationUnitBytes;
     }
     void expect_held(std::uint64_t bytes) const {
         EXPECT_EQ(held_bytes(), bytes);
@@ -43,12 +43,13 @@ class GuardContextCost : public testing::Test {
     static CUresult create(const Library& cuda, CUcontext& context, unsigned flags = 0) {
         return CALL(cuda, cuCtxCreate_v2)(&context, flags, 0);
     }
-    // What contexts that are made from now on take. The node's own view of the file is read-only.
+    // What contexts cost that are created from now on. The node's own mapping of the file is
+    // read-only.
     void set_cost(std::uint64_t bytes) const {
-        const gpusim::CardsFile* file = node_.state().file;
-        const auto offset = reinterpret_cast<const char*>(&file->cards[0].context_overhead_bytes) -
+        const gpusim::GpusFile* file = node_.state().file;
+        const auto offset = reinterpret_cast<const char*>(&file->gpus[0].context_overhead_bytes) -
                             reinterpret_cast<const char*>(file);
-        std::fstream out(node_.state_directory() / "cards",
+        std::fstream out(node_.state_directory() / "gpus",
                          std::ios::in | std::ios::out | std::ios::binary);
         out.seekp(offset).write(reinterpret_cast<const char*>(&bytes), sizeof bytes);
         EXPECT_TRUE(out.flush());
@@ -75,25 +76,26 @@ TEST_F(GuardContextCost, IsWhatTheDriverTook) {
 }
 
 TEST_F(GuardContextCost, IsRefusedWhereItIsTooMuch) {
-    container_.limits().cards[0].memory = granules_of(kCost) - 1;
+    container_.limits().gpus[0].memory = units_of(kCost) - 1;
     with_cuda([this](const Library& cuda) {
         CUcontext context = nullptr;
         EXPECT_EQ(create(cuda, context), CUDA_ERROR_OUT_OF_MEMORY);
         EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&context, 0), CUDA_ERROR_OUT_OF_MEMORY);
         expect_held(0);
-        container_.limits().cards[0].memory = granules_of(kCost);
+        container_.limits().gpus[0].memory = units_of(kCost);
         EXPECT_EQ(create(cuda, context), CUDA_SUCCESS);
         expect_held(kCost);
     });
 }
 
-// What the last one took is set aside first: the driver is not asked for what there is no room for.
+// The last context's cost is reserved first. So the driver is not called if there is no room for
+// it.
 TEST_F(GuardContextCost, IsKnownToTheNextProcess) {
     with_cuda([](const Library& cuda) {
         CUcontext context = nullptr;
         EXPECT_EQ(create(cuda, context), CUDA_SUCCESS);
     });
-    EXPECT_EQ(container_.region().accounts().context_costs[0][0].granules(), granules_of(kCost));
+    EXPECT_EQ(container_.region().accounts().context_costs[0][0].units(), units_of(kCost));
     container_.region().reap();
     in_child([this] {
         const gpusim::Tenant without_nvml(container_.facade());
@@ -102,29 +104,30 @@ TEST_F(GuardContextCost, IsKnownToTheNextProcess) {
 }
 
 TEST_F(GuardContextCost, IsExpectedAsTheAgentSaysWithoutNvml) {
-    container_.limits().cards[0].context_cost = granules_of(kCost);
+    container_.limits().gpus[0].context_cost = units_of(kCost);
     in_child([this] {
         const gpusim::Tenant tenant(container_.facade());
         expect_held(kCost);
     });
 }
 
-// A neighbour who takes memory while the context is made is not counted for it, once it is known.
+// Once the cost is known, memory that a neighbour takes while the context is created does not
+// count.
 TEST_F(GuardContextCost, OfANeighbourIsNotCounted) {
     with_cuda([this](const Library& cuda) {
         CUcontext context = nullptr;
         EXPECT_EQ(create(cuda, context), CUDA_SUCCESS);
         MeasuredCost& known = container_.region().accounts().context_costs[0][0];
-        known.and_one.store(granules_of(kCost) / 3 + 1);
+        known.and_one.store(units_of(kCost) / 3 + 1);
         EXPECT_EQ(create(cuda, context), CUDA_SUCCESS);
-        EXPECT_EQ(held_bytes(), kCost + 46 * kMiB) << "by far less than it seems";
+        EXPECT_EQ(held_bytes(), kCost + 46 * kMiB) << "the neighbour's memory is not counted";
     });
 }
 
-// One of other flags may take hundreds of MiB more: it is measured as its kind's first, and neither
-// kind counts for the other.
+// A context with other flags may take hundreds of MiB more. So the first context of each kind is
+// measured, and neither kind's cost is used for the other.
 TEST_F(GuardContextCost, OfOtherFlagsIsMeasuredByItself) {
-    container_.limits().cards[0].memory = granules_of(2 * gpusim::kGiB);
+    container_.limits().gpus[0].memory = units_of(2 * gpusim::kGiB);
     with_cuda([this](const Library& cuda) {
         CUcontext context = nullptr;
         EXPECT_EQ(create(cuda, context), CUDA_SUCCESS);
@@ -142,7 +145,7 @@ TEST_F(GuardContextCost, OfOtherFlagsIsMeasuredByItself) {
     });
 }
 
-// The program has begun NVML itself, and ends it when it likes.
+// The program has initialized NVML itself, and shuts it down whenever it wants.
 TEST_F(GuardContextCost, LeavesNvmlAsItWas) {
     in_child([this] {
         const Library nvml(node_.library("libnvidia-ml.so.1"));

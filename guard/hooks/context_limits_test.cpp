@@ -1,6 +1,7 @@
-// Goal: what a context grows by when its limits are set higher counts, and is refused over the
-// container's limit. Method: the facade before the simulated driver, whose own count is compared.
-#include "guard/process/threads_at_once.hpp"
+// Goal: what a context grows by when its limits are raised is charged, and is refused over the
+// container's limit. Method: the facade in front of the simulated driver, whose own count is
+// compared.
+#include "guard/base/threads_at_once.hpp"
 #include "guard/test_support/held_memory.hpp"
 
 namespace tessera::guard {
@@ -10,7 +11,7 @@ using gpusim::kGiB;
 using gpusim::kMiB;
 using gpusim::Tenant;
 
-constexpr std::uint64_t kThreads = 40 * 1024;  // that the simulated card runs at once
+constexpr std::uint64_t kThreads = 40 * 1024;  // that the simulated GPU runs at once
 
 class GuardContextLimits : public HeldMemory {
   protected:
@@ -40,7 +41,7 @@ TEST_F(GuardContextLimits, CountWhatTheyGrowBy) {
     });
 }
 
-// No driver promises to give it back before the context ends.
+// No driver promises to release it before the context ends.
 TEST_F(GuardContextLimits, CountAtTheirHighest) {
     in_tenant([this](Tenant& tenant) {
         EXPECT_EQ(set(tenant, CU_LIMIT_MALLOC_HEAP_SIZE, 108 * kMiB), CUDA_SUCCESS);
@@ -64,9 +65,9 @@ TEST_F(GuardContextLimits, AreRefusedOverTheLimit) {
     });
 }
 
-// Where the card itself has no room the driver refuses, and nothing stays counted.
+// If the GPU itself has no room, the driver refuses, and nothing stays charged.
 TEST_F(GuardContextLimits, AreTheDriversToRefuse) {
-    container_.limits().cards[0].memory = granules_of(100 * kGiB);
+    container_.limits().gpus[0].memory = units_of(100 * kGiB);
     in_tenant([this](Tenant& tenant) {
         EXPECT_EQ(set(tenant, CU_LIMIT_MALLOC_HEAP_SIZE, 20 * kGiB), CUDA_ERROR_OUT_OF_MEMORY);
         expect_held(kContext);
@@ -76,7 +77,7 @@ TEST_F(GuardContextLimits, AreTheDriversToRefuse) {
     });
 }
 
-// Of a driver that does not say nothing is taken for granted: the limit is not raised.
+// If a driver does not report the numbers, nothing is assumed: the limit is not raised.
 TEST(GuardThreadsAtOnce, AreAsTheDriverSays) {
     using Ask = std::function<CUresult(int*, CUdevice_attribute, CUdevice)>;
     const auto answers = [](int multiprocessors, int threads) -> Ask {

@@ -1,6 +1,7 @@
-// Goal: memory of which there is a descriptor counts once in the container, with a process that has
-// it or with nobody, until the last descriptor is closed, whoever lets go or dies. Method: the
-// facade before the simulated driver, whose own count is compared after each step.
+// Goal: memory that has a descriptor counts once in the container, with a process that has it or in
+// kNobody's slot. It counts until the last descriptor is closed, whichever process releases it or
+// dies. Method: the facade in front of the simulated driver; its own count is compared after each
+// step.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -63,7 +64,7 @@ TEST_F(SharingDescriptors, ADescriptorThatOutlivesItsMaker) {
     expect_held(0);
 }
 
-// In a socket that nobody reads, and then in another process.
+// The descriptor is in a socket that no process reads, and then in another process.
 TEST_F(SharingDescriptors, WhatIsOnTheWayCountsUntilItIsClosed) {
     for (const bool dies : {false, true}) {
         const auto maker = descriptor_maker();
@@ -88,7 +89,7 @@ TEST_F(SharingDescriptors, WhatIsOnTheWayCountsUntilItIsClosed) {
     }
 }
 
-// By a process that keeps nothing but descriptors.
+// A process that keeps nothing but descriptors.
 TEST_F(SharingDescriptors, MadeExportedAndReleasedInALoopIsRefusedAtTheLimit) {
     in_tenant([&](Tenant& tenant) {
         const auto free_bytes = [&tenant] {
@@ -131,7 +132,8 @@ TEST_F(SharingDescriptors, WhatADeadProcessLeftToDescriptorsCountsUntilTheLastIs
     maker.kill_hard();
     container_.region().reap();
     expect_held(kExports * 100 * kMiB);
-    EXPECT_EQ(held_by(container_.region().accounts(), 0, kNobody), held_bytes() / kGranuleBytes);
+    EXPECT_EQ(held_by(container_.region().accounts(), 0, kNobody),
+              held_bytes() / kAllocationUnitBytes);
     for (int left = kExports - 1; left >= 0; left--) {
         close(pipe_.receive());
         container_.region().reap();
@@ -157,8 +159,8 @@ TEST_F(SharingDescriptors, MoreDescriptorsOfTheSameCountOnce) {
     });
 }
 
-// As many names as a slot has, again and again, though others of them are open: no name is given
-// to two.
+// Uses as many names as a slot has, again and again, while others of them are open. No name is
+// given to two.
 TEST_F(SharingDescriptors, NamesAreFoundBesideThoseThatAreOpen) {
     for (int round = 0; round < 3; round++) {
         gpusim::Peer maker([&](gpusim::Wire& wire) {
@@ -180,8 +182,8 @@ TEST_F(SharingDescriptors, NamesAreFoundBesideThoseThatAreOpen) {
     }
 }
 
-// Its maker is charged for it, then who imported it; and it stays charged when either lets go or
-// dies.
+// Its maker is charged for it, then the process that imported it. It stays charged when either
+// releases it or dies.
 TEST_F(SharingDescriptors, WhatWasOnTheWayCountsOnceWhoeverImportsIt) {
     for (const bool dies : {false, true}) {
         const auto maker = descriptor_maker();
@@ -217,7 +219,7 @@ TEST_F(SharingDescriptors, WhatWasOnTheWayCountsOnceWhoeverImportsIt) {
     }
 }
 
-// So that processes that export at once never choose the same name: it has the slot in it.
+// The name contains the slot, so processes that export at once never choose the same name.
 TEST_F(SharingDescriptors, NamesOfDescriptorsAreOfOneProcess) {
     constexpr int kExports = 100;
     const auto of_process = [this] {

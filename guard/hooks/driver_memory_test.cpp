@@ -1,6 +1,7 @@
-// Goal: what the driver takes by itself for graphs, for code that it loads late and for the local
-// memory of kernels counts, is refused over the limit where it can be, and comes back. Method: the
-// facade before a simulated card that takes such memory, whose own count is compared.
+// Goal: what the driver itself takes for graphs, for code that it loads late and for the local
+// memory of kernels is charged, is refused over the limit where that is possible, and is released.
+// Method: the facade in front of a simulated GPU that takes such memory, whose own count is
+// compared.
 #include <functional>
 #include <string>
 
@@ -17,7 +18,7 @@ using gpusim::Tenant;
 
 constexpr std::uint64_t kContext = 100 * kMiB;
 constexpr std::uint64_t kGraph = 70 * kMiB;
-// 8 KiB more than a stack begins with, for each thread of the simulated card.
+// 8 KiB more than the initial stack, for each thread of the simulated GPU.
 constexpr std::uint64_t kLocal = 8 * 1024 * (40 * std::uint64_t{1024});
 constexpr std::uint64_t kCode = 20 * kMiB;
 
@@ -37,12 +38,12 @@ constexpr char kLazyKernels[] =
 class GuardDriverMemory : public testing::Test {
   protected:
     gpusim::SimulatedNode node_{
-        "cards:\n"
+        "gpus:\n"
         "  - {model: A, memory: 8GiB, context_overhead: 100MiB, graph_overhead: 70MiB}\n"};
     GuardedContainer container_{node_, {{0, kGiB, kContext}}};
 
     void expect_held(std::uint64_t bytes) const {
-        EXPECT_EQ(held(container_.region().accounts(), 0) * kGranuleBytes, bytes);
+        EXPECT_EQ(held(container_.region().accounts(), 0) * kAllocationUnitBytes, bytes);
         EXPECT_EQ(node_.used(0), bytes) << "as the driver says";
     }
     template <typename Body>
@@ -181,7 +182,7 @@ TEST_F(GuardDriverMemory, ForLocalArraysCountsByWhicheverLaunch) {
 
 TEST_F(GuardDriverMemory, OfCodeThatIsLoadedLateCountsWithItsModule) {
     in_tenant([this](Tenant& tenant) {
-        for (int i = 0; i < 100; i++) {  // not one after the other
+        for (int i = 0; i < 100; i++) {  // the charges must not add up
             const CUmodule module = load(tenant, kLazyKernels);
             EXPECT_EQ(node_.used(0), kContext);
             find(tenant, module, "one");

@@ -1,5 +1,6 @@
-// How a hook begins: const Entered real(&Driver::cuMemFree_v2); if (!real.is_held()) return
-// real(...);
+// How a hook begins:
+// const Entered real(&Driver::cuMemFree_v2);
+// if (!real.is_held()) return real(...);
 #pragma once
 
 #include "guard/inject/driver.hpp"
@@ -7,7 +8,7 @@
 
 namespace tessera::guard {
 
-// The driver's own function, for a hook that stands before it.
+// The driver's own function, for its hook.
 template <typename Function>
 class Entered {
   public:
@@ -16,7 +17,8 @@ class Entered {
         if (real_ == nullptr) {
             error_ = kNoDriver;
         } else if (!*real_) {
-            error_ = CUDA_ERROR_NOT_SUPPORTED;  // found by our name: this driver has none
+            error_ = CUDA_ERROR_NOT_SUPPORTED;  // the program found our name: this driver has no
+                                                // such function
         } else if (InDriver::is_now()) {
             is_held_ = false;
         } else {
@@ -24,8 +26,8 @@ class Entered {
         }
     }
 
-    // The hook has something to do. If not, real() is all there is to be said: the error where the
-    // guard cannot stand here, or what the driver answers itself.
+    // Whether the hook has something to do. If not, return real(...): the error if the guard cannot
+    // start here, or else the driver's own answer.
     [[nodiscard]] bool is_held() const { return is_held_ && error_ == CUDA_SUCCESS; }
 
     template <typename... Arguments>

@@ -1,6 +1,6 @@
-// Goal: only memory of a card counts, wherever a pool or physical memory is said to be; what a pool
-// has of the host takes nothing, also the driver's own. Method: the facade before the simulated
-// driver, whose own count is compared after each step.
+// Goal: only GPU memory is charged, wherever a pool or physical memory is said to be. Host memory
+// of a pool takes nothing, also in the driver's own pools. Method: the facade in front of the
+// simulated driver; its own count is compared after each step.
 #include "gpusim/test_support/worker.hpp"
 #include "guard/test_support/held_memory.hpp"
 
@@ -31,7 +31,7 @@ class GuardHostPools : public HeldMemory {
                          CUmemoryPool pool) {
         return CALL(tenant.cuda, cuMemAllocFromPoolAsync)(&pointer, bytes, pool, nullptr);
     }
-    // More than the share, of the host.
+    // Takes more host memory than the share has.
     void expect_takes_nothing(Tenant& tenant, CUmemoryPool pool) const {
         CUdeviceptr small = 0;
         CUdeviceptr large = 0;
@@ -45,7 +45,7 @@ class GuardHostPools : public HeldMemory {
         EXPECT_EQ(CALL(tenant.cuda, cuCtxSynchronize)(), CUDA_SUCCESS);
         expect_held(kContext);
     }
-    // Of the card: the share is its limit.
+    // Takes GPU memory: the share is its limit.
     void expect_counts(Tenant& tenant, CUmemoryPool pool) const {
         CUdeviceptr pointer = 0;
         CUdeviceptr refused = 0;
@@ -95,8 +95,8 @@ TEST_F(GuardHostPools, OfTheDriverTakeNothing) {
     }
 }
 
-// A driver of CUDA 13 says where a pool is, also one that the program has by a way that the guard
-// does not know.
+// A driver of CUDA 13 reports where a pool is, also for a pool that the program got in a way that
+// the guard does not know.
 TEST_F(GuardHostPools, AreKnownByWhatTheDriverSaysOfThem) {
     namespace fs = std::filesystem;
     fs::copy_file(fs::canonical(TESSERA_BINARY_DIR "/gpusim/newer/libcuda.so.1"),
@@ -117,7 +117,7 @@ TEST_F(GuardHostPools, AreKnownByWhatTheDriverSaysOfThem) {
     });
 }
 
-// As memory of cuMemAllocManaged does: all of it may be on the card.
+// Like memory of cuMemAllocManaged: all of it may be on the GPU.
 TEST_F(GuardHostPools, OfManagedMemoryCountInFull) {
     for (CUmemLocation location : {kNowhere, kHost, kDevice}) {
         in_tenant([&](Tenant& tenant) {

@@ -1,8 +1,8 @@
-// Goal: 10,000 processes, 64 at a time, that take and give memory of every family, pass it on to
-// each other, and end or are killed at any instant: the card never has more of them than the limit,
-// by the driver's own count, and nothing is left of any.
-// Method: a life is a fork of a process that has loaded the driver and not begun it; a timer kills
-// it; a fixed seed for each.
+// Goal: 10,000 processes run, 64 at a time. They take and release memory of every family and pass
+// it on to each other, and they end or are killed at any instant. By the driver's own count they
+// never use more of the GPU than the limit, and nothing is left of any of them. Method: a life is a
+// fork of a process that has loaded the driver and not initialized it; a timer kills it; each life
+// has a fixed seed.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -30,12 +30,12 @@ constexpr int kLives = 2'000;  // each fork is slow
 constexpr int kLives = 10'000;
 #endif
 constexpr int kAtOnce = 64;
-constexpr int kBatch = 1'000;  // after which all is looked at
+constexpr int kBatch = 1'000;  // after each batch everything is checked
 constexpr std::uint64_t kLimit = kAtOnce * kContext + kGiB;
-// A charge that is being passed on by one who takes it from the dead counts twice for a moment.
+// While a charge of a dead process is passed on, it counts twice for a moment.
 constexpr std::uint64_t kMostPassedOn = kAtOnce * kPassedBytes;
 
-// The kernel kills this process after so many microseconds.
+// The kernel kills this process after `us` microseconds.
 void die_after(long us) {
     sigevent event = {};
     event.sigev_notify = SIGEV_SIGNAL;
@@ -48,7 +48,7 @@ void die_after(long us) {
 
 class GuardLives : public HeldMemory {
   protected:
-    void SetUp() override { container_.limits().cards[0].memory = granules_of(kLimit); }
+    void SetUp() override { container_.limits().gpus[0].memory = units_of(kLimit); }
 
     [[nodiscard]] std::uint64_t used_at_once() const {
         if (!gpusim::lock_byte(locks_fd_, gpusim::kDecisionLock)) return ~std::uint64_t{0};
@@ -57,7 +57,8 @@ class GuardLives : public HeldMemory {
         return used;
     }
 
-    // Two of three are killed on the way; one ends by itself, half of these with all that it has.
+    // Two of three are killed on the way. The others end themselves, half of them without releasing
+    // anything.
     void live(unsigned seed, const Exchange& exchange) const {
         std::mt19937 random(seed);
         const auto end = random() % 6;
@@ -65,7 +66,7 @@ class GuardLives : public HeldMemory {
         if (is_killed) die_after(static_cast<long>(random() % 20'000 + 1));
         Holder holder(container_.facade(), seed, exchange);
         const auto steps = random() % 60;
-        // One that is to be killed goes on until it is, however fast the machine is.
+        // A process that will be killed goes on until then, however fast the machine is.
         for (unsigned i = 0; holder.has_room() && (is_killed || i < steps); i++)
             holder.step();
         while (is_killed)
@@ -75,7 +76,7 @@ class GuardLives : public HeldMemory {
         _exit(testing::Test::HasFailure() ? 1 : 0);
     }
 
-    // In a process that only forks: as many as are asked for, and how many were killed.
+    // In a process that only forks: runs `count` lives, and returns how many were killed.
     static std::uint64_t run(std::uint64_t count, const std::function<void(unsigned)>& life) {
         std::uint64_t begun = 0;
         std::uint64_t ended = 0;

@@ -1,6 +1,6 @@
-// Goal: a null pointer is the driver's to judge. Method: each hooked function is called with null
-// in the place of each pointer in turn, and of all; the answers must be those that the simulated
-// driver gives by itself, and the program must be alive afterwards.
+// Goal: the driver decides what a null pointer means. Method: each hooked function is called with
+// null for each pointer in turn, and for all of them. The answers must be those of the simulated
+// driver without the guard, and the program must be alive afterwards.
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -20,7 +20,7 @@ using gpusim::Tenant;
 using gpusim::Wire;
 
 constexpr std::size_t kMostArguments = 12;
-// In the place of an index: no pointer is null, and every one is.
+// Used as an index: no pointer is null, or every one is.
 constexpr std::size_t kNone = kMostArguments;
 constexpr std::size_t kAll = kMostArguments + 1;
 
@@ -31,7 +31,7 @@ struct Scratch {
 
 struct Choice {
     std::size_t null_at;
-    int number;  // each argument that is one
+    int number;  // the value of each argument that is a number
 };
 
 template <typename Result, typename... Arguments>
@@ -58,7 +58,7 @@ Argument argument(std::size_t index, const Choice& choice, Scratch& scratch) {
     } else if constexpr (std::is_class_v<Argument>) {
         return {};
     } else if constexpr (std::is_same_v<Argument, CUdeviceptr>) {
-        // Also flags and handles, which are none.
+        // Flags and handles have this type too; they get 0 or an invalid value.
         return choice.number == 0 ? 0 : reinterpret_cast<CUdeviceptr>(scratch.of[index]);
     } else {
         return static_cast<Argument>(choice.number);
@@ -71,7 +71,7 @@ Result call(Result (*function)(Arguments...), const Choice& choice, Scratch& scr
     return function(argument<Arguments>(Index, choice, scratch)...);
 }
 
-// Calls it in every way, and has `answered` told what it answered.
+// Calls it in every way, and passes each answer to `answered`.
 template <typename Result, typename... Arguments, typename Answered>
 void call_in_every_way(Result (*function)(Arguments...), const Answered& answered) {
     static_assert(sizeof...(Arguments) <= kMostArguments);
@@ -90,7 +90,7 @@ void call_in_every_way(Result (*function)(Arguments...), const Answered& answere
     }
 }
 
-// The thread is in the tenant's context and in no other, and records nothing.
+// Puts the thread back into the tenant's context only, and ends any capture.
 void begin_again(const Tenant& tenant) {
     CUgraph graph = nullptr;
     CALL(tenant.cuda, cuStreamEndCapture)(CU_STREAM_PER_THREAD, &graph);
@@ -99,7 +99,7 @@ void begin_again(const Tenant& tenant) {
     EXPECT_EQ(CALL(tenant.cuda, cuCtxPushCurrent_v2)(tenant.context), CUDA_SUCCESS);
 }
 
-// Answers travel one greater than they are: 0 says that the process is gone.
+// Answers are sent plus one: 0 means that the process is gone.
 void answer_by(Wire& wire, const std::filesystem::path& library) {
     const Tenant tenant(library);
     const auto answered = [&](CUresult result) {
@@ -130,7 +130,7 @@ constexpr std::size_t ways(Result (* /*unused*/)(Arguments...)) {
 
 class GuardNullPointers : public testing::Test {
   protected:
-    gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
+    gpusim::SimulatedNode node_{"gpus:\n  - {model: A, memory: 8GiB}\n"};
     GuardedContainer container_{node_, {{0, 8 * kGiB, 0, kWhole / 2, kWhole}}};
 
     void SetUp() override { container_.grant_plenty(); }
@@ -170,7 +170,7 @@ TEST_F(GuardNullPointers, AreAnsweredAsNvmlDoes) {
     EXPECT_EQ(guarded.join(), 0);
 }
 
-// OptiX and Isaac Sim ask for the total alone.
+// OptiX and Isaac Sim request only the total.
 TEST_F(GuardNullPointers, LeaveTheOtherNumberOfMemoryAlone) {
     in_child([this] {
         Tenant tenant(container_.facade());

@@ -1,6 +1,6 @@
-// What a program is told by NVML: its share, as if that were the card, and the processes of its own
-// container. Who asks may never have used a GPU: he takes no seat in the accounts, the driver is
-// not loaded for him, and he may not be allowed to write.
+// What NVML shows a program: its share as if that were the GPU, and the processes of its own
+// container. The calling process may never have used a GPU. So it takes no process slot in the
+// accounts, the driver is not loaded for it, and it may have no write access.
 #include "guard/inject/nvml.hpp"
 
 #include <atomic>
@@ -11,20 +11,20 @@
 #include "guard/region/look.hpp"
 #include "guard/region/uuid.hpp"
 
-using namespace tessera::guard;  // the hooks are extern "C" and stand outside
+using namespace tessera::guard;  // the hooks are extern "C", outside the namespace
 
 namespace {
 
 constexpr unsigned kNoMigInstance = 0xFFFFFFFF;
 
-// NVML's own function, for a hook that stands before it.
+// NVML's own function, for its hook.
 template <typename Function>
 class Entered {
   public:
     explicit Entered(Function Nvml::* slot)
         : real_(nvml() != nullptr ? &(nvml()->*slot) : nullptr) {}
 
-    // The hook has something to do. If not, real() is all there is to be said.
+    // Whether the hook has something to do. If not, return real(...).
     [[nodiscard]] bool is_held() const { return real_ != nullptr && *real_ && !InDriver::is_now(); }
 
     template <typename... Arguments>
@@ -40,7 +40,7 @@ class Entered {
 constinit std::atomic<bool> has_complained = false;
 constinit std::atomic<const Limits*> kept_limits = nullptr;
 
-// Of the container, mapped once.
+// The container's limits, mapped once.
 const Limits* limits() {
     const Limits* known = kept_limits.load(std::memory_order_acquire);
     if (known != nullptr) return known;
@@ -57,7 +57,7 @@ const Limits* limits() {
     return known;
 }
 
-// The container's share of a card, and who holds something of it.
+// The container's share of a GPU, and the processes that hold some of it.
 struct Share {
     std::uint64_t limit = 0;  // bytes
     std::uint64_t held = 0;
@@ -65,7 +65,7 @@ struct Share {
     Holder holders[kMaxProcesses];
 };
 
-// A card of which the container has no share is none of its business.
+// The container gets no information about a GPU that it has no share of.
 nvmlReturn_t find_share(nvmlDevice_t device, Share& share) {
     char text[NVML_DEVICE_UUID_V2_BUFFER_SIZE];
     const nvmlReturn_t error = nvml()->nvmlDeviceGetUUID(device, text, sizeof text);
@@ -73,25 +73,25 @@ nvmlReturn_t find_share(nvmlDevice_t device, Share& share) {
     const Limits* all = limits();
     if (all == nullptr) return NVML_ERROR_OPERATING_SYSTEM;
     std::uint8_t uuid[16];
-    const int card = read_uuid(text, uuid) ? find_card(*all, uuid) : -1;
-    if (card < 0) return NVML_ERROR_NO_PERMISSION;
+    const int gpu = read_uuid(text, uuid) ? find_gpu(*all, uuid) : -1;
+    if (gpu < 0) return NVML_ERROR_NO_PERMISSION;
     char path[kMaxPath];
-    Granules nobodys = 0;
+    AllocationUnits nobodys = 0;
     share.count =
-        path_of(kAccountsName, path) ? find_holders(path, card, share.holders, nobodys) : -1;
+        path_of(kAccountsName, path) ? find_holders(path, gpu, share.holders, nobodys) : -1;
     if (share.count < 0) {
         complain(has_complained, path, {"cannot be read"});
         return NVML_ERROR_OPERATING_SYSTEM;
     }
-    share.limit = all->cards[card].memory.load(std::memory_order_relaxed) * kGranuleBytes;
-    share.held = nobodys * kGranuleBytes;
+    share.limit = all->gpus[gpu].memory.load(std::memory_order_relaxed) * kAllocationUnitBytes;
+    share.held = nobodys * kAllocationUnitBytes;
     for (int i = 0; i < share.count; i++)
-        share.held += share.holders[i].granules * kGranuleBytes;
+        share.held += share.holders[i].units * kAllocationUnitBytes;
     return NVML_SUCCESS;
 }
 
-// `memory` is what is true of the card. A share is not more than that, and no more of it is used
-// than there is: a limit may have been lowered below what is held.
+// `memory` is the state of the GPU. The share shown is not larger than the GPU. Usage is shown up
+// to the share, because a limit may have been lowered below what is held.
 template <typename Memory>
 nvmlReturn_t show_share(nvmlDevice_t device, Memory& memory) {
     Share share;
@@ -103,16 +103,16 @@ nvmlReturn_t show_share(nvmlDevice_t device, Memory& memory) {
 }
 
 void set_info(nvmlProcessInfo_v1_t& info, const Holder& holder) {
-    info = {static_cast<unsigned>(holder.pid), holder.granules * kGranuleBytes};
+    info = {static_cast<unsigned>(holder.pid), holder.units * kAllocationUnitBytes};
 }
 
 void set_info(nvmlProcessInfo_v2_t& info, const Holder& holder) {
-    info = {static_cast<unsigned>(holder.pid), holder.granules * kGranuleBytes, kNoMigInstance,
+    info = {static_cast<unsigned>(holder.pid), holder.units * kAllocationUnitBytes, kNoMigInstance,
             kNoMigInstance};
 }
 
-// Asked for no room, NVML itself says what is wrong with the device, if anything is. `share` may be
-// of nobody.
+// Calls NVML itself without room for results, so that it reports what is wrong with the device. The
+// share may have no processes.
 template <typename Function, typename Info>
 nvmlReturn_t list(const Entered<Function>& real, nvmlDevice_t device, unsigned* count, Info* infos,
                   bool is_of_compute) {
@@ -173,8 +173,8 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsign
                 true);
 }
 
-// The accounts know who computes. Who draws and who is a client of MPS is not known, and whoever is
-// on the card is not of this container.
+// The accounts list compute processes. Graphics processes and MPS clients of this container are not
+// known, and those of other containers are not shown.
 nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses(nvmlDevice_t device, unsigned int* count,
                                                    nvmlProcessInfo_v1_t* infos) {
     return list(Entered(&Nvml::nvmlDeviceGetGraphicsRunningProcesses), device, count, infos, false);

@@ -1,6 +1,6 @@
-// Goal: who asks NVML in a container is told of its share and of its processes, and of nothing
-// else; asking takes nothing, changes nothing and needs no rights. Method: both libraries in the
-// driver's place before the simulated driver, and gpusmi preloaded.
+// Goal: NVML shows a container its share and its processes, and nothing else. A query takes
+// nothing, changes nothing and needs no permissions. Method: the facades of both libraries in front
+// of the simulated driver, and gpusmi preloaded.
 #include "api/nvidia/nvml.h"
 
 #include <gtest/gtest.h>
@@ -30,20 +30,20 @@ using gpusim::SimulatedNode;
 using gpusim::start_holder;
 using gpusim::Tenant;
 
-constexpr char kCards[] =
-    "cards:\n"
+constexpr char kGpus[] =
+    "gpus:\n"
     "  - {model: A, memory: 8GiB, reserved: 256MiB, context_overhead: 100MiB}\n"
     "  - {model: B, memory: 8GiB}\n";
 
 class GuardNvml : public testing::Test {
   protected:
-    SimulatedNode node_{kCards};
+    SimulatedNode node_{kGpus};
     GuardedContainer container_{node_, {{0, kGiB, 100 * kMiB}}};
 
     std::unique_ptr<Peer> holder(std::uint64_t bytes) const {
         return start_holder(container_.facade(), bytes);
     }
-    // In a process of the container that asks NVML.
+    // In a process of the container that calls NVML.
     template <typename Body>
     void with_nvml(Body body) const {
         in_child([&] {
@@ -52,28 +52,28 @@ class GuardNvml : public testing::Test {
             body(nvml);
         });
     }
-    static nvmlDevice_t card(const Library& nvml, unsigned index) {
+    static nvmlDevice_t gpu(const Library& nvml, unsigned index) {
         nvmlDevice_t device = nullptr;
         EXPECT_EQ(CALL(nvml, nvmlDeviceGetHandleByIndex_v2)(index, &device), NVML_SUCCESS);
         return device;
     }
     static nvmlMemory_t memory(const Library& nvml) {
         nvmlMemory_t memory = {};
-        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(card(nvml, 0), &memory), NVML_SUCCESS);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(gpu(nvml, 0), &memory), NVML_SUCCESS);
         return memory;
     }
-    // By pid.
+    // Sorted by pid.
     static std::vector<nvmlProcessInfo_t> processes(const Library& nvml) {
         std::vector<nvmlProcessInfo_t> found(8);
         auto count = static_cast<unsigned>(found.size());
-        EXPECT_EQ(CALL(nvml, nvmlDeviceGetComputeRunningProcesses_v3)(card(nvml, 0), &count,
-                                                                      found.data()),
-                  NVML_SUCCESS);
+        EXPECT_EQ(
+            CALL(nvml, nvmlDeviceGetComputeRunningProcesses_v3)(gpu(nvml, 0), &count, found.data()),
+            NVML_SUCCESS);
         found.resize(count);
         std::ranges::sort(found, {}, &nvmlProcessInfo_t::pid);
         return found;
     }
-    // What `body(list, info)` says to each of the nine that list processes.
+    // Calls `body(list, info, name)` for each of the nine functions that list processes.
     template <typename Body>
     static void each_list(const Library& nvml, Body body) {
 #define LIST(kind)                                                                             \
@@ -87,7 +87,7 @@ class GuardNvml : public testing::Test {
     }
 };
 
-TEST_F(GuardNvml, ShowsTheShareAsIfItWereTheCard) {
+TEST_F(GuardNvml, ShowsTheShareAsIfItWereTheGpu) {
     const auto process = holder(500 * kMiB);
     with_nvml([](const Library& nvml) {
         const nvmlMemory_t first = memory(nvml);
@@ -96,7 +96,7 @@ TEST_F(GuardNvml, ShowsTheShareAsIfItWereTheCard) {
         EXPECT_EQ(first.free, 424 * kMiB);
         nvmlMemory_v2_t second = {};
         second.version = nvmlMemory_v2;
-        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo_v2)(card(nvml, 0), &second), NVML_SUCCESS);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo_v2)(gpu(nvml, 0), &second), NVML_SUCCESS);
         EXPECT_EQ(second.total, kGiB);
         EXPECT_EQ(second.reserved, 0U);
         EXPECT_EQ(second.used, 600 * kMiB);
@@ -108,12 +108,12 @@ TEST_F(GuardNvml, ALimitThatIsChangedIsSeen) {
     const auto process = holder(500 * kMiB);
     with_nvml([this](const Library& nvml) {
         EXPECT_EQ(memory(nvml).total, kGiB);
-        container_.limits().cards[0].memory = granules_of(512 * kMiB);
+        container_.limits().gpus[0].memory = units_of(512 * kMiB);
         EXPECT_EQ(memory(nvml).total, 512 * kMiB);
-        EXPECT_EQ(memory(nvml).used, 512 * kMiB) << "more is held, but not of this card";
+        EXPECT_EQ(memory(nvml).used, 512 * kMiB) << "more is held, but not of this GPU";
         EXPECT_EQ(memory(nvml).free, 0U);
-        container_.limits().cards[0].memory = granules_of(100 * kGiB);
-        EXPECT_EQ(memory(nvml).total, 8 * kGiB) << "a card is not more than it is";
+        container_.limits().gpus[0].memory = units_of(100 * kGiB);
+        EXPECT_EQ(memory(nvml).total, 8 * kGiB) << "not more than the GPU has";
     });
 }
 
@@ -141,23 +141,23 @@ TEST_F(GuardNvml, ListsByProtocol) {
         each_list(nvml, [&](auto list, auto info, const std::string& kind) {
             const bool is_listed = kind == "Compute";
             unsigned count = 0;
-            EXPECT_EQ(list(card(nvml, 0), &count, nullptr),
+            EXPECT_EQ(list(gpu(nvml, 0), &count, nullptr),
                       is_listed ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS);
             EXPECT_EQ(count, is_listed ? 1U : 0U);
             count = 1;
-            EXPECT_EQ(list(card(nvml, 0), &count, &info), NVML_SUCCESS);
+            EXPECT_EQ(list(gpu(nvml, 0), &count, &info), NVML_SUCCESS);
             EXPECT_EQ(count, is_listed ? 1U : 0U) << kind;
             EXPECT_EQ(info.pid, is_listed ? static_cast<unsigned>(first->pid()) : 0U);
             EXPECT_EQ(info.usedGpuMemory, is_listed ? 200 * kMiB : 0U);
-            EXPECT_EQ(list(card(nvml, 0), nullptr, &info), NVML_ERROR_INVALID_ARGUMENT);
+            EXPECT_EQ(list(gpu(nvml, 0), nullptr, &info), NVML_ERROR_INVALID_ARGUMENT);
             count = 1;
-            EXPECT_EQ(list(card(nvml, 0), &count, nullptr), NVML_ERROR_INVALID_ARGUMENT);
+            EXPECT_EQ(list(gpu(nvml, 0), &count, nullptr), NVML_ERROR_INVALID_ARGUMENT);
             EXPECT_EQ(list(nullptr, &count, &info), NVML_ERROR_INVALID_ARGUMENT);
         });
     });
 }
 
-// The descriptor of one who is dead is this process's.
+// This process has the descriptor of a dead process.
 TEST_F(GuardNvml, WhatOnlyADescriptorHoldsIsUsedUntilItIsClosed) {
     gpusim::DescriptorPipe pipe;
     Peer maker([&](gpusim::Wire& wire) {
@@ -188,10 +188,10 @@ TEST_F(GuardNvml, WhatOnlyADescriptorHoldsIsUsedUntilItIsClosed) {
         close(pipe.receive());
         EXPECT_EQ(memory(nvml).used, 0U);
     });
-    EXPECT_EQ(held(container_.region().accounts(), 0), granules_of(300 * kMiB)) << "only looked at";
+    EXPECT_EQ(held(container_.region().accounts(), 0), units_of(300 * kMiB)) << "only looked at";
 }
 
-// Nobody has taken back what they held, and who only looks may not.
+// No process has released what the dead ones held, and a read-only process cannot.
 TEST_F(GuardNvml, TheDeadHoldNothing) {
     const auto living = holder(100 * kMiB);
     holder(500 * kMiB)->kill_hard();
@@ -201,30 +201,30 @@ TEST_F(GuardNvml, TheDeadHoldNothing) {
         ASSERT_EQ(found.size(), 1U);
         EXPECT_EQ(found[0].pid, static_cast<unsigned>(living->pid()));
     });
-    EXPECT_EQ(held(container_.region().accounts(), 0), granules_of(800 * kMiB));
+    EXPECT_EQ(held(container_.region().accounts(), 0), units_of(800 * kMiB));
 }
 
-TEST_F(GuardNvml, ACardWithoutAShareIsNobodysBusiness) {
+TEST_F(GuardNvml, AGpuWithoutAShareIsNobodysBusiness) {
     with_nvml([](const Library& nvml) {
         nvmlMemory_t first = {1, 2, 3};
-        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(card(nvml, 1), &first),
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(gpu(nvml, 1), &first),
                   NVML_ERROR_NO_PERMISSION);
         EXPECT_EQ(first.total, 1U) << "not even what it is";
         nvmlMemory_v2_t second = {};
         second.version = nvmlMemory_v2;
-        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo_v2)(card(nvml, 1), &second),
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo_v2)(gpu(nvml, 1), &second),
                   NVML_ERROR_NO_PERMISSION);
         EXPECT_EQ(second.total, 0U);
         each_list(nvml, [&](auto list, auto info, const std::string&) {
             unsigned count = 1;
-            EXPECT_EQ(list(card(nvml, 1), &count, &info), NVML_ERROR_NO_PERMISSION);
+            EXPECT_EQ(list(gpu(nvml, 1), &count, &info), NVML_ERROR_NO_PERMISSION);
         });
     });
 }
 
 TEST_F(GuardNvml, WhatIsWrongNvmlSaysItself) {
     with_nvml([this](const Library& nvml) {
-        nvmlDevice_t device = card(nvml, 0);
+        nvmlDevice_t device = gpu(nvml, 0);
         nvmlMemory_t first = {};
         EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(device, nullptr),
                   NVML_ERROR_INVALID_ARGUMENT);
@@ -244,9 +244,9 @@ TEST_F(GuardNvml, WhatIsWrongNvmlSaysItself) {
     });
 }
 
-TEST_F(GuardNvml, WhoAsksTakesNoSeatAndNoDriver) {
+TEST_F(GuardNvml, AQueryTakesNoProcessSlotAndNoDriver) {
     const auto process = holder(100 * kMiB);
-    const auto seats = container_.region().accounts().next_slot.load();
+    const auto slots = container_.region().accounts().next_slot.load();
     with_nvml([](const Library& nvml) {
         const int before = dup(0);
         close(before);
@@ -258,11 +258,11 @@ TEST_F(GuardNvml, WhoAsksTakesNoSeatAndNoDriver) {
         maps << std::ifstream("/proc/self/maps").rdbuf();
         EXPECT_EQ(maps.str().find("libcuda"), std::string::npos);
     });
-    EXPECT_EQ(container_.region().accounts().next_slot.load(), seats);
+    EXPECT_EQ(container_.region().accounts().next_slot.load(), slots);
 }
 
 TEST_F(GuardNvml, WhoAsksMayNotWrite) {
-    if (geteuid() != 0) GTEST_SKIP() << "drops root's rights";
+    if (geteuid() != 0) GTEST_SKIP() << "needs root, whose rights it drops";
     const auto process = holder(100 * kMiB);
     std::filesystem::permissions(container_.region().path(kAccountsName),
                                  static_cast<std::filesystem::perms>(0444));
@@ -287,7 +287,7 @@ TEST_F(GuardNvml, AskingLosesNothingOfOnesOwn) {
         EXPECT_EQ(found[0].pid, static_cast<unsigned>(getpid()));
         EXPECT_EQ(found[0].usedGpuMemory, 200 * kMiB);
         EXPECT_EQ(memory(nvml).free, tenant.free_bytes()) << "as CUDA says";
-        EXPECT_EQ(container_.region().reap(), 0U) << "it lives still";
+        EXPECT_EQ(container_.region().reap(), 0U) << "it is still alive";
     });
 }
 
@@ -297,7 +297,7 @@ TEST_F(GuardNvml, WithoutARegionNothingIsShown) {
         testing::internal::CaptureStderr();
         nvmlMemory_t first = {};
         for (int again = 0; again < 2; again++) {
-            EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(card(nvml, 0), &first),
+            EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(gpu(nvml, 0), &first),
                       NVML_ERROR_OPERATING_SYSTEM);
         }
         EXPECT_EQ(
@@ -310,7 +310,7 @@ TEST_F(GuardNvml, WithoutARegionNothingIsShown) {
     with_nvml([](const Library& nvml) {
         testing::internal::CaptureStderr();
         nvmlMemory_t first = {};
-        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(card(nvml, 0), &first),
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(gpu(nvml, 0), &first),
                   NVML_ERROR_OPERATING_SYSTEM);
         EXPECT_NE(testing::internal::GetCapturedStderr().find("limits is missing"),
                   std::string::npos);
@@ -324,15 +324,15 @@ TEST_F(GuardNvml, AProgramIsToldEitherWay) {
     const std::string gpusmi = " " TESSERA_BINARY_DIR "/bin/gpusmi 2>&1";
     const std::string preloaded = output_of("env -i LD_PRELOAD=" + container_.guard().string() +
                                             " LD_LIBRARY_PATH=" + driver + gpusmi);
-    EXPECT_EQ(preloaded, "card 0: uuid " + node_.cards()[0].uuid +
+    EXPECT_EQ(preloaded, "GPU 0: uuid " + node_.gpus()[0].uuid +
                              ", name A, used 209715200 of 1073741824 bytes\n"
-                             "card 0: process " +
+                             "GPU 0: process " +
                              std::to_string(process->pid()) +
                              " uses 209715200 bytes\n"
-                             "card 1: uuid " +
-                             node_.cards()[1].uuid +
+                             "GPU 1: uuid " +
+                             node_.gpus()[1].uuid +
                              ", name B, memory: Insufficient Permissions (4)\n"
-                             "card 1: processes: Insufficient Permissions (4)\n");
+                             "GPU 1: processes: Insufficient Permissions (4)\n");
     EXPECT_EQ(output_of("env -i LD_LIBRARY_PATH=" + place + gpusmi), preloaded);
 }
 

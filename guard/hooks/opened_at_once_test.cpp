@@ -1,6 +1,6 @@
-// Goal: memory that threads open and close at once counts as long as the process has it, though the
-// driver gives addresses again before the guard has heard all. Method: the facade before the
-// simulated driver, whose own count is compared when the maker has let go.
+// Goal: memory that threads open and close at once counts while the process has it. The driver may
+// use addresses again before the guard has recorded every close. Method: the facade in front of the
+// simulated driver, whose own count is compared when the maker has released its memory.
 #include <fstream>
 #include <thread>
 #include <vector>
@@ -19,9 +19,9 @@ constexpr int kHandles = 8;
 
 class GuardOpenedAtOnce : public HeldMemory {
   protected:
-    void SetUp() override { container_.limits().cards[0].memory = granules_of(4 * gpusim::kGiB); }
+    void SetUp() override { container_.limits().gpus[0].memory = units_of(4 * gpusim::kGiB); }
 
-    // Gives handles of all its memory, and lets go of it when it is told.
+    // Exports handles of all its memory, and releases it on a command.
     void make(Wire& wire) const {
         Tenant tenant(container_.facade());
         std::ofstream out(path_, std::ios::binary);
@@ -39,7 +39,8 @@ class GuardOpenedAtOnce : public HeldMemory {
         wire.send();
         wire.receive();
     }
-    // A process in which `body` is run by a thread for each handle, in the context of its choice.
+    // A process in which `body` is run by a thread for each handle, in a context that `body`
+    // chooses.
     template <typename Body>
     void use(Wire& wire, const Body& body) const {
         Tenant tenant(container_.facade());
@@ -85,7 +86,7 @@ TEST_F(GuardOpenedAtOnce, CountsWhileItIsOpen) {
     for (int i = 0; i < 20; i++)
         round([](const Tenant& tenant, const CUipcMemHandle& handle) {
             CALL(tenant.cuda, cuCtxSetCurrent)(tenant.context);
-            for (int turn = 0; turn < 3000; turn++)
+            for (int permit = 0; permit < 3000; permit++)
                 EXPECT_EQ(CALL(tenant.cuda, cuIpcCloseMemHandle)(open(tenant, handle)),
                           CUDA_SUCCESS);
             open(tenant, handle);
@@ -96,7 +97,7 @@ TEST_F(GuardOpenedAtOnce, CountsWhileItIsOpenThoughContextsEnd) {
     for (int i = 0; i < 10; i++)
         round([](const Tenant& tenant, const CUipcMemHandle& handle) {
             CUcontext context = nullptr;
-            for (int turn = 0; turn < 200; turn++) {
+            for (int permit = 0; permit < 200; permit++) {
                 EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate_v2)(&context, 0, 0), CUDA_SUCCESS);
                 open(tenant, handle);
                 EXPECT_EQ(CALL(tenant.cuda, cuCtxDestroy_v2)(context), CUDA_SUCCESS);

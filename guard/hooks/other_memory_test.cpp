@@ -1,6 +1,6 @@
-// Goal: memory by address counts as the driver takes it, by whichever call it is had: in rows,
-// managed, or by the entry points of CUDA 2. Method: the facade before the simulated driver, whose
-// own count is compared after each step.
+// Goal: memory by address is charged as the driver takes it, whichever call allocates it: in rows,
+// managed, or by the entry points of CUDA 2. Method: the facade in front of the simulated driver;
+// its own count is compared after each step.
 #include <climits>
 #include <functional>
 
@@ -44,7 +44,7 @@ TEST_F(GuardOtherMemory, ManagedMemoryCountsInFull) {
         CUdeviceptr other = 0;
         EXPECT_EQ(alloc(&pointer, 900 * kMiB, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
         EXPECT_EQ(held_bytes(), kContext + 900 * kMiB);
-        EXPECT_EQ(node_.used(0), kContext) << "it is the host's until it is touched";
+        EXPECT_EQ(node_.used(0), kContext) << "it is in host memory until it is touched";
         EXPECT_EQ(CALL(tenant.cuda, cuMemsetD8_v2)(pointer, 1, 900 * kMiB), CUDA_SUCCESS);
         expect_held(kContext + 900 * kMiB);
         EXPECT_EQ(alloc(&other, 26 * kMiB, CU_MEM_ATTACH_GLOBAL), CUDA_ERROR_OUT_OF_MEMORY);
@@ -71,7 +71,8 @@ TEST_F(GuardOtherMemory, TheEntryPointsOfCuda2AreHeld) {
                   CUDA_SUCCESS);
         expect_held(kGiB);
         EXPECT_EQ(CALL(tenant.cuda, cuMemFree)(pointer), CUDA_SUCCESS);
-        EXPECT_EQ(CALL(tenant.cuda, cuMemFree_v2)(other), CUDA_SUCCESS) << "it is one memory";
+        EXPECT_EQ(CALL(tenant.cuda, cuMemFree_v2)(other), CUDA_SUCCESS)
+            << "both entry points use the same memory";
         expect_held(kContext);
         EXPECT_EQ(CALL(tenant.cuda, cuMemAlloc)(&pointer, 0), CUDA_ERROR_INVALID_VALUE);
         EXPECT_EQ(CALL(tenant.cuda, cuMemFree)(pointer), CUDA_ERROR_INVALID_VALUE);
@@ -137,9 +138,9 @@ TEST_F(GuardOtherMemory, TheEntryPointsOfCuda2TellOfTheShare) {
         EXPECT_EQ(CALL(tenant.cuda, cuDeviceTotalMem)(&total, 0), CUDA_SUCCESS);
         EXPECT_EQ(total, 1U << 30);
         EXPECT_EQ(CALL(tenant.cuda, cuDeviceTotalMem)(&total, 1), CUDA_ERROR_OPERATING_SYSTEM);
-        container_.limits().cards[0].memory = granules_of(6 * kGiB);
+        container_.limits().gpus[0].memory = units_of(6 * kGiB);
         EXPECT_EQ(CALL(tenant.cuda, cuMemGetInfo)(&free, &total), CUDA_SUCCESS);
-        EXPECT_EQ(free, UINT_MAX) << "the most that 32 bits can say";
+        EXPECT_EQ(free, UINT_MAX) << "the largest 32-bit number";
         EXPECT_EQ(total, UINT_MAX);
     });
 }
@@ -159,10 +160,10 @@ TEST_F(GuardOtherMemory, WhatTheDriverRefusesIsPutBack) {
             expect_held(kContext);
         }
     });
-    EXPECT_EQ(container_.region().accounts().cards[0].refusals.load(), 0U);
+    EXPECT_EQ(container_.region().accounts().gpus[0].refusals.load(), 0U);
 }
 
-// It is the host's, whatever of it a card may see.
+// It is host memory, even if a GPU can access it.
 TEST_F(GuardOtherMemory, TheHostsMemoryTakesNothing) {
     in_tenant([&](Tenant& tenant) {
         void* pointer = nullptr;

@@ -1,7 +1,7 @@
-// Goal: whoever of a container's processes takes and frees what memory at once, and whoever is
-// killed meanwhile, the card never has more of it than the limit, by the driver's own count, and in
-// the end all is given back. Method: processes that allocate at random by all families, some of
-// which die at each round; a fixed seed for each.
+// Goal: several processes of a container take and free memory at once, and some are killed
+// meanwhile. By the driver's own count the GPU never has more of it than the limit, and everything
+// is released at the end. Method: processes that allocate at random from all families, some of
+// which die in each round; each has a fixed seed.
 #include <fcntl.h>
 
 #include <atomic>
@@ -25,8 +25,8 @@ constexpr int kSteps = 400;
 
 class GuardRaces : public HeldMemory {
   protected:
-    // A sum over processes, none of which may take memory meanwhile: or what one gives and another
-    // takes would be seen twice.
+    // A sum over processes. None of them may take memory meanwhile: otherwise memory that one
+    // process releases and another takes would count twice.
     [[nodiscard]] std::uint64_t used_at_once() const {
         if (!gpusim::lock_byte(locks_fd_, gpusim::kDecisionLock)) return ~std::uint64_t{0};
         const std::uint64_t used = node_.used(0);
@@ -53,9 +53,9 @@ class GuardRaces : public HeldMemory {
 };
 
 TEST_F(GuardRaces, NeverOverTheLimitAndAllComesBack) {
-    // Contexts as tests of other limits have them, for each process one.
+    // One context for each process, as in the tests of other limits.
     constexpr std::uint64_t kLimit = kProcesses * kContext + kGiB;
-    container_.limits().cards[0].memory = granules_of(kLimit);
+    container_.limits().gpus[0].memory = units_of(kLimit);
     std::atomic<bool> is_over = false;
     std::atomic<std::uint64_t> most = 0;
     std::thread watch([&] {

@@ -1,6 +1,6 @@
-// Goal: memory that several processes of a container have counts once, as long as any of them has
-// it, whoever lets go or dies first; and not at all where another API made it. Method: the facade
-// before the simulated driver, whose own count is compared after each step.
+// Goal: memory that several processes of a container have counts once while any of them has it,
+// whichever releases it or dies first. It does not count if another API made it. Method: the facade
+// in front of the simulated driver; its own count is compared after each step.
 #include "guard/region/shared_memory.hpp"
 
 #include <sys/mman.h>
@@ -127,7 +127,7 @@ TEST_F(Sharing, AnIpcHandleEndsWithTheContextThatOpenedIt) {
     });
 }
 
-TEST_F(Sharing, SmallMemoryCountsAsTheGranuleThatItKeeps) {
+TEST_F(Sharing, SmallMemoryCountsAsTheAllocationUnitThatItKeeps) {
     const auto maker = ipc_maker(1000);
     expect_held(kContext + 2 * kMiB);
     in_tenant([&](Tenant& tenant) {
@@ -160,8 +160,8 @@ TEST_F(Sharing, ManyRoundsLeaveNothingBehind) {
     expect_held(0);
 }
 
-// Its maker's charge was taken back, and the driver has not noticed yet. Unused memory of pools
-// makes room for it.
+// The maker's charge was released, and the driver has not noticed yet. Unused memory of pools makes
+// room for it.
 TEST_F(Sharing, AnIpcHandleThatNobodyIsChargedForIsAdopted) {
     const auto maker = ipc_maker(300 * kMiB);
     in_tenant([this](const Tenant& tenant) {
@@ -176,7 +176,7 @@ TEST_F(Sharing, AnIpcHandleThatNobodyIsChargedForIsAdopted) {
         forget_shared_of(container_.region().accounts(), 0);
         clear(container_.region().accounts(), 0, 0);
         EXPECT_EQ(held_bytes(), kContext + 500 * kMiB);
-        container_.limits().cards[0].memory = granules_of(700 * kMiB);
+        container_.limits().gpus[0].memory = units_of(700 * kMiB);
         EXPECT_EQ(open_ipc(tenant, pointer, ipc_handle()), CUDA_SUCCESS);
         EXPECT_EQ(held_bytes(), kContext + 300 * kMiB);
     });
@@ -205,8 +205,8 @@ TEST_F(Sharing, OneProcessIsAsMany) {
     });
 }
 
-// One thread asks for a handle of what another frees, and of which a third gets the address anew,
-// by call or in the order of a stream.
+// One thread exports a handle of memory that another frees. A third gets the same address again, by
+// a call or in stream order.
 TEST_F(Sharing, ThreadsThatExportWhatOthersFree) {
     in_tenant([&](Tenant& tenant) {
         constexpr int kThreads = 8;
@@ -250,7 +250,7 @@ TEST_F(Sharing, ThreadsThatExportWhatOthersFree) {
     });
 }
 
-// It counts with its maker, in his container.
+// It is charged to its maker, in the maker's container.
 TEST_F(Sharing, OfAnotherContainerCountsThere) {
     const GuardedContainer other(node_, {{0, gpusim::kGiB, kContext}});
     const auto maker = descriptor_maker();
@@ -259,7 +259,7 @@ TEST_F(Sharing, OfAnotherContainerCountsThere) {
         const Tenant tenant(other.facade());
         CUmemGenericAllocationHandle handle = 0;
         EXPECT_EQ(import(tenant, fd, handle), CUDA_SUCCESS);
-        EXPECT_EQ(held(other.region().accounts(), 0) * kGranuleBytes, kContext);
+        EXPECT_EQ(held(other.region().accounts(), 0) * kAllocationUnitBytes, kContext);
         EXPECT_EQ(held_bytes(), kContext + kBytes);
     });
     close(fd);

@@ -1,4 +1,4 @@
-// How a hook takes memory that has an address or a handle, and how it gives it back.
+// How a hook takes memory that has an address or a handle, and how it releases it.
 #pragma once
 
 #include "guard/hooks/enter.hpp"
@@ -13,38 +13,38 @@ struct Taken {
     std::uint64_t bytes;
 };
 
-// Sets `bytes` aside, has the driver take memory by `take`, and notes what it gave by `taken`,
-// which may be more or less. `undo` frees it again.
+// Reserves `bytes`, makes the driver take memory with `take`, and records what `taken` returns,
+// which may be more or less. `undo` frees the memory again.
 template <typename Take, typename What, typename Undo>
 CUresult take_held(const Current& owner, std::uint64_t bytes, const Take& take, const What& taken,
                    const Undo& undo) {
-    if (const CUresult over = set_aside(owner.card, bytes); over != CUDA_SUCCESS) return over;
+    if (const CUresult over = reserve(owner.gpu, bytes); over != CUDA_SUCCESS) return over;
     CUresult result = take();
     if (result == CUDA_SUCCESS) {
         const Taken given = taken();
-        result = correct(owner.card, bytes, given.bytes);
+        result = correct(owner.gpu, bytes, given.bytes);
         if (result == CUDA_SUCCESS) {
-            if (note(holding_at(given.address, owner.context, given.bytes, owner.card)))
+            if (record(holding_at(given.address, owner.context, given.bytes, owner.gpu)))
                 return result;
             bytes = given.bytes;
             result = CUDA_ERROR_OUT_OF_MEMORY;
         }
         undo();
     }
-    put_back(owner.card, bytes);
+    release(owner.gpu, bytes);
     return result;
 }
 
-// Frees by `give` what was noted.
+// Frees recorded memory with `give`.
 template <typename Give>
 CUresult give_held(std::uint64_t address, const Give& give) {
-    const Holding held = take_note(address);
+    const Holding held = take_record(address);
     const CUresult result = give();
     if (held.address == 0) return result;
     if (result != CUDA_SUCCESS) {
-        note(held);  // there is room: it has just been taken out
+        record(held);  // there is room: it has just been removed
     } else if (held.pool == 0) {
-        put_back(held);
+        release(held);
     } else {
         note_freed(held, nullptr, true);
     }

@@ -1,9 +1,9 @@
-// What a program is told of its card: its share, as if that were the card.
+// What CUDA shows a program of its GPU: its share, as if that were the GPU.
 #include "guard/hooks/enter.hpp"
 #include "guard/process/charges.hpp"
 #include "guard/process/pools.hpp"
 
-using namespace tessera::guard;  // the hooks are extern "C" and stand outside
+using namespace tessera::guard;  // the hooks are extern "C", outside the namespace
 
 namespace {
 
@@ -12,37 +12,36 @@ Number smaller(Number one, std::uint64_t other) {
     return one < other ? one : static_cast<Number>(other);
 }
 
-// Numbers of 32 bits are the driver's where they are too small for the share: it gives the
-// greatest.
+// If the share does not fit into 32 bits, the driver's number stays: it is the largest one.
 template <typename Number, typename Real>
 CUresult tell_total(const Real& real, Number* bytes, CUdevice device) {
     const CUresult result = real(bytes, device);
     if (!real.is_held() || result != CUDA_SUCCESS || bytes == nullptr) return result;
-    const int card = card_of(device);
-    if (card < 0) return kNotGuarded;
-    *bytes = smaller(*bytes, limit_bytes(card));
+    const int gpu = gpu_of(device);
+    if (gpu < 0) return kNotGuarded;
+    *bytes = smaller(*bytes, limit_bytes(gpu));
     return CUDA_SUCCESS;
 }
 
-// What the caller does not want is null, for the driver takes that.
+// An argument that the caller does not want is null: the driver accepts that.
 template <typename Number, typename Real>
 CUresult tell_free(const Real& real, Number* free_bytes, Number* total_bytes) {
     const CUresult result = real(free_bytes, total_bytes);
     if (!real.is_held() || result != CUDA_SUCCESS) return result;
     Current current;
     if (const CUresult none = find_current(current); none != CUDA_SUCCESS) return none;
-    const std::uint64_t limit = limit_bytes(current.card);
+    const std::uint64_t limit = limit_bytes(current.gpu);
     if (total_bytes != nullptr) *total_bytes = smaller(*total_bytes, limit);
     if (free_bytes == nullptr) return CUDA_SUCCESS;
     look_at_pools();
-    const std::uint64_t held = held_bytes(current.card);
+    const std::uint64_t held = held_bytes(current.gpu);
     *free_bytes = smaller(*free_bytes, held < limit ? limit - held : 0);
     return CUDA_SUCCESS;
 }
 
 }  // namespace
 
-// Hooked so that a program that can't be held fails here, and not at its first allocation.
+// Hooked so that a program that the guard cannot limit fails here, and not at its first allocation.
 CUresult cuInit(unsigned int flags) {
     const Entered real(&Driver::cuInit);
     return real(flags);

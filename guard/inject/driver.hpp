@@ -1,4 +1,4 @@
-// The driver itself: where its functions are that the guard stands before.
+// The driver itself: the addresses of its functions that the guard hooks or needs.
 #pragma once
 
 #include "api/nvidia/cuda.h"
@@ -15,13 +15,14 @@ struct Driver {
 #include "guard/inject/needed.def"
 #undef NEEDED
 
-    // Hooks would be lost without these.
+    // Without these the hooks could not work.
     [[nodiscard]] bool is_whole() const {
         return cuCtxGetCurrent && cuCtxGetDevice && cuDeviceGetUuid;
     }
 };
 
-// The driver of this process, loaded now if nobody has; null where there is none. Any thread.
+// The driver of this process, loaded now if it is not loaded yet; null if there is none. Any
+// thread.
 const Driver* driver();
 
 }  // namespace tessera::guard

@@ -13,7 +13,7 @@ namespace {
 using Address = ElfW(Addr);
 using Symbol = ElfW(Sym);
 
-// How a reference to a variable is written in a shared library: by way of its GOT, and as data.
+// The types of relocations of a variable in a shared library: through its GOT, and as data.
 #if defined(__x86_64__)
 constexpr auto kAddressOfSymbol = R_X86_64_GLOB_DAT;
 constexpr auto kSymbolAsData = R_X86_64_64;
@@ -26,7 +26,7 @@ void* pointer(Address address) {
     return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
-// Of the object's dynamic section; null where it has none of that tag.
+// The entry in the object's dynamic section; null if there is none with that tag.
 const ElfW(Dyn) * entry_of(const Object& object, ElfW(Sxword) tag) {
     for (const ElfW(Dyn)* entry = object.dynamic; entry->d_tag != DT_NULL; entry++) {
         if (entry->d_tag == tag) return entry;
@@ -34,8 +34,8 @@ const ElfW(Dyn) * entry_of(const Object& object, ElfW(Sxword) tag) {
     return nullptr;
 }
 
-// The kernel's own object (vdso) keeps addresses relative to its base; the loader makes those of
-// all others absolute.
+// The kernel's own object (vdso) keeps addresses relative to its base. For all other objects the
+// loader makes them absolute.
 template <typename T>
 const T* table(const Object& object, ElfW(Sxword) tag) {
     const ElfW(Dyn)* entry = entry_of(object, tag);
@@ -109,7 +109,7 @@ const link_map* map_at(const void* address) {
     return static_cast<const link_map*>(map);
 }
 
-// Of this library: from the loader's own list, or, in a name space of dlmopen, by an address.
+// This library's entry: from the loader's list, or, in a namespace of dlmopen, by an address.
 const link_map* own_map() {
     for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next) {
         if (map->l_ld == _DYNAMIC) return map;
@@ -139,8 +139,8 @@ Object object_at(const void* address) {
     return map != nullptr ? object_of(*map) : Object{};
 }
 
-// No lock of the loader's is taken: what comes after us and defines dlsym stays as long as we do.
-// And dl_iterate_phdr, which takes it, may be a sanitizer's (same_text.hpp).
+// This takes no lock of the loader. A library that comes after us and defines dlsym stays loaded as
+// long as we do. dl_iterate_phdr takes the lock, and may be a sanitizer's (same_text.hpp).
 void* find_next_function(const char* symbol) {
     const link_map* map = own_map();
     if (map == nullptr) return nullptr;

@@ -1,5 +1,5 @@
-// Goal: no hook goes untried. Each way to look one up gives the same function (lookup_test.cpp), so
-// it is enough that each is called by one. Method: the tests' own text.
+// Goal: every hook is tested. Each way to look one up gives the same function (lookup_test.cpp), so
+// it is enough that one test calls each. Method: the tests' own source text.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ bool is_of_name(char letter) {
     return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
 }
 
-// A name in a comment or in a string is not called.
+// Removes comments and strings: a name in them is not a call.
 std::string code_of(const std::string& text) {
     std::string code;
     for (std::size_t at = 0; at < text.size(); at++) {
@@ -33,8 +33,8 @@ std::string code_of(const std::string& text) {
     return code;
 }
 
-// Words of a text; and of a name that is followed by a suffix both together, as macros make the
-// names of twins: BOTH(cuMemcpy, _ptds, ...).
+// The words of a text, and also each name together with a suffix that follows it, as macros make
+// the names of twins: BOTH(cuMemcpy, _ptds, ...).
 void add_names(std::string text, std::set<std::string>& names) {
     std::ranges::replace_if(text, [](char letter) { return !is_of_name(letter); }, ' ');
     std::istringstream in(text);
@@ -45,7 +45,7 @@ void add_names(std::string text, std::set<std::string>& names) {
     }
 }
 
-// In tests, and in what they stand on.
+// In tests, and in the code that they use.
 std::set<std::string> called_names() {
     std::set<std::string> names;
     for (const char* house : {"guard", "gpusim"}) {

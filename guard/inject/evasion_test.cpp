@@ -1,5 +1,5 @@
-// Goal: what a tenant does to lose the guard does not lose it. Method: /etc/ld.so.preload as the
-// agent would mount it, in a mount namespace of the test's own; needs root.
+// Goal: a tenant cannot get rid of the guard. Method: /etc/ld.so.preload as the agent would mount
+// it, in a mount namespace of the test's own; needs root.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ constexpr char kHeld[] = "OUT_OF_MEMORY";
 
 class GuardEvasion : public testing::Test {
   protected:
-    SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
+    SimulatedNode node_{"gpus:\n  - {model: A, memory: 8GiB}\n"};
     GuardedContainer container_{node_, {{0, kGiB, 0, kWhole / 2}}};
     std::filesystem::path scratch_ = container_.region().directory() / "scratch";
 
@@ -39,14 +39,14 @@ class GuardEvasion : public testing::Test {
             << "eval \"$1\"\n";
         std::filesystem::create_directory(scratch_ / "ram");
     }
-    // What a shell of the container says.
+    // What a shell in the container prints.
     [[nodiscard]] std::string in_container(const std::string& command) const {
         return output_of("unshare --mount sh " + (scratch_ / "namespace.sh").string() + " '" +
                          command + "' 2>&1");
     }
 };
 
-// A way to start a program that holds 2 GiB, of which its container has one.
+// A way to start a program that takes 2 GiB; its container has 1 GiB.
 struct Way {
     const char* name;
     const char* command;
@@ -81,7 +81,7 @@ TEST_F(GuardEvasion, WithinTheShareAllIsWell) {
     EXPECT_NE(within.find("free 536870912 of 1073741824 bytes"), std::string::npos) << within;
 }
 
-// Who lives an hour ahead is not an hour ahead of his turn.
+// A program whose clock is an hour ahead does not get launch permits an hour early.
 TEST_F(GuardEvasion, AClockOfItsOwn) {
     container_.grant_plenty();
     const std::string said = in_container(
@@ -123,8 +123,8 @@ TEST_F(GuardEvasion, LibcsOwnLookup) {
     }
 }
 
-// One that stands between the guard and libc asks for the next one after himself, and is not to
-// meet himself again by way of the guard.
+// A library between the guard and libc looks up the next dlsym after itself. It must not get itself
+// again through the guard.
 TEST_F(GuardEvasion, AnotherLookupBehindTheGuardIsLeftAlone) {
     const std::string said = in_container(
         "echo " TESSERA_BINARY_DIR "/guard/takers/guard_own_dlsym.so >> /etc/ld.so.preload; " +

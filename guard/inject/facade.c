@@ -1,8 +1,7 @@
-/* What stands in the place of one of the driver's libraries: all of its names, and no code. A
- * linker finds the names here (`-lcuda`), and a program that it links needs this library. The
- * loader looks for them in the libraries that this one needs: the guard first, then the driver's
- * whatever we lack. That is because names without a value are none to it; hide_names.c takes the
- * values away. */
+/* The library that replaces one of the driver's libraries: all of its names, and no code. A linker
+ * finds the names here (`-lcuda`), and a program that it links needs this library. The loader
+ * looks for the names in the libraries that this one needs: the guard first, then the driver's for
+ * all others. The loader ignores names without a value; hide_names.c removes the values. */
 extern const char tessera_facade[];
 const char tessera_facade[] = "guarded";
 

@@ -1,7 +1,6 @@
 /* hide_names FILE: sets to 0 the values of the functions that a shared library exports, in place.
- * The loaders of glibc and musl pass over names without a value and look in the next library;
- * linkers find them all the same, as they are defined. Run when the facades are built (facade.c).
- */
+ * The loaders of glibc and musl skip names without a value and look in the next library; linkers
+ * find them all the same, because they are defined. Run when the facades are built (facade.c). */
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>

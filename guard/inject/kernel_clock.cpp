@@ -16,7 +16,8 @@ constexpr char kClock[] = "__vdso_clock_gettime";
 constexpr char kClock[] = "__kernel_clock_gettime";
 #endif
 
-// Where there is no vdso (under gVisor or valgrind, say), or it does not know the clock.
+// Used if there is no vdso (for example under gVisor or valgrind), or if it does not know the
+// clock.
 int ask_kernel(clockid_t clock, timespec* now) {
     return static_cast<int>(syscall(SYS_clock_gettime, clock, now));
 }

@@ -1,5 +1,5 @@
-// The clock as the kernel tells it. A program may have a clock_gettime of its own, to shift or slow
-// its time (libfaketime): nobody's turn is to come sooner, or never, by that.
+// The kernel's clock. A program may have a clock_gettime of its own, to shift or slow its time
+// (libfaketime). That must not give any process a launch permit earlier, or never.
 #pragma once
 
 #include "guard/region/clock.hpp"

@@ -1,6 +1,6 @@
-// Which versions of glibc's functions the guard asks for: the oldest, so that one build runs in any
-// container from glibc 2.17 on (a test reads the libraries). Included where such a function is
-// called. Those that are not named here have had one version since then.
+// Selects the versions of glibc's functions that the guard uses: the oldest, so that one build runs
+// in any container from glibc 2.17 on (a test reads the libraries). Include it where such a
+// function is called. Functions that are not named here have had one version since then.
 #pragma once
 
 #if defined(__x86_64__)
@@ -13,12 +13,12 @@
 #error "which glibc versions are the oldest on this architecture? See inject/libc_floor.hpp"
 #endif
 
-// Before glibc 2.34 these stood in libdl, which an image need not have; a program that can load a
-// driver has it. So they may be missing, and who calls them asks first.
+// Before glibc 2.34 these were in libdl, which an image need not have; a program that can load a
+// driver has it. So they may be missing, and callers must check.
 #pragma weak dladdr
 #pragma weak dladdr1
 #pragma weak dlopen
-// Nor has every program threads.
+// Nor does every program have threads.
 #pragma weak pthread_create
 
 __asm__(".symver dladdr, dladdr@" TESSERA_OLDEST_GLIBC);

@@ -1,5 +1,5 @@
-// Goal: the libraries run in any container with glibc 2.17 or later, bring nothing of ours or of
-// libstdc++'s into a program's name space, and cannot end it. Method: nm and readelf.
+// Goal: the libraries run in any container with glibc 2.17 or later, add nothing of ours or of
+// libstdc++'s to a program's namespace, and cannot end it. Method: nm and readelf.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -56,7 +56,7 @@ TEST(GuardLibraries, BringTheHooksAndNothingElse) {
     EXPECT_EQ(symbols_of(kGuard).defined, expected);
 }
 
-// For linkers: all functions of the driver, none of which a loader finds there, as none has a
+// For linkers: all functions of the driver. A loader finds none of them there, because none has a
 // value.
 TEST(GuardLibraries, TheFacadesHaveNamesAlone) {
     std::set<std::string> cuda = {"tessera_facade"};

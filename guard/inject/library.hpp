@@ -10,7 +10,7 @@
 namespace tessera::guard {
 
 // Counts the calls into the driver that this thread is in. A driver may call itself by its public
-// names, and so come back to our hooks: those are no calls of the program's.
+// names, and so reach our hooks: those are not calls of the program.
 class InDriver {
   public:
     InDriver() { depth++; }
@@ -27,7 +27,7 @@ class InDriver {
 template <typename Function>
 class DriverFunction;
 
-// One function of the driver; false where this driver has none of that name.
+// One function of the driver; false if this driver has none of that name.
 template <typename Result, typename... Arguments>
 class DriverFunction<Result (*)(Arguments...)> {
   public:
@@ -45,40 +45,41 @@ class DriverFunction<Result (*)(Arguments...)> {
     Pointer function_ = nullptr;
 };
 
-// The library of that soname that defines `mark`, for a facade has no code; loaded now if nobody
-// has: a program that was linked against it may have found our functions before it.
-Object load_library(const char* soname, const char* mark);
-// It must not go away again: we keep addresses in it.
-void pin(const Object& library, const char* mark);
+// The library of that soname that defines `mark` (a facade has no code, so it does not). Loads it
+// now if it is not loaded yet: a program that was linked against it may have found our functions
+// before it.
+Object load_library(const char* soname, const char* marker);
+// Keeps the library loaded: we keep addresses in it.
+void pin(const Object& library, const char* marker);
 
-// `Functions` of one library, found once. It says by a member is_whole() whether they are enough
-// for the hooks.
+// `Functions` of one library, found once. Its member is_whole() says whether they are enough for
+// the hooks.
 template <typename Functions>
 class Library {
   public:
-    constexpr Library(const char* soname, const char* mark, Functions (*read)(const Object&))
-        : soname_(soname), mark_(mark), read_(read) {}
+    constexpr Library(const char* soname, const char* marker, Functions (*read)(const Object&))
+        : soname_(soname), marker_(marker), read_(read) {}
 
-    // Null where there is none. Any thread.
+    // Null if there is none. Any thread.
     const Functions* get() {
         if (!is_found_.load(std::memory_order_acquire)) find();
         return found();
     }
 
-    // The same, where it was found before: the loader is not asked.
+    // The same, only if it was found before: does not call the loader.
     const Functions* found() const {
         return is_found_.load(std::memory_order_acquire) ? &found_ : nullptr;
     }
 
   private:
     // No lock of ours is held while the loader works: a library that is being loaded may call us
-    // while it holds the loader's.
+    // while it holds the loader's lock.
     void find() {
-        const Object library = load_library(soname_, mark_);
+        const Object library = load_library(soname_, marker_);
         if (!library) return;
         const Functions functions = read_(library);
         if (!functions.is_whole()) return;
-        pin(library, mark_);
+        pin(library, marker_);
         pthread_mutex_lock(&mutex_);
         if (!is_found_.load(std::memory_order_relaxed)) found_ = functions;
         is_found_.store(true, std::memory_order_release);
@@ -86,7 +87,7 @@ class Library {
     }
 
     const char* soname_;
-    const char* mark_;
+    const char* marker_;
     Functions (*read_)(const Object&);
     Functions found_ = {};
     std::atomic<bool> is_found_ = false;

@@ -1,6 +1,6 @@
-// Answers cuGetProcAddress: the driver chooses the function by name, version and flags, and what it
-// chose is replaced where the guard stands before it. So a caller gets the signature that he asked
-// for, and a driver that knows more than the guard is right about what it knows.
+// Answers cuGetProcAddress. The driver chooses the function by name, version and flags, and its
+// choice is replaced if the guard hooks it. So a caller gets the signature that it requested, and a
+// driver that is newer than the guard still answers for its own functions.
 #include "guard/inject/lookup.hpp"
 
 #include "api/nvidia/nvml.h"

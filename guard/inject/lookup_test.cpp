@@ -1,4 +1,4 @@
-// Goal: whichever way a program looks for a hooked function, it meets the hook, and nothing else is
+// Goal: whichever way a program looks up a hooked function, it gets the hook, and nothing else is
 // changed. Method: a program that tries every way, under the facade and under the preload.
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ constexpr int kNvmlWays = 8;  // without cuGetProcAddress
 
 class GuardLookup : public testing::Test {
   protected:
-    SimulatedNode node_{gpusim::kTwoCards};
+    SimulatedNode node_{gpusim::kTwoGpus};
     GuardedContainer container_{node_, {{0, kGiB, 0}, {1, kGiB, 0}}};
 
     // Runs a program with an environment of its own.
@@ -37,7 +37,7 @@ class GuardLookup : public testing::Test {
         return output_of("(env -i " + environment + " " TESSERA_BINARY_DIR "/bin/" + program +
                          ") 2>&1");
     }
-    // Every way there is, where the driver's libraries are in that folder.
+    // Tries every way, with the driver's libraries in that folder.
     static std::string looked_up(const std::string& environment,
                                  const std::filesystem::path& folder) {
         return run(environment, "guard_lookups " + (folder / "libcuda.so.1").string() + " " +
@@ -59,7 +59,7 @@ class GuardLookup : public testing::Test {
             if (symbol == "cuDriverGetVersion") {
                 EXPECT_NE(library, kGuard) << "the driver's own";
             } else if (symbol == "cuNothing") {
-                EXPECT_EQ(library, "nobody");
+                EXPECT_EQ(library, "nothing");
             } else if (way != "dlvsym") {
                 EXPECT_EQ(library, kGuard) << symbol << " by " << way;
                 hooked++;
@@ -87,8 +87,8 @@ TEST_F(GuardLookup, EveryWayWithADriverThatIsNewer) {
     expect_all_hooked(looked_up(preload(), node_.library("")));
 }
 
-// The driver's functions have no versions, so nobody finds one by dlvsym; in one that has, the hook
-// is found.
+// The driver's functions have no versions, so dlvsym finds none of them. In a library with
+// versions, the hook is found.
 TEST_F(GuardLookup, ByVersion) {
     const std::string versioned = TESSERA_BINARY_DIR "/guard/versioned";
     const std::string lines = looked_up(
@@ -99,7 +99,7 @@ TEST_F(GuardLookup, ByVersion) {
 #undef EXPORT
 }
 
-// The agent may choose both, and a program's children inherit what it had.
+// The agent may choose both, and a program's children inherit its environment.
 TEST_F(GuardLookup, EveryWayUnderBoth) {
     expect_all_hooked(looked_up("LD_PRELOAD=" + container_.guard().string() + " " + facade(),
                                 container_.facade().parent_path()));
@@ -114,14 +114,15 @@ TEST_F(GuardLookup, AProgramIsHeldEitherWay) {
     }
 }
 
-// A sanitizer stands before dlsym's own needs, and asks it for them before it can serve them.
+// A sanitizer intercepts functions that dlsym needs, and looks them up with dlsym before it can
+// serve them.
 TEST_F(GuardLookup, ASanitizedProgramRuns) {
     const std::string options = "ASAN_OPTIONS=verify_asan_link_order=0 ";
     EXPECT_EQ(run(options + preload(), "guard_nothing_address && echo -n ran"), "ran");
     EXPECT_EQ(run(options + preload(), "guard_nothing_thread && echo -n ran"), "ran");
 }
 
-// A shell is not to pay for a driver that it never calls.
+// A shell must not pay for a driver that it never calls.
 TEST_F(GuardLookup, WhoNeverCallsTheDriverDoesNotLoadIt) {
     const std::string maps = output_of("env -i " + preload() + " cat /proc/self/maps");
     EXPECT_NE(maps.find(kGuard), std::string::npos);

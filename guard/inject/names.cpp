@@ -1,11 +1,14 @@
-// The driver's names, as the loader finds them in us before all others: the guard's functions for
-// who calls a function, but for a library that has a variable of the name (loaders in the style of
-// cuew) its own variable. The loader asks by the name alone, and not for whom. So what we export is
-// a function only until our constructor has run, for whoever was loaded with us; from then on it is
-// an indirect function (STT_GNU_IFUNC): the loader calls it for the address, while it binds the one
-// object that asks. Libraries loaded with us that have variables are mended there.
+// The driver's names, as the loader finds them in this library before all others. A program that
+// calls a function of such a name must get the guard's function. A library that has a variable of
+// that name (loaders in the style of cuew) must get its own variable. The loader looks up only the
+// name, and does not say for which object.
 //
-// Why not otherwise: docs/guard.md.
+// So an exported name is a function until our constructor has run, for the objects that were loaded
+// with us. From then on it is an indirect function (STT_GNU_IFUNC): the loader calls it for the
+// address while it binds the one object that needs it. The constructor repairs libraries that have
+// variables and were loaded with us.
+//
+// For the alternatives see docs/internals/guard.md.
 #include <link.h>
 #include <sys/mman.h>
 
@@ -29,10 +32,10 @@ const Symbol* find_variable(const Object& object, const char* name) {
     return symbol != nullptr && ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT ? symbol : nullptr;
 }
 
-// The object's own variable of the name, where the loader is binding the object: a place for the
-// address is empty still. Beside it nobody is being bound who means a function: whoever can see
-// both the variable and the driver's function finds one of them without us, too, and one of the two
-// has always been wrong.
+// The object's own variable of the name, if the loader is binding the object now. That is so if a
+// place for its address is still empty. No object that means the function can be bound at the same
+// time. An object that can see both the variable and the driver's function would find only one of
+// them without us, too, so one of the two was always wrong.
 void* variable_being_bound(const Object& object, const char* name) {
     const Symbol* variable = find_variable(object, name);
     if (variable == nullptr) return nullptr;
@@ -69,7 +72,7 @@ void* answer(const char* name, void* hook) {
 #include "guard/exports.def"
 #undef EXPORT
 
-// Memory that the loader has made read-only, while this lives.
+// Makes memory writable that the loader has made read-only, while this is in scope.
 class Writable {
   public:
     Writable(Address begin, Address end)
@@ -89,7 +92,7 @@ class Writable {
     bool is_;
 };
 
-// Whether the loader has made it read-only after it bound it (PT_GNU_RELRO).
+// Whether the loader has made the address read-only after it bound the object (PT_GNU_RELRO).
 bool is_sealed(const dl_phdr_info& info, Address address) {
     for (ElfW(Half) i = 0; i < info.dlpi_phnum; i++) {
         const ElfW(Phdr)& part = info.dlpi_phdr[i];
@@ -110,7 +113,7 @@ void write(const dl_phdr_info& info, Address& word, Address value) {
     if (const Writable page(address, address + sizeof word); page) word = value;
 }
 
-// The object's variable of the name, where the object was bound to our function.
+// Binds the object to its own variable of the name, if it was bound to our function.
 void mend(const dl_phdr_info& info, const Object& object, const char* name, const void* hook) {
     const Symbol* variable = find_variable(object, name);
     if (variable == nullptr) return;
@@ -125,7 +128,7 @@ void mend(const dl_phdr_info& info, const Object& object, const char* name, cons
     }
 }
 
-// Objects that were bound before there was an answer.
+// Repairs objects that were bound before the indirect functions were in place.
 void mend_all() {
     dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void*) {
@@ -139,7 +142,7 @@ void mend_all() {
         nullptr);
 }
 
-// In our own table of symbols.
+// Changes the symbol in our own symbol table.
 void answer_by(const Object& us, const char* name, void* (*answer)()) {
     auto* symbol = const_cast<Symbol*>(find_symbol(us, name));
     symbol->st_value = reinterpret_cast<Address>(answer) - us.base;

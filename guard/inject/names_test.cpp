@@ -1,6 +1,7 @@
-// Goal: a name of the driver's is the guard's for who calls a function of it, and nobody's for who
-// has a variable of that name, whenever they are loaded, alone and beside one another. Method:
-// libraries of each kind, each of which tries to take more than the container's share.
+// Goal: a name of the driver is the guard's function for code that calls a function of that name.
+// It is left alone for a library that has a variable of that name. This holds whenever they are
+// loaded, alone and beside one another. Method: libraries of each kind, each of which tries to take
+// more than the container's share.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -16,12 +17,12 @@ using gpusim::SimulatedNode;
 
 class GuardNames : public testing::Test {
   protected:
-    SimulatedNode node_{gpusim::kTwoCards};
+    SimulatedNode node_{gpusim::kTwoGpus};
     GuardedContainer container_{node_, {{0, kGiB, 0}}};
     std::string takers_ = TESSERA_BINARY_DIR "/guard/takers";
 
-    // What a program says of itself and of the libraries that it loads, preloaded and in the
-    // driver's place.
+    // What a program prints about itself and the libraries that it loads, preloaded and with the
+    // facade.
     void expect(const std::string& said, const std::string& program,
                 const std::vector<std::string>& libraries = {}) const {
         const std::string driver = node_.library("libcuda.so.1").parent_path().string();
@@ -59,7 +60,7 @@ TEST_F(GuardNames, OfFunctions) {
            {"linked_now", "linked_lazy"});
 }
 
-// What was linked against the facade finds the guard, under it and under the preload.
+// What was linked against the facade finds the guard, under the facade and under the preload.
 TEST_F(GuardNames, OfFunctionsLinkedAgainstTheFacade) {
     expect("linked 2\n", "guard_takers_facade");
     expect("guard_linked_facade.so 2\n", "guard_takers", {"linked_facade"});

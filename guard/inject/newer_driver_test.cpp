@@ -1,6 +1,7 @@
-// Goal: a driver that is newer than the guard just works: what it has beyond us is its own, unheld,
-// and what we stand before is held as ever. Method: a build of the simulated driver with entry
-// points that nobody knows, and a program that uses them, under the facade and under the preload.
+// Goal: a driver that is newer than the guard works. Its new functions are its own and not
+// enforced, and the functions that we hook are enforced as before. Method: a build of the simulated
+// driver with unknown entry points, and a program that uses them, under the facade and under the
+// preload.
 #include <gtest/gtest.h>
 
 #include "guard/test_support/guarded_container.hpp"
@@ -14,7 +15,7 @@ using gpusim::SimulatedNode;
 
 class GuardNewerDriver : public testing::Test {
   protected:
-    SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
+    SimulatedNode node_{"gpus:\n  - {model: A, memory: 8GiB}\n"};
     GuardedContainer container_{node_, {{0, kGiB, 0}}};
 
     void SetUp() override {

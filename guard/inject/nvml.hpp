@@ -1,4 +1,4 @@
-// NVML itself: where its functions are that the guard stands before.
+// NVML itself: the addresses of its functions that the guard hooks or needs.
 #pragma once
 
 #include "api/nvidia/nvml.h"
@@ -19,9 +19,9 @@ struct Nvml {
     [[nodiscard]] bool is_whole() const { return static_cast<bool>(nvmlDeviceGetUUID); }
 };
 
-// That of this process, loaded now if nobody has; null where there is none. Any thread.
+// The NVML of this process, loaded now if it is not loaded yet; null if there is none. Any thread.
 const Nvml* nvml();
-// The same, null where nobody has asked for it before: under a lock the loader may not be called.
+// The same, but null if nvml() was not called before: the loader may not be called under a lock.
 const Nvml* found_nvml();
 
 }  // namespace tessera::guard

@@ -1,5 +1,6 @@
-// Goal: where a driver lacks what we stand before, who found our name of it gets an error, and the
-// guard does with what there is. Method: a build of the simulated driver without some functions.
+// Goal: if a driver does not have a function that we hook, a program that found our name of it gets
+// an error, and the guard works with the rest. Method: a build of the simulated driver without some
+// functions.
 #include <gtest/gtest.h>
 
 #include "gpusim/test_support/worker.hpp"
@@ -14,7 +15,7 @@ using gpusim::kMiB;
 
 class GuardOlderDriver : public testing::Test {
   protected:
-    gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB, context_overhead: 138MiB}\n"};
+    gpusim::SimulatedNode node_{"gpus:\n  - {model: A, memory: 8GiB, context_overhead: 138MiB}\n"};
     GuardedContainer container_{node_, {{0, kGiB, 0, kWhole / 2, kWhole}}};
 
     void SetUp() override {
@@ -37,14 +38,14 @@ TEST_F(GuardOlderDriver, RefusesWhatItHasNot) {
             return CALL(worker.cuda, cuLaunchKernelEx)(&config, worker.spin, parameters, nullptr);
         };
         EXPECT_EQ(launch(), CUDA_ERROR_NOT_SUPPORTED);
-        for (int i = 0; i < 100; i++) {  // with credit and without
+        for (int i = 0; i < 100; i++) {  // with burst budget and without
             EXPECT_EQ(worker.launch(1000), CUDA_SUCCESS);
             EXPECT_EQ(launch(), CUDA_ERROR_NOT_SUPPORTED);
         }
     });
 }
 
-// The container's first context is made twice where it takes much, and measured in between.
+// If the container's first context takes much, it is created twice, and measured each time.
 TEST_F(GuardOlderDriver, GivesUpAPrimaryContextAsItCan) {
     gpusim::in_child([this] {
         const gpusim::Library nvml(node_.library("libnvidia-ml.so.1"));
@@ -52,7 +53,7 @@ TEST_F(GuardOlderDriver, GivesUpAPrimaryContextAsItCan) {
         CUcontext context = nullptr;
         EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&context, 0), CUDA_SUCCESS);
-        EXPECT_EQ(held(container_.region().accounts(), 0) * kGranuleBytes, 138 * kMiB);
+        EXPECT_EQ(held(container_.region().accounts(), 0) * kAllocationUnitBytes, 138 * kMiB);
         EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRelease)(0), CUDA_SUCCESS);
         EXPECT_EQ(held(container_.region().accounts(), 0), 0U);
     });

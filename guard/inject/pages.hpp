@@ -1,4 +1,4 @@
-// Pages, of whatever size this machine has them: 4 KiB on x86-64, 4 or 64 KiB on arm64.
+// Pages, of the size that this machine has: 4 KiB on x86-64, 4 or 64 KiB on arm64.
 #pragma once
 
 #include <link.h>
@@ -6,7 +6,7 @@
 
 namespace tessera::guard {
 
-// The whole pages, each of `size` bytes, that the addresses from `begin` to before `end` lie in.
+// The whole pages, each of `size` bytes, that contain the addresses from `begin` to before `end`.
 struct PageRange {
     ElfW(Addr) begin;
     ElfW(Addr) end;
@@ -15,8 +15,8 @@ constexpr PageRange pages_of(ElfW(Addr) begin, ElfW(Addr) end, ElfW(Addr) size) 
     return {begin & ~(size - 1), (end + size - 1) & ~(size - 1)};
 }
 
-// The part that the loader makes read-only after it has bound an object (PT_GNU_RELRO): it begins
-// and ends with a page, and what is left of the last one stays writable.
+// The part that the loader makes read-only after it has bound an object (PT_GNU_RELRO). It begins
+// and ends with a page; the rest of the last page stays writable.
 constexpr PageRange sealed_of(ElfW(Addr) begin, ElfW(Addr) bytes, ElfW(Addr) size) {
     return {begin & ~(size - 1), (begin + bytes) & ~(size - 1)};
 }

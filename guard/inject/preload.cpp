@@ -1,7 +1,7 @@
-// dlsym and dlvsym, before those of libc when the guard is preloaded: who looks up one of the
-// driver's functions that the guard stands before gets the guard's. All else goes to libc by a
-// jump, as if it had been called there: RTLD_NEXT means "after my caller", and libc tells that by
-// the return address.
+// dlsym and dlvsym, found before libc's when the guard is preloaded. A program that looks up one of
+// the driver's functions that the guard hooks gets the guard's. All else goes to libc by a jump, as
+// if it had been called there: RTLD_NEXT means "after my caller", and libc finds the caller by the
+// return address.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -16,12 +16,12 @@ namespace {
 using Dlsym = void* (*)(void*, const char*);
 using Dlvsym = void* (*)(void*, const char*, const char*);
 
-// There is no loader without these functions. Should one be hidden from us, nothing is found by it.
+// Every loader has these functions. If one is hidden from us, lookups through it find nothing.
 void* nothing(void*, const char*, const char*) {
     return nullptr;
 }
 
-// Of libc, or of another that stands before it: whoever comes after us.
+// The function of libc, or of another library in front of it: the next one after us.
 void* next(std::atomic<void*>& kept, const char* name) {
     void* function = kept.load(std::memory_order_relaxed);
     if (function == nullptr) {
@@ -40,15 +40,16 @@ bool is_of(const char* library, const void* function) {
     return object && same_text(soname(object), library);
 }
 
-// Who asks libc for its own dlsym would go past us with it, and gets ours. Not where another stands
-// between us and libc that asks us for the real one: what we call next is his.
+// A program that looks up libc's own dlsym would bypass us with it, so it gets ours. The exception
+// is another library between us and libc that looks up the real one: then the next function is that
+// library's own.
 template <typename Lookup>
 void* answer_with_lookup(void* ours, const void* next, Lookup lookup) {
     const bool is_libcs = is_of("libc.so.6", next) || is_of("libdl.so.2", next);
     return is_libcs && lookup() == next ? ours : nullptr;
 }
 
-// What the caller is to get; null: whatever libc says.
+// What the caller gets; null: whatever libc returns.
 template <typename Lookup>
 void* answer(void* handle, const char* symbol, Lookup lookup) {
     if (symbol == nullptr) return nullptr;
@@ -62,8 +63,8 @@ void* answer(void* handle, const char* symbol, Lookup lookup) {
     }
     const Hook hook = hook_named(symbol);
     if (!hook) return nullptr;
-    // In the whole program our own is found first, driver or not; and who asks for the next one
-    // after himself is to meet us on his way there.
+    // In a lookup in the whole program our function is found first, with or without the driver. A
+    // caller that looks up the next one after itself must find us on the way there.
     const bool is_for_all = handle == RTLD_DEFAULT || handle == RTLD_NEXT;
     const bool is_meant = is_for_all ? static_cast<bool>(find_loaded(hook.library, symbol))
                                      : is_of(hook.library, lookup());

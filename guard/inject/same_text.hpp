@@ -1,5 +1,5 @@
-// strcmp is not to be called on the way of a dlsym: a sanitizer stands before it, and calls dlsym
-// to find the real one before it can be called itself.
+// strcmp must not be called during a dlsym: a sanitizer intercepts it, and calls dlsym to find the
+// real one before its own can be called.
 #pragma once
 
 namespace tessera::guard {

@@ -1,7 +1,7 @@
-// Goal: each entry point of the driver was decided upon: it is hooked, or is in unhooked.def with a
-// reason. Method: both tables, beside what the simulated driver
-// exports, and beside the vendor's headers where TESSERA_CUDA_INCLUDE names their folder (PyPI's
-// nvidia-cuda-runtime has them); those are not ours to keep here.
+// Goal: there is a decision about each entry point of the driver: it is hooked, or is in
+// unhooked.def with a reason. Method: both tables are compared with what the simulated driver
+// exports. If TESSERA_CUDA_INCLUDE names a folder with the vendor's headers, they are compared with
+// those, too. PyPI's nvidia-cuda-runtime has them; these headers are not ours to keep here.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -67,7 +67,7 @@ std::set<EntryPoint> decided() {
     return all;
 }
 
-// How the vendor's headers call a function: PFN_NAME_vSINCE, and the twin's suffix.
+// The vendor's headers name a function PFN_NAME_vSINCE, and the twin's suffix.
 std::string vendors_name_of(const EntryPoint& of) {
     std::string twin;
     for (const char* suffix : {"_ptsz", "_ptds"})
@@ -85,8 +85,8 @@ TEST(GuardUnhooked, EachEntryPointOfTheSimulatedDriverIsDecidedUpon) {
 #undef ENTRY_POINT
 }
 
-// One symbol has one name and version, or a program that is linked gets another function than one
-// that asks for it.
+// Each symbol has one name and version. Otherwise a program that is linked gets another function
+// than one that looks it up.
 TEST(GuardUnhooked, NoSymbolIsThereTwice) {
     std::set<std::string> symbols;
     for (const EntryPoint& each : decided())

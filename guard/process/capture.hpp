@@ -5,8 +5,8 @@
 
 namespace tessera::guard {
 
-// Whether what is given to the stream is recorded, and not done. A stream that cannot be asked is
-// taken for one: nothing may be asked of it.
+// Whether work given to the stream is recorded and not executed. If the driver cannot say so of a
+// stream, it counts as captured: then the guard must not query it.
 inline bool is_capturing(CUstream stream) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const auto& ask = driver()->cuStreamIsCapturing;

@@ -1,14 +1,16 @@
-// What a context takes of a card by itself: only the driver knows, and says it to nobody. So the
-// card's used memory is read before and after one is made, from NVML, which needs no context; and
-// what the container itself was given meanwhile is left out.
+// The memory that a context itself takes of a GPU. Only the driver knows it, and no call returns
+// it. So the guard reads the GPU's used memory before and after the context is created, and
+// subtracts what the container itself was given meanwhile. NVML reports used memory without a
+// context.
 //
-// The card has more or less also where a neighbour took or gave memory at that moment, and what the
-// account says is ahead of the card, or behind it, while another of the container takes or gives
-// some. So a reading during which the account moved says nothing. The first of a container is
-// measured alone (first_cost.hpp), and again where it takes 32 MiB more than expected: the smaller
-// counts, and is what each later one of its kind is expected to take. A later one counts for that
-// at least, and for more where it differs by no more than 32 MiB. The first of each kind is
-// expected to take what those of other kinds did.
+// A reading is also wrong if a neighbour took or released memory at that moment. And while another
+// process of the container takes or releases memory, the account is ahead of the GPU or behind it.
+// So a reading during which the account moved is not certain. The container's first context of a
+// kind is measured while no other process measures (first_cost.hpp). If it takes 32 MiB more than
+// expected, it is measured again, and the smaller value counts. That value is what each later
+// context of its kind is expected to take. A later one counts for at least that, and for more if it
+// differs by no more than 32 MiB. The first context of each kind is expected to take what contexts
+// of other kinds took.
 #pragma once
 
 #include <cstdint>
@@ -17,52 +19,52 @@
 
 namespace tessera::guard {
 
-// On a card; `kind` is less than kContextKinds.
+// A kind of context on a GPU; `kind` is less than kContextKinds.
 struct ContextOf {
-    int card;
+    int gpu;
     int kind;
 };
-// `has_more`: it is made with more than flags.
+// `has_more`: the context is created with more parameters than flags.
 int context_kind_of(unsigned flags, bool has_more);
 
 class ContextCost {
   public:
-    // Begins, where there is an NVML that knows the card.
-    explicit ContextCost(int card);
+    // Takes the first reading, if there is an NVML that knows the GPU.
+    explicit ContextCost(int gpu);
     ~ContextCost();
     ContextCost(const ContextCost&) = delete;
     ContextCost& operator=(const ContextCost&) = delete;
 
     struct Taken {
         bool is_measured;
-        bool is_certain;  // the account stood still
+        bool is_certain;  // the account did not move
         std::uint64_t bytes;
     };
-    // By the context that was made since.
+    // What the context took that was created since the constructor.
     [[nodiscard]] Taken taken() const;
 
   private:
     struct Reading {
         std::uint64_t version;  // of the account
-        std::int64_t bytes;  // that the card has given to whom the container does not account for
+        std::int64_t bytes;     // what the GPU has given that the container does not account for
     };
-    // False where NVML does not say.
+    // False if NVML does not report it.
     bool read(Reading& reading) const;
 
-    int card_;
+    int gpu_;
     bool has_begun_ = false;
     bool is_measured_ = false;
     void* device_ = nullptr;
     Reading before_ = {};
 };
 
-// What one context counts for, from one reading, or from some where it is the first.
+// What one context counts for: from one reading, or from several if it is the first of its kind.
 class ContextCosts {
   public:
     ContextCosts(ContextOf of, std::uint64_t expected);
-    // Whether that is enough. If not: make it once more.
+    // Whether the readings suffice. If not, create the context once more.
     bool add(const ContextCost::Taken& taken);
-    // Noted for those to come where it is the first.
+    // Also records the result for later contexts, if this is the first of its kind.
     [[nodiscard]] std::uint64_t counted() const;
 
   private:
@@ -70,20 +72,21 @@ class ContextCosts {
 
     ContextOf of_;
     std::uint64_t expected_;
-    bool is_known_;  // what the container's first of its kind took; this may be that
+    bool is_known_;  // whether the container's first context of this kind has been measured; this
+                     // may be the first
     int readings_ = 0;
     int certain_ = 0;
     std::uint64_t least_certain_ = 0;
     std::uint64_t most_ = 0;
 };
 
-// Has the driver make a context by `make`, or say why not; `undo` ends it again. `bytes` is what it
-// is expected to take, and then what it counts for.
+// Creates a context with `make`, and returns its error if it fails; `undo` destroys the context
+// again. `bytes` is the expected size, and on return the size that is charged.
 template <typename Make, typename Undo>
 CUresult make_measured(ContextOf of, const Make& make, const Undo& undo, std::uint64_t& bytes) {
     ContextCosts costs(of, bytes);
     for (;;) {
-        const ContextCost cost(of.card);
+        const ContextCost cost(of.gpu);
         const CUresult result = make();
         if (result != CUDA_SUCCESS) return result;
         if (costs.add(cost.taken())) break;

@@ -1,14 +1,14 @@
 #include "guard/process/context_limits.hpp"
 
+#include "guard/base/threads_at_once.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/process/charges.hpp"
 #include "guard/process/process.hpp"
-#include "guard/process/threads_at_once.hpp"
 
 namespace tessera::guard {
 namespace {
 
-// The most that a driver takes for one byte of the limit; 0 where it does not say.
+// The most that a driver takes for one byte of the limit; 0 if it does not report that.
 std::uint64_t bytes_for_each(CUlimit limit, CUdevice device) {
     if (limit != CU_LIMIT_STACK_SIZE) return 1;
     return threads_at_once(driver()->cuDeviceGetAttribute, device);
@@ -18,7 +18,7 @@ ContextLimits* find_or_add(const Current& current) {
     Table<ContextLimits>& all = context_limits();
     const auto key = reinterpret_cast<std::uint64_t>(current.context);
     if (ContextLimits* known = all.find(key); known != nullptr) return known;
-    ContextLimits begun = {current.context, current.card, {}, {}};
+    ContextLimits begun = {current.context, current.gpu, {}, {}};
     for (int limit = 0; limit < kLimitsOfContext; limit++)
         driver()->cuCtxGetLimit(&begun.begun_with[limit], static_cast<CUlimit>(limit));
     return all.add(begun) ? all.find(key) : nullptr;
@@ -26,7 +26,8 @@ ContextLimits* find_or_add(const Current& current) {
 
 }  // namespace
 
-CUresult set_limit_aside(CUlimit limit, std::size_t value, CUcontext& context, Granules& more) {
+CUresult reserve_for_limit(CUlimit limit, std::size_t value, CUcontext& context,
+                           AllocationUnits& more) {
     if (limit < 0 || limit >= kLimitsOfContext || !driver()->cuCtxGetLimit) return CUDA_SUCCESS;
     Current current;
     if (const CUresult none = find_current(current); none != CUDA_SUCCESS) return none;
@@ -34,26 +35,26 @@ CUresult set_limit_aside(CUlimit limit, std::size_t value, CUcontext& context, G
     ContextLimits* of = find_or_add(current);
     if (of == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     if (value <= of->begun_with[limit]) return CUDA_SUCCESS;
-    const std::uint64_t each = bytes_for_each(limit, device_of(current.card));
+    const std::uint64_t each = bytes_for_each(limit, device_of(current.gpu));
     if (each == 0) return CUDA_ERROR_UNSUPPORTED_LIMIT;
     std::uint64_t bytes = 0;
     if (__builtin_mul_overflow(value - of->begun_with[limit], each, &bytes))
         bytes = ~std::uint64_t{0};
-    const Granules wanted = granules_of(bytes);
+    const AllocationUnits wanted = units_of(bytes);
     if (wanted <= of->counted[limit]) return CUDA_SUCCESS;
-    const Granules missing = wanted - of->counted[limit];
-    const CUresult over = set_aside(current.card, missing * kGranuleBytes);
+    const AllocationUnits missing = wanted - of->counted[limit];
+    const CUresult over = reserve(current.gpu, missing * kAllocationUnitBytes);
     if (over != CUDA_SUCCESS) return over;
     more = missing;
     of->counted[limit] = wanted;
     return CUDA_SUCCESS;
 }
 
-void put_back_limit(CUlimit limit, CUcontext context, Granules more) {
+void release_limit(CUlimit limit, CUcontext context, AllocationUnits more) {
     ContextLimits* of = context_limits().find(reinterpret_cast<std::uint64_t>(context));
     if (of == nullptr || more == 0) return;
     of->counted[limit] -= more;
-    give_granules(of->card, more);
+    give_units(of->gpu, more);
 }
 
 void pass_on_limits_of(CUcontext from, CUcontext to) {
@@ -66,13 +67,13 @@ void pass_on_limits_of(CUcontext from, CUcontext to) {
         moved.counted[limit] += known->counted[limit];
         moved.begun_with[limit] = known->begun_with[limit];
     }
-    all.add(moved);  // there is room: one has just been taken out
+    all.add(moved);  // there is room: an entry has just been removed
 }
 
-void put_back_limits_of(CUcontext context) {
+void release_limits_of(CUcontext context) {
     const ContextLimits gone = context_limits().take(reinterpret_cast<std::uint64_t>(context));
-    for (const Granules granules : gone.counted)
-        give_granules(gone.card, granules);
+    for (const AllocationUnits units : gone.counted)
+        give_units(gone.gpu, units);
 }
 
 }  // namespace tessera::guard

@@ -1,5 +1,5 @@
-// Which card of the limits a device of this process is. Any thread. All want begin() to have
-// succeeded (process.hpp).
+// Maps a device of this process to a GPU of the limits. Any thread. All functions require that
+// begin() has succeeded (process.hpp).
 #pragma once
 
 #include "api/nvidia/cuda.h"
@@ -8,30 +8,31 @@ namespace tessera::guard {
 
 inline constexpr int kMaxDevices = 64;
 
-// Index into the limits of the card of a device; -1 where the container has no share of it.
-int card_of(CUdevice device);
-// Of the context that is current on this thread.
+// Index into the limits of a device's GPU; -1 if the container has no share of it.
+int gpu_of(CUdevice device);
+// The context that is current on this thread.
 struct Current {
     CUcontext context = nullptr;
-    int card = -1;
+    int gpu = -1;
 };
-// The driver's error where there is none; kNotGuarded where it is of a card without a share.
+// The driver's error if there is none; kNotGuarded if its GPU is not in the container's share.
 CUresult find_current(Current& current);
 
-// Null, per thread or legacy: not one stream but one of each context, or of each thread of it.
+// A null, per-thread or legacy stream handle: it means a different stream in each context or
+// thread.
 bool is_default(CUstream stream);
-// Whose stream it is: calls may be given one that is not of the current context, and where there
-// is none. Errors of find_current(), of streams that say nothing of themselves.
+// The context of a stream. Calls may be given a stream of another context, also when no context is
+// current. For streams that do not report their context, the errors are those of find_current().
 CUresult find_owner(CUstream stream, Current& owner);
-// The same; card -1 where it is not known.
+// The same; GPU -1 if it is unknown.
 Current owner_of(CUstream stream);
 
-// Says on stderr, once in a process, that the container has no share of the device's card, and
+// Reports on stderr, once per process, that the container has no share of the device's GPU, and
 // returns kNotGuarded.
-CUresult refuse_card_of_others(CUdevice device);
-// Whether the device exists and is of a card that the container has no share of.
+CUresult refuse_gpu_of_others(CUdevice device);
+// Whether the device exists and the container has no share of its GPU.
 bool is_of_others(CUdevice device);
-// The device of a card; -1 where none was asked for.
-CUdevice device_of(int card);
+// The device of a GPU; -1 if no call has asked for one.
+CUdevice device_of(int gpu);
 
 }  // namespace tessera::guard

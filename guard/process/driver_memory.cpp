@@ -2,23 +2,23 @@
 
 #include <atomic>
 
+#include "guard/base/locked.hpp"
 #include "guard/process/context_limits.hpp"
-#include "guard/process/locked.hpp"
 #include "guard/process/process.hpp"
 #include "guard/region/account.hpp"
 
 namespace tessera::guard {
 
-std::uint64_t unexplained(int card) {
+std::uint64_t unexplained(int gpu) {
     std::size_t free = 0;
     std::size_t total = 0;
     const auto& ask = driver()->cuMemGetInfo_v2;
     if (!ask || ask(&free, &total) != CUDA_SUCCESS) return 0;
-    return free + held_now(card);
+    return free + held_now(gpu);
 }
 
-std::uint64_t account_version(int card) {
-    return version_of(*seat().accounts, card);
+std::uint64_t account_version(int gpu) {
+    return version_of(*process_slot().accounts, gpu);
 }
 
 FirstUse::FirstUse() : is_in_context_(find_current(current_) == CUDA_SUCCESS) {}
@@ -31,27 +31,27 @@ CUresult FirstUse::prepare(CUfunction function) {
         return CUDA_SUCCESS;
     const Locked lock(contexts().mutex);
     CUcontext context = nullptr;
-    Granules more = 0;
+    AllocationUnits more = 0;
     const CUresult over =
-        set_limit_aside(CU_LIMIT_STACK_SIZE, static_cast<std::size_t>(bytes), context, more);
-    expected_ = more * kGranuleBytes;
-    // Where it is not known what that takes the driver decides.
+        reserve_for_limit(CU_LIMIT_STACK_SIZE, static_cast<std::size_t>(bytes), context, more);
+    expected_ = more * kAllocationUnitBytes;
+    // If the cost is unknown, the driver decides.
     return over == CUDA_ERROR_UNSUPPORTED_LIMIT ? CUDA_SUCCESS : over;
 }
 
 void FirstUse::read() {
     if (!is_in_context_) return;
-    version_ = account_version(current_.card);
-    before_ = unexplained(current_.card);
+    version_ = account_version(current_.gpu);
+    before_ = unexplained(current_.gpu);
 }
 
 void FirstUse::count(std::uint64_t owner) const {
     if (before_ == 0) return;
-    const std::uint64_t after = unexplained(current_.card) + expected_;
-    if (after == expected_ || account_version(current_.card) != version_) return;
+    const std::uint64_t after = unexplained(current_.gpu) + expected_;
+    if (after == expected_ || account_version(current_.gpu) != version_) return;
     const std::uint64_t missing = before_ > after ? before_ - after : 0;
-    // A granule more or less may be one that other small allocations are in.
-    if (missing > kGranuleBytes)
+    // A difference of one allocation unit may be one that other small allocations share.
+    if (missing > kAllocationUnitBytes)
         grow_noted(owner, missing < kLargeDifference ? missing : kLargeDifference);
 }
 

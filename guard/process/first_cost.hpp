@@ -1,9 +1,10 @@
-// Who measures what a kind of context costs while nobody of the container knows it: one process at
-// a time, for what another's context takes meanwhile cannot be told from one's own.
+// Selects the process that measures what a kind of context costs while no process of the container
+// knows it. Only one process measures at a time, because the costs of two contexts cannot be
+// separated.
 //
-// A lock of an open file on a byte of the accounts behind those of the processes (region/life.hpp):
-// it ends with whoever has it. Whoever is stopped with it is waited for some seconds, and then no
-// longer.
+// The lock is on an open file, on a byte of the accounts behind those of the processes
+// (region/life.hpp). It ends with its owner. If the owner is stopped, others wait for some seconds
+// and then go on without the lock.
 #pragma once
 
 #include "guard/process/context_cost.hpp"
@@ -13,15 +14,15 @@ namespace tessera::guard {
 
 class FirstCost {
   public:
-    // Waits, where there is an NVML to measure by and nobody has yet.
+    // Waits if there is an NVML to measure with and the cost is not known yet.
     explicit FirstCost(ContextOf of);
     ~FirstCost();
     FirstCost(const FirstCost&) = delete;
     FirstCost& operator=(const FirstCost&) = delete;
 
   private:
-    const Uncancelled uncancelled_;  // who has the lock
-    int card_;
+    const Uncancelled uncancelled_;  // the thread that has the lock
+    int gpu_;
     int fd_ = -1;
 };
 

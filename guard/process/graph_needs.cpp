@@ -11,14 +11,14 @@
 namespace tessera::guard {
 namespace {
 
-// A run of addresses that a graph's memory is at, in granules.
+// A run of addresses of a graph's memory, in allocation units.
 struct AddressRun {
     std::uint64_t first;
     std::uint64_t end;
-    int card;
+    int gpu;
 };
 
-// An array of what is only looked at once.
+// An array for short use, allocated directly from the kernel.
 template <typename Item>
 class Pages {
   public:
@@ -41,7 +41,7 @@ class Pages {
     Item* items_ = nullptr;
 };
 
-// Calls `visit` with each node that allocates, those of graphs within included.
+// Calls `visit` for each node that allocates, including nodes of child graphs.
 template <typename Visit>
 CUresult for_each_allocation(CUgraph graph, const Visit& visit) {
     const Driver& real = *driver();
@@ -71,14 +71,14 @@ CUresult find_span(CUgraphNode node, AddressRun& span) {
     CUDA_MEM_ALLOC_NODE_PARAMS_v1 made = {};
     const CUresult result = driver()->cuGraphMemAllocNodeGetParams(node, &made);
     if (result != CUDA_SUCCESS) return result;
-    span.card = card_of_pool_at(made.poolProps.location, made.poolProps.allocType);
-    if (span.card == -1) return kNotGuarded;
-    span.first = made.dptr / kGranuleBytes;
-    span.end = (made.dptr + made.bytesize + kGranuleBytes - 1) / kGranuleBytes;
+    span.gpu = gpu_of_pool_at(made.poolProps.location, made.poolProps.allocType);
+    if (span.gpu == -1) return kNotGuarded;
+    span.first = made.dptr / kAllocationUnitBytes;
+    span.end = (made.dptr + made.bytesize + kAllocationUnitBytes - 1) / kAllocationUnitBytes;
     return CUDA_SUCCESS;
 }
 
-// What the spans fill together, each address once. Memory of the host takes nothing.
+// Adds up what the spans cover, each address once. Host memory takes nothing.
 void add_up(AddressRun* spans, std::size_t count, GraphNeeds& needs) {
     std::sort(spans, spans + count, [](const AddressRun& one, const AddressRun& other) {
         return one.first < other.first;
@@ -88,10 +88,10 @@ void add_up(AddressRun* spans, std::size_t count, GraphNeeds& needs) {
         const std::uint64_t first = spans[i].first > filled_to ? spans[i].first : filled_to;
         if (spans[i].end <= first) continue;
         filled_to = spans[i].end;
-        if (spans[i].card < 0) continue;
-        Granules& of = needs.of[spans[i].card];
+        if (spans[i].gpu < 0) continue;
+        AllocationUnits& of = needs.of[spans[i].gpu];
         const std::uint64_t sum = of + (spans[i].end - first);
-        of = sum < kMaxGranules ? static_cast<Granules>(sum) : kMaxGranules;
+        of = sum < kMaxAllocationUnits ? static_cast<AllocationUnits>(sum) : kMaxAllocationUnits;
     }
 }
 
@@ -123,8 +123,8 @@ CUresult find_needs(CUgraph graph, GraphNeeds& needs) {
 }
 
 bool is_any(const GraphNeeds& needs) {
-    for (const Granules granules : needs.of)
-        if (granules != 0) return true;
+    for (const AllocationUnits units : needs.of)
+        if (units != 0) return true;
     return false;
 }
 

@@ -1,5 +1,6 @@
-// What a graph's nodes allocate, in granules of each card: what their addresses fill, which the
-// driver has fixed when the graph is made. Any thread; wants begin() to have succeeded.
+// What a graph's nodes allocate, in allocation units of each GPU. It is the size of their address
+// ranges, which the driver fixes when the graph is made. Any thread; requires that begin() has
+// succeeded.
 #pragma once
 
 #include "api/nvidia/cuda.h"
@@ -7,12 +8,12 @@
 
 namespace tessera::guard {
 
-// What a graph may take of each card.
+// The most that a graph takes of each GPU.
 struct GraphNeeds {
-    Granules of[kMaxCards];
+    AllocationUnits of[kMaxGpus];
 };
 
-// CUDA_SUCCESS, or kNotGuarded where it allocates on a card that the container has no share of.
+// CUDA_SUCCESS, or kNotGuarded if it allocates on a GPU that the container has no share of.
 CUresult find_needs(CUgraph graph, GraphNeeds& needs);
 bool is_any(const GraphNeeds& needs);
 

@@ -1,17 +1,17 @@
 #include "guard/process/graphs.hpp"
 
-#include "guard/process/locked.hpp"
+#include "guard/base/locked.hpp"
 
 namespace tessera::guard {
 namespace {
 
-PoolRequest request_of(int card, Granules granules) {
-    return {graph_pool(card), card, nullptr, nullptr, granules * kGranuleBytes};
+PoolRequest request_of(int gpu, AllocationUnits units) {
+    return {graph_pool(gpu), gpu, nullptr, nullptr, units * kAllocationUnitBytes};
 }
 
 }  // namespace
 
-bool Graphs::note(CUgraphExec exec, const GraphNeeds& needs) {
+bool Graphs::record(CUgraphExec exec, const GraphNeeds& needs) {
     const Locked lock(mutex_);
     have_memory_.store(true, std::memory_order_relaxed);
     return all_.add({exec, needs, nullptr, false, {}});
@@ -22,9 +22,9 @@ ExecutableGraph Graphs::take(CUgraphExec exec) {
     return all_.take(reinterpret_cast<std::uint64_t>(exec));
 }
 
-void Graphs::put_back(const ExecutableGraph& graph) {
+void Graphs::release(const ExecutableGraph& graph) {
     const Locked lock(mutex_);
-    all_.add(graph);  // there is room: it has just been taken out
+    all_.add(graph);  // there is room: it has just been removed
 }
 
 GraphNeeds Graphs::growth(CUgraphExec exec, CUstream stream) {
@@ -33,9 +33,9 @@ GraphNeeds Graphs::growth(CUgraphExec exec, CUstream stream) {
     if (found == nullptr) return {};
     GraphNeeds growth = found->needs;
     if (!found->has_been_launched || found->stream != stream) return growth;
-    for (int card = 0; card < kMaxCards; card++) {
-        if (growth.of[card] != 0 && shrinks_of(graph_pool(card)) == found->shrinks[card])
-            growth.of[card] = 0;
+    for (int gpu = 0; gpu < kMaxGpus; gpu++) {
+        if (growth.of[gpu] != 0 && shrinks_of(graph_pool(gpu)) == found->shrinks[gpu])
+            growth.of[gpu] = 0;
     }
     return growth;
 }
@@ -46,22 +46,22 @@ void Graphs::note_launch(CUgraphExec exec, CUstream stream) {
     if (found == nullptr) return;
     found->stream = stream;
     found->has_been_launched = true;
-    for (int card = 0; card < kMaxCards; card++)
-        if (found->needs.of[card] != 0) found->shrinks[card] = shrinks_of(graph_pool(card));
+    for (int gpu = 0; gpu < kMaxGpus; gpu++)
+        if (found->needs.of[gpu] != 0) found->shrinks[gpu] = shrinks_of(graph_pool(gpu));
 }
 
 GraphPromise::GraphPromise(const GraphNeeds& growth) : growth_(growth) {
-    for (int card = 0; card < kMaxCards; card++) {
-        if (growth_.of[card] == 0) continue;
+    for (int gpu = 0; gpu < kMaxGpus; gpu++) {
+        if (growth_.of[gpu] == 0) continue;
         if (error_ == CUDA_SUCCESS)
-            error_ = promise(request_of(card, growth_.of[card]), promised_[card]);
-        if (error_ != CUDA_SUCCESS) growth_.of[card] = 0;
+            error_ = promise(request_of(gpu, growth_.of[gpu]), promised_[gpu]);
+        if (error_ != CUDA_SUCCESS) growth_.of[gpu] = 0;
     }
 }
 
 GraphPromise::~GraphPromise() {
-    for (int card = 0; card < kMaxCards; card++)
-        if (growth_.of[card] != 0) keep(request_of(card, growth_.of[card]), promised_[card], 0);
+    for (int gpu = 0; gpu < kMaxGpus; gpu++)
+        if (growth_.of[gpu] != 0) keep(request_of(gpu, growth_.of[gpu]), promised_[gpu], 0);
 }
 
 }  // namespace tessera::guard

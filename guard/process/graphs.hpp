@@ -1,13 +1,13 @@
-// Executable graphs that allocate memory. The card gives it up when such a graph is launched or
-// uploaded, and the device keeps it for graphs until it is trimmed: that is a pool (pools.hpp),
-// which counts for what the driver says that it has reserved.
+// Executable graphs that allocate memory. The driver takes the memory when such a graph is launched
+// or uploaded, and keeps it for the device's graphs until it is trimmed. That is a pool
+// (pools.hpp): it is charged for what the driver says that it has reserved.
 //
-// What a launch may make it grow by is set aside before: no more than the addresses of the graph's
-// nodes fill, which the driver has fixed by then, and gives again where one node follows another's
-// free. Nothing, where the graph was launched in that stream before and nothing has been trimmed
-// since.
+// The guard reserves what a launch may add to it. That is at most the address ranges of the graph's
+// nodes, which the driver has fixed by then. The driver uses a range again if one node follows
+// another node's free. Nothing is reserved if the graph was last launched in the same stream and
+// nothing has been trimmed since.
 //
-// Any thread. All want begin() to have succeeded.
+// Any thread. All functions require that begin() has succeeded.
 #pragma once
 
 #include <pthread.h>
@@ -23,9 +23,9 @@ namespace tessera::guard {
 struct ExecutableGraph {
     CUgraphExec handle;
     GraphNeeds needs;
-    CUstream stream;  // that it was launched in last
+    CUstream stream;  // the stream of its last launch
     bool has_been_launched;
-    std::uint32_t shrinks[kMaxCards];  // of the pools, as of then
+    std::uint32_t shrinks[kMaxGpus];  // of the pools, at its last launch
 };
 
 inline std::uint64_t key_of(const ExecutableGraph& graph) {
@@ -37,12 +37,12 @@ class Graphs {
   public:
     [[nodiscard]] bool have_memory() const { return have_memory_.load(std::memory_order_relaxed); }
 
-    // False without memory.
-    bool note(CUgraphExec exec, const GraphNeeds& needs);
-    // Takes it out; without a handle where it is none that allocates.
+    // False if there is no memory for the record.
+    bool record(CUgraphExec exec, const GraphNeeds& needs);
+    // Removes it; without a handle if the graph does not allocate.
     ExecutableGraph take(CUgraphExec exec);
-    void put_back(const ExecutableGraph& graph);
-    // What a launch in the stream may make the pools grow by.
+    void release(const ExecutableGraph& graph);
+    // The most that a launch in the stream may add to the pools.
     GraphNeeds growth(CUgraphExec exec, CUstream stream);
     void note_launch(CUgraphExec exec, CUstream stream);
 
@@ -52,7 +52,7 @@ class Graphs {
     Table<ExecutableGraph> all_;
 };
 
-// Sets `growth` aside while it lives.
+// Reserves `growth` until it is destroyed.
 class GraphPromise {
   public:
     explicit GraphPromise(const GraphNeeds& growth);
@@ -60,12 +60,12 @@ class GraphPromise {
     GraphPromise(const GraphPromise&) = delete;
     GraphPromise& operator=(const GraphPromise&) = delete;
 
-    // CUDA_ERROR_OUT_OF_MEMORY where there is no room for it.
+    // CUDA_ERROR_OUT_OF_MEMORY if the limit does not allow it.
     [[nodiscard]] CUresult error() const { return error_; }
 
   private:
     GraphNeeds growth_;
-    Promise promised_[kMaxCards];
+    Promise promised_[kMaxGpus];
     CUresult error_ = CUDA_SUCCESS;
 };
 

@@ -2,24 +2,24 @@
 
 namespace tessera::guard {
 
-Granules Holdings::cost_of(int card, std::uint64_t bytes) const {
-    if (!shares_granules(bytes)) return granules_of(bytes);
-    const std::uint64_t now = small_bytes_[card];
-    return granules_of(now + in_grains(bytes)) - granules_of(now);
+AllocationUnits Holdings::cost_of(int gpu, std::uint64_t bytes) const {
+    if (!shares_units(bytes)) return units_of(bytes);
+    const std::uint64_t now = small_bytes_[gpu];
+    return units_of(now + in_grains(bytes)) - units_of(now);
 }
 
-Granules Holdings::worth_of(int card, std::uint64_t bytes) const {
-    if (!shares_granules(bytes)) return granules_of(bytes);
-    const std::uint64_t now = small_bytes_[card];
-    return granules_of(now) - granules_of(now - in_grains(bytes));
+AllocationUnits Holdings::worth_of(int gpu, std::uint64_t bytes) const {
+    if (!shares_units(bytes)) return units_of(bytes);
+    const std::uint64_t now = small_bytes_[gpu];
+    return units_of(now) - units_of(now - in_grains(bytes));
 }
 
-void Holdings::count(int card, std::uint64_t bytes) {
-    if (shares_granules(bytes)) small_bytes_[card] += in_grains(bytes);
+void Holdings::count(int gpu, std::uint64_t bytes) {
+    if (shares_units(bytes)) small_bytes_[gpu] += in_grains(bytes);
 }
 
-void Holdings::discount(int card, std::uint64_t bytes) {
-    if (shares_granules(bytes)) small_bytes_[card] -= in_grains(bytes);
+void Holdings::discount(int gpu, std::uint64_t bytes) {
+    if (shares_units(bytes)) small_bytes_[gpu] -= in_grains(bytes);
 }
 
 Holding Holdings::take_next_of(CUcontext context, std::uint64_t& place) {

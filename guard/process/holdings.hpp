@@ -1,39 +1,40 @@
-// What this process holds of the cards by address or handle: every allocation, and what a driver
+// What this process holds of the GPUs by address or handle: every allocation, and what a driver
 // takes for all of them.
 //
-// Allocations of 1 MiB or more take whole granules. The driver packs smaller ones of a process into
-// shared granules; they are counted together, at the driver's grain of 512 bytes. What it wastes
-// between them only the agent's comparison with NVML shows (docs/guard.md).
+// Allocations of 1 MiB or more take whole allocation units. The driver packs smaller ones of a
+// process into shared allocation units. They are counted together, in the driver's granularity of
+// 512 bytes. Only the agent's comparison with NVML shows what the driver wastes between them
+// (docs/internals/guard.md).
 //
-// Not thread-safe: the process's mutex guards it.
+// Not thread-safe: the process's mutex protects it.
 #pragma once
 
 #include "api/nvidia/cuda.h"
-#include "guard/process/table.hpp"
+#include "guard/base/table.hpp"
 #include "guard/region/layout.hpp"
 
 namespace tessera::guard {
 
 struct Holding {
     std::uint64_t address;  // 0: none. A CUdeviceptr, or the handle of a context, array or module
-    CUcontext context;      // that it ends with
+    CUcontext context;      // the context that it ends with
     std::uint64_t bytes;
-    std::int16_t card;
-    std::uint16_t shared;  // 1 + the region's entry that says who is charged for it; 0: none
-    std::uint32_t pool;    // that it is from, and that counts in its place (pools.hpp); 0: none
+    std::int16_t gpu;
+    std::uint16_t shared;  // 1 + index of the region's entry that names the payer; 0: none
+    std::uint32_t pool;    // its pool, which is charged in its place (pools.hpp); 0: none
 };
-static_assert(kMaxCards <= INT16_MAX && kMaxSharedMemory < UINT16_MAX);
-static_assert(sizeof(Holding) == 32, "two to a line of the cache, or large tables are slow");
+static_assert(kMaxGpus <= INT16_MAX && kMaxSharedMemory < UINT16_MAX);
+static_assert(sizeof(Holding) == 32, "two per cache line, or large tables are slow");
 
-inline Holding holding_at(std::uint64_t address, CUcontext context, std::uint64_t bytes, int card,
+inline Holding holding_at(std::uint64_t address, CUcontext context, std::uint64_t bytes, int gpu,
                           std::uint32_t pool = 0) {
-    return {address, context, bytes, static_cast<std::int16_t>(card), 0, pool};
+    return {address, context, bytes, static_cast<std::int16_t>(gpu), 0, pool};
 }
 inline std::uint64_t key_of(const Holding& holding) {
     return holding.address;
 }
 
-// That drivers divide granules and the memory of pools by.
+// The granularity in which drivers divide allocation units and the memory of pools.
 inline constexpr std::uint64_t kGrainBytes = 512;
 
 constexpr std::uint64_t in_grains(std::uint64_t bytes) {
@@ -42,33 +43,33 @@ constexpr std::uint64_t in_grains(std::uint64_t bytes) {
 
 class Holdings {
   public:
-    // Whether the driver packs so many bytes together with others.
-    [[nodiscard]] static constexpr bool shares_granules(std::uint64_t bytes) {
+    // Whether the driver packs an allocation of this size together with others.
+    [[nodiscard]] static constexpr bool shares_units(std::uint64_t bytes) {
         return bytes < std::uint64_t{1} << 20;
     }
-    // How many more granules the driver takes for one more of so many bytes.
-    [[nodiscard]] Granules cost_of(int card, std::uint64_t bytes) const;
-    // How many fewer it takes without one of so many.
-    [[nodiscard]] Granules worth_of(int card, std::uint64_t bytes) const;
+    // How many more allocation units the driver takes for one more allocation of this size.
+    [[nodiscard]] AllocationUnits cost_of(int gpu, std::uint64_t bytes) const;
+    // How many fewer it takes without one allocation of this size.
+    [[nodiscard]] AllocationUnits worth_of(int gpu, std::uint64_t bytes) const;
 
-    // Counted from now on, whether it has an address yet or not.
-    void count(int card, std::uint64_t bytes);
-    void discount(int card, std::uint64_t bytes);
+    // Counted from now on, with or without an address.
+    void count(int gpu, std::uint64_t bytes);
+    void discount(int gpu, std::uint64_t bytes);
 
-    // False where there is no memory to note it.
+    // False if there is no memory for the record.
     bool add(const Holding& holding) { return table_.add(holding); }
-    // What was noted at the address, taken out; with address 0 where nothing was.
+    // Removes and returns the record of the address; with address 0 if there is none.
     Holding take(std::uint64_t address) { return table_.take(address); }
-    // What is noted there; null where nothing is. Good until the next call.
+    // The record of the address; null if there is none. Valid until the next call.
     Holding* find(std::uint64_t address) { return table_.find(address); }
-    // Takes out the next that is of the context, from `place` on, which begins with 0; with address
-    // 0 where there is none left.
+    // Removes the next holding of the context, from `place` on. Start with `place` 0. The result
+    // has address 0 when none is left.
     Holding take_next_of(CUcontext context, std::uint64_t& place);
-    // What would have ended with one context ends with another.
+    // What would have ended with one context now ends with another.
     void pass_on(CUcontext from, CUcontext to);
 
   private:
-    std::uint64_t small_bytes_[kMaxCards];
+    std::uint64_t small_bytes_[kMaxGpus];
     Table<Holding> table_;
 };
 

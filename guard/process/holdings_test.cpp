@@ -1,5 +1,5 @@
-// Goal: every allocation is found again under its address, among any number of them; small ones
-// share granules. Method: the table beside std::map, with random adds and takes.
+// Goal: every allocation is found under its address, among any number of them, and small ones share
+// allocation units. Method: the table and a std::map get the same random adds and takes.
 #include "guard/process/holdings.hpp"
 
 #include <gtest/gtest.h>
@@ -10,41 +10,42 @@
 namespace tessera::guard {
 namespace {
 
-constexpr int kCard = 2;
+constexpr int kGpu = 2;
 
 CUcontext context(int number) {
     return reinterpret_cast<CUcontext>(  // NOLINT(performance-no-int-to-ptr)
         static_cast<std::uintptr_t>(number));
 }
 
-TEST(Holdings, SmallOnesShareGranules) {
-    constexpr std::uint64_t kHalf = kGranuleBytes / 2;
+TEST(Holdings, SmallOnesShareAllocationUnits) {
+    constexpr std::uint64_t kHalf = kAllocationUnitBytes / 2;
     Holdings holdings{};
-    EXPECT_EQ(holdings.cost_of(kCard, 1), 1U);
-    holdings.count(kCard, 1);
-    EXPECT_EQ(holdings.cost_of(kCard, 1), 0U);
-    EXPECT_EQ(holdings.cost_of(kCard + 1, 1), 1U) << "of each card its own";
-    holdings.count(kCard, kHalf - 512);
-    EXPECT_EQ(holdings.cost_of(kCard, kHalf - 1), 0U);
-    holdings.count(kCard, 1);
-    EXPECT_EQ(holdings.cost_of(kCard, kHalf - 1), 1U);
-    holdings.count(kCard, kHalf - 1);
-    EXPECT_EQ(holdings.worth_of(kCard, 1), 1U);
-    EXPECT_EQ(holdings.worth_of(kCard, kHalf - 1), 1U);
-    holdings.discount(kCard, 1);
-    EXPECT_EQ(holdings.worth_of(kCard, 1), 0U);
-    EXPECT_EQ(holdings.worth_of(kCard, kHalf - 1), 0U) << "the other half is full but for a grain";
-    holdings.discount(kCard, 1);
-    EXPECT_EQ(holdings.worth_of(kCard, kHalf - 1), 0U);
+    EXPECT_EQ(holdings.cost_of(kGpu, 1), 1U);
+    holdings.count(kGpu, 1);
+    EXPECT_EQ(holdings.cost_of(kGpu, 1), 0U);
+    EXPECT_EQ(holdings.cost_of(kGpu + 1, 1), 1U) << "of each GPU its own";
+    holdings.count(kGpu, kHalf - 512);
+    EXPECT_EQ(holdings.cost_of(kGpu, kHalf - 1), 0U);
+    holdings.count(kGpu, 1);
+    EXPECT_EQ(holdings.cost_of(kGpu, kHalf - 1), 1U);
+    holdings.count(kGpu, kHalf - 1);
+    EXPECT_EQ(holdings.worth_of(kGpu, 1), 1U);
+    EXPECT_EQ(holdings.worth_of(kGpu, kHalf - 1), 1U);
+    holdings.discount(kGpu, 1);
+    EXPECT_EQ(holdings.worth_of(kGpu, 1), 0U);
+    EXPECT_EQ(holdings.worth_of(kGpu, kHalf - 1), 0U)
+        << "the other half is full except for one grain";
+    holdings.discount(kGpu, 1);
+    EXPECT_EQ(holdings.worth_of(kGpu, kHalf - 1), 0U);
 }
 
-TEST(Holdings, LargeOnesTakeWholeGranules) {
+TEST(Holdings, LargeOnesTakeWholeAllocationUnits) {
     const Holdings holdings{};
-    EXPECT_EQ(holdings.cost_of(kCard, kGranuleBytes / 2), 1U);
-    EXPECT_EQ(holdings.cost_of(kCard, kGranuleBytes), 1U);
-    EXPECT_EQ(holdings.cost_of(kCard, kGranuleBytes + 1), 2U);
-    EXPECT_EQ(holdings.worth_of(kCard, 5 * kGranuleBytes), 5U);
-    EXPECT_EQ(holdings.cost_of(kCard, ~std::uint64_t{0}), kMaxGranules);
+    EXPECT_EQ(holdings.cost_of(kGpu, kAllocationUnitBytes / 2), 1U);
+    EXPECT_EQ(holdings.cost_of(kGpu, kAllocationUnitBytes), 1U);
+    EXPECT_EQ(holdings.cost_of(kGpu, kAllocationUnitBytes + 1), 2U);
+    EXPECT_EQ(holdings.worth_of(kGpu, 5 * kAllocationUnitBytes), 5U);
+    EXPECT_EQ(holdings.cost_of(kGpu, ~std::uint64_t{0}), kMaxAllocationUnits);
 }
 
 TEST(Holdings, NothingWasThere) {

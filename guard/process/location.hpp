@@ -1,4 +1,4 @@
-// Whose memory a location is of. Source: cuda.h of CUDA 13.5.
+// Where the memory of a location is: on a device or the host. Source: cuda.h of CUDA 13.5.
 #pragma once
 
 #include "api/nvidia/cuda.h"
@@ -9,10 +9,10 @@ struct MemoryPlace {
     enum class Kind { device, host, unknown };
 
     Kind kind;
-    CUdevice device;  // of a device alone
+    CUdevice device;  // only for a device
 };
 
-// What no version of CUDA that we know of has is not taken for the host's.
+// A location type that is in no CUDA version that we know is not treated as the host's.
 inline MemoryPlace place_of(const CUmemLocation& location) {
     switch (location.type) {
         case CU_MEM_LOCATION_TYPE_DEVICE:
@@ -28,13 +28,13 @@ inline MemoryPlace place_of(const CUmemLocation& location) {
     }
 }
 
-// The card that memory at such a place counts on: kNoCard for the host's, -1 where the container
-// has no share of the card. Of an unknown place it is the current context's, or the container's
+// The GPU that is charged for memory at this place: kNoGpu for host memory, -1 if the container has
+// no share of the GPU. For an unknown place it is the current context's GPU, or the container's
 // first.
-inline constexpr int kNoCard = -2;
-int card_at(const MemoryPlace& place);
-// The same of a pool. Managed memory counts in full on a card, wherever its pages are: that of the
-// device that it prefers, or as an unknown place.
-int card_of_pool_at(const CUmemLocation& location, CUmemAllocationType type);
+inline constexpr int kNoGpu = -2;
+int gpu_at(const MemoryPlace& place);
+// The same for a pool. Managed memory is charged in full to one GPU, wherever its pages are: to
+// that of its preferred device, or as for an unknown place.
+int gpu_of_pool_at(const CUmemLocation& location, CUmemAllocationType type);
 
 }  // namespace tessera::guard

@@ -1,22 +1,23 @@
-// Physical memory that this process has made (cuMemCreate): the card has it back when neither a
-// handle nor a mapping of it is left, and so long it counts. It does not end with a context.
+// Physical memory that this process has created (cuMemCreate). The GPU gets it back when no handle
+// and no mapping of it is left, and it is charged until then. It does not end with a context.
 //
-// Memory that was exported, or imported from others of the container, is charged to one of those
-// who have it, and while a descriptor of it is open (shared_memory.hpp). What others export is
-// theirs, and is not here.
+// Memory that was exported, or imported from other processes of the container, is charged to one of
+// the processes that have it. It also stays charged while a descriptor of it is open
+// (shared_memory.hpp). Memory that another container exports is charged there, and is not recorded
+// here.
 //
-// Each function but the first takes the call to the driver and returns what that said. Those that
-// do not wait for the card make it under the mutex, so that what was counted is in the order in
-// which it happened. Any thread. All want begin() to have succeeded.
+// Each function but the first makes the driver call and returns its result. The calls that do not
+// wait for the GPU are made under the mutex, so that the accounts change in the order of the calls.
+// Any thread. All functions require that begin() has succeeded.
 #pragma once
 
 #include <pthread.h>
 
+#include "guard/base/locked.hpp"
+#include "guard/base/table.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/process/charges.hpp"
-#include "guard/process/locked.hpp"
 #include "guard/process/shared_memory.hpp"
-#include "guard/process/table.hpp"
 #include "guard/region/layout.hpp"
 
 namespace tessera::guard {
@@ -25,14 +26,14 @@ using PhysicalHandle = CUmemGenericAllocationHandle;
 
 struct Physical {
     PhysicalHandle handle;
-    std::uint64_t serial;  // no other has it in this process, whatever its handle
+    std::uint64_t serial;  // unique in this process, also when the handle is used again
     std::uint64_t bytes;
-    int card;
+    int gpu;
     unsigned handles;  // how often cuMemRelease may be called
     unsigned mappings;
-    bool is_shared;  // and an entry of the region says who is charged
+    bool is_shared;  // an entry of the region says which process is charged
     bool is_imported;
-    int index;  // of that
+    int index;  // of that entry
 };
 
 struct Mapping {
@@ -52,8 +53,8 @@ inline std::uint64_t key_of(const Mapping& mapping) {
 // Zero at first, and again in a forked child.
 class PhysicalMemory {
   public:
-    // What was set aside has this handle now. False, and set aside still, where it cannot be noted.
-    bool note(PhysicalHandle handle, int card, std::uint64_t bytes);
+    // The reserved memory has this handle now. False if it cannot be recorded; it stays reserved.
+    bool record(PhysicalHandle handle, int gpu, std::uint64_t bytes);
 
     template <typename Call>
     CUresult release(PhysicalHandle handle, const Call& call) {
@@ -63,7 +64,7 @@ class PhysicalMemory {
         return result;
     }
 
-    // One more handle of what the process may have made; `*handle` is set by the call.
+    // One more handle of memory that this process may have created; the call sets `*handle`.
     template <typename Call>
     CUresult retain(const PhysicalHandle* handle, const Call& call) {
         const Locked lock(mutex_);
@@ -72,8 +73,8 @@ class PhysicalMemory {
         return result;
     }
 
-    // Gives a descriptor of it away, which the call sets. False, and that is undone, where it
-    // cannot be told to others of the container.
+    // Exports the memory as a descriptor, which the call sets. Undone, with
+    // CUDA_ERROR_OUT_OF_MEMORY, if it cannot be recorded for other processes of the container.
     template <typename Call>
     CUresult share(PhysicalHandle handle, const int* fd, const Call& call) {
         const Locked lock(mutex_);
@@ -82,7 +83,7 @@ class PhysicalMemory {
         return undo_share(*fd);
     }
 
-    // Imports what somebody of the container may have exported; `*handle` is set by the call.
+    // Imports memory that a process of the container may have exported; the call sets `*handle`.
     template <typename Call>
     CUresult import(const PhysicalHandle* handle, int fd, const Call& call) {
         const Locked lock(mutex_);
@@ -105,8 +106,8 @@ class PhysicalMemory {
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
 
-    // The driver has unmapped all from `address` on, whole mappings. It may have waited for the
-    // card.
+    // The driver has unmapped all from `address` on, in whole mappings. It may have waited for the
+    // GPU.
     void note_unmapped(std::uint64_t address, std::uint64_t bytes);
 
   private:
@@ -116,7 +117,7 @@ class PhysicalMemory {
     void add_handle(PhysicalHandle handle);
     void drop_handle(PhysicalHandle handle);
     bool add_mapping(Mapping mapping);
-    void put_back_if_unused(const Physical& physical);
+    void release_if_unused(const Physical& physical);
 
     pthread_mutex_t mutex_;
     std::uint64_t last_serial_;

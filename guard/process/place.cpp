@@ -35,9 +35,10 @@ Fault fault_of(int error, const Fault& if_none) {
             return {"is on a file system that is mounted read-only"};
         case EMFILE:
         case ENFILE:
-            return {"cannot be opened, for no descriptor is left", "Raise ulimit -n."};
+            return {"cannot be opened: the process has no file descriptor left",
+                    "Raise ulimit -n."};
         case ENOMEM:
-            return {"finds no room in this process's address space", "Raise ulimit -v."};
+            return {"does not fit in this process's address space", "Raise ulimit -v."};
         default:
             return {"cannot be opened"};
     }

@@ -1,11 +1,11 @@
 #include "guard/process/pools.hpp"
 
+#include "guard/base/locked.hpp"
+#include "guard/base/relaxed.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/process/charges.hpp"
-#include "guard/process/leavers.hpp"
 #include "guard/process/location.hpp"
-#include "guard/process/locked.hpp"
-#include "guard/process/relaxed.hpp"
+#include "guard/process/pending_frees.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -14,39 +14,39 @@ bool ask_reserved(const Pool& pool, std::uint64_t& bytes) {
     const Driver& real = *driver();
     if (is_for_graphs(pool)) {
         const auto& get = real.cuDeviceGetGraphMemAttribute;
-        return get && get(device_of(pool.card), CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &bytes) ==
+        return get && get(device_of(pool.gpu), CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &bytes) ==
                           CUDA_SUCCESS;
     }
     const auto& get = real.cuMemPoolGetAttribute;
     return get && get(pool.handle, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &bytes) == CUDA_SUCCESS;
 }
 
-// The functions below want the mutex.
+// The caller of the functions below must hold the mutex.
 
 void forget_freed(Pools& here, std::uint32_t pool) {
     for (Freed& each : here.freed)
         if (each.pool == pool) each = {};
 }
 
-// False where the driver has taken more than was set aside, and than the limit leaves.
+// False if the driver has taken more than was reserved, and more than the limit allows.
 bool count_anew(Pools& here, Pool& pool) {
     std::uint64_t bytes = 0;
     if (!ask_reserved(pool, bytes)) return true;
-    const Granules now = granules_of(bytes);
+    const AllocationUnits now = units_of(bytes);
     if (now < pool.reserved) {  // some of it is gone
         forget_freed(here, pool.number);
         pool.shrinks++;
     }
     pool.reserved = now;
-    const Granules most = now + pool.promised;
+    const AllocationUnits most = now + pool.promised;
     if (pool.counted > most) {
-        give_granules(pool.card, pool.counted - most);
+        give_units(pool.gpu, pool.counted - most);
         pool.counted = most;
     }
     if (pool.counted >= now) return true;
-    const Granules more = now - pool.counted;
-    const bool is_within = take_granules(pool.card, more);
-    if (!is_within) own_up_to(pool.card, more);
+    const AllocationUnits more = now - pool.counted;
+    const bool is_within = take_units(pool.gpu, more);
+    if (!is_within) force_charge(pool.gpu, more);
     pool.counted = now;
     return is_within;
 }
@@ -55,7 +55,7 @@ void trim(Pool& pool) {
     const Driver& real = *driver();
     pool.shrinks++;
     if (is_for_graphs(pool)) {
-        if (real.cuDeviceGraphMemTrim) real.cuDeviceGraphMemTrim(device_of(pool.card));
+        if (real.cuDeviceGraphMemTrim) real.cuDeviceGraphMemTrim(device_of(pool.gpu));
     } else if (real.cuMemPoolTrimTo) {
         real.cuMemPoolTrimTo(pool.handle, 0);
     }
@@ -82,8 +82,8 @@ void count_all_anew(Pools& here) {
     here.may_shrink.store(may_shrink, std::memory_order_relaxed);
 }
 
-// A piece that is free again and large enough, taken out. The driver may always give a stream what
-// was freed in it, so the pool need not grow for it.
+// Removes a freed piece that is large enough. The driver may always reuse in a stream what was
+// freed in that stream, so the pool need not grow for it.
 bool take_freed(Pools& here, const Pool& pool, const PoolRequest& request) {
     for (Freed& each : here.freed) {
         if (each.pool != pool.number || each.bytes < in_grains(request.bytes)) continue;
@@ -95,7 +95,7 @@ bool take_freed(Pools& here, const Pool& pool, const PoolRequest& request) {
     return false;
 }
 
-// What was freed and is used again; the rest of it stays free.
+// Freed memory is used again; the rest of the piece stays free.
 void use_freed(Pools& here, std::uint64_t address, std::uint64_t bytes) {
     const std::uint64_t end = address + in_grains(bytes);
     for (Freed& each : here.freed) {
@@ -110,20 +110,21 @@ void use_freed(Pools& here, std::uint64_t address, std::uint64_t bytes) {
     }
 }
 
-Pool* find_or_add(Pools& here, CUmemoryPool handle, int card) {
+Pool* find_or_add(Pools& here, CUmemoryPool handle, int gpu) {
     Pool* known = here.all.find(key_of(handle));
     if (known != nullptr) return known;
-    if (!here.all.add({handle, ++here.last_number, card, 0, 0, 0, 0, false, false})) return nullptr;
+    if (!here.all.add({handle, ++here.last_number, gpu, 0, 0, 0, 0, false, false})) return nullptr;
     return here.all.find(key_of(handle));
 }
 
-// Its handle may have been another's. Without memory for the note it counts as a card's.
+// The handle may have been another pool's. If there is no memory for the record, the pool counts as
+// a GPU's.
 void note_of_host(Pools& here, CUmemoryPool handle) {
     if (here.all.find(key_of(handle)) == nullptr) here.of_host.add({handle});
 }
 
-// As drivers say since CUDA 13.
-bool ask_card(CUmemoryPool handle, int& card) {
+// Drivers report this since CUDA 13.
+bool ask_gpu(CUmemoryPool handle, int& gpu) {
     const auto& get = driver()->cuMemPoolGetAttribute;
     CUmemLocation at = {};
     CUmemAllocationType type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -131,14 +132,14 @@ bool ask_card(CUmemoryPool handle, int& card) {
                          get(handle, CU_MEMPOOL_ATTR_LOCATION_TYPE, &at.type) == CUDA_SUCCESS &&
                          get(handle, CU_MEMPOOL_ATTR_LOCATION_ID, &at.id) == CUDA_SUCCESS &&
                          get(handle, CU_MEMPOOL_ATTR_ALLOCATION_TYPE, &type) == CUDA_SUCCESS;
-    if (is_said) card = card_of_pool_at(at, type);
+    if (is_said) gpu = gpu_of_pool_at(at, type);
     return is_said;
 }
 
-// As the driver does with a pool that is destroyed.
+// Does what the driver does when a current pool is destroyed.
 void stop_being_current(const Pool& pool) {
     const Driver& real = *driver();
-    const CUdevice device = device_of(pool.card);
+    const CUdevice device = device_of(pool.gpu);
     CUmemoryPool current = nullptr;
     if (real.cuDeviceGetMemPool(&current, device) != CUDA_SUCCESS || current != pool.handle) return;
     if (real.cuDeviceGetDefaultMemPool(&current, device) == CUDA_SUCCESS)
@@ -159,29 +160,29 @@ void let_everyone_have(Pools& here, const Match& match) {
 
 CUresult promise(const PoolRequest& request, Promise& promised) {
     Pools& here = pools();
-    promised.granules = granules_of(request.bytes);
-    bool is_set_aside = take_granules_left(request.card, promised.granules);
-    if (!is_set_aside) {
+    promised.units = units_of(request.bytes);
+    bool is_reserved = take_units_left(request.gpu, promised.units);
+    if (!is_reserved) {
         const Locked lock(here.mutex);
         const Pool* pool = here.all.find(key_of(request.pool));
         if (pool != nullptr && take_freed(here, *pool, request)) {
-            promised.granules = 0;
-            is_set_aside = true;
+            promised.units = 0;
+            is_reserved = true;
         }
     }
-    is_set_aside = is_set_aside || take_granules(request.card, promised.granules);
-    if (!is_set_aside && give_unused_back(request.card))
-        is_set_aside = take_granules(request.card, promised.granules);
-    if (!is_set_aside) return refuse(request.card);
+    is_reserved = is_reserved || take_units(request.gpu, promised.units);
+    if (!is_reserved && give_unused_back(request.gpu))
+        is_reserved = take_units(request.gpu, promised.units);
+    if (!is_reserved) return refuse(request.gpu);
     const Locked lock(here.mutex);
-    Pool* pool = find_or_add(here, request.pool, request.card);
+    Pool* pool = find_or_add(here, request.pool, request.gpu);
     if (pool != nullptr) {
         promised.pool = pool->number;
-        pool->promised += promised.granules;
-        pool->counted += promised.granules;
+        pool->promised += promised.units;
+        pool->counted += promised.units;
         return CUDA_SUCCESS;
     }
-    give_granules(request.card, promised.granules);
+    give_units(request.gpu, promised.units);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -189,47 +190,49 @@ bool keep(const PoolRequest& request, const Promise& promised, std::uint64_t add
     Pools& here = pools();
     const Locked lock(here.mutex);
     Pool* const pool = here.all.find(key_of(request.pool));
-    // It was ended meanwhile: what the driver gave is of another, and counted nowhere.
+    // The pool was destroyed meanwhile: the driver's memory is another pool's, and is charged
+    // nowhere.
     if (pool == nullptr) return address == 0;
-    pool->promised -= promised.granules;
+    pool->promised -= promised.units;
     const bool is_within = count_anew(here, *pool);
     if (address != 0) use_freed(here, address, request.bytes);
     return is_within;
 }
 
-// One that is not noted is not the program's, so it is a device's, or of a driver that can say.
-int card_of_pool(CUmemoryPool handle, int otherwise) {
+// A pool without a record was not created by the program. So it is a device's default pool, or the
+// driver can report its location.
+int gpu_of_pool(CUmemoryPool handle, int otherwise) {
     {
         Pools& here = pools();
         const Locked lock(here.mutex);
-        if (here.of_host.find(key_of(handle)) != nullptr) return kNoCard;
+        if (here.of_host.find(key_of(handle)) != nullptr) return kNoGpu;
         const Pool* pool = here.all.find(key_of(handle));
-        if (pool != nullptr) return pool->card;
+        if (pool != nullptr) return pool->gpu;
     }
-    if (int card = -1; ask_card(handle, card)) return card;
+    if (int gpu = -1; ask_gpu(handle, gpu)) return gpu;
     const auto& ask = driver()->cuDeviceGetDefaultMemPool;
     CUmemoryPool of_device = nullptr;
     for (CUdevice device = 0; ask && device < kMaxDevices; device++) {
         if (ask(&of_device, device) != CUDA_SUCCESS) break;
-        if (of_device == handle) return card_of(device);
+        if (of_device == handle) return gpu_of(device);
     }
     return otherwise;
 }
 
-void note_pool(CUmemoryPool handle, int card) {
+void note_pool(CUmemoryPool handle, int gpu) {
     Pools& here = pools();
     const Locked lock(here.mutex);
-    if (card == kNoCard) return note_of_host(here, handle);
+    if (gpu == kNoGpu) return note_of_host(here, handle);
     here.of_host.take(key_of(handle));
-    Pool* pool = find_or_add(here, handle, card);
+    Pool* pool = find_or_add(here, handle, gpu);
     if (pool != nullptr) pool->is_made = true;
 }
 
-void note_found_pool(CUmemoryPool handle, int card) {
+void note_found_pool(CUmemoryPool handle, int gpu) {
     Pools& here = pools();
     const Locked lock(here.mutex);
-    if (card == kNoCard) return note_of_host(here, handle);
-    if (card >= 0) find_or_add(here, handle, card);
+    if (gpu == kNoGpu) return note_of_host(here, handle);
+    if (gpu >= 0) find_or_add(here, handle, gpu);
 }
 
 void forget_host_pool(CUmemoryPool handle) {
@@ -282,7 +285,7 @@ void note_freed(const Holding& holding, CUstream stream, bool is_for_everyone) {
 }
 
 void look_at_pools() {
-    look_at_leavers();
+    release_done_frees();
     Pools& here = pools();
     if (!here.may_shrink.load(std::memory_order_relaxed)) return;
     const Locked lock(here.mutex);
@@ -308,14 +311,14 @@ void forget_freed_in(CUstream stream) {
         if (each.stream == stream && !each.is_for_everyone) each = {};
 }
 
-bool give_unused_back(int card) {
-    const bool have_left = look_at_leavers();
+bool give_unused_back(int gpu) {
+    const bool have_left = release_done_frees();
     Pools& here = pools();
     const Locked lock(here.mutex);
     if (here.all.is_empty()) return have_left;
     const Relaxed relaxed;
     here.all.for_each([&](Pool& pool) {
-        if (pool.card == card) trim(pool);
+        if (pool.gpu == gpu) trim(pool);
     });
     count_all_anew(here);
     return true;

@@ -1,43 +1,43 @@
-// The memory pools of this process. A pool has reserved more of the card than the program holds of
-// it, and gives it back late: when the program waits, or has it trimmed. So a pool counts for what
-// the driver says that it has reserved, and its allocations for nothing.
+// The memory pools of this process. A pool reserves more of the GPU than the program's allocations
+// from it, and releases it late: when the program waits, or trims the pool. So a pool is charged
+// for what the driver says that it has reserved, and its allocations are not charged.
 //
-// What a pool may grow by is set aside before the driver is asked (promise()), and given back
-// afterwards as far as the pool has not grown (keep()). In between other calls may come and go,
-// each of which may see what the pool has grown by for another. So a pool counts for no less than
-// it says that it has, and for no more than that and all that is promised.
+// Before the driver is called, the guard reserves what the pool may grow by (promise()). Afterwards
+// it releases what the pool has not grown by (keep()). Other calls may run in between, and each may
+// see growth that was for another. So the charge of a pool is at least what the driver reports, and
+// at most that plus all promises.
 //
-// A pool that the program destroys while it holds memory still could not be asked any more. So it
-// is destroyed when it is empty; until then the program's handle is refused (is_ending()).
+// The guard could no longer query a pool that the program destroys while memory of it is in use. So
+// a pool is destroyed when it is empty. Until then the program's handle is refused (is_ending()).
 //
-// A pool of the host's memory takes nothing of a card, also the driver's own.
+// A pool of host memory takes nothing of a GPU; this includes the driver's own.
 //
-// Imported pools take nothing of the card: who made them counts them.
+// Imported pools are not charged here: the process that created them is charged for them.
 //
-// What a device keeps for graphs is a pool too, without a handle of the driver's (graphs.hpp).
+// What a device keeps for graphs is a pool too, without a handle of the driver (graphs.hpp).
 //
-// Any thread. All want begin() to have succeeded.
+// Any thread. All functions require that begin() has succeeded.
 #pragma once
 
 #include <pthread.h>
 
 #include <atomic>
 
+#include "guard/base/table.hpp"
 #include "guard/process/holdings.hpp"
 #include "guard/process/process.hpp"
-#include "guard/process/table.hpp"
 
 namespace tessera::guard {
 
 struct Pool {
     CUmemoryPool handle;
-    std::uint32_t number;  // no other has it in this process; not 0
-    int card;
-    Granules counted;
-    Granules promised;      // to allocations that are under way
-    Granules reserved;      // as the driver said last
-    std::uint32_t shrinks;  // how often it may have given something back
-    bool is_made;           // by the program, which may destroy it
+    std::uint32_t number;  // unique in this process; not 0
+    int gpu;
+    AllocationUnits counted;
+    AllocationUnits promised;  // to allocations in progress
+    AllocationUnits reserved;  // the driver's last answer
+    std::uint32_t shrinks;     // how often it may have released memory
+    bool is_made;              // created by the program, which may destroy it
     bool is_ending;
 };
 
@@ -55,17 +55,17 @@ inline std::uint64_t key_of(const HostPool& pool) {
     return key_of(pool.handle);
 }
 
-// Memory of a pool that was freed and that the pool still has.
+// Freed memory that the pool still has.
 struct Freed {
     std::uint32_t pool;  // its number; 0: none
     std::uint64_t address;
     std::uint64_t bytes;
     CUcontext context;
-    CUstream stream;       // of it, that may have it again at once
-    bool is_for_everyone;  // it has had its turn
+    CUstream stream;       // of the context; it may use the memory again at once
+    bool is_for_everyone;  // the stream has reached the free
 };
 
-inline constexpr unsigned kMaxFreed = 64;  // of older ones it is not known that they are there
+inline constexpr unsigned kMaxFreed = 64;  // older ones are forgotten
 
 // Zero at first, and again in a forked child.
 struct Pools {
@@ -78,69 +78,69 @@ struct Pools {
     unsigned next_freed;
 };
 
-// An allocation from a pool, in the order of a stream.
+// A stream-ordered allocation from a pool.
 struct PoolRequest {
     CUmemoryPool pool;
-    int card;
+    int gpu;
     CUcontext context;
     CUstream stream;
     std::uint64_t bytes;
 };
 
-// What was set aside for one.
+// What was reserved for one allocation.
 struct Promise {
     std::uint32_t pool;  // its number
-    Granules granules;
+    AllocationUnits units;
 };
 
-// Sets aside what the pool may grow by: nothing where it surely has the room, for what was freed
-// in that stream, or has had its turn, can be had again. CUDA_ERROR_OUT_OF_MEMORY where there is no
-// room for it.
+// Reserves what the pool may grow by. Reserves nothing if the pool surely has room: memory that was
+// freed in the same stream, or whose free has been reached, can be used again.
+// CUDA_ERROR_OUT_OF_MEMORY if the limit does not allow it.
 CUresult promise(const PoolRequest& request, Promise& promised);
-// The driver has been asked, and gave `address`; 0: it refused. False where the pool has grown
-// further than was set aside, and over the limit: it counts, and the program is not to have it.
+// The driver was called and returned `address`; 0: it refused. False if the pool has grown by more
+// than the reservation, and over the limit. Then it is charged, and the program must not get the
+// memory.
 bool keep(const PoolRequest& request, const Promise& promised, std::uint64_t address);
 
-// The card that the pool's memory is of, which need not be that of the stream that it is asked in:
-// -1 where the container has no share of it, kNoCard (location.hpp) where it is the host's.
-// `otherwise` where it is not known.
-int card_of_pool(CUmemoryPool pool, int otherwise);
+// The GPU of the pool's memory, which need not be the GPU of the stream. -1 if the container has no
+// share of it, kNoGpu (location.hpp) for host memory. `otherwise` if it is unknown.
+int gpu_of_pool(CUmemoryPool pool, int otherwise);
 
-// Of a pool that the program has made, on a card of the container or kNoCard.
-void note_pool(CUmemoryPool pool, int card);
-// Of one that is there, and that the program was given the handle of.
-void note_found_pool(CUmemoryPool pool, int card);
-// The program has destroyed it.
+// The program has created a pool, on a GPU of the container or with kNoGpu.
+void note_pool(CUmemoryPool pool, int gpu);
+// The program was given the handle of an existing pool.
+void note_found_pool(CUmemoryPool pool, int gpu);
+// The program has destroyed the pool.
 void forget_host_pool(CUmemoryPool pool);
-// Destroys the pool, or says that it is ending. False where it is none that was noted.
+// Destroys the pool now or when it is empty. False if there is no record of it as the program's.
 bool end_pool(CUmemoryPool pool);
 bool is_ending(CUmemoryPool pool);
 
-// A device's pool for graphs, as a handle that no driver gives.
-inline CUmemoryPool graph_pool(int card) {
-    return reinterpret_cast<CUmemoryPool>(static_cast<std::uintptr_t>(card) + 1);  // NOLINT
+// A device's pool for graphs, as a handle that no driver returns.
+inline CUmemoryPool graph_pool(int gpu) {
+    return reinterpret_cast<CUmemoryPool>(static_cast<std::uintptr_t>(gpu) + 1);  // NOLINT
 }
 inline bool is_for_graphs(const Pool& pool) {
-    return pool.handle == graph_pool(pool.card);
+    return pool.handle == graph_pool(pool.gpu);
 }
-// How often the pool has shrunk, or may have; 0 where it has never had anything.
+// How often the pool has shrunk, or may have; 0 if it never had memory.
 std::uint32_t shrinks_of(CUmemoryPool pool);
-// The program has trimmed it.
+// The program has trimmed the pool.
 void note_trimmed(CUmemoryPool pool);
 
-// What was freed is the pool's, at once or at the stream's turn.
+// The pool gets freed memory back, at once or in stream order.
 void note_freed(const Holding& holding, CUstream stream, bool is_for_everyone);
 
-// Counts anew what pools have reserved and what is leaving, where something may have changed.
+// Counts again what pools have reserved and what pending frees hold, if something may have changed.
 void look_at_pools();
-// The same after a wait: what was freed in the stream, or in any of the current context, has had
-// its turn.
+// The same after a wait: the frees in the stream, or in all streams of the current context, have
+// been reached.
 void look_after_wait(CUstream stream);
 void look_after_wait_for_all();
-// The stream's handle may be another's from now on.
+// The stream's handle may be another stream's from now on.
 void forget_freed_in(CUstream stream);
-// Has the pools give back to the card what they do not use. False where there is no pool, and
-// nothing was leaving.
-bool give_unused_back(int card);
+// Makes the pools of the GPU release what they do not use, and releases finished frees. False if
+// there is no pool and no free was finished.
+bool give_unused_back(int gpu);
 
 }  // namespace tessera::guard

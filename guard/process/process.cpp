@@ -10,8 +10,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "guard/base/locked.hpp"
 #include "guard/inject/kernel_clock.hpp"
-#include "guard/process/locked.hpp"
 #include "guard/process/state.hpp"
 #include "guard/region/limits.hpp"
 
@@ -19,7 +19,7 @@ namespace tessera::guard {
 namespace {
 
 constinit std::atomic<Process*> kept = nullptr;
-// Where there is no Process that says it.
+// Used if there is no Process.
 constinit std::atomic<bool> has_complained = false;
 constinit std::atomic<bool> has_no_room = false;
 
@@ -39,21 +39,22 @@ Process* make_process() {
     return kept.load();
 }
 
-Fault fault_of_seat(SeatError error) {
+Fault fault_of_slot(ProcessSlotError error) {
     switch (error) {
-        case SeatError::none:
+        case ProcessSlotError::none:
             return {""};
-        case SeatError::no_file:
+        case ProcessSlotError::no_file:
             return fault_of(errno, {"cannot be opened"});
-        case SeatError::no_room:
+        case ProcessSlotError::no_room:
             return fault_of(ENOMEM, {});
-        // The limits beside it are of this version: it was, too, when it was made.
-        case SeatError::foreign_file:
-            return {"was cut off or written over"};
-        case SeatError::full:
-            return {"has no room for another process: the container runs 1023 that use a GPU"};
-        case SeatError::not_kept:
-            return {"is on a file system that keeps no locks (an overlay?); move guard_folder"};
+        // The limits file has this version, so the accounts had it too when they were created.
+        case ProcessSlotError::foreign_file:
+            return {"was truncated or overwritten"};
+        case ProcessSlotError::full:
+            return {"has no process slot left: the container runs 1023 processes that use a GPU"};
+        case ProcessSlotError::not_kept:
+            return {
+                "is on a file system that does not keep locks (an overlay?); move guard_folder"};
     }
     return {""};
 }
@@ -64,14 +65,15 @@ CUresult cannot_begin(std::atomic<bool>& has_complained_before, const char* path
     return kNotGuarded;
 }
 
-// Its inode. Not by stat(), which libraries for older libcs do not find.
+// The file's inode. Not stat(): a library that is built against a newer libc does not find it in an
+// older one.
 std::uint64_t number_of_file(const char* path) {
     struct stat about = {};
     return syscall(SYS_newfstatat, AT_FDCWD, path, &about, 0) == 0 ? about.st_ino : 0;
 }
 
-// The loader is asked for our place before our lock is taken: a library that is being loaded may
-// call us while it holds the loader's.
+// Asks the loader for our path before it takes our lock: a library that is being loaded may call us
+// while it holds the loader's lock.
 CUresult begin_now(Process& process) {
     char limits_path[kMaxPath];
     char accounts_path[kMaxPath];
@@ -86,10 +88,10 @@ CUresult begin_now(Process& process) {
     process.limits = open_limits(limits_path);
     if (process.limits == nullptr)
         return cannot_begin(process.has_complained, limits_path, fault_of(errno, kOtherLayout));
-    const SeatError error = take_seat(process.accounts_path, process.seat);
-    if (error != SeatError::none) {
-        const Fault fault = fault_of_seat(error);  // before errno is another's
-        // Each call begins anew, and would leave one mapping more.
+    const ProcessSlotError error = register_process(process.accounts_path, process.process_slot);
+    if (error != ProcessSlotError::none) {
+        const Fault fault = fault_of_slot(error);  // before errno changes
+        // Each call tries again, and would leave one more mapping.
         close_limits(process.limits);
         process.limits = nullptr;
         return cannot_begin(process.has_complained, process.accounts_path, fault);
@@ -112,7 +114,7 @@ CUresult begin() {
         if (has_no_room) return cannot_begin(has_complained, "the guard", fault_of(ENOMEM, {}));
         return cannot_begin(
             has_complained, "the kernel",
-            {"has no memory that a fork leaves empty (MADV_WIPEONFORK: Linux 4.14 or later, "
+            {"cannot empty memory in a forked child (MADV_WIPEONFORK: Linux 4.14 or later, "
              "not gVisor)",
              "Run this pod on another node, or without a GPU share."});
     }
@@ -124,16 +126,16 @@ Pools& pools() {
     return process()->pools;
 }
 
-Leavers& leavers() {
-    return process()->leavers;
+PendingFrees& pending_frees() {
+    return process()->pending_frees;
 }
 
 SharedUse& shared_use() {
     return process()->shared_use;
 }
 
-const Seat& seat() {
-    return process()->seat;
+const ProcessSlot& process_slot() {
+    return process()->process_slot;
 }
 
 const char* accounts_path() {
@@ -157,22 +159,22 @@ PhysicalMemory& physical_memory() {
     return process()->physical_memory;
 }
 
-Timing& timing(int card) {
-    return process()->timing[card];
+Timing& timing(int gpu) {
+    return process()->timing[gpu];
 }
 
-ProcessTime& card_time(int card) {
-    const Seat& seat = process()->seat;
-    return seat.accounts->times[seat.slot][card];
+ProcessTime& gpu_time(int gpu) {
+    const ProcessSlot& process_slot = process()->process_slot;
+    return process_slot.accounts->times[process_slot.slot][gpu];
 }
 
-OwnLog flight_log() {
+OwnLog busy_log() {
     Process& here = *process();
-    return {here.seat.accounts->logs[here.seat.slot], here.log_mutex};
+    return {here.process_slot.accounts->logs[here.process_slot.slot], here.log_mutex};
 }
 
-const CardLimit& card_limit(int card) {
-    return process()->limits->cards[card];
+const GpuLimit& gpu_limit(int gpu) {
+    return process()->limits->gpus[gpu];
 }
 
 Contexts& contexts() {

@@ -1,6 +1,6 @@
-// The guard in one process: its seat in the container's accounts, and where all parts of it keep
-// theirs. Begun by the first call that needs it. A forked child has none of it and begins its own:
-// all of it lies in pages that the kernel empties there.
+// The guard in one process: its process slot in the container's accounts, and the state of all its
+// parts. The first call that needs it starts it. A forked child starts its own: the kernel empties
+// the pages of this state in the child.
 //
 // Any thread.
 #pragma once
@@ -8,45 +8,46 @@
 #include <pthread.h>
 
 #include "api/nvidia/cuda.h"
+#include "guard/base/table.hpp"
 #include "guard/process/devices.hpp"
-#include "guard/process/table.hpp"
 #include "guard/region/life.hpp"
 
 namespace tessera::guard {
 
-// The error that a call gets where the guard cannot begin. Its first line on stderr says why.
+// The error of a call if the guard cannot start. The first line on stderr says why.
 inline constexpr CUresult kNotGuarded = CUDA_ERROR_OPERATING_SYSTEM;
-// And where there is no driver to call.
+// The error if there is no driver.
 inline constexpr CUresult kNoDriver = CUDA_ERROR_NO_DEVICE;
 
-// CUDA_SUCCESS where the guard stands, begun now if it had not.
+// CUDA_SUCCESS if the guard is active; starts it if necessary.
 CUresult begin();
 
-// The functions below want begin() to have succeeded.
+// The functions below require that begin() has succeeded.
 
 struct Pools;
 Pools& pools();
-struct Leavers;
-Leavers& leavers();
+struct PendingFrees;
+PendingFrees& pending_frees();
 struct SharedUse;
 SharedUse& shared_use();
-const Seat& seat();
+const ProcessSlot& process_slot();
 const char* accounts_path();
-// Of the container's region: no other on this machine has it.
+// Identifies the container's region: no other region on this machine has the same number.
 std::uint64_t region_number();
 class Graphs;
 Graphs& graphs();
-// Whether any executable graph of this process allocates memory. No lock, and no need of begin().
+// Whether any executable graph of this process allocates memory. Takes no lock, and does not need
+// begin().
 bool have_graphs_memory();
 class PhysicalMemory;
 PhysicalMemory& physical_memory();
 
 struct ContextLimits;
-// By the mutex of contexts.
+// Protected by the mutex of contexts.
 Table<ContextLimits>& context_limits();
 
-// What a context was attached to beside its making (cuCtxAttach): cuCtxDetach ends it after so
-// many.
+// How often a context was attached after its creation (cuCtxAttach). Only one more call of
+// cuCtxDetach than that destroys the context.
 struct AttachedContext {
     CUcontext context;
     unsigned attached;
@@ -55,7 +56,7 @@ inline std::uint64_t key_of(const AttachedContext& context) {
     return reinterpret_cast<std::uint64_t>(context.context);
 }
 
-// A green context, as a context, of a device. What is allocated in it is its primary context's.
+// A green context, as a context, on a device. Its primary context owns what is allocated in it.
 struct GreenContext {
     CUcontext context;
     CUdevice device;
@@ -64,7 +65,7 @@ inline std::uint64_t key_of(const GreenContext& green) {
     return reinterpret_cast<std::uint64_t>(green.context);
 }
 
-// Contexts begin and end one at a time, by this mutex.
+// Contexts are created and destroyed one at a time, under this mutex.
 struct Contexts {
     pthread_mutex_t mutex;
     CUcontext primary[kMaxDevices];  // of each device that had one

@@ -2,9 +2,9 @@
 
 #include <cstring>
 
+#include "guard/base/locked.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/process/charges.hpp"
-#include "guard/process/locked.hpp"
 #include "guard/process/process.hpp"
 #include "guard/region/descriptor_files.hpp"
 #include "guard/region/shared_memory.hpp"
@@ -12,8 +12,8 @@
 namespace tessera::guard {
 namespace {
 
-// Of names: which container, the slot of who chose it, so that no two choose the same, and which of
-// his: as many as the region has places.
+// Bits of a name: which container, the slot of the process that chose it, and a number. So no two
+// processes choose the same name, and each has as many as the region has entries.
 constexpr unsigned kOursBits = 13;
 constexpr unsigned kSlotBits = 10;
 constexpr unsigned kCountBits = 10;
@@ -21,9 +21,9 @@ constexpr unsigned kNumberBits = kSlotBits + kCountBits;
 constexpr std::uint64_t kCountMask = (std::uint64_t{1} << kCountBits) - 1;
 static_assert(kMaxProcesses <= 1 << kSlotBits && kMaxSharedMemory <= 1 << kCountBits);
 static_assert(kOursBits + kNumberBits <= 33);
-// Of what has no name, so that no two processes call it the same.
+// For memory without a name on a descriptor, so that no two processes use the same key.
 constexpr unsigned kSlotShift = 48;
-constexpr std::uint64_t kOfHandle = std::uint64_t{1} << 63;  // no descriptor's name
+constexpr std::uint64_t kOfHandle = std::uint64_t{1} << 63;  // not a descriptor's name
 
 // Source of the constants: FNV-1a.
 std::uint64_t hash_of(const char* bytes, std::size_t count) {
@@ -40,10 +40,10 @@ std::uint64_t ours() {
     return hash_of(bytes, sizeof bytes) >> (64 - kOursBits);
 }
 
-// The functions below want the mutex.
+// The caller of the functions below must hold the mutex.
 
 int join_locked(SharedUse& here, std::uint64_t key) {
-    const Seat& mine = seat();
+    const ProcessSlot& mine = process_slot();
     const int index = find_shared(*mine.accounts, key);
     if (index < 0) return -1;
     if (here.imports[index] == 0 && !join_shared(*mine.accounts, index, key, mine.slot)) return -1;
@@ -51,14 +51,14 @@ int join_locked(SharedUse& here, std::uint64_t key) {
     return index;
 }
 
-// Of an entry that this process has made a moment ago.
+// For an entry that this process has just made.
 void join_own(SharedUse& here, int index, std::uint64_t key) {
-    const Seat& mine = seat();
+    const ProcessSlot& mine = process_slot();
     if (join_shared(*mine.accounts, index, key, mine.slot)) here.imports[index]++;
 }
 
 void leave_locked(SharedUse& here, int index) {
-    const Seat& mine = seat();
+    const ProcessSlot& mine = process_slot();
     if (--here.imports[index] != 0) return;
     leave_shared(*mine.accounts, index, mine.slot);
     give_closed_back(*mine.accounts, index);
@@ -69,7 +69,7 @@ void leave_all_of(SharedUse& here, const OpenedAddress& gone) {
         leave_locked(here, gone.index);
 }
 
-// False where the address is not noted, or as that of another use.
+// False if the address is not recorded, or is recorded for other memory or another context.
 bool count_again(SharedUse& here, const OpenedAddress& use) {
     OpenedAddress* noted = here.opened.find(use.address);
     if (noted == nullptr || noted->index != use.index || noted->context != use.context)
@@ -78,9 +78,9 @@ bool count_again(SharedUse& here, const OpenedAddress& use) {
     return true;
 }
 
-// A name that no shared memory of the container has, and no file that is still open.
-int share_as_new(SharedUse& here, int fd, int card, Granules granules) {
-    const Seat& mine = seat();
+// Uses a name that no shared memory of the container has, and no file that is still open.
+int share_as_new(SharedUse& here, int fd, int gpu, AllocationUnits units) {
+    const ProcessSlot& mine = process_slot();
     const int file = file_of(*mine.accounts, fd);
     const int tries = file != 0 ? 1 << kCountBits : 0;
     const std::uint64_t of_slot = ours() << kNumberBits | static_cast<std::uint64_t>(mine.slot)
@@ -88,12 +88,13 @@ int share_as_new(SharedUse& here, int fd, int card, Granules granules) {
     for (int tried = 0; tried < tries; tried++) {
         const std::uint64_t key = of_slot | (++here.last_name & kCountMask);
         if (key == 0 || find_shared(*mine.accounts, key) >= 0) continue;
-        if (set_new_name(fd, {key, granules})) return add_or_reap({key, card, granules, file});
+        if (set_new_name(fd, {key, units})) return add_or_reap({key, gpu, units, file});
     }
-    // Nobody can tell who has it, or how long: its maker has it, until he ends.
+    // It cannot be found out which processes have it, or for how long: so its maker has it until it
+    // ends.
     const std::uint64_t key =
         kOfHandle | static_cast<std::uint64_t>(mine.slot) << kSlotShift | ++here.last_name;
-    const int index = add_or_reap({key, card, granules});
+    const int index = add_or_reap({key, gpu, units});
     if (index >= 0) join_own(here, index, key);
     return index;
 }
@@ -105,7 +106,7 @@ std::uint64_t key_of(const CUipcMemHandle& handle) {
 }
 
 bool note_exported(CUdeviceptr pointer, std::uint64_t key) {
-    CUdeviceptr base = pointer;  // a handle is of the whole allocation
+    CUdeviceptr base = pointer;  // a handle is for the whole allocation
     const auto& ask = driver()->cuMemGetAddressRange_v2;
     if (ask) ask(&base, nullptr, pointer);
     return share_noted(base, key);
@@ -124,18 +125,20 @@ void end_import(int index) {
 }
 
 bool was_exported(std::uint64_t key) {
-    return was_shared(*seat().accounts, key);
+    return was_shared(*process_slot().accounts, key);
 }
 
-// Each time a context opens it the driver gives the same address. A note of other memory, or of
-// another context, is of what has ended with its context, and nobody has come to say so.
+// The driver returns the same address each time a context opens the handle. A record of other
+// memory or of another context is stale: that memory ended with its context without a call that we
+// saw.
 void note_opened(CUdeviceptr pointer, CUcontext context, int index) {
     SharedUse& here = shared_use();
     const Locked lock(here.mutex);
     here.has_opened.store(true, std::memory_order_relaxed);
     if (count_again(here, {pointer, context, index, 1})) return;
     leave_all_of(here, here.opened.take(pointer));
-    here.opened.add({pointer, context, index, 1});  // if not, it is charged until the end
+    here.opened.add(
+        {pointer, context, index, 1});  // if this fails, it is charged until the process ends
 }
 
 OpenedAddress take_opened(CUdeviceptr pointer) {
@@ -149,7 +152,7 @@ OpenedAddress take_opened(CUdeviceptr pointer) {
     return taken;
 }
 
-// What was noted there meanwhile is newer.
+// If there is a record at that address now, it is newer.
 void put_opened_back(const OpenedAddress& taken) {
     SharedUse& here = shared_use();
     const Locked lock(here.mutex);
@@ -180,41 +183,41 @@ void pass_on_opened_in(CUcontext from, CUcontext to) {
     });
 }
 
-int share_descriptor(int fd, int card, Granules granules) {
+int share_descriptor(int fd, int gpu, AllocationUnits units) {
     SharedUse& here = shared_use();
     const Locked lock(here.mutex);
-    return share_as_new(here, fd, card, granules);
+    return share_as_new(here, fd, gpu, units);
 }
 
-void name_again(int fd, int index, Granules granules) {
+void name_again(int fd, int index, AllocationUnits units) {
     SharedUse& here = shared_use();
     const Locked lock(here.mutex);
-    Accounts& accounts = *seat().accounts;
+    Accounts& accounts = *process_slot().accounts;
     const std::uint64_t key = accounts.shared_memory[index].key.load();
     const int file = accounts.shared_memory[index].file.load();
-    if (is_of_file(accounts, file, fd) && set_name(fd, {key, granules}))
+    if (is_of_file(accounts, file, fd) && set_name(fd, {key, units}))
         return share_again(accounts, index);
-    // As where it could not be named: this process has it, until it ends.
+    // As if it could not be named: this process has it until it ends.
     if ((key & kOfHandle) == 0) join_locked(here, key);
 }
 
 void end_export(int index) {
-    Accounts& accounts = *seat().accounts;
+    Accounts& accounts = *process_slot().accounts;
     end_shared(accounts, index);
     give_closed_back(accounts, index);
 }
 
-int adopt(const DescriptorName& name, int card, int fd) {
+int adopt(const DescriptorName& name, int gpu, int fd) {
     SharedUse& here = shared_use();
     const Locked lock(here.mutex);
-    // Another importer may have been quicker, and is charged for it.
+    // Another importer may have been faster, and is charged for it.
     if (const int index = join_locked(here, name.key); index >= 0) {
-        give_granules(card, name.granules);
+        give_units(gpu, name.units);
         return index;
     }
-    const Seat& mine = seat();
+    const ProcessSlot& mine = process_slot();
     const int file = fd >= 0 ? file_of(*mine.accounts, fd) : 0;
-    const int index = add_or_reap({name.key, card, name.granules, file});
+    const int index = add_or_reap({name.key, gpu, name.units, file});
     if (index < 0) return -1;
     join_own(here, index, name.key);
     end_shared(*mine.accounts, index);

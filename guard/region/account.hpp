@@ -1,12 +1,14 @@
-// How much of a card the container holds, exact at any instant although any process may be killed
-// between two instructions, and without a lock that a stopped process could keep.
+// The amount of a GPU's memory that the container holds. It is exact at any instant, although any
+// process may be killed between two instructions, and no stopped process can keep a lock: there is
+// none.
 //
-// The account of a card says in one value what is held in all, which slot moved it last, and what
-// that slot holds since. So a move is one compare-and-swap, and is done when that is done. What the
-// slot itself says comes after it: whoever moves next writes it first, should the one who moved be
-// dead or slow. Slots are therefore right but for the last move, which the account knows.
+// The account of a GPU is one value: the container's total, the slot that moved it last, and what
+// that slot has held since. So a move is one compare-and-swap, and it is complete when that
+// succeeds. The slot's own entry is written after it. If the process that moved is dead or slow,
+// the next process that moves writes that entry first. Slots are therefore right except for the
+// last move, which the account knows.
 //
-// Any thread of any process of the container.
+// Any thread of any process of the container may call these functions.
 #pragma once
 
 #include <cstdint>
@@ -15,42 +17,42 @@
 
 namespace tessera::guard {
 
-// Adds to what the slot holds of the card, unless the container would then hold more than `limit`.
-bool reserve(Accounts& accounts, int card, int slot, Granules granules, Granules limit);
-// Takes it off again; no more than the slot holds.
-void release(Accounts& accounts, int card, int slot, Granules granules);
+// Adds to what the slot holds of the GPU, unless the container would then hold more than `limit`.
+bool reserve(Accounts& accounts, int gpu, int slot, AllocationUnits units, AllocationUnits limit);
+// Subtracts it again, but no more than the slot holds.
+void release(Accounts& accounts, int gpu, int slot, AllocationUnits units);
 
-// The same for another's slot, and only while `word` is `value`: whoever clears the slot changes
-// the word first, so nothing is taken off one that is a later process's by then. Where it is not,
-// reserve_while() says false.
+// The same for another process's slot, but only while `word` is `value`. The process that clears
+// the slot changes the word first, so nothing is subtracted from a slot that a later process has
+// taken. If the word has changed, reserve_while() returns false.
 struct Condition {
     const std::atomic<std::uint64_t>& word;
     std::uint64_t value;
 };
-bool reserve_while(Accounts& accounts, int card, int slot, Granules granules,
+bool reserve_while(Accounts& accounts, int gpu, int slot, AllocationUnits units,
                    const Condition& condition);
-void release_while(Accounts& accounts, int card, int slot, Granules granules,
+void release_while(Accounts& accounts, int gpu, int slot, AllocationUnits units,
                    const Condition& condition);
 
-// Takes off what the slot holds of the card above so much, as of that version of the account.
-// False, and nothing was changed, where the account has moved since.
-bool lower_to(Accounts& accounts, int card, int slot, Granules granules, std::uint64_t version);
+// Lowers what the slot holds of the GPU to `units`, if the account still has that version. Returns
+// false and changes nothing if the account has moved since.
+bool lower_to(Accounts& accounts, int gpu, int slot, AllocationUnits units, std::uint64_t version);
 
-// Takes off all that the slot holds of the card. How much that was.
-Granules clear(Accounts& accounts, int card, int slot);
+// Subtracts everything that the slot holds of the GPU, and returns how much it was.
+AllocationUnits clear(Accounts& accounts, int gpu, int slot);
 
-// Of the container.
-[[nodiscard]] Granules held(const Accounts& accounts, int card);
-Granules held(const Account& account);
-// The same as long as nothing has moved.
-std::uint64_t version_of(const Accounts& accounts, int card);
-// Of one process.
-[[nodiscard]] Granules held_by(const Accounts& accounts, int card, int slot);
-// The same from copies of a card's account and of the slot.
+// Total of the container.
+[[nodiscard]] AllocationUnits held(const Accounts& accounts, int gpu);
+AllocationUnits held(const Account& account);
+// Stays the same until the account moves.
+std::uint64_t version_of(const Accounts& accounts, int gpu);
+// Total of one process.
+[[nodiscard]] AllocationUnits held_by(const Accounts& accounts, int gpu, int slot);
+// The same from copies of a GPU's account and of the slot.
 struct OneSlot {
     int number;
     const Slot& slot;
 };
-Granules held_by(const Account& account, int card, const OneSlot& of);
+AllocationUnits held_by(const Account& account, int gpu, const OneSlot& of);
 
 }  // namespace tessera::guard

@@ -1,4 +1,4 @@
-// The time, as containers and the agent tell it to each other.
+// The clock that containers and the agent use between them.
 #pragma once
 
 #include <time.h>
@@ -7,13 +7,13 @@
 
 namespace tessera::guard {
 
-// CLOCK_MONOTONIC, without the end.
+// CLOCK_MONOTONIC; `end_ns` is not part of the span.
 struct Span {
     std::int64_t start_ns;
     std::int64_t end_ns;
 };
 std::int64_t monotonic_ns();
-// By which function: libc's, unless another is named.
+// Sets the function that reads the clock: libc's by default.
 using ReadClock = int (*)(clockid_t, timespec*);
 void read_clock_by(ReadClock function);
 

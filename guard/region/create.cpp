@@ -37,24 +37,25 @@ bool write_all(int fd, const void* bytes, std::size_t size) {
     return true;
 }
 
-// With room on the disk for all of it: a page that finds none later kills whoever touches it.
+// Reserves disk space for the whole file. Without it, a process that later touches a page without
+// disk space is killed.
 int fill(int fd, const void* head, std::size_t head_size, std::size_t size, mode_t mode) {
     if (!write_all(fd, head, head_size)) return errno;
     if (const int error = posix_fallocate(fd, 0, static_cast<off_t>(size)); error != 0)
         return error;
-    if (fchmod(fd, mode) != 0) return errno;  // the umask is another's business
+    if (fchmod(fd, mode) != 0) return errno;  // independent of the umask
     return fsync(fd) == 0 ? 0 : errno;
 }
 
 struct Wanted {
     const char* name;
-    const void* head;  // the rest of `size` is zero
+    const void* head;  // the rest of the file, up to `size`, is zero
     std::size_t head_size;
     std::size_t size;
     mode_t mode;
 };
 
-// Under another name first: who finds the file finds it whole.
+// Writes the file under another name and renames it, so that readers never see a part of it.
 int make(const char* directory, const Wanted& wanted) {
     Path path;
     Path made;
@@ -70,7 +71,7 @@ int make(const char* directory, const Wanted& wanted) {
     return error;
 }
 
-// A whole file of accounts of this layout.
+// Whether the directory has a complete accounts file of this layout.
 bool is_sound(const char* directory) {
     Path path;
     if (!join(path, directory, kAccountsName, "")) return false;
@@ -82,34 +83,35 @@ bool is_sound(const char* directory) {
     return is_whole;
 }
 
-// Before the arbiter comes to the container it has what it is sure of.
-void begin_timing(CardLimit& limit) {
+// Until the arbiter writes its first grant, the container has its guarantee.
+void begin_timing(GpuLimit& limit) {
     const Millionths cores = limit.cores.load();
-    const Millionths ceiling = limit.ceiling.load();
-    if (cores == 0 && ceiling >= kWhole) return;
+    const Millionths cores_limit = limit.cores_limit.load();
+    if (cores == 0 && cores_limit >= kWhole) return;
     limit.is_timed.store(1);
-    const Millionths rate = cores > 0 ? cores : ceiling;
+    const Millionths rate = cores > 0 ? cores : cores_limit;
     write_grant(limit.grant,
                 {.as_of_ns = monotonic_ns(), .rate = rate, .of = {{0, kWhole}, {0, kWhole}}});
 }
 
 }  // namespace
 
-int create_region(const char* directory, const CardShare* cards, int card_count) {
-    if (card_count < 0 || card_count > kMaxCards) return EINVAL;
+int create_region(const char* directory, const RegionGpu* gpus, int gpu_count) {
+    if (gpu_count < 0 || gpu_count > kMaxGpus) return EINVAL;
     Limits limits = {};
     limits.magic = kLimitsMagic;
     limits.size = sizeof(Limits);
-    limits.card_count = static_cast<std::uint32_t>(card_count);
-    for (int i = 0; i < card_count; i++) {
-        if (!read_uuid(cards[i].uuid, limits.cards[i].uuid)) return EINVAL;
-        // A limit is never exceeded by a part of a granule; a cost is never less than it is.
-        limits.cards[i].memory = static_cast<Granules>(cards[i].memory_bytes / kGranuleBytes);
-        limits.cards[i].most_memory = limits.cards[i].memory.load();
-        limits.cards[i].context_cost = granules_of(cards[i].context_bytes);
-        limits.cards[i].cores = cards[i].cores;
-        limits.cards[i].ceiling = cards[i].ceiling;
-        begin_timing(limits.cards[i]);
+    limits.gpu_count = static_cast<std::uint32_t>(gpu_count);
+    for (int i = 0; i < gpu_count; i++) {
+        if (!read_uuid(gpus[i].uuid, limits.gpus[i].uuid)) return EINVAL;
+        // Limits are rounded down and costs are rounded up to whole allocation units.
+        limits.gpus[i].memory =
+            static_cast<AllocationUnits>(gpus[i].memory_bytes / kAllocationUnitBytes);
+        limits.gpus[i].most_memory = limits.gpus[i].memory.load();
+        limits.gpus[i].context_cost = units_of(gpus[i].context_bytes);
+        limits.gpus[i].cores = gpus[i].cores;
+        limits.gpus[i].cores_limit = gpus[i].cores_limit;
+        begin_timing(limits.gpus[i]);
     }
     if (!is_sound(directory)) {
         const AccountsHead head;

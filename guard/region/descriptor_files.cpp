@@ -11,7 +11,8 @@
 namespace tessera::guard {
 namespace {
 
-constexpr std::uint32_t kClaimed = 1;  // by one who is writing it, or was killed over it
+constexpr std::uint32_t kClaimed =
+    1;  // by a process that writes it, or that was killed before the end
 constexpr std::uint32_t kWritten = 2;
 constexpr std::size_t kPathBytes = sizeof DescriptorFile::path;
 
@@ -22,7 +23,7 @@ struct FileId {
     friend bool operator==(const FileId&, const FileId&) = default;
 };
 
-// Not by fstat(), which libraries for older libcs do not find.
+// Not fstat(): a library that is built against a newer libc does not find it in an older one.
 bool find_id(int fd, FileId& id) {
     struct stat about = {};
     if (syscall(SYS_newfstatat, fd, "", &about, AT_EMPTY_PATH) != 0) return false;
@@ -42,14 +43,14 @@ int find_file(const Accounts& accounts, const FileId& id) {
     return 0;
 }
 
-// Null where there is none of that number: tenants write what they like.
+// Null if there is no file with that number: tenants can write any number.
 const DescriptorFile* at(const Accounts& accounts, int number) {
     if (number < 1 || number > kMaxDescriptorFiles) return nullptr;
     const DescriptorFile& file = accounts.descriptor_files[number - 1];
     return file.state.load() == kWritten ? &file : nullptr;
 }
 
-// Neither waits for a file that is a pipe, nor makes a terminal ours.
+// Does not block on a pipe, and does not make a terminal our controlling terminal.
 constexpr int kToAsk = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 
 bool is_at(const char* path, const FileId& id) {

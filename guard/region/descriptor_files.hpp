@@ -1,8 +1,9 @@
-// Whether a descriptor of exported memory is open still, in whatever process, or on its way in a
-// socket: its name (named_descriptor.hpp) is a lock, and whether there is such a lock anybody can
-// ask through another open file of the same. So the region knows the path of that file.
+// Tells whether a descriptor of exported memory is still open in any process, or on its way in a
+// socket. The descriptor's name (named_descriptor.hpp) is a lock on its open file. Any process can
+// ask for that lock through another open file of the same file, so the region stores the path of
+// that file.
 //
-// Any thread of any process of the container.
+// Any thread of any process of the container may use this.
 #pragma once
 
 #include <optional>
@@ -12,10 +13,10 @@
 
 namespace tessera::guard {
 
-// What the region calls the file of a descriptor: 1 or more. 0: it cannot be opened by a path, or
-// there are too many.
+// The number by which the region knows the descriptor's file: 1 or more. 0 if the file cannot be
+// opened by a path, or if there are too many files.
 int file_of(Accounts& accounts, int fd);
-// Whether it calls that file so.
+// Whether `file` is the number of the descriptor's file.
 bool is_of_file(const Accounts& accounts, int file, int fd);
 
 // Asks, and keeps the file open for the next question.
@@ -23,8 +24,8 @@ class DescriptorAsker {
   public:
     explicit DescriptorAsker(const Accounts& accounts) : accounts_(accounts) {}
 
-    // Whether one of that file has a name with that key. True as well where nobody can tell: the
-    // path is not there for this process, or is another file's.
+    // Whether an open file of that file has a name with that key. Also true if this cannot be found
+    // out: the path does not exist for this process, or it is another file's.
     bool may_be_open(int file, std::uint64_t key);
 
   private:

@@ -2,9 +2,9 @@
 
 namespace tessera::guard {
 
-// A copy is written again only when the other has become right, so what was read between two looks
-// at the same version is whole. Each part is written with release and read with acquire: none is
-// seen that is newer than the version before it, or older than the version behind.
+// A copy is overwritten only after the other has become valid. So what was read between two reads
+// of the same version is consistent. Each field is written with release and read with acquire: no
+// field is newer than the version read before it, or older than the version read after it.
 Granted read_grant(const Grant& grant) {
     for (;;) {
         const std::uint32_t version = grant.version.load(std::memory_order_acquire);
@@ -21,7 +21,7 @@ Granted read_grant(const Grant& grant) {
     }
 }
 
-// Who dies in the middle has changed nothing.
+// A writer that dies in the middle has changed nothing.
 void write_grant(Grant& grant, const Granted& granted) {
     const std::uint32_t version = grant.version.load(std::memory_order_relaxed) + 1;
     Grant::Copy& copy = grant.copies[version % 2];

@@ -1,5 +1,5 @@
-// Goal: a grant is read whole while it is written, and not changed by a writer that dies in the
-// middle. Method: a writer and readers at once; a copy half written.
+// Goal: a grant is read completely while it is written, and is unchanged if its writer dies in the
+// middle. Method: a writer and readers at once; a copy that is half written.
 #include "guard/region/grant.hpp"
 
 #include <gtest/gtest.h>

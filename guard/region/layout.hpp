@@ -1,10 +1,10 @@
-// What the processes of one container share: two files, made by the agent. `limits` is mounted
-// read-only in the container; `accounts` is written by its processes. A tenant who writes nonsense
-// into `accounts`, or truncates it, harms his own processes: nobody else maps it, and whoever reads
-// it believes nothing that cannot be.
+// What the processes of one container share: two files that the agent creates. `limits` is mounted
+// read-only in the container; the container's processes write `accounts`. A tenant that writes
+// nonsense into `accounts`, or truncates it, harms only its own processes. Only they map it; other
+// readers check every value that they read.
 //
-// Both are plain memory of one layout on one machine. A reader that finds another version or size
-// refuses the file; nobody converts.
+// Both files are plain memory of one layout on one machine. A reader that finds another version or
+// size rejects the file; no program converts it.
 #pragma once
 
 #include <atomic>
@@ -13,73 +13,77 @@
 
 namespace tessera::guard {
 
-inline constexpr std::uint64_t kGranuleBytes = std::uint64_t{2} << 20;
-inline constexpr int kMaxCards = 16;
+inline constexpr std::uint64_t kAllocationUnitBytes = std::uint64_t{2} << 20;
+inline constexpr int kMaxGpus = 16;
 inline constexpr int kMaxProcesses = 1024;
-// Of these no process ever takes this one: it is charged for what descriptors alone hold, once its
+// No process ever takes this slot. It is charged for memory that only descriptors hold after its
 // maker is dead (shared_memory.hpp).
 inline constexpr int kNobody = kMaxProcesses - 1;
 
-// In the container both stand beside the guard's library.
+// In the container both files are in the same directory as the guard's library.
 inline constexpr char kLimitsName[] = "limits";
 inline constexpr char kAccountsName[] = "accounts";
 
-// Raised together, with every change of what either file means: the agent tells by the limits,
-// which it wrote itself, whether it can read the accounts beside them.
+// Raise both together, with every change of what either file means. The agent checks the limits,
+// which it wrote itself, to find out whether it can read the accounts in the same directory.
 inline constexpr std::uint32_t kLimitsMagic = 0x384c5354;    // "TSL8"
 inline constexpr std::uint32_t kAccountsMagic = 0x38415354;  // "TSA8"
 
-// Memory, in granules: what the driver takes from a card at a time.
-using Granules = std::uint32_t;
-inline constexpr Granules kMaxGranules = (1U << 24) - 1;  // 32 TiB
+// Memory in allocation units: the smallest amount that the driver takes from a GPU.
+using AllocationUnits = std::uint32_t;
+inline constexpr AllocationUnits kMaxAllocationUnits = (1U << 24) - 1;  // 32 TiB
 
-constexpr Granules granules_of(std::uint64_t bytes) {
-    const std::uint64_t whole = bytes / kGranuleBytes + (bytes % kGranuleBytes != 0 ? 1 : 0);
-    return whole < kMaxGranules ? static_cast<Granules>(whole) : kMaxGranules;
+constexpr AllocationUnits units_of(std::uint64_t bytes) {
+    const std::uint64_t whole =
+        bytes / kAllocationUnitBytes + (bytes % kAllocationUnitBytes != 0 ? 1 : 0);
+    return whole < kMaxAllocationUnits ? static_cast<AllocationUnits>(whole) : kMaxAllocationUnits;
 }
 
-// Of a card's work: its engines for them run beside each other.
+// Kinds of GPU work: the GPU runs them side by side, on separate engines.
 enum class WorkKind { kernels, copies };
 inline constexpr int kWorkKinds = 2;
 
-// Parts of a card's time, in millionths.
+// Parts of a GPU's time, in millionths.
 using Millionths = std::uint32_t;
 inline constexpr Millionths kWhole = 1'000'000;
 
-// What the arbiter lets the container do on a card (grant.hpp): two copies, of which one is right
+// What the arbiter grants the container on a GPU (grant.hpp). There are two copies: one is valid
 // while the other is written.
 struct Grant {
     struct OfKind {
-        std::atomic<std::int64_t> balance_ns;  // of the card's time, that the container may use
-        std::atomic<Millionths> part;  // of its time in flight, its own: neighbours have the rest
+        std::atomic<std::int64_t> balance_ns;  // of the GPU's time that the container may use
+        std::atomic<Millionths> part;  // its part of its time in flight; neighbours have the rest
     };
     struct Copy {
         std::atomic<std::int64_t> as_of_ns;  // CLOCK_MONOTONIC; 0: none yet
-        // At which the balances grow; kAloneRate: nobody else wanted the card of late.
+        // The rate at which the balances grow; kAloneRate: no other container wanted the GPU
+        // recently.
         std::atomic<Millionths> rate;
         OfKind of[kWorkKinds];
     };
 
-    std::atomic<std::uint32_t> version;  // copy version % 2 is right
+    std::atomic<std::uint32_t> version;  // copy version % 2 is valid
     Copy copies[2];
 };
 
-struct CardLimit {
-    std::uint8_t uuid[16];                // the card, as CUuuid
-    std::atomic<Granules> memory;         // changed at any time; below what is held: nothing new
-    std::atomic<Granules> most_memory;    // that it ever was: nobody can hold more and say so truly
-    std::atomic<Granules> context_cost;   // what a context takes of it by itself
-    std::atomic<Millionths> cores;        // of its time that the container is sure of
-    std::atomic<Millionths> ceiling;      // and the most it gets
-    std::atomic<std::uint32_t> is_timed;  // its time is shared out at all; if not, nobody counts it
+struct GpuLimit {
+    std::uint8_t uuid[16];  // the GPU, as CUuuid
+    std::atomic<AllocationUnits>
+        memory;  // may change at any time; if below what is held, new allocations are refused
+    // The highest value that `memory` ever had: the container cannot truly hold more.
+    std::atomic<AllocationUnits> most_memory;
+    std::atomic<AllocationUnits> context_cost;  // what a context itself takes of it
+    std::atomic<Millionths> cores;        // part of its time that is guaranteed to the container
+    std::atomic<Millionths> cores_limit;  // the most that the container gets
+    std::atomic<std::uint32_t> is_timed;  // whether its time is shared; if not, it is not measured
     Grant grant;
 };
 
 struct Limits {
     std::uint32_t magic;
     std::uint32_t size;  // of this structure
-    std::uint32_t card_count;
-    CardLimit cards[kMaxCards];
+    std::uint32_t gpu_count;
+    GpuLimit gpus[kMaxGpus];
 };
 
 // Two words that change together (pair.hpp). The version only grows.
@@ -88,45 +92,47 @@ struct alignas(16) Pair {
     std::uint64_t value;
 };
 
-// What the container holds of one card, and who moved it last (account.hpp).
+// What the container holds of one GPU, and which slot moved it last (account.hpp).
 struct alignas(64) Account {
     Pair last_move;
     std::atomic<std::uint64_t> refusals;  // allocations that the limit refused
 };
 
-// One process of the container. It lives while its byte of the file is locked (life.hpp).
+// One process of the container. It is alive while its byte of the file is locked (life.hpp).
 struct alignas(64) Slot {
-    std::atomic<std::int32_t> pid;  // as the process itself sees it; to be shown, not relied on
-    Pair held[kMaxCards];           // granules of each card, since which version
+    std::atomic<std::int32_t> pid;  // as the process itself sees it; for display only
+    Pair held[kMaxGpus];            // allocation units of each GPU, and since which version
 };
 
-// How long a process had work of a kind on a card, by the clock.
+// How long a process had work of a kind on a GPU, in wall-clock time.
 struct InFlight {
-    std::atomic<std::int64_t> total_ns;  // of whoever had the slot; without the time since
-    std::atomic<std::int64_t> since_ns;  // CLOCK_MONOTONIC; 0: it has none now
+    std::atomic<std::int64_t> total_ns;  // of all owners of the slot, up to since_ns
+    std::atomic<std::int64_t> since_ns;  // CLOCK_MONOTONIC; 0: no work now
 };
 
-// A process's time on a card. Written by the process alone, read by the arbiter.
+// A process's time on a GPU. Only the process writes it; the arbiter reads it.
 struct ProcessTime {
     InFlight in_flight[kWorkKinds];
-    std::atomic<std::int64_t> waited_ns;  // of its threads together, for their turn
-    std::atomic<std::uint32_t> waiting;   // threads that do now
-    // CLOCK_MONOTONIC: when the guard last ran in the process. Where it does not (a process that is
-    // stopped; a dead one whose lock its children have), nobody says when work ends.
+    std::atomic<std::int64_t> waited_ns;  // for launch permits, the sum over its threads
+    std::atomic<std::uint32_t> waiting;   // threads that wait now
+    // CLOCK_MONOTONIC: when the guard last ran in the process. While it does not run, no process
+    // reports when work ends. That is so if the process is stopped, or if it is dead and its
+    // children keep its lock.
     std::atomic<std::int64_t> seen_ns;
 };
 
-// So long after it ran what a process has in flight counts no further. Less, and who gives the card
-// a long kernel and stops would not pay for it.
+// How long after the guard last ran a process's work in flight still counts. If this were shorter,
+// a tenant could give the GPU a long kernel, stop its process and not pay for it.
 inline constexpr std::int64_t kUnseenNs = 5'000'000'000;
 
-// The last pieces of a process's work, so that the arbiter sees with whose they met.
+// The last busy intervals of a process, from which the arbiter sees which processes' work
+// overlapped.
 inline constexpr int kLogEntries = 32;  // a power of two
 
-struct FlightLog {
+struct BusyIntervalLog {
     struct Entry {
         std::atomic<std::int64_t> start_ns;  // CLOCK_MONOTONIC
-        std::atomic<std::uint64_t> what;     // pack_piece()
+        std::atomic<std::uint64_t> what;     // pack_interval()
     };
 
     std::atomic<std::uint64_t> total;  // entry n is at n % kLogEntries
@@ -138,15 +144,15 @@ inline constexpr int kMaxSharedMemory = 1024;
 
 struct alignas(64) SharedMemory {
     std::atomic<std::uint64_t> key;
-    std::atomic<std::uint64_t> state;  // who is charged for what, in one value
+    std::atomic<std::uint64_t> state;  // the payer and the amount, in one value
     std::atomic<std::uint64_t> importers[kMaxProcesses / 64];  // one bit for each slot
-    // Odd while a descriptor of it may be open; it grows with each that is given away, and each
-    // use.
+    // Odd while a descriptor of it may be open. It grows with each descriptor that is given away,
+    // and with each use of the entry.
     std::atomic<std::uint64_t> descriptors;
-    std::atomic<std::int32_t> file;  // that these are of (descriptor_files.hpp)
+    std::atomic<std::int32_t> file;  // of its descriptors (descriptor_files.hpp)
 };
 
-// A file that descriptors of memory are of, all of a driver's as a rule.
+// A file that descriptors of memory belong to. As a rule all of a driver's descriptors share one.
 inline constexpr int kMaxDescriptorFiles = 16;
 
 struct DescriptorFile {
@@ -156,63 +162,66 @@ struct DescriptorFile {
     char path[232];
 };
 
-// Contexts that may differ in what they take of a card: by the flags that they are made with, but
-// for those of scheduling, and by whether there is more to say of them (its part of the card's
-// multiprocessors, say). See context_kind_of() of process/context_cost.hpp.
+// Contexts of different kinds may take different amounts of a GPU. The kind depends on the flags
+// that the context is created with, except for scheduling flags, and on whether it has further
+// parameters, such as a part of the GPU's multiprocessors. See context_kind_of() of
+// process/context_cost.hpp.
 inline constexpr int kContextKinds = 64;
 
-// A cost that is measured once. It may be nothing.
+// A cost that is measured once. It may be zero.
 struct MeasuredCost {
-    std::atomic<Granules> and_one;  // 0: not measured yet
+    std::atomic<AllocationUnits> and_one;  // cost + 1; 0: not measured yet
 
     [[nodiscard]] bool is_known() const { return and_one.load() != 0; }
-    [[nodiscard]] Granules granules() const {
-        const Granules written = and_one.load();
+    [[nodiscard]] AllocationUnits units() const {
+        const AllocationUnits written = and_one.load();
         return written == 0 ? 0 : written - 1;
     }
-    // Unless it is known.
-    void note(Granules measured) {
-        Granules none = 0;
+    // Does nothing if the cost is known.
+    void record(AllocationUnits measured) {
+        AllocationUnits none = 0;
         and_one.compare_exchange_strong(none, measured + 1);
     }
 };
 
-// In this order, for its offsets are what the agent reads: padding costs nothing here.
+// Keep this order: the agent reads members at these offsets. Padding costs nothing here.
 struct Accounts {  // NOLINT(clang-analyzer-optin.performance.Padding)
     std::uint32_t magic;
     std::uint32_t size;                    // of this structure
-    std::atomic<std::uint32_t> next_slot;  // where the next process looks first
+    std::atomic<std::uint32_t> next_slot;  // where the next process starts to look for a slot
     std::atomic<std::uint32_t> slots_end;  // no slot from here on was ever taken
-    Account cards[kMaxCards];
+    Account gpus[kMaxGpus];
     Slot slots[kMaxProcesses];
-    ProcessTime times[kMaxProcesses][kMaxCards];
-    FlightLog logs[kMaxProcesses];
-    std::atomic<std::uint32_t> next_shared_memory;  // where the next one looks for a place first
+    ProcessTime times[kMaxProcesses][kMaxGpus];
+    BusyIntervalLog logs[kMaxProcesses];
+    std::atomic<std::uint32_t> next_shared_memory;  // where to start to look for a free entry
     SharedMemory shared_memory[kMaxSharedMemory];
     DescriptorFile descriptor_files[kMaxDescriptorFiles];
-    std::atomic<std::uint32_t> may_have_shared[kMaxProcesses];  // charged for or imported
-    MeasuredCost context_costs[kMaxCards][kContextKinds];       // of the first of each kind
-    // CLOCK_MONOTONIC: when a thread last went on although it was not its turn.
-    std::atomic<std::int64_t> impatient_ns[kMaxCards];
-    // CLOCK_MONOTONIC: when each process expects to be done with what it has given a card, where
-    // that is long (compute/outstanding.hpp). Together, for all are read at each turn.
-    std::atomic<std::int64_t> expected_end_ns[kMaxCards][kWorkKinds][kMaxProcesses];
-    // The order of turns, when they are for long work (compute/order.hpp).
+    std::atomic<std::uint32_t> may_have_shared[kMaxProcesses];  // it may be charged or an importer
+    MeasuredCost context_costs[kMaxGpus][kContextKinds];        // of the first context of each kind
+    // CLOCK_MONOTONIC: when a thread's wait for a launch permit last timed out, and it went on
+    // without one.
+    std::atomic<std::int64_t> impatient_ns[kMaxGpus];
+    // CLOCK_MONOTONIC: when each process expects to finish the work that it has given a GPU, if
+    // that is long (compute/outstanding.hpp). The values of a GPU are adjacent because each request
+    // for a launch permit reads them all.
+    std::atomic<std::int64_t> expected_end_ns[kMaxGpus][kWorkKinds][kMaxProcesses];
+    // The order of launch permits for long work (compute/order.hpp).
     struct Order {
-        std::atomic<std::int64_t> level_ns;               // at which who comes new begins
-        std::atomic<std::int64_t> had_ns[kMaxProcesses];  // each one, of the card's time
-        std::atomic<std::int64_t>
-            asked_ns[kMaxProcesses];  // when who waits last asked; 0: it doesn't
-    } orders[kMaxCards][kWorkKinds];
+        std::atomic<std::int64_t> level_ns;               // at which a new process begins
+        std::atomic<std::int64_t> had_ns[kMaxProcesses];  // the GPU time that each process has had
+        // When a waiting process last asked; 0: it does not wait.
+        std::atomic<std::int64_t> asked_ns[kMaxProcesses];
+    } orders[kMaxGpus][kWorkKinds];
 };
 
-// No slot from there on was ever taken.
+// The first slot from which on no slot was ever taken.
 inline int slots_end(const Accounts& accounts) {
     const std::uint32_t written = accounts.slots_end.load();
     return written < std::uint32_t{kMaxProcesses} ? static_cast<int>(written) : kMaxProcesses;
 }
 
-// How a file of accounts begins.
+// The beginning of an accounts file.
 struct AccountsHead {
     std::uint32_t magic = kAccountsMagic;
     std::uint32_t size = sizeof(Accounts);
@@ -223,6 +232,6 @@ inline bool is_of_this_layout(const Accounts& accounts) {
 }
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
-static_assert(std::atomic<Granules>::is_always_lock_free);
+static_assert(std::atomic<AllocationUnits>::is_always_lock_free);
 
 }  // namespace tessera::guard

@@ -1,5 +1,5 @@
-// Goal: what a process held comes back when it dies, however it dies, and not before. Method:
-// forked processes that take seats in one region.
+// Goal: what a process held is released when it dies, however it dies, and not before. Method:
+// forked processes that take process slots in one region.
 #include "guard/region/life.hpp"
 
 #include <gtest/gtest.h>
@@ -27,25 +27,26 @@ namespace {
 using gpusim::Peer;
 using gpusim::Wire;
 
-constexpr CardShare kCard{"GPU-01234567-89ab-cdef-0123-456789abcdef", 64 * kGranuleBytes, 0};
-constexpr Granules kLimit = 64;
+constexpr RegionGpu kGpu{"GPU-01234567-89ab-cdef-0123-456789abcdef", 64 * kAllocationUnitBytes, 0};
+constexpr AllocationUnits kLimit = 64;
 
 class LifeTest : public testing::Test {
   protected:
-    TestRegion region_{{kCard}};
+    TestRegion region_{{kGpu}};
 
-    // A seat that holds so much of the card.
-    Seat sit(Granules granules) const {
-        Seat seat;
-        EXPECT_EQ(take_seat(region_.path(kAccountsName).c_str(), seat), SeatError::none);
-        EXPECT_TRUE(reserve(*seat.accounts, 0, seat.slot, granules, kLimit));
-        return seat;
+    // Takes a process slot and holds `units` of the GPU in it.
+    ProcessSlot sit(AllocationUnits units) const {
+        ProcessSlot process_slot;
+        EXPECT_EQ(register_process(region_.path(kAccountsName).c_str(), process_slot),
+                  ProcessSlotError::none);
+        EXPECT_TRUE(reserve(*process_slot.accounts, 0, process_slot.slot, units, kLimit));
+        return process_slot;
     }
-    // A process that sits, does more, says so, and waits to be told.
+    // A process that takes a slot, calls `more`, reports, and waits for a command.
     template <typename More>
-    std::unique_ptr<Peer> holder(Granules granules, More more) const {
-        auto peer = std::make_unique<Peer>([this, granules, more](Wire& wire) {
-            sit(granules);
+    std::unique_ptr<Peer> holder(AllocationUnits units, More more) const {
+        auto peer = std::make_unique<Peer>([this, units, more](Wire& wire) {
+            sit(units);
             more();
             wire.send();
             wire.receive();
@@ -71,7 +72,7 @@ TEST_F(LifeTest, AKilledOneGivesBack) {
     EXPECT_EQ(region_.reap(), 5U);
 }
 
-// Daemons close all they do not know, and `closefrom(3)` is in many a shell.
+// Daemons close all descriptors that they do not know, and many shells run `closefrom(3)`.
 TEST_F(LifeTest, ClosingEveryDescriptorChangesNothing) {
     const auto peer = holder(5, [] {
         for (int fd = 3; fd < 256; fd++) {
@@ -85,7 +86,7 @@ TEST_F(LifeTest, ClosingEveryDescriptorChangesNothing) {
     EXPECT_EQ(region_.reap(), 5U);
 }
 
-// The driver keeps the memory as long: the child has its descriptors too.
+// The driver keeps the memory for the same time, because the child has its descriptors too.
 TEST_F(LifeTest, AChildLivesForItsParent) {
     pid_t child = 0;
     Peer peer([this, &child](Wire& wire) {
@@ -100,11 +101,11 @@ TEST_F(LifeTest, AChildLivesForItsParent) {
     });
     child = static_cast<pid_t>(peer.wire().receive());
     peer.kill_hard();
-    ASSERT_GT(child, 0) << "no child, and the next line would be about our own group";
-    EXPECT_EQ(kill(child, 0), 0) << "it is to be alive";
+    ASSERT_GT(child, 0) << "no child: kill() would address our own process group";
+    EXPECT_EQ(kill(child, 0), 0) << "it must be alive";
     EXPECT_EQ(region_.reap(), 0U);
     kill(child, SIGKILL);
-    Granules given = 0;
+    AllocationUnits given = 0;
     for (int i = 0; i < 1000 && given == 0; i++) {
         given = region_.reap();
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -112,8 +113,8 @@ TEST_F(LifeTest, AChildLivesForItsParent) {
     EXPECT_EQ(given, 5U);
 }
 
-// As a worker that closes all that it does not know, and outlives its parent. Which descriptors the
-// driver's memory hangs by is not to be seen from here: one may be on its way in a socket. So what
+// As a worker that closes all descriptors that it does not know, and outlives its parent. The guard
+// cannot see which descriptors keep the driver's memory: one may be on its way in a socket. So what
 // the parent held counts until the child ends or executes a program (docs/limits.md).
 TEST_F(LifeTest, AChildThatClosesAllDescriptorsStillLivesForItsParent) {
     pid_t child = 0;
@@ -131,14 +132,14 @@ TEST_F(LifeTest, AChildThatClosesAllDescriptorsStillLivesForItsParent) {
     });
     child = static_cast<pid_t>(peer.wire().receive());
     peer.kill_hard();
-    ASSERT_GT(child, 0) << "no child, and the next line would be about our own group";
-    EXPECT_EQ(kill(child, 0), 0) << "it is to be alive";
+    ASSERT_GT(child, 0) << "no child: kill() would address our own process group";
+    EXPECT_EQ(kill(child, 0), 0) << "it must be alive";
     EXPECT_EQ(region_.reap(), 0U);
     EXPECT_EQ(held(region_.accounts(), 0), 5U);
     kill(child, SIGKILL);
 }
 
-// What a worker can do so that it holds nothing of its parent's: subprocess, spawn, forkserver.
+// How a worker avoids holding its parent's memory: subprocess, spawn, forkserver.
 TEST_F(LifeTest, AChildThatExecutesAProgramHoldsNothingOfItsParent) {
     pid_t child = 0;
     Peer peer([this, &child](Wire& wire) {
@@ -152,21 +153,21 @@ TEST_F(LifeTest, AChildThatExecutesAProgramHoldsNothingOfItsParent) {
         wire.receive();
     });
     child = static_cast<pid_t>(peer.wire().receive());
-    ASSERT_GT(child, 0) << "no child, and the next line would be about our own group";
+    ASSERT_GT(child, 0) << "no child: kill() would address our own process group";
     peer.kill_hard();
-    Granules given = 0;
+    AllocationUnits given = 0;
     for (int i = 0; i < 1000 && given == 0; i++) {
         given = region_.reap();
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     EXPECT_EQ(given, 5U);
-    EXPECT_EQ(kill(child, 0), 0) << "it is to be alive";
+    EXPECT_EQ(kill(child, 0), 0) << "it must be alive";
     kill(child, SIGKILL);
 }
 
-// Enforcement would vanish in silence: everyone would take from the living.
+// Enforcement would fail silently: processes would release what live ones hold.
 TEST_F(LifeTest, AFileSystemThatDropsTheLock) {
-    if (geteuid() != 0) GTEST_SKIP() << "needs root, to mount an overlay";
+    if (geteuid() != 0) GTEST_SKIP() << "needs root to mount an overlay";
     const std::string at = region_.directory().string();
     const std::string mounted =
         "set -e; cd " + at + "; mkdir ram merged; mount -t tmpfs none ram; " +
@@ -175,9 +176,10 @@ TEST_F(LifeTest, AFileSystemThatDropsTheLock) {
     if (unshare(CLONE_NEWNS) != 0 ||
         mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
         std::system(mounted.c_str()) != 0)
-        GTEST_SKIP() << "no overlay here";
-    Seat seat;
-    EXPECT_EQ(take_seat((at + "/merged/accounts").c_str(), seat), SeatError::not_kept);
+        GTEST_SKIP() << "overlayfs is not available here";
+    ProcessSlot process_slot;
+    EXPECT_EQ(register_process((at + "/merged/accounts").c_str(), process_slot),
+              ProcessSlotError::not_kept);
     umount2((at + "/merged").c_str(), MNT_DETACH);
     umount2((at + "/ram").c_str(), MNT_DETACH);
 }
@@ -192,7 +194,7 @@ TEST_F(LifeTest, ExecEndsIt) {
     EXPECT_EQ(peer.wire().receive(), 1U);
     EXPECT_EQ(region_.reap(), 0U);
     peer.wire().send();
-    Granules given = 0;
+    AllocationUnits given = 0;
     for (int i = 0; i < 1000 && given == 0; i++) {
         given = region_.reap();
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -204,32 +206,38 @@ TEST_F(LifeTest, ASlotIsClearedForItsNextOwner) {
     holder(5, [] {})->kill_hard();
     region_.accounts().next_slot = 0;
     gpusim::in_child([this] {
-        const Seat seat = sit(1);
-        EXPECT_EQ(seat.slot, 0);
-        EXPECT_EQ(seat.accounts->slots[0].pid.load(), getpid());
-        EXPECT_EQ(held(*seat.accounts, 0), 1U);
+        const ProcessSlot process_slot = sit(1);
+        EXPECT_EQ(process_slot.slot, 0);
+        EXPECT_EQ(process_slot.accounts->slots[0].pid.load(), getpid());
+        EXPECT_EQ(held(*process_slot.accounts, 0), 1U);
     });
 }
 
 TEST_F(LifeTest, NotOursNotThereNoRoom) {
-    Seat seat;
-    EXPECT_EQ(take_seat(region_.path("nowhere").c_str(), seat), SeatError::no_file);
-    EXPECT_EQ(take_seat(region_.path(kLimitsName).c_str(), seat), SeatError::foreign_file);
+    ProcessSlot process_slot;
+    EXPECT_EQ(register_process(region_.path("nowhere").c_str(), process_slot),
+              ProcessSlotError::no_file);
+    EXPECT_EQ(register_process(region_.path(kLimitsName).c_str(), process_slot),
+              ProcessSlotError::foreign_file);
     region_.accounts().magic = 0;
-    EXPECT_EQ(take_seat(region_.path(kAccountsName).c_str(), seat), SeatError::foreign_file);
+    EXPECT_EQ(register_process(region_.path(kAccountsName).c_str(), process_slot),
+              ProcessSlotError::foreign_file);
     region_.accounts().magic = kAccountsMagic;
     gpusim::in_child([this] {
-        Seat last;
-        for (int i = 0; i < kMaxProcesses - 1; i++)  // one is nobody's
-            ASSERT_EQ(take_seat(region_.path(kAccountsName).c_str(), last), SeatError::none);
-        EXPECT_EQ(take_seat(region_.path(kAccountsName).c_str(), last), SeatError::full);
+        ProcessSlot last;
+        for (int i = 0; i < kMaxProcesses - 1; i++)  // one is kNobody's
+            ASSERT_EQ(register_process(region_.path(kAccountsName).c_str(), last),
+                      ProcessSlotError::none);
+        EXPECT_EQ(register_process(region_.path(kAccountsName).c_str(), last),
+                  ProcessSlotError::full);
     });
 }
 
-// Goal: 64 processes at a time take, give and are killed at any instant, 10,000 lives in all: never
-// over the limit, and all is back. What a process really holds it writes down itself, later than
-// it reserves and earlier than it releases, as a driver would see it. Now and then all are stopped,
-// for only then is a sum of what they wrote the sum of one moment.
+// Goal: 64 processes at a time take and release memory and are killed at any instant, 10,000 lives
+// in all. They are never over the limit, and everything is released at the end. Each process writes
+// down what it really holds, later than it reserves and earlier than it releases, as a driver would
+// see it. Now and then all are stopped, because only then is a sum of what they wrote the sum of
+// one moment.
 class Races : public LifeTest {
   protected:
     static constexpr int kAtOnce = 64;
@@ -247,11 +255,13 @@ class Races : public LifeTest {
     [[noreturn]] void live(std::size_t at) const {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         std::minstd_rand random(lives_);
-        Seat seat;
-        if (take_seat(region_.path(kAccountsName).c_str(), seat) != SeatError::none) _exit(1);
+        ProcessSlot process_slot;
+        if (register_process(region_.path(kAccountsName).c_str(), process_slot) !=
+            ProcessSlotError::none)
+            _exit(1);
         for (;;) {
-            const auto wanted = static_cast<Granules>(random() % 8 + 1);
-            if (!reserve(*seat.accounts, 0, seat.slot, wanted, kLimit)) {
+            const auto wanted = static_cast<AllocationUnits>(random() % 8 + 1);
+            if (!reserve(*process_slot.accounts, 0, process_slot.slot, wanted, kLimit)) {
                 sched_yield();
                 continue;
             }
@@ -259,30 +269,30 @@ class Races : public LifeTest {
             if (random() % 64 == 0) _exit(0);
             std::this_thread::sleep_for(std::chrono::microseconds(random() % 4096));
             truth_->held[at] -= wanted;
-            release(*seat.accounts, 0, seat.slot, wanted);
+            release(*process_slot.accounts, 0, process_slot.slot, wanted);
         }
     }
     void begin(std::size_t at) {
-        truth_->held[at] = 0;  // the one before is dead, and has not given back yet
+        truth_->held[at] = 0;  // the previous process is dead, and its memory is not released yet
         lives_++;
         pids_[at] = fork();
-        if (pids_[at] < 0) std::abort();  // to kill() it would be everybody
+        if (pids_[at] < 0) std::abort();  // kill() of pid -1 would reach every process
         if (pids_[at] == 0) live(at);
     }
     void end(std::size_t at) const {
         kill(pids_[at], SIGKILL);
         EXPECT_EQ(waitpid(pids_[at], nullptr, 0), pids_[at]);
     }
-    Granules held_at_one_moment() {
+    AllocationUnits held_at_one_moment() {
         for (const pid_t pid : pids_)
             kill(pid, SIGSTOP);
-        Granules sum = 0;
+        AllocationUnits sum = 0;
         std::vector<std::size_t> dead;
         for (std::size_t at = 0; at < kAtOnce; at++) {
             int status = 0;
             EXPECT_EQ(waitpid(pids_[at], &status, WUNTRACED), pids_[at]);
             if (WIFSTOPPED(status)) continue;
-            EXPECT_EQ(status, 0) << "it found no seat";
+            EXPECT_EQ(status, 0) << "it found no process slot";
             dead.push_back(at);
         }
         for (const auto& held : truth_->held)
@@ -301,7 +311,7 @@ TEST_F(Races, NeverOverAndAllBack) {
     std::mt19937 random(20261122);
     for (std::size_t at = 0; at < kAtOnce; at++)
         begin(at);
-    Granules most = 0;
+    AllocationUnits most = 0;
     for (int next_stop = 0; lives_ < kLives;) {
         const std::size_t at = random() % kAtOnce;
         end(at);
@@ -310,7 +320,7 @@ TEST_F(Races, NeverOverAndAllBack) {
         most = std::max(most, held(region_.accounts(), 0));
         if (--next_stop > 0) continue;
         next_stop = kLivesBetweenStops;
-        region_.reap();  // just before, for it would be seen if it took from the living
+        region_.reap();  // just before: the check below would show if it took from live processes
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
         most = std::max(most, held_at_one_moment());
     }

@@ -18,7 +18,7 @@ Limits* map_limits(const char* path, int open_flags, int protection) {
     auto* limits = static_cast<Limits*>(map_whole(file.fd(), sizeof(Limits), protection));
     if (limits == nullptr) return nullptr;
     const bool is_sound = limits->magic == kLimitsMagic && limits->size == sizeof(Limits) &&
-                          limits->card_count <= unsigned{kMaxCards};
+                          limits->gpu_count <= unsigned{kMaxGpus};
     if (is_sound) return limits;
     munmap(limits, sizeof(Limits));
     errno = 0;
@@ -39,9 +39,9 @@ Limits* change_limits(const char* path) {
     return map_limits(path, O_RDWR, PROT_READ | PROT_WRITE);
 }
 
-int find_card(const Limits& limits, const std::uint8_t* uuid) {
-    for (unsigned i = 0; i < limits.card_count && i < unsigned{kMaxCards}; i++) {
-        if (std::memcmp(limits.cards[i].uuid, uuid, sizeof limits.cards[i].uuid) == 0)
+int find_gpu(const Limits& limits, const std::uint8_t* uuid) {
+    for (unsigned i = 0; i < limits.gpu_count && i < unsigned{kMaxGpus}; i++) {
+        if (std::memcmp(limits.gpus[i].uuid, uuid, sizeof limits.gpus[i].uuid) == 0)
             return static_cast<int>(i);
     }
     return -1;

@@ -1,24 +1,26 @@
-// The accounts as one sees them who is no process of theirs: he takes no seat and writes nothing,
-// and the file may be read-only for him.
+// The accounts as a program sees them that is not in the container. It takes no process slot and
+// writes nothing, so it may have the file read-only.
 #pragma once
 
 #include "guard/region/layout.hpp"
 
 namespace tessera::guard {
 
-// Whether a file begins as accounts of this layout do. It is read, not mapped: tenants write it.
+// Whether a file begins as accounts of this layout do. This reads the file and does not map it,
+// because tenants write it.
 bool begins_as_accounts(int accounts_fd);
 
-// A process of the container that lives, and what it holds of a card.
+// A live process of the container, and what it holds of a GPU.
 struct Holder {
-    std::int32_t pid;  // as it sees itself
-    Granules granules;
+    std::int32_t pid;  // as the process itself sees it
+    AllocationUnits units;
 };
 
-// Finds those that hold something of the card, and what of it descriptors alone hold whose memory's
-// makers are dead. How many; -1 where the accounts cannot be read. What the dead hold, until a
-// neighbour takes it back, is in neither, nor what only descriptors held that are closed now.
-int find_holders(const char* accounts_path, int card, Holder (&holders)[kMaxProcesses],
-                 Granules& nobodys);
+// Finds the processes that hold memory of the GPU. `nobodys` is the memory whose makers are dead
+// and that only descriptors hold. Returns the number of processes; -1 if the accounts cannot be
+// read. Neither result contains what dead processes still hold until a neighbour releases it, nor
+// what only closed descriptors held.
+int find_holders(const char* accounts_path, int gpu, Holder (&holders)[kMaxProcesses],
+                 AllocationUnits& nobodys);
 
 }  // namespace tessera::guard

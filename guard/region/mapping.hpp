@@ -1,4 +1,4 @@
-// A file of the region, open and in memory.
+// A file of the region, open and mapped.
 #pragma once
 
 #include <errno.h>
@@ -13,7 +13,8 @@
 
 namespace tessera::guard {
 
-// Closed again in any case. What is no file keeps nobody waiting.
+// A file that is open until the end of the scope. Opening anything but a regular file does not
+// block.
 class Opened {
   public:
     Opened(const char* path, int flags) : fd_(open(path, flags | O_CLOEXEC | O_NONBLOCK)) {}
@@ -30,8 +31,9 @@ class Opened {
     int fd_;
 };
 
-// All of a file of exactly that size; null where it is of another (errno is 0), or cannot be
-// mapped. Its size by its end: fstat has no version that both an old and a new glibc know.
+// Maps all of a file of exactly that size. Returns null if the size differs (errno is 0), or if the
+// file cannot be mapped. The size comes from lseek: fstat has no symbol version that both an old
+// and a new glibc know.
 inline void* map_whole(int fd, std::size_t size, int protection) {
     if (lseek(fd, 0, SEEK_END) != static_cast<off_t>(size)) {
         errno = 0;

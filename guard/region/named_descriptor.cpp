@@ -9,7 +9,7 @@
 namespace tessera::guard {
 namespace {
 
-// Bits of a place in a file: key, which file of that name, how long.
+// Bits of an offset in a file: the key, the number of the open file with that key, the length.
 constexpr unsigned kLengthBits = 24;
 constexpr unsigned kCopyBits = 6;
 constexpr std::int64_t kFirst = std::int64_t{1} << (kLengthBits + kCopyBits);
@@ -33,21 +33,21 @@ std::int64_t start_of(std::uint64_t key) {
     return static_cast<std::int64_t>(key << (kLengthBits + kCopyBits));
 }
 
-bool set_lock(int fd, std::uint64_t key, int copy, Granules granules) {
+bool set_lock(int fd, std::uint64_t key, int copy, AllocationUnits units) {
     const std::int64_t start = start_of(key) | static_cast<std::int64_t>(copy) << kLengthBits;
-    struct flock lock = lock_of({start, start + granules});
+    struct flock lock = lock_of({start, start + units});
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-// A lock of another open file within the run; empty where there is none.
+// A lock of another open file within the run; empty if there is none.
 Run find_others(int fd, const Run& run) {
     struct flock lock = lock_of(run);
     if (fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK || lock.l_len <= 0) return {};
     return {lock.l_start, lock.l_start + lock.l_len};
 }
 
-// Looks through the locks that `probe`, another open file of the same, sees in the run, for one
-// that `fd` does not see: its own.
+// Looks in the run for a lock that `probe`, another open file of the same file, sees and `fd` does
+// not: `fd`'s own lock.
 Run find_own(int fd, int probe, const Run& run) {
     if (run.start >= run.end) return {};
     const Run seen = find_others(probe, run);
@@ -60,12 +60,12 @@ Run find_own(int fd, int probe, const Run& run) {
 }  // namespace
 
 bool set_new_name(int fd, const DescriptorName& name) {
-    return set_lock(fd, name.key, 0, name.granules);
+    return set_lock(fd, name.key, 0, name.units);
 }
 
 bool set_name(int fd, const DescriptorName& name) {
     for (int copy = 0; copy < 1 << kCopyBits; copy++)
-        if (set_lock(fd, name.key, copy, name.granules)) return true;
+        if (set_lock(fd, name.key, copy, name.units)) return true;
     return false;
 }
 
@@ -77,7 +77,7 @@ DescriptorName name_of(int fd) {
     const Run own = find_own(fd, probe.fd(), {kFirst, kEnd});
     if (own.end == 0) return {};
     return {static_cast<std::uint64_t>(own.start) >> (kLengthBits + kCopyBits),
-            static_cast<Granules>(own.end - own.start)};
+            static_cast<AllocationUnits>(own.end - own.start)};
 }
 
 bool is_anyones_name(int fd, std::uint64_t key) {

@@ -6,8 +6,8 @@
 
 namespace tessera::guard {
 
-// Its version and its word, of one moment. The version never comes back, so a version that is the
-// same before and after is that of the word between.
+// Its version and its word, of one moment. A version never repeats, so if it is the same before and
+// after, it belongs to the word that was read between.
 inline Pair load(const Pair& pair) {
     for (;;) {
         const std::uint64_t version = __atomic_load_n(&pair.version, __ATOMIC_ACQUIRE);
@@ -18,8 +18,9 @@ inline Pair load(const Pair& pair) {
 
 // Makes it `next` if it is still `seen`. `next.version` is larger than `seen.version`.
 //
-// Not std::atomic: for 16 bytes that calls libatomic, which a container may lack. Nor the
-// compiler's own on x86-64: ThreadSanitizer puts a lock of one process in its place.
+// Not std::atomic: for 16 bytes that calls libatomic, which a container may not have. Nor the
+// compiler's builtin on x86-64: ThreadSanitizer replaces it with a lock that works in one process
+// only.
 inline bool replace(Pair& pair, const Pair& seen, const Pair& next) {
 #if defined(__x86_64__)
     // NOLINTBEGIN(misc-const-correctness): the instruction writes them

@@ -15,22 +15,22 @@ std::int64_t in_flight_ns(const InFlight& of, std::int64_t now) {
 
 namespace {
 
-constexpr unsigned kCardBits = 8;
+constexpr unsigned kGpuBits = 8;
 constexpr unsigned kKindBits = 8;
-constexpr std::int64_t kMaxPieceNs = (std::int64_t{1} << 40) - 1;
+constexpr std::int64_t kMaxIntervalNs = (std::int64_t{1} << 40) - 1;
 
 }  // namespace
 
-std::uint64_t pack_piece(const Piece& piece) {
-    const std::int64_t ns = piece.ns < kMaxPieceNs ? piece.ns : kMaxPieceNs;
-    return static_cast<std::uint64_t>(ns) << (kCardBits + kKindBits) |
-           static_cast<std::uint64_t>(piece.kind) << kCardBits |
-           static_cast<std::uint64_t>(piece.card);
+std::uint64_t pack_interval(const WorkInterval& interval) {
+    const std::int64_t ns = interval.ns < kMaxIntervalNs ? interval.ns : kMaxIntervalNs;
+    return static_cast<std::uint64_t>(ns) << (kGpuBits + kKindBits) |
+           static_cast<std::uint64_t>(interval.kind) << kGpuBits |
+           static_cast<std::uint64_t>(interval.gpu);
 }
 
-Piece unpack_piece(std::int64_t start_ns, std::uint64_t what) {
-    return {start_ns, static_cast<std::int64_t>(what >> (kCardBits + kKindBits)),
-            static_cast<int>(what & 0xffU), static_cast<WorkKind>(what >> kCardBits & 0xffU)};
+WorkInterval unpack_interval(std::int64_t start_ns, std::uint64_t what) {
+    return {start_ns, static_cast<std::int64_t>(what >> (kGpuBits + kKindBits)),
+            static_cast<int>(what & 0xffU), static_cast<WorkKind>(what >> kGpuBits & 0xffU)};
 }
 
 }  // namespace tessera::guard

@@ -1,5 +1,4 @@
-// Goal: pieces of work come out of their word as they went in, and what is in flight counts until
-// now.
+// Goal: work intervals are unpacked as they were packed, and work in flight counts until now.
 #include "guard/region/process_time.hpp"
 
 #include <gtest/gtest.h>
@@ -8,15 +7,17 @@ namespace tessera::guard {
 namespace {
 
 TEST(ProcessTime, PiecesOfWork) {
-    const Piece rows[] = {{5, 1, 0, WorkKind::kernels}, {9, 123'456'789'012, 15, WorkKind::copies}};
-    for (const Piece& piece : rows) {
-        const Piece back = unpack_piece(piece.start_ns, pack_piece(piece));
-        EXPECT_EQ(back.start_ns, piece.start_ns);
-        EXPECT_EQ(back.ns, piece.ns);
-        EXPECT_EQ(back.card, piece.card);
-        EXPECT_EQ(back.kind, piece.kind);
+    const WorkInterval rows[] = {{5, 1, 0, WorkKind::kernels},
+                                 {9, 123'456'789'012, 15, WorkKind::copies}};
+    for (const WorkInterval& interval : rows) {
+        const WorkInterval back = unpack_interval(interval.start_ns, pack_interval(interval));
+        EXPECT_EQ(back.start_ns, interval.start_ns);
+        EXPECT_EQ(back.ns, interval.ns);
+        EXPECT_EQ(back.gpu, interval.gpu);
+        EXPECT_EQ(back.kind, interval.kind);
     }
-    const Piece longest = unpack_piece(0, pack_piece({0, INT64_MAX, 1, WorkKind::kernels}));
+    const WorkInterval longest =
+        unpack_interval(0, pack_interval({0, INT64_MAX, 1, WorkKind::kernels}));
     EXPECT_GT(longest.ns, 1'000'000'000'000);
 }
 

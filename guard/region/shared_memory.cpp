@@ -6,31 +6,31 @@
 namespace tessera::guard {
 namespace {
 
-// What is known of one, in one value.
+// The state of an entry, in one value.
 constexpr std::uint64_t kThere = 1;
-constexpr std::uint64_t kEnded = 2;     // its maker has let go
-constexpr std::uint64_t kClosing = 4;   // somebody is about to find that nobody has it
-constexpr std::uint64_t kClaimed = 8;   // by the payer, who is still writing it
+constexpr std::uint64_t kEnded = 2;     // its maker has released it
+constexpr std::uint64_t kClosing = 4;   // a process is about to find that no process has it
+constexpr std::uint64_t kClaimed = 8;   // by the payer, which is still writing it
 constexpr std::uint64_t kPassing = 16;  // the payer is dead, and the heir is being charged
-constexpr std::uint64_t kGoing = 32;    // nobody has it, and the payer's charge is being taken off
-constexpr std::uint64_t kFlags = 63;    // none of them: the entry is free
-constexpr unsigned kCardShift = 6;
+constexpr std::uint64_t kGoing = 32;    // no process has it; the payer's charge is being subtracted
+constexpr std::uint64_t kFlags = 63;    // no flag is set: the entry is free
+constexpr unsigned kGpuShift = 6;
 constexpr unsigned kPayerShift = 10;
 constexpr unsigned kHeirShift = 20;
 constexpr unsigned kRoundShift = 30;
-constexpr unsigned kGranulesShift = 40;
-constexpr std::uint64_t kCardMask = kMaxCards - 1;
+constexpr unsigned kAllocationUnitsShift = 40;
+constexpr std::uint64_t kGpuMask = kMaxGpus - 1;
 constexpr std::uint64_t kSlotMask = kMaxProcesses - 1;
 constexpr std::uint64_t kRoundMask = 1023;
-static_assert(kMaxCards <= 1 << (kPayerShift - kCardShift));
+static_assert(kMaxGpus <= 1 << (kPayerShift - kGpuShift));
 static_assert(kMaxProcesses <= 1 << (kHeirShift - kPayerShift));
-static_assert((kMaxCards & kCardMask) == 0 && (kMaxProcesses & kSlotMask) == 0);
+static_assert((kMaxGpus & kGpuMask) == 0 && (kMaxProcesses & kSlotMask) == 0);
 
 bool has(std::uint64_t value, std::uint64_t flag) {
     return (value & flag) != 0;
 }
-int card_of(std::uint64_t value) {
-    return static_cast<int>(value >> kCardShift & kCardMask);
+int gpu_of(std::uint64_t value) {
+    return static_cast<int>(value >> kGpuShift & kGpuMask);
 }
 int payer_of(std::uint64_t value) {
     return static_cast<int>(value >> kPayerShift & kSlotMask);
@@ -38,8 +38,8 @@ int payer_of(std::uint64_t value) {
 int heir_of(std::uint64_t value) {
     return static_cast<int>(value >> kHeirShift & kSlotMask);
 }
-Granules granules_in(std::uint64_t value) {
-    return static_cast<Granules>(value >> kGranulesShift);
+AllocationUnits units_in(std::uint64_t value) {
+    return static_cast<AllocationUnits>(value >> kAllocationUnitsShift);
 }
 std::uint64_t with_payer(std::uint64_t value, int payer) {
     return (value & ~(kSlotMask << kPayerShift)) | static_cast<std::uint64_t>(payer) << kPayerShift;
@@ -47,8 +47,8 @@ std::uint64_t with_payer(std::uint64_t value, int payer) {
 std::uint64_t with_heir(std::uint64_t value, int heir) {
     return (value & ~(kSlotMask << kHeirShift)) | static_cast<std::uint64_t>(heir) << kHeirShift;
 }
-// The entry without what it was of. The round stays, which is one on at each use: who was stopped
-// over an earlier one does not take a later one for it.
+// The entry without its memory. The round stays: it grows by one at each use. So a process that was
+// stopped during an earlier use does not mistake a later one for it.
 std::uint64_t freed(std::uint64_t value) {
     return value & kRoundMask << kRoundShift;
 }
@@ -64,8 +64,8 @@ std::uint64_t bit_of(int slot) {
     return std::uint64_t{1} << (slot % 64);
 }
 
-// Of SharedMemory::descriptors. What it was changes with each that is given away, so who found all
-// closed does not take a later one for closed.
+// For SharedMemory::descriptors. Its value changes with each descriptor that is given away. So a
+// process that found all descriptors closed does not take a later one for closed.
 bool may_be_open(std::uint64_t descriptors) {
     return descriptors % 2 != 0;
 }
@@ -89,27 +89,28 @@ int first_process(const SharedMemory& entry) {
     return -1;
 }
 
-// A descriptor after all processes: who can be named is charged.
+// Prefers processes to a descriptor: if any process has the memory, that one is charged.
 int first_importer(const SharedMemory& entry) {
     const int process = first_process(entry);
     if (process >= 0) return process;
     return may_be_open(entry.descriptors.load()) ? kNobody : -1;
 }
 
-// Nobody but a descriptor may have it.
+// Whether at most a descriptor has the memory.
 bool is_left(const SharedMemory& entry) {
     const std::uint64_t seen = entry.state.load();
     return has(seen, kThere) && has(seen, kEnded) && first_process(entry) < 0;
 }
 
-// Frees the entry if its maker has let go, and nobody has it. Who wants to import it says so first,
-// and takes the closing back; so either sees the other.
+// Frees the entry if its maker has released it and no process has it. A process that wants to
+// import it sets its bit first and then removes kClosing, so one of the two sees the other.
 //
-// Who is killed while it is going leaves the payer charged until that ends; forget() then frees it.
+// If the caller is killed while kGoing is set, the payer stays charged until it ends; forget() then
+// frees the entry.
 void end_if_unused(Accounts& accounts, SharedMemory& entry) {
     for (;;) {
         std::uint64_t seen = entry.state.load();
-        // Who passes it on does this afterwards.
+        // The process that passes the charge on does this afterwards.
         if (!has(seen, kThere) || !has(seen, kEnded) || has(seen, kPassing)) return;
         if (first_importer(entry) >= 0) return;
         std::uint64_t closing = seen | kClosing;
@@ -120,19 +121,21 @@ void end_if_unused(Accounts& accounts, SharedMemory& entry) {
         }
         std::uint64_t going = (closing & ~(kThere | kClosing)) | kGoing;
         if (!entry.state.compare_exchange_strong(closing, going)) continue;
-        release_while(accounts, card_of(going), payer_of(going), granules_in(going),
+        release_while(accounts, gpu_of(going), payer_of(going), units_in(going),
                       {entry.state, going});
         entry.state.compare_exchange_strong(going, freed(going));
         return;
     }
 }
 
-// Charges another who has it, for a payer that is dead and that nobody else buries meanwhile. The
-// heir may die at any step, and its slot be another's: so it is named, if it has it then still
-// charged while it is named, and pays when it is named after that. Its own burial takes its bit
-// first, then the name, then the charge.
+// Charges another process that has the memory, for a payer that is dead and that no other process
+// cleans up at the same time. The heir may die at any step, and its slot may be another process's
+// by then. So it is named first. It is charged while it is named, if it still has the memory then,
+// and becomes the payer after that. Its own cleanup removes its bit first, then the name, then the
+// charge.
 //
-// Who is killed on the way leaves the dead one charged, and perhaps the heir, until that ends.
+// If the caller is killed on the way, the dead payer and perhaps the heir stay charged until that
+// one ends.
 void pass_on(Accounts& accounts, SharedMemory& entry, int from) {
     for (;;) {
         std::uint64_t seen = entry.state.load();
@@ -146,14 +149,14 @@ void pass_on(Accounts& accounts, SharedMemory& entry, int from) {
         std::uint64_t named = with_heir(ended, heir) | kPassing;
         if (!entry.state.compare_exchange_strong(seen, named)) continue;
         if (!is_importer(entry, heir)) continue;
-        reserve_while(accounts, card_of(named), heir, granules_in(named), {entry.state, named});
+        reserve_while(accounts, gpu_of(named), heir, units_in(named), {entry.state, named});
         if (!entry.state.compare_exchange_strong(named, with_payer(ended, heir))) continue;
         return end_if_unused(accounts, entry);
     }
 }
 
-// What it was of is read after `descriptors`, which an entry that is used anew has changed. Who is
-// killed before the end leaves an entry that is_left() still.
+// The entry's memory is read after `descriptors`, which changes when an entry is used again. If the
+// caller is killed before the end, is_left() still holds for the entry.
 void take_if_closed(Accounts& accounts, SharedMemory& entry, DescriptorAsker& asker) {
     std::uint64_t descriptors = entry.descriptors.load();
     if (!is_left(entry)) return;
@@ -164,37 +167,38 @@ void take_if_closed(Accounts& accounts, SharedMemory& entry, DescriptorAsker& as
     end_if_unused(accounts, entry);
 }
 
-// What nobody's slot is charged for in the entry, or may be.
-Granules charged_to_nobody(const SharedMemory& entry, int card) {
+// What kNobody's slot is charged for in the entry, or may be charged for.
+AllocationUnits charged_to_nobody(const SharedMemory& entry, int gpu) {
     const std::uint64_t seen = entry.state.load();
-    if (!has(seen, kFlags) || card_of(seen) != card) return 0;
+    if (!has(seen, kFlags) || gpu_of(seen) != gpu) return 0;
     const bool is_named = has(seen, kPassing) && heir_of(seen) == kNobody;
-    return is_named || payer_of(seen) == kNobody ? granules_in(seen) : 0;
+    return is_named || payer_of(seen) == kNobody ? units_in(seen) : 0;
 }
 
-// Whoever was at its end has taken nobody's charge off, or does not any more: then the sum below
-// does.
+// The process that was removing this entry has subtracted kNobody's charge, or no longer does it:
+// then the sum below does it.
 void free_if_going(SharedMemory& entry) {
     std::uint64_t seen = entry.state.load();
     if (has(seen, kGoing) && payer_of(seen) == kNobody)
         entry.state.compare_exchange_strong(seen, freed(seen));
 }
 
-// Nobody's slot is never buried, so what others were killed over and left on it is found by a sum:
-// that of the entries, which is no less than what was charged for them up to the version before it.
-// Whoever takes one off meanwhile has moved the account, and the sum is made again.
-void mend_nobodys(Accounts& accounts, int card) {
+// kNobody's slot is never cleaned up as a dead process's slot is. So charges that killed processes
+// left on it are found by a sum over the entries. The sum is at least what was charged for them up
+// to the version read before it. A process that subtracts a charge meanwhile moves the account, and
+// the sum is computed again.
+void mend_nobodys(Accounts& accounts, int gpu) {
     constexpr int kTries = 16;
-    for (int tried = 0; tried < kTries && held_by(accounts, card, kNobody) != 0; tried++) {
-        const std::uint64_t version = version_of(accounts, card);
-        Granules sum = 0;
+    for (int tried = 0; tried < kTries && held_by(accounts, gpu, kNobody) != 0; tried++) {
+        const std::uint64_t version = version_of(accounts, gpu);
+        AllocationUnits sum = 0;
         for (const SharedMemory& entry : accounts.shared_memory)
-            sum += charged_to_nobody(entry, card);
-        if (lower_to(accounts, card, kNobody, sum, version)) return;
+            sum += charged_to_nobody(entry, gpu);
+        if (lower_to(accounts, gpu, kNobody, sum, version)) return;
     }
 }
 
-// What a dead process was to it, but for its bit.
+// Drops the role of a dead process in the entry, except for its bit.
 void forget(Accounts& accounts, SharedMemory& entry, int slot) {
     for (;;) {
         std::uint64_t seen = entry.state.load();
@@ -227,8 +231,8 @@ int add_shared(Accounts& accounts, const SharedName& name, int payer) {
             word.store(0);
         const std::uint64_t used = with_one_more(entry.descriptors.load());
         entry.descriptors.store(name.file != 0 ? used : with_none(used));
-        entry.state.store(payed | kThere | static_cast<std::uint64_t>(name.card) << kCardShift |
-                          std::uint64_t{name.granules} << kGranulesShift);
+        entry.state.store(payed | kThere | static_cast<std::uint64_t>(name.gpu) << kGpuShift |
+                          std::uint64_t{name.units} << kAllocationUnitsShift);
         return index;
     }
     return -1;
@@ -267,7 +271,8 @@ bool join_shared(Accounts& accounts, int index, std::uint64_t key, int slot) {
     for (;;) {
         std::uint64_t seen = entry.state.load();
         if (!has(seen, kThere) || entry.key.load() != key) {
-            // Whoever let go of what is there now may have taken the bit for a last importer.
+            // The process that released the memory now in the entry may have taken our bit for a
+            // last importer.
             leave_shared(accounts, index, slot);
             return false;
         }
@@ -303,30 +308,30 @@ void give_closed_back(Accounts& accounts, int index) {
 }
 
 void give_closed_back(Accounts& accounts) {
-    if (accounts.next_shared_memory.load() == 0) return;  // nobody has ever exported any
+    if (accounts.next_shared_memory.load() == 0) return;  // no process has ever exported any
     DescriptorAsker asker(accounts);
     for (SharedMemory& entry : accounts.shared_memory) {
         take_if_closed(accounts, entry, asker);
         free_if_going(entry);
     }
-    for (int card = 0; card < kMaxCards; card++)
-        mend_nobodys(accounts, card);
+    for (int gpu = 0; gpu < kMaxGpus; gpu++)
+        mend_nobodys(accounts, gpu);
 }
 
-void find_closed(const Accounts& accounts, int card, Granules (&closed)[kMaxProcesses]) {
+void find_closed(const Accounts& accounts, int gpu, AllocationUnits (&closed)[kMaxProcesses]) {
     if (accounts.next_shared_memory.load() == 0) return;
     DescriptorAsker asker(accounts);
     for (const SharedMemory& entry : accounts.shared_memory) {
         const std::uint64_t seen = entry.state.load();
-        if (card_of(seen) != card || !is_left(entry)) continue;
+        if (gpu_of(seen) != gpu || !is_left(entry)) continue;
         const bool is_open = may_be_open(entry.descriptors.load()) &&
                              asker.may_be_open(entry.file.load(), entry.key.load());
-        if (!is_open) closed[payer_of(seen)] += granules_in(seen);
+        if (!is_open) closed[payer_of(seen)] += units_in(seen);
     }
 }
 
-// The bit first: who names an heir after that does not name this one, and whom it named before,
-// forget() sees.
+// The bit first: a process that names an heir after that does not name this slot. If it named this
+// slot before that, forget() sees it.
 void forget_shared_of(Accounts& accounts, int slot) {
     for (SharedMemory& entry : accounts.shared_memory) {
         if (!is_in_use(entry)) continue;

@@ -1,69 +1,73 @@
-// Memory that one process of the container has exported and others of it may have imported: the
-// card has it until the last of them lets go, whoever made it. So it is charged to one of them as
-// long as any has it: to its maker while that has it or lives, and then to one who imported it.
+// Memory that one process of the container has exported and other processes of it may have
+// imported. The GPU keeps it until the last of them releases it, also if the maker has released it
+// before. So one of them is charged while any of them has it: first the maker, while it has the
+// memory or is alive, and then a process that imported it.
 //
-// A descriptor has it as an importer has, who never says that he lets go: what it alone holds is
-// charged to the maker while he lives, then to nobody's slot (kNobody), until somebody asks whether
-// it is open still and finds that it is not (descriptor_files.hpp).
+// A descriptor holds the memory as an importer does, but never reports that it is closed. Memory
+// that only a descriptor holds is charged to the maker while the maker is alive, and then to
+// kNobody's slot. That ends when a process checks whether the descriptor is still open and finds it
+// closed (descriptor_files.hpp).
 //
-// Every state that can be seen is whole, as with the accounts, however many die over it: memory
-// that somebody has is always charged, and nothing is taken off who holds other memory. Who is
-// killed on the way, or dies while it is charged, may leave memory charged that is gone: until the
-// process that is charged for it ends, and no longer; what is charged to nobody, until the next
-// give_closed_back().
+// As with the accounts, every visible state is consistent, whichever processes die on the way.
+// Memory that any process has is always charged, and nothing is subtracted from a process that
+// holds other memory. A process that is killed in the middle, or that dies while it is charged, may
+// leave memory charged that is gone. Such a charge lasts until the charged process ends; a charge
+// of kNobody's slot lasts until the next give_closed_back().
 //
-// Any thread of any process of the container.
+// Any thread of any process of the container may call these functions.
 #pragma once
 
 #include "guard/region/layout.hpp"
 
 namespace tessera::guard {
 
-// What is to be known of one, under a name that whoever imports it finds again; not 0.
+// One exported memory, under a name that every importer can find again. `key` is not 0.
 struct SharedName {
     std::uint64_t key;
-    int card;
-    Granules granules;
-    int file = 0;  // file_of() a descriptor that has the name; 0: there is none
+    int gpu;
+    AllocationUnits units;
+    int file = 0;  // file_of() a descriptor that has the name; 0: none
 };
 
-// -1: there are as many as there may be. The slot is charged already, and goes on being.
+// Returns -1 if all entries are in use. The slot is charged already, and stays charged.
 int add_shared(Accounts& accounts, const SharedName& name, int payer);
-// One whose maker has it before one that he has let go of: names may come again. -1 where there is
-// none.
+// Prefers an entry whose maker still has it over one whose maker has released it, because names may
+// be used again. -1 if there is none.
 int find_shared(const Accounts& accounts, std::uint64_t key);
 
-// Whether somebody may have what it is of, and is charged for it.
+// Whether a process may have the entry's memory and is charged for it.
 bool is_there(const SharedMemory& entry);
-// Whether it is of anything, also of what is being added or taken off.
+// Whether the entry is used at all, including one that is being added or removed.
 bool is_in_use(const SharedMemory& entry);
 
-// Whether there is one of that name, or was one among the last.
+// Whether there is an entry with that name, or a recent one that was freed.
 bool was_shared(const Accounts& accounts, std::uint64_t key);
 
-// The process in the slot is about to import it. False where it is not, or no more, the memory of
-// that name.
+// The process in the slot is about to import the memory. Returns false if the entry does not, or no
+// longer, have that key.
 bool join_shared(Accounts& accounts, int index, std::uint64_t key, int slot);
-// It has let go of it. Whoever was charged for it is not any more, if that was the last.
+// The process has released the memory. If it was the last, the charge is removed from its payer.
 void leave_shared(Accounts& accounts, int index, int slot);
 
-// Its maker has let go of it, and is not to take its charge back: that is done here, at once where
-// nobody has imported it.
+// The maker has released the memory, and must not remove the charge itself. This function does so,
+// at once if no process has imported the memory.
 void end_shared(Accounts& accounts, int index);
 
-// One more descriptor of it, of the same file, has the name now. Whoever says so has it himself.
+// The memory has one more descriptor with the name, of the same file. The caller has the memory
+// itself.
 void share_again(Accounts& accounts, int index);
 
-// Takes off what nobody has any more but descriptors that are closed: of one, and of all.
+// Removes the charge of memory that only closed descriptors had: of one entry, and of all.
 void give_closed_back(Accounts& accounts, int index);
 void give_closed_back(Accounts& accounts);
-// What that would take off each slot of a card, for who may not write: added to zeros.
-void find_closed(const Accounts& accounts, int card, Granules (&closed)[kMaxProcesses]);
+// For callers that may not write: what that would subtract from each slot of a GPU. `closed` starts
+// as zeros.
+void find_closed(const Accounts& accounts, int gpu, AllocationUnits (&closed)[kMaxProcesses]);
 
-// The process in the slot is dead: what it imported it has not, and what it is charged for is
-// charged to another who has it. To be called before the slot is cleared.
+// The process in the slot is dead. This drops its imports, and passes what it is charged for to
+// another process that has the memory. Call it before the slot is cleared.
 void forget_shared_of(Accounts& accounts, int slot);
-// Whether there may be anything to be forgotten.
+// Whether the slot may have anything to forget.
 bool may_have_shared(const Accounts& accounts, int slot);
 
 }  // namespace tessera::guard

@@ -1,7 +1,8 @@
-// Goal: shared memory is charged while anybody has it, and nothing is taken off who holds other
-// memory, whatever happens between two instructions of who passes its charge on or takes it off:
-// that one is killed, another dies, or another's slot is taken again. Method: a process that is run
-// one instruction at a time, up to each of many of them, and then as the row says.
+// Goal: shared memory is charged while any process has it, and nothing is subtracted from a process
+// that holds other memory. This holds whatever happens between two instructions of the process that
+// passes a charge on or removes it: that process is killed, another dies, or another's slot is
+// taken again. Method: run a process one instruction at a time, up to each of many instructions,
+// and then do what the row says.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -18,23 +19,23 @@
 namespace tessera::guard {
 namespace {
 
-constexpr CardShare kCard{"GPU-01234567-89ab-cdef-0123-456789abcdef", 640 * kGranuleBytes, 0};
+constexpr RegionGpu kGpu{"GPU-01234567-89ab-cdef-0123-456789abcdef", 640 * kAllocationUnitBytes, 0};
 constexpr std::uint64_t kKey = 77;
-constexpr Granules kSize = 10;
-constexpr Granules kOthers = 7;  // what a later process holds in a slot that was taken again
-constexpr Granules kLimit = 640;
+constexpr AllocationUnits kSize = 10;
+constexpr AllocationUnits kOthers = 7;  // held by a later process in a slot that was taken again
+constexpr AllocationUnits kLimit = 640;
 constexpr int kMaker = 1;
 constexpr int kFirst = 2;
 constexpr int kSecond = 3;
 
 class SharedMemorySteps : public testing::Test {
   protected:
-    TestRegion region_{{kCard}};
+    TestRegion region_{{kGpu}};
     Accounts& accounts_ = region_.accounts();
 
-    // Of the maker, and imported by both.
+    // Made by the maker, and imported by both.
     void share() {
-        accounts_.next_shared_memory = 0;  // so that the same instructions meet it
+        accounts_.next_shared_memory = 0;  // so that the same instructions reach it
         ASSERT_TRUE(reserve(accounts_, 0, kMaker, kSize, kLimit));
         ASSERT_EQ(add_shared(accounts_, {kKey, 0, kSize}, kMaker), 0);
         ASSERT_TRUE(join_shared(accounts_, 0, kKey, kFirst));
@@ -48,7 +49,7 @@ class SharedMemorySteps : public testing::Test {
         bury(slot);
         ASSERT_TRUE(reserve(accounts_, 0, slot, kOthers, kLimit));
     }
-    // Of the maker, who has let go of it, and in a descriptor.
+    // Made by the maker, which has released it, and held by a descriptor.
     void give_away() {
         accounts_.next_shared_memory = 0;
         fd_ = open(region_.path("device").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -72,7 +73,7 @@ class SharedMemorySteps : public testing::Test {
     }
 
     using Step = std::function<void()>;
-    // The last instruction of `body` at which the entry or what is held changed, from `begin` on.
+    // The last instruction of `body` at which the entry or the accounts changed, from `begin` on.
     int last_change(const Step& begin, const Step& body) {
         const auto look = [this] {
             const SharedMemory& entry = accounts_.shared_memory[0];
@@ -93,8 +94,8 @@ class SharedMemorySteps : public testing::Test {
         expect_nothing_left();
         return last;
     }
-    // Runs `body` up to each of some of its instructions, and then does `meanwhile` before it goes
-    // on or is killed; then `check`, which is told which.
+    // Runs `body` up to each of some of its instructions. Then runs `meanwhile`, and lets `body` go
+    // on or kills it. Then calls `check` with whether it was killed.
     template <typename Check>
     void at_each_step(const Step& begin, const Step& body, const Step& meanwhile,
                       const Check& check) {
@@ -118,10 +119,11 @@ class SharedMemorySteps : public testing::Test {
 
   private:
     int fd_ = -1;
-    // So many instructions without a change: nothing is to come.
+    // After this many instructions without a change, no further change is expected.
 #if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
-    static constexpr int kQuiet = 200'000;  // an access is many, and the first ones of a fork more
-    static constexpr int kPoints = 10;      // each fork is slow
+    static constexpr int kQuiet =
+        200'000;  // an access takes many, and the first ones after a fork more
+    static constexpr int kPoints = 10;  // each fork is slow
 #else
     static constexpr int kQuiet = 10'000;
     static constexpr int kPoints = 250;
@@ -251,7 +253,8 @@ TEST_F(SharedMemorySteps, ThatTakeOffWhatWasClosedOfNobody) {
     }
 }
 
-// Its maker's slot is another's by then, or he has exported something else in the same place.
+// By then the maker's slot is another process's, or the maker has exported other memory in the same
+// entry.
 TEST_F(SharedMemorySteps, ThatTakeOffWhatWasClosedBesideALaterUse) {
     const auto begin = [this] {
         give_away();

@@ -1,6 +1,6 @@
-// Goal: exported memory is charged to one process as long as any of the container has it, whoever
-// lets go or dies first, and to nobody afterwards. Method: seats of one region, and processes that
-// are killed; the last test, many at once.
+// Goal: exported memory is charged to one process as long as any process of the container has it,
+// whichever releases it or dies first, and is not charged afterwards. Method: process slots of one
+// region, and processes that are killed. The last test runs many at once.
 #include "guard/region/shared_memory.hpp"
 
 #include <fcntl.h>
@@ -23,25 +23,26 @@
 namespace tessera::guard {
 namespace {
 
-constexpr CardShare kCard{"GPU-01234567-89ab-cdef-0123-456789abcdef", 640 * kGranuleBytes, 0};
+constexpr RegionGpu kGpu{"GPU-01234567-89ab-cdef-0123-456789abcdef", 640 * kAllocationUnitBytes, 0};
 constexpr std::uint64_t kKey = 77;
-constexpr Granules kSize = 10;
+constexpr AllocationUnits kSize = 10;
 
 class RegionSharedMemory : public testing::Test {
   protected:
-    TestRegion region_{{kCard}};
+    TestRegion region_{{kGpu}};
     Accounts& accounts_ = region_.accounts();
 
-    // Of a slot that is charged for it.
+    // Exports memory from a slot that is charged for it.
     int exported(int slot, std::uint64_t key = kKey) {
         EXPECT_TRUE(reserve(accounts_, 0, slot, kSize, 640));
         return add_shared(accounts_, {key, 0, kSize}, slot);
     }
-    // Makes, imports and lets go at random. Says when it begins, and when it has stopped.
+    // Makes, imports and releases at random. Reports when it begins and when it has stopped.
     void share_until(const std::atomic<bool>& stop, unsigned seed, gpusim::Wire& wire) {
-        Seat seat;
-        EXPECT_EQ(take_seat(region_.path(kAccountsName).c_str(), seat), SeatError::none);
-        Accounts& accounts = *seat.accounts;
+        ProcessSlot process_slot;
+        EXPECT_EQ(register_process(region_.path(kAccountsName).c_str(), process_slot),
+                  ProcessSlotError::none);
+        Accounts& accounts = *process_slot.accounts;
         std::mt19937 dice(seed);
         std::vector<int> made;
         std::vector<int> joined;
@@ -56,21 +57,22 @@ class RegionSharedMemory : public testing::Test {
             const std::uint64_t key = 1 + dice() % 5;
             switch (dice() % 4) {
                 case 0:
-                    if (!reserve(accounts, 0, seat.slot, kSize, 640)) break;
-                    made.push_back(add_shared(accounts, {key, 0, kSize}, seat.slot));
+                    if (!reserve(accounts, 0, process_slot.slot, kSize, 640)) break;
+                    made.push_back(add_shared(accounts, {key, 0, kSize}, process_slot.slot));
                     break;
                 case 1:
                     if (const int index = find_shared(accounts, key);
                         index >= 0 &&
                         std::find(joined.begin(), joined.end(), index) == joined.end() &&
-                        join_shared(accounts, index, key, seat.slot))
+                        join_shared(accounts, index, key, process_slot.slot))
                         joined.push_back(index);
                     break;
                 case 2:
                     if (!made.empty()) end_shared(accounts, take_some(made));
                     break;
                 default:
-                    if (!joined.empty()) leave_shared(accounts, take_some(joined), seat.slot);
+                    if (!joined.empty())
+                        leave_shared(accounts, take_some(joined), process_slot.slot);
             }
             if (!joined.empty() || !made.empty()) {
                 EXPECT_GE(held(accounts, 0), kSize);
@@ -79,7 +81,7 @@ class RegionSharedMemory : public testing::Test {
         wire.send();
         wire.receive();
     }
-    // As who lives takes it from one who is dead.
+    // As a live process cleans up after a dead one.
     void bury(int slot) {
         forget_shared_of(accounts_, slot);
         clear(accounts_, 0, slot);
@@ -148,7 +150,7 @@ TEST_F(RegionSharedMemory, AreRefusedWhereThereIsNoPlace) {
     EXPECT_GE(add_shared(accounts_, {5000, 0, kSize}, 1), 0);
 }
 
-// Of an open file that has the name, which is closed at the end.
+// Memory with an open file that has the name. The file is closed at the end.
 class RegionDescriptors : public RegionSharedMemory {
   protected:
     ~RegionDescriptors() override { close(fd_); }
@@ -168,8 +170,8 @@ class RegionDescriptors : public RegionSharedMemory {
         close(fd_);
         fd_ = -1;
     }
-    Granules closed(int slot) const {
-        Granules of[kMaxProcesses] = {};
+    AllocationUnits closed(int slot) const {
+        AllocationUnits of[kMaxProcesses] = {};
         find_closed(accounts_, 0, of);
         return of[slot];
     }
@@ -198,7 +200,7 @@ TEST_F(RegionDescriptors, NobodyIsChargedAfterItsMakerAndAProcessBeforeNobody) {
     EXPECT_TRUE(join_shared(accounts_, index, kKey, 3));
     close_it();
     give_closed_back(accounts_);
-    EXPECT_EQ(held(accounts_, 0), kSize) << "one who lives has it";
+    EXPECT_EQ(held(accounts_, 0), kSize) << "a live process has it";
     leave_shared(accounts_, index, 3);
     give_closed_back(accounts_);
     EXPECT_EQ(held(accounts_, 0), 0U);
@@ -214,7 +216,7 @@ TEST_F(RegionDescriptors, OneThatIsGivenAwayLaterKeepsIt) {
     EXPECT_EQ(held(accounts_, 0), kSize);
 }
 
-// Its path is another file's, or nobody's: then nobody can say that it is closed.
+// The path is another file's, or no file's: then no process can tell that the descriptor is closed.
 TEST_F(RegionDescriptors, CountsWhereNobodyCanTell) {
     const int index = given_away(1);
     end_shared(accounts_, index);
@@ -253,8 +255,9 @@ TEST_F(RegionDescriptors, AreOfFilesThatCanBeOpened) {
     close(other);
 }
 
-// A few keys that everybody makes, imports, and keeps for a while, until he is killed. Half of them
-// are, at a random instant; the others stop between two calls, and what they have is charged.
+// All processes make a few keys, import them and keep them for a while, until they are killed. Half
+// of them are killed at a random instant. The others stop between two calls, and what they have is
+// charged.
 TEST_F(RegionSharedMemory, IsChargedWhileTheLivingHaveItWhoeverIsKilledWhen) {
     constexpr int kRounds = 40;
     constexpr std::size_t kAtOnce = 6;
@@ -279,7 +282,7 @@ TEST_F(RegionSharedMemory, IsChargedWhileTheLivingHaveItWhoeverIsKilledWhen) {
         for (std::size_t i = 1; i < kAtOnce; i += 2)
             EXPECT_EQ(peers[i]->wire().receive(), 1U);
         region_.reap();
-        Granules in_use = 0;
+        AllocationUnits in_use = 0;
         for (const SharedMemory& entry : accounts_.shared_memory)
             if (is_there(entry)) in_use += kSize;
         EXPECT_GE(held(accounts_, 0), in_use);

@@ -1,6 +1,6 @@
-// While this is in scope its thread is not cancelled (pthread_cancel). A program does not expect it
-// in a call of the driver's, and what the thread has locked or opened here would stay so: no
-// destructor of ours runs then.
+// While this is in scope, its thread cannot be cancelled (pthread_cancel). A program does not
+// expect cancellation in a call of the driver. It would leave locked or open what the thread has
+// locked or opened here, because destructors do not run then.
 #pragma once
 
 #include <pthread.h>

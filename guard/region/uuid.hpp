@@ -1,15 +1,15 @@
-// The name of a card.
+// The UUID of a GPU.
 #pragma once
 
 #include <cstdint>
 
 namespace tessera::guard {
 
-// From NVML's text to CUuuid's bytes. False where the text is none of a card:
-// GPU-01234567-89ab-cdef- 0123-456789abcdef.
+// From NVML's text (GPU-01234567-89ab-cdef-0123-456789abcdef) to CUuuid's bytes. False if the text
+// is not the UUID of a GPU.
 bool read_uuid(const char* text, std::uint8_t (&uuid)[16]);
 
-// And back; as long as the text of any card.
+// The reverse. The text of every GPU has this length.
 inline constexpr int kUuidText = 40;
 void write_uuid(const std::uint8_t (&uuid)[16], char (&text)[kUuidText + 1]);
 

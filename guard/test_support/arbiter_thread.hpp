@@ -1,4 +1,4 @@
-// An arbiter beside containers of a test, as the agent runs one.
+// An arbiter for the containers of a test, as the agent runs one.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace tessera::guard {
 
-// While it lives; the first tick is over when it has been made.
+// Runs as long as this object lives. The constructor makes the first tick.
 class ArbiterThread {
   public:
     explicit ArbiterThread(std::vector<Sharer> sharers) : sharers_(std::move(sharers)) {
@@ -19,7 +19,7 @@ class ArbiterThread {
         thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
     }
 
-    // That sharing out has cost so far.
+    // CPU time that sharing out has cost so far.
     [[nodiscard]] std::int64_t cpu_ns() const { return cpu_ns_; }
 
   private:

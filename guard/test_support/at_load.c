@@ -1,5 +1,5 @@
-/* A library that has the loader call a function while it is loaded: that whose address the environment
- * names. */
+/* A library whose constructor calls a function while the loader loads it. The environment variable
+ * TESSERA_TEST_AT_LOAD has the function's address. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// Processes of a container that begin, have one kernel, and end.
+// Processes of a container that start, run one kernel, and end.
 #pragma once
 
 #include <sys/mman.h>
@@ -11,11 +11,11 @@
 #include <memory>
 #include <stdexcept>
 
-#include "guard/test_support/shared_card.hpp"
+#include "guard/test_support/shared_gpu.hpp"
 
 namespace tessera::guard {
 
-// The card's time that processes had who have ended: what each says for itself before it does.
+// The GPU time of processes that have ended. Each adds its own before it ends.
 class Tally {
   public:
     Tally()
@@ -33,7 +33,7 @@ class Tally {
     std::atomic<std::int64_t>* ns_;
 };
 
-// In a process of its own, which ends: one kernel.
+// Runs one kernel, in a process of its own, and ends that process.
 [[noreturn]] inline void run_one(const GuardedContainer& container, std::uint64_t ns,
                                  const Tally& tally) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -43,7 +43,8 @@ class Tally {
     _exit(0);
 }
 
-// Until it is killed: processes of a container, so many at any time, each of one kernel.
+// Until it is killed, keeps `processes` processes of a container running, each of which runs one
+// kernel.
 inline std::unique_ptr<gpusim::Peer> start_ending(const GuardedContainer& container, int processes,
                                                   std::uint64_t ns, const Tally& tally) {
     return std::make_unique<gpusim::Peer>([&container, &tally, processes, ns](gpusim::Wire&) {

@@ -1,5 +1,6 @@
-// A container as the guard finds it, for tests: cards of the simulated driver, and a directory with
-// the guard's libraries, the region of the container, and the driver under its other name.
+// A container as the guard expects it, for tests: GPUs of the simulated driver, and a directory
+// with the guard's libraries, the container's region, and a link to the driver under its other
+// name.
 #pragma once
 
 #include <filesystem>
@@ -17,15 +18,15 @@ namespace tessera::guard {
 class GuardedContainer {
   public:
     struct Share {
-        int card = 0;
+        int gpu = 0;
         std::uint64_t memory_bytes = 0;
         std::uint64_t context_bytes = 0;
         Millionths cores = 0;
-        Millionths ceiling = kWhole;
+        Millionths cores_limit = kWhole;
     };
 
     GuardedContainer(const gpusim::SimulatedNode& node, const std::vector<Share>& shares)
-        : region_(cards_of(node, shares)) {
+        : region_(gpus_of(node, shares)) {
         namespace fs = std::filesystem;
         const fs::path built = fs::path(TESSERA_BINARY_DIR) / "guard/lib";
         for (const char* library : {"libcuda.so.1", "libnvidia-ml.so.1", "libtessera-guard.so"})
@@ -38,30 +39,32 @@ class GuardedContainer {
                            region_.directory() / "libtessera-real-nvml.so.1");
     }
 
-    // Way 1: libcuda.so.1 and libnvidia-ml.so.1 in the driver's place.
+    // The first way to load the guard: its libcuda.so.1 and libnvidia-ml.so.1 in the driver's
+    // place.
     std::filesystem::path facade() const { return region_.directory() / "libcuda.so.1"; }
     std::filesystem::path nvml_facade() const { return region_.directory() / "libnvidia-ml.so.1"; }
-    // Way 2: what is preloaded.
+    // The second way: the library to preload.
     std::filesystem::path guard() const { return region_.directory() / "libtessera-guard.so"; }
     const TestRegion& region() const { return region_; }
     Limits& limits() const { return *limits_; }
-    // As an arbiter does once, for a test that is not about turns: time without end on a card.
-    void grant_plenty(int card = 0) const {
+    // Writes one grant, as an arbiter does, with unlimited time on a GPU, for a test that is not
+    // about launch permits.
+    void grant_plenty(int gpu = 0) const {
         constexpr std::int64_t kPlenty = 1'000'000'000'000;
-        write_grant(limits().cards[card].grant,
+        write_grant(limits().gpus[gpu].grant,
                     {monotonic_ns(), kWhole, {{kPlenty, kWhole}, {kPlenty, kWhole}}});
     }
 
   private:
-    static std::vector<CardShare> cards_of(const gpusim::SimulatedNode& node,
-                                           const std::vector<Share>& shares) {
-        std::vector<CardShare> cards;
+    static std::vector<RegionGpu> gpus_of(const gpusim::SimulatedNode& node,
+                                          const std::vector<Share>& shares) {
+        std::vector<RegionGpu> gpus;
         for (const Share& share : shares) {
-            const char* uuid = node.state().file->cards[share.card].uuid;
-            cards.push_back(
-                {uuid, share.memory_bytes, share.context_bytes, share.cores, share.ceiling});
+            const char* uuid = node.state().file->gpus[share.gpu].uuid;
+            gpus.push_back(
+                {uuid, share.memory_bytes, share.context_bytes, share.cores, share.cores_limit});
         }
-        return cards;
+        return gpus;
     }
 
     TestRegion region_;

@@ -1,5 +1,5 @@
-// What tests of held memory stand on: a container with 1 GiB of a card, each process of it in a
-// fork.
+// Fixture for tests of allocated memory: a container with 1 GiB of a GPU. Each of its processes is
+// a fork.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,28 +14,28 @@
 
 namespace tessera::guard {
 
-// What a context costs of the first card.
+// The memory that a context takes of the first GPU.
 inline constexpr std::uint64_t kContext = 100 * gpusim::kMiB;
 
 class HeldMemory : public testing::Test {
   protected:
-    // The container has no share of the second.
+    // The container has no share of the second GPU.
     gpusim::SimulatedNode node_{
-        "cards:\n"
+        "gpus:\n"
         "  - {model: A, memory: 8GiB, context_overhead: 100MiB}\n"
         "  - {model: B, memory: 8GiB}\n"};
     GuardedContainer container_{node_, {{0, gpusim::kGiB, kContext}}};
 
-    // By the container, as its accounts say.
+    // Memory of the container, by its accounts.
     [[nodiscard]] std::uint64_t held_bytes() const {
-        return held(container_.region().accounts(), 0) * kGranuleBytes;
+        return held(container_.region().accounts(), 0) * kAllocationUnitBytes;
     }
-    // As the accounts say and as the driver does.
+    // Expects that value in the accounts and in the driver.
     void expect_held(std::uint64_t bytes) const {
         EXPECT_EQ(held_bytes(), bytes);
         EXPECT_EQ(node_.used(0), bytes) << "as the driver says";
     }
-    // In a process of the container.
+    // Runs `body` in a process of the container.
     template <typename Body>
     void in_tenant(Body body) const {
         gpusim::in_child([&] {
@@ -43,7 +43,7 @@ class HeldMemory : public testing::Test {
             body(tenant);
         });
     }
-    // A process of the container that holds so much.
+    // A process of the container that holds that many bytes.
     std::unique_ptr<gpusim::Peer> holder(std::uint64_t bytes) const {
         return gpusim::start_holder(container_.facade(), bytes);
     }

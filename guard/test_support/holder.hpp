@@ -1,4 +1,4 @@
-// A process that takes and gives memory of every family at random, for tests.
+// A process that allocates and frees memory of every family at random, for tests.
 #pragma once
 
 #include <unistd.h>
@@ -12,20 +12,20 @@
 
 namespace tessera::guard {
 
-// IPC handles that processes of a container pass to each other. In memory that they share; what is
-// read may be half written, as what a program is given may be.
+// IPC handles that processes of a container pass to each other, in shared memory. A handle may be
+// read half written, because a program may also be given such handles.
 inline constexpr std::size_t kPlaces = 64;
 struct Board {
     CUipcMemHandle handles[kPlaces];
 };
 
-// By which processes of a container give each other memory; none: they do not.
+// How processes of a container give each other memory. null: they do not.
 struct Exchange {
     Board* board = nullptr;
     gpusim::DescriptorPipe* pipe = nullptr;
 };
 
-// Some are on their way at any time, so these are small.
+// These are small, because some are on their way at any time.
 inline constexpr std::uint64_t kPassedBytes = 16 * gpusim::kMiB;
 
 // A process that holds memory of every family.
@@ -45,7 +45,7 @@ class Holder {
         }
     }
 
-    // For its context.
+    // Whether there was room for its context.
     bool has_room() const { return context_ != nullptr; }
 
     void step() {
@@ -108,7 +108,7 @@ class Holder {
         exchange_.board->handles[random_() % kPlaces] = exported;
     }
 
-    // On to whoever comes to take it, also what was imported.
+    // Passes it on to any process that receives it, including memory that was imported.
     void pass(CUmemGenericAllocationHandle handle) {
         if (exchange_.pipe == nullptr) return;
         int fd = -1;
@@ -140,7 +140,7 @@ class Holder {
         return CALL(cuda_, cuMemCreate)(handle, bytes, &properties, 0);
     }
 
-    // Allocated and freed within it, once launched.
+    // The graph allocates and frees the memory itself, once launched.
     CUresult make_graph(std::uint64_t bytes, std::uint64_t& handle) {
         CUgraph graph = nullptr;
         CUgraphNode first = nullptr;
@@ -219,7 +219,7 @@ class Holder {
         EXPECT_EQ(give(family, handle), CUDA_SUCCESS);
     }
 
-    // cuMemAlloc's and pools' memory by either of the two calls.
+    // Frees memory of cuMemAlloc and of pools by either of the two calls.
     CUresult give(Family family, std::uint64_t handle) {
         void* const object = reinterpret_cast<void*>(handle);  // NOLINT(performance-no-int-to-ptr)
         const bool is_ordered = random_() % 3 == 0;

@@ -1,5 +1,5 @@
-/* A library that is linked against the driver. It keeps what it is linked to from its constructor
- * on, as tables of functions do that are filled before main. */
+/* A library that is linked against the driver. Its constructor stores the address of a function, as
+ * function tables do that are filled before main. */
 #include "api/nvidia/cuda.h"
 #include "guard/test_support/takers.h"
 

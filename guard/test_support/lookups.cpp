@@ -1,6 +1,6 @@
-// Asks for every hooked entry point by every way there is, and prints whose function came back:
-// SYMBOL WAY LIBRARY, a line each. The file names of the driver's library and of NVML's are the
-// arguments.
+// Looks up every hooked entry point in every possible way, and prints which library's function it
+// got: SYMBOL WAY LIBRARY, one per line. The arguments are the file names of the driver's library
+// and of NVML's.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -17,7 +17,7 @@ namespace {
 
 const char* library_of(void* function) {
     Dl_info about = {};
-    if (function == nullptr || dladdr(function, &about) == 0) return "nobody";
+    if (function == nullptr || dladdr(function, &about) == 0) return "nothing";
     const char* slash = std::strrchr(about.dli_fname, '/');
     return slash != nullptr ? slash + 1 : about.dli_fname;
 }
@@ -26,8 +26,8 @@ void print(const char* symbol, const char* way, void* function) {
     std::printf("%s %s %s\n", symbol, way, library_of(function));
 }
 
-// The same, unless it is not the function that the program was linked against: dlmopen's are of
-// another library, for one.
+// Also reports a function of the same library that is not the one that the program was linked
+// against. Functions from dlmopen, for example, are of another library.
 void print_same(const char* symbol, const char* way, void* function, void* linked) {
     const char* library = library_of(function);
     const bool is_another = function != linked && std::strcmp(library, library_of(linked)) == 0;
@@ -49,9 +49,9 @@ void* by_cuda_2(const char* name, int version, int flags) {
 }
 
 using Dlsym = void* (*)(void*, const char*);
-constexpr char kLibc[] = "libc.so.6";  // which has dlsym from glibc 2.34 on
+constexpr char kLibc[] = "libc.so.6";  // has dlsym from glibc 2.34 on
 
-// The ways to get past whoever stands before dlsym.
+// The ways to get around an interposed dlsym.
 void look_up_lookup() {
     void* libc = dlopen(kLibc, RTLD_LAZY);
     for (const char* symbol : {"dlsym", "dlvsym"}) {
@@ -116,7 +116,7 @@ int main(int, char** arguments) {
     print(#symbol, "dlmopen", dlsym(nvml_apart, #symbol));
 #include "guard/nvml_entrypoints.def"
 #undef NVML_HOOK
-    // What is nobody's business but libc's and the driver's.
+    // Functions that are not hooked must come from libc and the driver.
     void* driver = dlopen(arguments[1], RTLD_LAZY);
     print("cuDriverGetVersion", "dlopen-by-path", dlsym(driver, "cuDriverGetVersion"));
     print("cuNothing", "dlopen-by-path", dlsym(driver, "cuNothing"));

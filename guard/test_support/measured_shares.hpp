@@ -1,4 +1,4 @@
-// What containers get of a card, window by window, whose processes work without end.
+// Measures what containers get of a GPU in each window, while their processes always have work.
 #pragma once
 
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "guard/test_support/ending_processes.hpp"
-#include "guard/test_support/shared_card.hpp"
+#include "guard/test_support/shared_gpu.hpp"
 #include "guard/test_support/starvation.hpp"
 #include "guard/test_support/workloads.hpp"
 
@@ -18,10 +18,10 @@ namespace tessera::guard {
 struct SharingTenant {
     ShareOfTime share;
     Workload work;
-    double expected;    // percent of the card
-    int processes = 1;  // at once
-    // Not 0: each process ends after one kernel of so long, without the work above, and there is
-    // another.
+    double expected;    // percent of the GPU
+    int processes = 1;  // at the same time
+    // If not 0, each process runs one kernel of this length instead of `work` and ends, and another
+    // one starts.
     std::uint64_t ending_ns = 0;
 };
 
@@ -33,40 +33,40 @@ struct Measuring {
 };
 
 struct Measured {
-    std::vector<std::vector<double>> percents;  // of the card: [window][tenant]
-    // Of all windows together, that each tenant and the arbiter were kept from running.
+    std::vector<std::vector<double>> percents;  // of the GPU: [window][tenant]
+    // How long each tenant and the arbiter were kept from running, over all windows.
     std::vector<double> starved_percents;
-    double arbiter_percent = 0;  // of a core
+    double arbiter_percent = 0;  // of one core
 };
 
-// The processes of containers that share a card, while it lives.
+// The processes of containers that share a GPU. They run as long as this object lives.
 class RunningTenants {
   public:
     explicit RunningTenants(const std::vector<SharingTenant>& tenants)
-        : card_(shares_of(tenants)), peers_(tenants.size()), tallies_(tenants.size()) {
+        : gpu_(shares_of(tenants)), peers_(tenants.size()), tallies_(tenants.size()) {
         for (std::size_t i = 0; i < tenants.size(); i++) {
             const SharingTenant& tenant = tenants[i];
             if (tenant.ending_ns != 0) {
-                peers_[i].push_back(start_ending(card_.container(i), tenant.processes,
+                peers_[i].push_back(start_ending(gpu_.container(i), tenant.processes,
                                                  tenant.ending_ns, tallies_[i]));
                 continue;
             }
             for (int process = 0; process < tenant.processes; process++)
-                peers_[i].push_back(start_worker(card_.container(i), tenant.work));
+                peers_[i].push_back(start_worker(gpu_.container(i), tenant.work));
         }
     }
 
-    // Of an engine's time, by tenant, in all.
+    // The used time of an engine in all, by tenant.
     [[nodiscard]] std::vector<std::int64_t> used(gpusim::Engine engine, std::int64_t now) const {
         return by_tenant([&](std::size_t i) { return tallies_[i].ns().load(); },
-                         [&](pid_t pid) { return card_.used_ns(pid, engine, now); });
+                         [&](pid_t pid) { return gpu_.used_ns(pid, engine, now); });
     }
-    // How long each, or the arbiter, was kept from running.
+    // How long each tenant, or the arbiter, was kept from running.
     [[nodiscard]] std::vector<std::int64_t> starved() const {
         const std::int64_t for_all = starved_ns(getpid()) + stolen_ns();
         return by_tenant([&](std::size_t) { return for_all; }, starved_ns);
     }
-    [[nodiscard]] std::int64_t arbiter_cpu_ns() const { return card_.arbiter_cpu_ns(); }
+    [[nodiscard]] std::int64_t arbiter_cpu_ns() const { return gpu_.arbiter_cpu_ns(); }
 
   private:
     static std::vector<ShareOfTime> shares_of(const std::vector<SharingTenant>& tenants) {
@@ -89,12 +89,12 @@ class RunningTenants {
         return all;
     }
 
-    const SharedCard card_;
+    const SharedGpu gpu_;
     std::vector<std::vector<std::unique_ptr<gpusim::Peer>>> peers_;
     const std::vector<Tally> tallies_;
 };
 
-// What each tenant got of the card in each window.
+// What each tenant gets of the GPU in each window.
 inline Measured measure_shares(const std::vector<SharingTenant>& tenants,
                                const Measuring& measuring) {
     const RunningTenants running(tenants);

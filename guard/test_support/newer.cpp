@@ -1,5 +1,5 @@
-// Asks a driver of tomorrow (gpusim/cuda/driver/newer.h) for what the guard has never heard of, and
-// for what it has, and uses both. Prints what came of it.
+// Asks a future driver (gpusim/cuda/driver/newer.h) for functions that the guard does not know and
+// for ones that it does, and uses both. Prints the results.
 #include "gpusim/cuda/driver/newer.h"
 
 #include <dlfcn.h>
@@ -27,7 +27,7 @@ Function by_name(const char* symbol) {
     return reinterpret_cast<Function>(dlsym(library, symbol));
 }
 
-// Says whose it is: the guard's, or the driver's, by the function's own name.
+// Prints the function's owner: the guard, or the driver by the function's own name.
 template <typename Function>
 Function by_cuda(const char* name, int version) {
     void* function = nullptr;

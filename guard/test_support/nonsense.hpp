@@ -1,4 +1,4 @@
-// What a tenant may write into his accounts.
+// Invalid data that a tenant may write into its accounts.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tessera::guard {
 
-// One kind after the other, by the round.
+// Writes one kind of data in each round, in rotation.
 class Nonsense {
   public:
     void write(Accounts& accounts, int round, std::int64_t now) {

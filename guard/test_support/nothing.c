@@ -1,2 +1,2 @@
-/* A program that does nothing; built with a sanitizer it looks up much of libc before its main. */
+/* A program that does nothing. Built with a sanitizer, it looks up much of libc before main. */
 int main(void) { return 0; }

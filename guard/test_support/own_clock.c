@@ -1,4 +1,4 @@
-// A clock of the program's own, as libfaketime gives one: an hour ahead.
+// A clock of the program's own, an hour ahead, as libfaketime provides one.
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>

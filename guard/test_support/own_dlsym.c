@@ -1,4 +1,4 @@
-// A dlsym of a library that is preloaded behind the guard, as some profilers bring one.
+// The dlsym of a library that is preloaded after the guard, as some profilers have one.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,4 +1,4 @@
-// What tests of memory that is passed on stand on.
+// Fixture for tests of memory that is passed between processes.
 #pragma once
 
 #include <unistd.h>
@@ -11,7 +11,8 @@
 
 namespace tessera::guard {
 
-// A process that makes memory, gives it away, and does what it is told: 1 lets go, 2 ends.
+// The makers are processes that allocate memory, pass it on, and follow commands: 1 frees the
+// memory, anything else ends the process.
 class Sharing : public HeldMemory {
   protected:
     static constexpr std::uint64_t kBytes = 300 * gpusim::kMiB;
@@ -43,7 +44,7 @@ class Sharing : public HeldMemory {
     static CUresult release(const gpusim::Tenant& tenant, CUmemGenericAllocationHandle handle) {
         return CALL(tenant.cuda, cuMemRelease)(handle);
     }
-    // Maps it somewhere.
+    // Maps the memory at any address.
     static CUdeviceptr map(const gpusim::Tenant& tenant, CUmemGenericAllocationHandle handle) {
         CUdeviceptr pointer = 0;
         EXPECT_EQ(CALL(tenant.cuda, cuMemAddressReserve)(&pointer, kBytes, 0, 0, 0), CUDA_SUCCESS);

@@ -1,5 +1,5 @@
-// One process of a container under the facade, in slot 0, beside others of which there is but what
-// a test says for them in the accounts.
+// One process of a container under the facade, in slot 0. Its siblings exist only as entries that a
+// test writes in the accounts.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,13 +11,13 @@ namespace tessera::guard {
 
 class Siblings : public testing::Test {
   protected:
-    gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
+    gpusim::SimulatedNode node_{"gpus:\n  - {model: A, memory: 8GiB}\n"};
     GuardedContainer container_{node_, {{0, gpusim::kGiB, 0, kWhole / 2, kWhole}}};
 
     [[nodiscard]] Accounts& accounts() const { return container_.region().accounts(); }
     [[nodiscard]] std::int64_t waited_ns() const { return accounts().times[0][0].waited_ns.load(); }
-    // `body` gets the worker, and what launches a kernel of so long and waits for it; two of
-    // `first_ns` were.
+    // `body` gets the worker, and a function that launches a kernel of that many ns and waits for
+    // it. Before that, two kernels of `first_ns` have run.
     template <typename Body>
     void in_worker(std::uint64_t first_ns, Body body) const {
         gpusim::in_child([&] {

@@ -1,4 +1,5 @@
-// What the machine kept from programs: only so much of the card's time can they lose for its sake.
+// Time in which the machine kept programs from running. It limits how much GPU time they may lose
+// without a fault of the guard.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +13,7 @@
 
 namespace tessera::guard {
 
-// How long the threads of a process have been ready to run, and had no core. Source:
+// How long the threads of a process were ready to run but had no core. Source:
 // /proc/PID/task/TID/schedstat.
 inline std::int64_t starved_ns(pid_t pid) {
     std::int64_t sum = 0;
@@ -27,7 +28,8 @@ inline std::int64_t starved_ns(pid_t pid) {
     return sum;
 }
 
-// Of the machine's cores together, that another machine had: in nobody's schedstat.
+// Time of the machine's cores together that went to another virtual machine. No schedstat contains
+// it.
 inline std::int64_t stolen_ns() {
     std::ifstream file("/proc/stat");
     std::string name;

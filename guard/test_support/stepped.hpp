@@ -1,5 +1,5 @@
-// A process that runs a part of a test one instruction at a time, so that the test can do something
-// between any two, or kill it there.
+// A process that runs a part of a test one instruction at a time. So the test can do something
+// between any two instructions, or kill the process there.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace tessera::guard {
 
 class Stepped {
   public:
-    // Stands before the first instruction of `body`, in a fork.
+    // Stops before the first instruction of `body`, in a fork.
     explicit Stepped(const std::function<void()>& body) : pid_(fork()) {
         if (pid_ < 0) throw std::runtime_error("fork");
         if (pid_ == 0) {
@@ -30,7 +30,7 @@ class Stepped {
     Stepped(const Stepped&) = delete;
     Stepped& operator=(const Stepped&) = delete;
 
-    // False where it has ended.
+    // False if the process has ended.
     bool step() {
         if (has_ended_ || ptrace(PTRACE_SINGLESTEP, pid_, nullptr, nullptr) != 0) return false;
         wait_for_it();
@@ -40,7 +40,7 @@ class Stepped {
         while (count-- > 0 && step()) {
         }
     }
-    // To the next stop that `body` asks for by raise(SIGSTOP).
+    // Runs to the next stop that `body` requests by raise(SIGSTOP).
     void run_to_stop() {
         if (!has_ended_ && ptrace(PTRACE_CONT, pid_, nullptr, nullptr) == 0) wait_for_it();
     }
@@ -58,7 +58,8 @@ class Stepped {
     }
 
   private:
-    // A signal is not passed on, so what raised it would raise it again and again.
+    // Signals are not passed on, because the instruction that raised one would raise it again and
+    // again.
     void wait_for_it() {
         int status = 0;
         has_ended_ = waitpid(pid_, &status, __WALL) != pid_ || !WIFSTOPPED(status);

@@ -1,4 +1,4 @@
-// Goal: a test that runs a part of itself in steps hears when that part crashes or fails.
+// Goal: a test that runs a part of itself in steps is notified when that part crashes or fails.
 #include "guard/test_support/stepped.hpp"
 
 #include <gtest/gtest-spi.h>

@@ -1,5 +1,5 @@
-/* Has its own take(), if it was linked with one, and then that of each library of its arguments
- * take memory, and prints what came of it: LIBRARY RESULT, a line each. */
+/* Calls its own take(), if it was linked with one, and then the take() of each library in its
+ * arguments. Prints the results: LIBRARY RESULT, one per line. */
 #include "guard/test_support/takers.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-/* Takes a context of device 0 and kTaken bytes: the CUresult; negative where it did not come so
- * far. */
+/* Creates a context of device 0 and allocates kTaken bytes. Returns the CUresult of that; negative
+ * if an earlier step failed. */
 #pragma once
 
 #define kTaken (2ULL << 30)

@@ -16,15 +16,15 @@
 
 namespace tessera::guard {
 
-// Removed with all that is in it when it goes out of scope.
+// The directory and all of its contents are removed when this object is destroyed.
 class TestRegion {
   public:
-    explicit TestRegion(const std::vector<CardShare>& cards) {
+    explicit TestRegion(const std::vector<RegionGpu>& gpus) {
         std::string made = (std::filesystem::temp_directory_path() / "guard-XXXXXX").string();
         if (mkdtemp(made.data()) == nullptr) throw std::runtime_error("mkdtemp");
         directory_ = made;
         std::filesystem::permissions(directory_, static_cast<std::filesystem::perms>(0755));
-        if (create_region(made.c_str(), cards.data(), static_cast<int>(cards.size())) != 0)
+        if (create_region(made.c_str(), gpus.data(), static_cast<int>(gpus.size())) != 0)
             throw std::runtime_error("create_region");
         fd_ = open(path(kAccountsName).c_str(), O_RDWR | O_CLOEXEC);
         void* pages = mmap(nullptr, sizeof(Accounts), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
@@ -41,10 +41,10 @@ class TestRegion {
 
     const std::filesystem::path& directory() const { return directory_; }
     std::string path(const char* name) const { return (directory_ / name).string(); }
-    // As another process of the container sees them.
+    // The accounts as another process of the container sees them.
     Accounts& accounts() const { return *accounts_; }
     int fd() const { return fd_; }
-    Granules reap() const { return reap_dead(*accounts_, fd_); }
+    AllocationUnits reap() const { return reap_dead(*accounts_, fd_); }
 
   private:
     std::filesystem::path directory_;

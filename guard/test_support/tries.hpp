@@ -1,6 +1,6 @@
-// For what is measured on a machine that others use: a thread that has no core is charged for that,
-// or is not seen at work. What is wrong is wrong in each try, so a try is long enough for all that
-// is drawn by lot; what a busy machine spoils, in some.
+// Repeats measurements on a machine that others use. There, a thread without a core is charged for
+// that time, or is not seen working. A real fault shows in every try, so a try must be long enough
+// for all random choices to average out. A busy machine spoils only some tries.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-/* A loader of the driver in the style of cuew: variables that are named as the driver's functions,
- * filled by dlsym and called through. A variable says whether it was filled. */
+/* A loader of the driver in the style of cuew: variables with the names of the driver's functions,
+ * which are filled by dlsym and called through. A variable that is not NULL was filled. */
 #include <dlfcn.h>
 #include <stddef.h>
 
@@ -9,7 +9,7 @@ int (*cuInit)(unsigned flags);
 int (*cuCtxCreate_v2)(void** context, unsigned flags, int device);
 int (*cuMemAlloc_v2)(unsigned long long* pointer, size_t bytes);
 
-/* As a table of them, too: its addresses are filled in by another kind of relocation. */
+/* The same as a table, because its addresses are filled in by another kind of relocation. */
 static struct {
     void* variable;
     const char* name;

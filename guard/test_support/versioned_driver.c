@@ -1,5 +1,4 @@
-/* A library of the driver's that gives its functions a version, as dlvsym wants it, and does
- * nothing. */
+/* A driver library whose functions have a version, as dlvsym requires, and do nothing. */
 #define HOOK(symbol, name, since) NVML_HOOK(symbol)
 #define NVML_HOOK(symbol) \
     int symbol(void);     \

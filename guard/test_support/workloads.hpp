@@ -1,4 +1,4 @@
-// Ways in which programs give a card work without end.
+// Ways in which programs keep giving a GPU work.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "guard/test_support/shared_card.hpp"
+#include "guard/test_support/shared_gpu.hpp"
 
 namespace tessera::guard {
 
@@ -24,7 +24,7 @@ inline Workload launch_and_wait(std::uint64_t ns) {
     };
 }
 
-// Kernels for each of which it waits, and then a rest.
+// Kernels, for each of which the program waits, and then a rest.
 inline Workload bursts(int kernels, std::uint64_t ns, int rest_ms) {
     return [=](gpusim::Worker& worker) {
         for (int i = 0; i < kernels; i++) {
@@ -35,8 +35,8 @@ inline Workload bursts(int kernels, std::uint64_t ns, int rest_ms) {
     };
 }
 
-// A program that is busy launching: a kernel every so often, in so many lengths in turn, and nobody
-// waits.
+// A program that is busy launching: one kernel every `every_ns`, with the lengths in rotation, and
+// no wait.
 inline Workload busy_launching(const std::vector<std::uint64_t>& lengths, std::uint64_t every_ns) {
     return [=](gpusim::Worker& worker) {
         for (const std::uint64_t ns : lengths) {
@@ -48,7 +48,7 @@ inline Workload busy_launching(const std::vector<std::uint64_t>& lengths, std::u
     };
 }
 
-// A graph of ten kernels, again and again.
+// A graph of ten kernels, repeatedly.
 inline Workload graphs(std::uint64_t ns) {
     return [ns](gpusim::Worker& worker) {
         static CUgraphExec exec = nullptr;
@@ -69,7 +69,7 @@ inline Workload cooperative(std::uint64_t ns) {
     return [ns](gpusim::Worker& worker) {
         std::uint64_t argument = ns;
         void* parameters[] = {&argument};
-        CALL(worker.cuda, cuLaunchCooperativeKernel)(worker.spin, gpusim::kWholeCardBlocks, 1, 1,
+        CALL(worker.cuda, cuLaunchCooperativeKernel)(worker.spin, gpusim::kWholeGpuBlocks, 1, 1,
                                                      1024, 1, 1, 0, nullptr, parameters);
     };
 }
@@ -78,8 +78,8 @@ inline Workload launch_ex(std::uint64_t ns) {
     return [ns](gpusim::Worker& worker) {
         std::uint64_t argument = ns;
         void* parameters[] = {&argument};
-        const CUlaunchConfig config = {gpusim::kWholeCardBlocks, 1,       1, 1024, 1, 1, 0,
-                                       CU_STREAM_PER_THREAD,     nullptr, 0};
+        const CUlaunchConfig config = {gpusim::kWholeGpuBlocks, 1,       1, 1024, 1, 1, 0,
+                                       CU_STREAM_PER_THREAD,    nullptr, 0};
         CALL(worker.cuda, cuLaunchKernelEx)(&config, worker.spin, parameters, nullptr);
     };
 }
@@ -95,7 +95,7 @@ inline Workload copies(std::size_t bytes) {
     };
 }
 
-// Copies that wait; before each a kernel, or none.
+// Copies that wait, each after a kernel unless kernel_ns is 0.
 inline Workload waited_copies(std::size_t bytes, std::uint64_t kernel_ns = 0) {
     return [=](gpusim::Worker& worker) {
         static std::vector<char> host(bytes);
@@ -106,7 +106,7 @@ inline Workload waited_copies(std::size_t bytes, std::uint64_t kernel_ns = 0) {
     };
 }
 
-// A kernel in each of so many streams in turn.
+// A kernel in each of `count` streams.
 inline Workload over_streams(std::size_t count, std::uint64_t ns, bool waits = false) {
     return [=](gpusim::Worker& worker) {
         static std::vector<CUstream> streams;
@@ -120,7 +120,8 @@ inline Workload over_streams(std::size_t count, std::uint64_t ns, bool waits = f
     };
 }
 
-// In two streams, the second of which waits for the first by an event, and the host for both so.
+// Uses two streams. The second waits for the first by an event, and the host waits for both by an
+// event.
 inline Workload across_streams(std::uint64_t ns) {
     return [ns](gpusim::Worker& worker) {
         static CUstream first = worker.make_stream();
@@ -136,8 +137,8 @@ inline Workload across_streams(std::uint64_t ns) {
     };
 }
 
-// In two streams in turn, each of which waits for its data: half of the time, with nothing else to
-// do.
+// Alternates between two streams, each of which waits for its data. For half of the time, they have
+// nothing else to do.
 inline Workload fed_by_copies(std::uint64_t ns) {
     return [ns](gpusim::Worker& worker) {
         static std::vector<char> host(ns * 10 * 1024 * 1024 / gpusim::kMillisecond);
@@ -157,7 +158,7 @@ inline Workload fed_by_copies(std::uint64_t ns) {
     };
 }
 
-// Kernels, behind each of which the stream waits for a function of the host; a few ahead.
+// Kernels, after each of which the stream waits for a host function; a few are queued.
 inline Workload among_host_functions(std::uint64_t kernel_ns, std::uint64_t host_ns) {
     return [=](gpusim::Worker& worker) {
         static CUstream stream = worker.make_stream();
@@ -173,8 +174,8 @@ inline Workload among_host_functions(std::uint64_t kernel_ns, std::uint64_t host
     };
 }
 
-// Threads that each have a stream, or each their own default stream; they wait for each kernel, or
-// for none.
+// Threads that each have a stream, or each use their own default stream. They wait for each kernel,
+// or for none.
 inline Workload in_threads(int count, std::uint64_t ns, bool default_streams, bool wait = false) {
     return [=](gpusim::Worker& worker) {
         std::vector<std::jthread> threads;
@@ -196,7 +197,7 @@ inline Workload idle() {
     return [](gpusim::Worker&) { std::this_thread::sleep_for(std::chrono::seconds(1)); };
 }
 
-// Of what it gave the card nobody says that it has ended.
+// The process is stopped, so it never reports the end of its work.
 inline Workload stopped(std::uint64_t ns) {
     return [ns](gpusim::Worker& worker) {
         worker.launch(ns);

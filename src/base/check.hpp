@@ -1,5 +1,5 @@
-// TESSERA_CHECK(condition, text): a broken invariant ends the process. The supervisor restarts it
-// and it rebuilds everything from the API server; going on with wrong state would not.
+// TESSERA_CHECK(condition, text): a broken invariant aborts the process. The supervisor restarts
+// it, and it rebuilds all state from the API server. To continue with wrong state would be worse.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Numbers of things, in words: "1 pod", "2 pods".
+// Counts in words: "1 pod", "2 pods".
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-// Of a noun that takes an s.
+// For a noun whose plural ends in s.
 inline std::string counted(std::size_t count, std::string_view noun) {
     return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }

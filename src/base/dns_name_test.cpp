@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// Goal: what Kubernetes takes as a name is one, and nothing that could leave a path is.
+// Goal: names that Kubernetes accepts are accepted; text that could change an API path is not.
 TEST(DnsName, TakesAndRefuses) {
     const std::string longest_label(63, 'a');
     const std::string longest_name = longest_label + "." + std::string(189, 'b');

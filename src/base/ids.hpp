@@ -26,16 +26,15 @@ class Id {
 
 using PodUid = Id<struct PodUidTag>;
 using NodeName = Id<struct NodeNameTag>;
-// The driver's UUID ("GPU-8f6c…"), or "index:N" for a card of a node whose agent publishes no
-// UUIDs.
+// The driver's UUID ("GPU-8f6c…"), or "index:N" for a GPU of a node whose agent publishes no UUIDs.
 using GpuUuid = Id<struct GpuUuidTag>;
 
-// A pod as a person names it. Not an identity: a name is used again; PodUid is not.
+// A pod as a person names it. It is no identity: a name is used again, a PodUid is not.
 struct PodName {
-    std::string space;
+    std::string ns;
     std::string name;
 
-    [[nodiscard]] std::string str() const { return space + "/" + name; }
+    [[nodiscard]] std::string str() const { return ns + "/" + name; }
     friend auto operator<=>(const PodName&, const PodName&) = default;
 };
 

@@ -96,8 +96,8 @@ void log_event(Event event, std::initializer_list<LogField> fields) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const std::string line =
         log_line(event, fields, std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-    // One write per line, so that lines of several threads never mix. Nothing to do if stderr is
-    // gone.
+    // One write per line, so that the lines of several threads never mix. A write error is ignored:
+    // there is nothing to do if stderr is gone.
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 

@@ -43,19 +43,19 @@ struct LogField {
 
 void log_event(Event event, std::initializer_list<LogField> fields = {});
 
-// Takes what this thread logs in place of stderr, until it is set to nothing. For programs that are
-// several at once (testing/simulation).
+// Redirects what this thread logs from stderr to a sink, until it is set to nothing. For tests that
+// run several programs in one process (testing/simulation).
 using LogSink = std::function<void(Event, std::initializer_list<LogField>)>;
 void set_log_sink(LogSink sink);
 
-// How often this process has logged it so far (metric tessera_events_total).
+// How often this process has logged the event so far (metric tessera_events_total).
 std::uint64_t event_count(Event event);
 
 std::string_view event_name(Event event);
 LogLevel event_level(Event event);
 std::string_view level_name(LogLevel level);
 
-// The line that log_event writes, for a time in UTC nanoseconds since 1970.
+// The line that log_event writes, for a time in nanoseconds since 1970 (UTC).
 std::string log_line(Event event, std::initializer_list<LogField> fields, std::int64_t unix_ns);
 
 }  // namespace tessera

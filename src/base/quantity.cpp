@@ -134,8 +134,8 @@ std::string to_string(Bytes bytes) {
         const std::int64_t whole = bytes.count / unit.size;
         const std::int64_t rest = bytes.count % unit.size;
         if (rest == 0) return fmt::format("{}{}", whole, unit.name);
-        // Hundredths are exact only for quarters of a binary unit; anything else moves one unit
-        // down.
+        // Only quarters of a binary unit are exact in hundredths; any other amount is printed in
+        // the next smaller unit.
         if (rest * 100 % unit.size != 0) continue;
         const std::int64_t hundredths = rest * 100 / unit.size;
         return hundredths % 10 == 0 ? fmt::format("{}.{}{}", whole, hundredths / 10, unit.name)

@@ -1,4 +1,4 @@
-// Amounts with their unit in the type, and the one parser of Kubernetes quantities ("3Gi",
+// Amounts with their unit in the type, and the only parser of Kubernetes quantities ("3Gi",
 // "1500m"). Integers only: decimal text never passes through a double.
 #pragma once
 
@@ -32,7 +32,7 @@ constexpr Bytes gibibytes(std::int64_t n) {
     return {n * kGiB};
 }
 
-// A share of one card's compute; 100 is the whole card.
+// A share of one GPU's compute; 100 is the whole GPU.
 struct Percent {
     int value = 0;
 

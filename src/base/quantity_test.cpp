@@ -58,8 +58,8 @@ TEST(Quantity, ReadsEveryFormOfTheGrammar) {
     }
 }
 
-// Goal: anything else is refused, with the text quoted and a word on what is wrong.
-// Method: a table of text and a part of the message; no case may give a number.
+// Goal: any other text is refused; the message quotes the text and says what is wrong. Method: a
+// table of text and a part of the message. No case may give a number.
 TEST(Quantity, RefusesEverythingElse) {
     struct Case {
         std::string_view text;
@@ -117,7 +117,7 @@ TEST(Quantity, RefusesEverythingElse) {
     }
 }
 
-// Goal: text of any length cannot fill a log line, and a number of any length cannot wrap around.
+// Goal: a text of any length cannot fill a log line, and a number of any length cannot wrap around.
 TEST(Quantity, RefusesLongTextBriefly) {
     const auto digits = parse_whole_quantity(std::string(100'000, '9'));
     ASSERT_FALSE(digits);
@@ -160,7 +160,7 @@ RC_GTEST_PROP(QuantityProperty, SuffixMultipliesExactlyOrIsRefused, ()) {
     }
 }
 
-// Goal: what a message prints of an amount is exact: it can be pasted into a manifest.
+// Goal: an amount in a message is exact: it can be pasted into a manifest.
 RC_GTEST_PROP(QuantityProperty, PrintedBytesComeBack, ()) {
     const auto n = *rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 50);
     const auto quarters = *rc::gen::inRange<std::int64_t>(0, 4096);

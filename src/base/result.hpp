@@ -1,9 +1,9 @@
-// Result<T>: a value or an Error. The only way that a failure travels in this tree; exceptions of
-// libraries stop in the adapter that calls them.
+// Result<T>: a value or an Error. This is the only way that failures travel in this code.
+// Exceptions of libraries are caught in the adapter that calls them.
 //
 //     Result<Bytes> parse(std::string_view text);
 //     TRY(const Bytes size, parse("3Gi"));         // returns the error, or binds the value
-//     TRY_VOID(write(size));                       // returns the error, or goes on
+//     TRY_VOID(write(size));                       // returns the error, or continues
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ int exit_status(Code code);
 
 struct Error {
     Code code = Code::internal;
-    std::string text;  // one line, no full stop; says what to do where the reader can do something
+    std::string text;  // one line, no full stop; says what to do if the reader can do something
 
     // The same error with `where` in front: Error{..., "EOF"}.in("reading /x") says "reading /x:
     // EOF".

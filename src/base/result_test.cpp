@@ -19,7 +19,8 @@ constexpr auto kCodes = std::to_array<Code>({
 #undef ERROR_CODE
 });
 
-// Goal: a script can tell failures apart: every code has its own name and exit status, none is 0.
+// Goal: a script can tell failures apart: every code has its own name and exit status, and none is
+// 0.
 TEST(ErrorTable, NamesAndExitStatusesAreUnique) {
     std::set<std::string_view> names;
     std::set<int> exits;
@@ -33,7 +34,7 @@ TEST(ErrorTable, NamesAndExitStatusesAreUnique) {
     }
 }
 
-// Goal: the statuses that scripts and runbooks quote never change. Method: the promised ones.
+// Goal: the exit statuses that scripts and runbooks use never change. Method: a table of them.
 TEST(ErrorTable, PromisedStatuses) {
     EXPECT_EQ(code_name(Code::invalid_argument), "invalid_argument");
     EXPECT_EQ(exit_status(Code::invalid_argument), 2);
@@ -58,7 +59,7 @@ Result<int> quarter(int n) {
     return twice;
 }
 
-// Goal: TRY goes on with the value and returns the first error as it is.
+// Goal: TRY continues with the value, and returns the first error unchanged.
 TEST(Result, TryPassesValuesAndErrors) {
     EXPECT_EQ(quarter(12), 3);
     ASSERT_FALSE(quarter(3));
@@ -75,7 +76,7 @@ Result<int> unboxed() {
     return *box;
 }
 
-// Goal: values that cannot be copied travel too, and TRY can fill a member.
+// Goal: values that cannot be copied work too, and TRY can assign to a member.
 TEST(Result, TryMovesAndAssigns) {
     EXPECT_EQ(unboxed(), 7);
     struct Pair {
@@ -90,13 +91,13 @@ TEST(Result, TryMovesAndAssigns) {
     EXPECT_EQ(pair.value, 4);
 }
 
-// Goal: context goes in front, the code stays.
+// Goal: the context is added in front of the text; the code stays the same.
 TEST(Error, InAddsWhere) {
     const Error error{Code::corrupt, "EOF"};
     EXPECT_EQ(error.in("reading /x"), (Error{Code::corrupt, "reading /x: EOF"}));
 }
 
-// Goal: an id of one kind can never be passed where another is meant, nor a bare string.
+// Goal: an id of one kind cannot be passed as another kind, nor can a bare string.
 TEST(Ids, DoNotConvert) {
     static_assert(!std::is_convertible_v<PodUid, NodeName>);
     static_assert(!std::is_constructible_v<PodUid, NodeName>);
@@ -109,7 +110,7 @@ TEST(Ids, DoNotConvert) {
     EXPECT_NE((PodName{"a", "b"}), (PodName{"b", "a"}));
 }
 
-// Goal: a broken invariant ends the process and says which.
+// Goal: a broken invariant aborts the process and says which invariant it is.
 TEST(CheckDeathTest, BrokenInvariantEndsTheProcess) {
     ::testing::FLAGS_gtest_death_test_style = "threadsafe";
     TESSERA_CHECK(1 + 1 == 2, "arithmetic holds");

@@ -1,4 +1,4 @@
-// Who may read what: the cluster's own judgement.
+// Asks the cluster which paths the bearer of a token may read.
 #pragma once
 
 #include <string>
@@ -10,16 +10,17 @@ namespace tessera {
 
 enum class Verdict {
     granted,
-    denied,   // the token is somebody's, who may not
-    unknown,  // the token is nobody's
+    denied,   // the token is valid, but its bearer may not read the path
+    unknown,  // the token is not valid
 };
 
 class AccessReview {
   public:
     virtual ~AccessReview() = default;
 
-    // Whether the bearer of `token` may get `path`, which is no path of a resource. Any thread may
-    // call; ends by its own deadline. unavailable or permission_denied: nobody can say.
+    // Whether the bearer of `token` may get `path`, a nonResourceURL. Any thread may call. Each
+    // call ends by its own deadline. unavailable or permission_denied: the API server gave no
+    // answer.
     virtual Result<Verdict> review(const std::string& token, std::string_view path) = 0;
 };
 

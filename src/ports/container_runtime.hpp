@@ -1,4 +1,4 @@
-// The container runtime's question before it creates a container: what is to be added?
+// The container runtime's hooks: what it adds to a container before the container starts.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-// The runtime that serves this node, as it calls itself.
+// The runtime of this node, by the name and version that it reports.
 struct RuntimeIdentity {
     std::string name;
     std::string version;
@@ -26,21 +26,21 @@ struct RuntimeContainer {
     std::string id;
     std::string name;
     bool running = false;
-    std::vector<std::string> env;  // NAME=value, as image and pod spec give it
+    std::vector<std::string> env;  // NAME=value, from the image and the pod spec
     PodUid pod_uid;
     PodName pod;
     std::map<std::string, std::string, std::less<>> pod_annotations;
-    ContainerSetup setup;  // the mounts are the pod's, and the runtime's own
-    std::int64_t pid = 0;  // of its first process; 0 where there is none yet
+    ContainerSetup setup;  // the mounts are those of the pod and of the runtime
+    std::int64_t pid = 0;  // of the container's first process; 0 if there is none yet
 };
 
-// A file of the node, in the container.
+// A file of the node that is mounted into a container.
 struct FileMount {
     std::string source;
     std::string destination;
     bool read_only = true;
 
-    // As OCI, NRI and CDI spell them.
+    // As OCI, NRI and CDI spell mount options.
     [[nodiscard]] std::vector<std::string> options() const {
         return {"bind", read_only ? "ro" : "rw", "nosuid", "nodev"};
     }
@@ -48,9 +48,9 @@ struct FileMount {
     friend bool operator==(const FileMount&, const FileMount&) = default;
 };
 
-// What is set on a container on its way to start.
+// What is added to a container before it starts.
 struct ContainerEdits {
-    std::vector<std::pair<std::string, std::string>> env;  // wins over image and pod spec
+    std::vector<std::pair<std::string, std::string>> env;  // overrides the image and the pod spec
     std::vector<std::string> cdi_devices;                  // vendor/class=name
     std::vector<FileMount> mounts;
 
@@ -61,17 +61,18 @@ class ContainerHandler {
   public:
     virtual ~ContainerHandler() = default;
 
-    // An error keeps the container from being created; its text becomes the pod's event. Called by
-    // the link's thread; must answer within a second.
+    // An error prevents the creation of the container; its text becomes the pod's event. Called by
+    // the link's thread; must return within a second.
     virtual Result<ContainerEdits> complete(const RuntimeContainer& container) = 0;
-    // The container is made and none of its programs has run: whether it is as complete() said. An
-    // error keeps it from starting; its text becomes the pod's event. As complete() otherwise.
+    // The container is created, and none of its programs has run yet. Checks that it has what
+    // complete() returned. An error prevents its start; its text becomes the pod's event. Threads
+    // and time as complete().
     virtual Result<> verify(const RuntimeContainer& container) = 0;
-    // Before any other call on a link.
+    // Called before any other call on a link.
     virtual void on_runtime(const RuntimeIdentity& runtime) = 0;
-    // The containers that were there when the link came up.
+    // The containers that existed when the link was established.
     virtual void synchronize(const std::vector<RuntimeContainer>& containers) = 0;
-    // The link came up or went down; `detail` says with whom or why.
+    // The link was established or lost; `detail` names the runtime or the reason.
     virtual void on_link(bool connected, const std::string& detail) = 0;
 };
 
@@ -79,7 +80,8 @@ class RuntimeLink {
   public:
     virtual ~RuntimeLink() = default;
 
-    // Connects, registers, serves; connects again when the runtime goes away. Blocks until `stop`.
+    // Connects, registers and serves. Connects again when the runtime restarts. Blocks until
+    // `stop`.
     virtual void run(ContainerHandler& handler, std::stop_token stop) = 0;
 };
 

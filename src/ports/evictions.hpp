@@ -1,7 +1,7 @@
-// Ending pods so that another has room, by the rules of the API server. Every call may be made by
-// any thread; each write ends within kTakes. Errors: not_found, the pod is gone, and another may
-// have its name; permission_denied, we may not; conflict, another write came between; unavailable,
-// the answer is unknown, and the write may have happened.
+// Evicts pods so that another pod fits, by the rules of the API server. Any thread may call; each
+// write ends within kTakes. Errors: not_found, the pod is gone, and another pod may have its name;
+// permission_denied; conflict, another write came between; unavailable, the outcome is unknown, and
+// the write may have happened.
 #pragma once
 
 #include <chrono>
@@ -17,17 +17,18 @@ class Evictions {
 
     virtual ~Evictions() = default;
 
-    // Whether evict() would be carried out now; nothing ends. False where somebody forbids it: a
-    // PodDisruptionBudget, an admission webhook.
+    // Whether evict() would succeed now; evicts nothing. False if a PodDisruptionBudget or an
+    // admission webhook forbids it.
     virtual Result<bool> may_evict(const PodUid& uid, const PodName& pod) = 0;
-    // Asks the pod to end in its own time. False as above: it goes on.
+    // Evicts the pod, with its grace period. False as above: the pod keeps running.
     virtual Result<bool> evict(const PodUid& uid, const PodName& pod) = 0;
-    // Of a pod that was evicted: for whom, in its status and its events; two writes. kube-scheduler
-    // lets the nomination to the pod's node stand as long as a pod there ends for that reason.
+    // Marks an evicted pod: its status and an event name the preemptor. These are two writes.
+    // kube-scheduler keeps the preemptor's nomination for the node as long as a pod there
+    // terminates for that reason.
     virtual Result<> mark_preempted(const PodUid& uid, const PodName& pod,
                                     const PodName& preemptor) = 0;
-    // Says in the API that the node's room is kept for a pending pod (status.nominatedNodeName).
-    // An empty name takes that back.
+    // Records in the API that the node is reserved for a pending pod (status.nominatedNodeName). An
+    // empty name removes the nomination.
     virtual Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node) = 0;
 };
 

@@ -1,4 +1,4 @@
-// The cards of this node, as the driver tells.
+// The GPUs of this node, as the driver reports them.
 #pragma once
 
 #include <chrono>
@@ -18,23 +18,24 @@
 namespace tessera {
 
 struct GpuReading {
-    GpuUuid uuid;  // unidentified_gpu(index) where the card never said it
+    GpuUuid uuid;  // unidentified_gpu(index) if the GPU never reported one
     int index = 0;
     int minor = kMinorUnknown;
-    std::string model;  // empty where the driver does not say
-    Bytes memory;       // 0 where the driver does not say
+    std::string model;  // empty if the driver does not report it
+    Bytes memory;       // 0 if the driver does not report it
     Bytes reserved;
-    Bytes used;        // by whoever; a driver that cannot tell counts the reserve too
-    std::string lost;  // what the driver says in place of an answer; empty when the card answers
+    Bytes
+        used;  // by any process; includes the reserve if the driver does not report that separately
+    std::string lost;  // the driver's error if the GPU does not answer; else empty
     RecoveryAction recovery = RecoveryAction::unknown;
     MemoryFaults faults;
     GpuSetup setup;
-    CardLinks links;  // that were found once: one that fails later is there still
+    GpuLinks links;  // that were found once: a link that fails later stays
 
     friend bool operator==(const GpuReading&, const GpuReading&) = default;
 };
 
-// A fault that the driver reported. Without a uuid it concerns every card.
+// A fault that the driver reported. Without a uuid it applies to every GPU.
 struct GpuFault {
     std::optional<GpuUuid> uuid;
     int xid = 0;  // NVIDIA's number of the fault
@@ -42,34 +43,35 @@ struct GpuFault {
     friend bool operator==(const GpuFault&, const GpuFault&) = default;
 };
 
-// A process that uses a card.
+// A process that uses a GPU.
 struct GpuProcess {
-    GpuUuid card;
-    std::int64_t pid = 0;  // as this program sees it; 0 where it does not
-    Bytes used;            // its context too
+    GpuUuid gpu;
+    std::int64_t pid = 0;  // in this program's pid namespace; 0 if it is not visible there
+    Bytes used;            // includes its context
 
     friend bool operator==(const GpuProcess&, const GpuProcess&) = default;
 };
 
-// Used by one thread at a time, except for read() and processes(), which any may call at any time.
+// Used by one thread at a time, except for read() and processes(), which any thread may call at any
+// time.
 class GpuInventory {
   public:
     virtual ~GpuInventory() = default;
 
-    // Every card that the driver lists, ascending index. A card that does not answer is among them,
-    // lost: with what it said before, or, where it never said who it is, by a name made of its
-    // index (unidentified_gpu). unavailable when the driver does not answer.
+    // Every GPU that the driver lists, by ascending index. A GPU that does not answer is included,
+    // with `lost` set: it has the values that it reported before. If it never reported its UUID,
+    // its name is made of its index (unidentified_gpu). unavailable if the driver does not answer.
     virtual Result<std::vector<GpuReading>> read() = 0;
-    // Reopens the driver's interface: a driver that was reloaded since the last time answers
-    // no earlier user. Errors: unavailable; then every other call fails until this one succeeds.
+    // Opens the driver's interface again: a driver that was reloaded meanwhile does not answer
+    // earlier handles. Errors: unavailable; then every other call fails until this one succeeds.
     virtual Result<> reopen() = 0;
-    // Lets go of the driver, so that it can be unloaded and its cards reset: no file of it is open
-    // afterwards. Every other call fails until reopen().
+    // Closes the driver, so that it can be unloaded and its GPUs reset: none of its files stays
+    // open. Every other call fails until reopen().
     virtual void close() = 0;
-    // Those that compute, of the cards that read() last found and that answer. unsupported where
-    // the driver does not say.
+    // The compute processes of the GPUs that read() last found and that answer. unsupported if the
+    // driver does not report processes.
     virtual Result<std::vector<GpuProcess>> processes() = 0;
-    // The next fault, or nothing when `timeout` passes.
+    // The next fault, or nothing after `timeout`.
     virtual Result<std::optional<GpuFault>> wait_fault(std::chrono::milliseconds timeout) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Kubelet: the device plugins that it calls, and what it knows of who holds which device.
+// Kubelet: the device plugins that it calls, and its record of which container has which device.
 #pragma once
 
 #include <functional>
@@ -15,24 +15,26 @@ namespace tessera {
 
 struct PluginDevice {
     std::string
-        id;  // stable over restarts: kubelet's checkpoint remembers it; at most 63 characters
+        // The same after a restart, because kubelet's checkpoint contains it. At most 63
+        // characters.
+        id;
     bool healthy = true;
 
     friend bool operator==(const PluginDevice&, const PluginDevice&) = default;
 };
 
-// The whole list of every resource.
+// The complete device list of every resource.
 using DeviceLists = std::map<std::string, std::vector<PluginDevice>>;
 
-// Answers kubelet. Called by many threads.
+// Answers kubelet. Many threads call it.
 class DevicePluginHandler {
   public:
     virtual ~DevicePluginHandler() = default;
 
-    // Returns CDI device names to hand over; may be none.
+    // Returns the names of the CDI devices that kubelet passes to the runtime; may be empty.
     virtual Result<std::vector<std::string>> allocate(const std::string& resource,
                                                       const std::vector<std::string>& ids) = 0;
-    // An error keeps the container from starting; kubelet shows the text and tries again.
+    // An error prevents the container's start; kubelet shows the text and tries again.
     virtual Result<> pre_start(const std::string& resource,
                                const std::vector<std::string>& ids) = 0;
 };
@@ -41,28 +43,28 @@ class DevicePluginHost {
   public:
     virtual ~DevicePluginHost() = default;
 
-    // Nothing is registered before the first call; the resources are the same in every call. A list
-    // that equals the last one sends nothing. Any thread.
+    // Nothing is registered before the first call. Every call has the same resources. A list that
+    // equals the last one is not sent. Any thread.
     virtual void set_lists(DeviceLists lists) = 0;
-    // Has kubelet write its record (DeviceHolders) anew, which it does with every list that it
-    // gets: sends one again. A list and a new pod at one instant are two writers in kubelet, and
-    // the older state may stay in the file (devicemanager/manager.go, writeCheckpoint; seen
-    // on 1.36). Does not wait for it. Any thread.
+    // Makes kubelet write its record (DeviceHolders) again, by sending a list again: kubelet writes
+    // it with every list. If a list and a new pod arrive at the same moment, kubelet has two
+    // writers, and the older state may stay in the file (devicemanager/manager.go, writeCheckpoint;
+    // seen on 1.36). Does not wait for the write. Any thread.
     virtual void refresh_record() = 0;
-    // Serves, registers, registers again when kubelet restarts; `registered` is called after each.
-    // Blocks until `stop`.
+    // Serves and registers; registers again when kubelet restarts. Calls `registered` after each
+    // registration. Blocks until `stop`.
     virtual void run(DevicePluginHandler& handler, const std::function<void()>& registered,
                      std::stop_token stop) = 0;
 };
 
-// One container's devices of one resource.
+// The devices of one resource that one container has.
 struct DeviceHolder {
     PodUid pod;
     std::string container;
     std::string resource;
     std::set<std::string> ids;
-    std::vector<std::string> cdi_devices;  // what Allocate handed over for it
-    // Allocate was answered by gpushare's plugin, before the node was taken over.
+    std::vector<std::string> cdi_devices;  // what Allocate returned for it
+    // gpushare's plugin answered Allocate, before Tessera took over the node.
     bool by_gpushare = false;
 
     friend bool operator==(const DeviceHolder&, const DeviceHolder&) = default;
@@ -72,8 +74,8 @@ class DeviceHolders {
   public:
     virtual ~DeviceHolders() = default;
     // Every container that kubelet gave devices to, init containers included; pods that ended may
-    // still be among them. Nobody where kubelet has no record yet. Errors: unavailable or
-    // unsupported, with the reason.
+    // still be among them. Empty if kubelet has no record yet. Errors: unavailable or unsupported,
+    // with the reason.
     virtual Result<std::vector<DeviceHolder>> list() = 0;
 };
 

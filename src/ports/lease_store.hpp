@@ -1,4 +1,4 @@
-// The one Lease that elects a leader.
+// The Lease that elects the leader.
 #pragma once
 
 #include <optional>
@@ -12,11 +12,11 @@ class LeaseStore {
   public:
     virtual ~LeaseStore() = default;
 
-    // Nothing when there is no such Lease. Each call ends by its own deadline.
+    // Nothing if there is no such Lease. Each call ends by its own deadline.
     virtual Result<std::optional<Lease>> read() = 0;
-    // Replaces exactly the version that `lease` names, or makes the Lease where it names none;
-    // returns what is stored. conflict: somebody else was faster. unavailable: the answer is
-    // unknown, it may have been written.
+    // Replaces exactly the version that `lease` names, or creates the Lease if it names none.
+    // Returns what is stored. conflict: another controller was faster. unavailable: the outcome is
+    // unknown, the Lease may have been written.
     virtual Result<Lease> write(const Lease& lease) = 0;
 };
 

@@ -1,4 +1,5 @@
-// Changing what containers that run are held to, and what of it outlives the agent. Any thread.
+// Changes the limits of running containers, and keeps across restarts of the agent what was
+// changed. Any thread.
 #pragma once
 
 #include <optional>
@@ -8,7 +9,7 @@
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "domain/allocation/allocation.hpp"
-#include "ports/share_holder.hpp"
+#include "ports/enforcer.hpp"
 
 namespace tessera {
 
@@ -16,17 +17,17 @@ class LiveLimits {
   public:
     virtual ~LiveLimits() = default;
 
-    // The processes of a container that is held (ShareHolder::hold) have these shares from now on;
-    // what they have above a limit they keep. False where they have them already, or nothing is
-    // held: it has not started.
+    // Gives the processes of an enforced container (Enforcer::hold) these shares from now on. They
+    // keep memory that is above a new limit. False if they have these shares already, or if nothing
+    // is enforced because the container has not started.
     virtual Result<bool> change(const PodUid& pod, const std::string& container,
-                                const std::vector<HeldShare>& shares) = 0;
+                                const std::vector<EnforcedShare>& shares) = 0;
 
-    // The newest allocation of a pod that was resized: kept on the node until ShareHolder::forget,
-    // so that a container which starts again gets what it last had, whoever can be asked then.
+    // The newest allocation of a pod that was resized. The node keeps it until Enforcer::forget, so
+    // that a restarted container gets its last allocation even if the API server cannot be reached.
     virtual Result<> keep(const Allocation& allocation) = 0;
-    // Nothing where none was kept. corrupt: it cannot be read, and no container is to start as if
-    // there were none; what the API server shows takes its place.
+    // Nothing if none was kept. corrupt: it cannot be read. A container must not start as if there
+    // were none; use the allocation that the API server shows.
     [[nodiscard]] virtual Result<std::optional<Allocation>> kept(const PodUid& pod) const = 0;
 };
 

@@ -12,9 +12,9 @@ class NodePods {
   public:
     virtual ~NodePods() = default;
 
-    // As KubeApi::follow_pods, of this node alone.
+    // As KubeApi::follow_pods, for this node alone.
     virtual void follow_pods_of(const NodeName& node, const std::function<void(PodChanges)>& sink,
-                                const KubeApi::Trouble& trouble, std::stop_token stop) = 0;
+                                const KubeApi::ErrorSink& on_error, std::stop_token stop) = 0;
 };
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// Telling a pod's user what happened to it (kubectl describe pod).
+// Events that tell a pod's user what happened to it (kubectl describe pod).
 #pragma once
 
 #include "base/result.hpp"
@@ -11,8 +11,8 @@ class PodEvents {
   public:
     virtual ~PodEvents() = default;
 
-    // Once per call. not_found where the pod's namespace is gone; unavailable: the answer is
-    // unknown, and the event may be there.
+    // Writes one event per call. not_found: the pod's namespace is gone. unavailable: the outcome
+    // is unknown, and the event may exist.
     virtual Result<> tell(const PodEvent& event) = 0;
 };
 

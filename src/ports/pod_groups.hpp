@@ -1,4 +1,4 @@
-// Kubernetes' own groups of pods, where its API server has them.
+// The PodGroups of Kubernetes, if the API server has them.
 #pragma once
 
 #include <functional>
@@ -23,10 +23,10 @@ class PodGroups {
   public:
     virtual ~PodGroups() = default;
 
-    // As KubeApi::follow_pods. An API server that does not know of PodGroups is no trouble: it is
-    // asked again each minute.
+    // As KubeApi::follow_pods. An API server without PodGroups is no error: it is asked again each
+    // minute.
     virtual void follow_pod_groups(const std::function<void(PodGroupChanges)>& sink,
-                                   const std::function<void(const Error&)>& trouble,
+                                   const std::function<void(const Error&)>& on_error,
                                    std::stop_token stop) = 0;
 };
 

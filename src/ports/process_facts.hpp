@@ -1,4 +1,4 @@
-// What a running program can say of itself.
+// Facts about this process, for its metrics.
 #pragma once
 
 #include <chrono>
@@ -14,10 +14,10 @@ namespace tessera {
 struct ProcessFacts {
     std::string program;
     Bytes resident;
-    std::chrono::nanoseconds cpu{};  // of all threads, user and system
+    std::chrono::nanoseconds cpu{};  // user and system time of all threads
     std::int64_t started_s = 0;      // since 1970
     int open_files = 0;
-    // When the certificate of its server ends, since 1970; nothing where it has none.
+    // When the certificate of its server expires, in seconds since 1970; nothing if it has none.
     std::optional<std::int64_t> certificate_ends_s;
 };
 

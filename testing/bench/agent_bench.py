@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`./dev bench agent`: memory and idle CPU of the agent on a real node with shared GPUs.
 
-The agents run as pods on the test cluster; 20 pods hold shares, nothing else happens.
+The agents run as pods on the test cluster. 20 pods have GPU shares; nothing else happens.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def rss_mb(pid: int) -> float:
 
 
 def line(figure: str, goal: float, measured: float, unit: str) -> bool:
-    """Prints one figure; whether it holds."""
+    """Prints one figure. Returns whether it meets its goal."""
     holds = measured <= goal
     print(f"{figure} | <= {goal} {unit} | {measured:.2f} {unit} | "
           f"{'holds' if holds else 'falls short'}", flush=True)
@@ -71,7 +71,7 @@ def line(figure: str, goal: float, measured: float, unit: str) -> bool:
 
 
 def main() -> int:
-    node = GpuNode("node-a", builds.ROOT / "gpusim" / "cards" / "eight-80gib.yaml")
+    node = GpuNode("node-a", builds.ROOT / "gpusim" / "gpus" / "eight-80gib.yaml")
     with Stack([node]) as stack:
         cluster = stack.cluster
         cluster.kubectl("apply", "-f", "-", input="".join(POD.format(i) for i in range(20)))
@@ -83,7 +83,7 @@ def main() -> int:
         worst = max((after[pid] - before[pid]) / SECONDS * 100 for pid in before)
         memory = max(rss_mb(pid) for pid in before)
     print("figure | goal | measured | holds")
-    held = [line("agent, 8 cards, 20 pods: RSS", RSS_GOAL_MB, memory, "MB"),
+    held = [line("agent, 8 GPUs, 20 pods: RSS", RSS_GOAL_MB, memory, "MB"),
             line(f"agent, idle {SECONDS} s: CPU of one core", CPU_GOAL_PERCENT, worst, "%")]
     return 0 if all(held) else 1
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """`./dev bench batching`: whether kube-scheduler's opportunistic batching changes where pods go.
 
-From Kubernetes 1.35 on kube-scheduler may give the next pod of the same kind the next node of the
-last ranking, without asking an extender to score. The same 1,000 pods, with the gate
-OpportunisticBatching on and off, on fresh control planes. The row without an extender shows
-that the measurement sees batching where it happens.
+Since Kubernetes 1.35, kube-scheduler may place a pod of the same kind on the next node of the last
+ranking, without asking an extender to score. The benchmark creates the same 1,000 pods with the
+feature gate OpportunisticBatching on and off, on fresh control planes. The row without an extender
+shows that the measurement detects batching.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ GROUP = "batching"
 
 @dataclass(frozen=True)
 class Packing:
-    """Where the pods are. looks: how often kube-scheduler considered the last ranking."""
+    """Nodes and GPUs that the pods use. looks: how often kube-scheduler considered the last
+    ranking."""
 
     nodes: int
     gpus: int
@@ -42,18 +43,18 @@ class Packing:
 
 
 def packing(gate: bool, variant: Variant) -> Packing:
-    """Of the pods on a fresh control plane."""
+    """Places the pods on a fresh control plane and returns their packing."""
     gates = {"kube-scheduler": [f"--feature-gates=OpportunisticBatching={str(gate).lower()}"]}
     with fake_nodes.new_cluster(gates) as cluster:
         load = Load(cluster)
-        load.ask("nodes", NODES)
+        load.request("nodes", NODES)
         fake_nodes.start_kwok(cluster)
         row = measure(cluster, load, variant, GROUP, PODS, SECONDS)
         return Packing(row.nodes, gpus_of(cluster), row.looks_at_batches)
 
 
 def gpus_of(cluster: Cluster) -> int:
-    """GPUs that at least one pod has a share of."""
+    """The number of GPUs of which at least one pod has a share."""
     pods = cluster.api().json("GET", "/api/v1/namespaces/default/pods")["items"]
     return len({uuid for pod in pods for uuid in truth.uuids(pod)})
 

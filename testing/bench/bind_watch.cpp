@@ -25,7 +25,7 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
 
 class Count {
   public:
-    // A piece of the stream: one event per line, and the pod's name is the first in it.
+    // Takes a part of the stream: one event per line. The first "name" in a line is the pod's name.
     void take(std::string_view data) {
         rest_ += data;
         const auto now = Clock::now();
@@ -73,7 +73,7 @@ class Count {
 
     std::string rest_;
     std::unordered_set<std::string> seen_;
-    std::vector<Clock::time_point> bound_;  // when, in order
+    std::vector<Clock::time_point> bound_;  // the time of each bind, in order
     Clock::time_point shown_;
 };
 
@@ -82,7 +82,7 @@ class Count {
 bool watch_binds(HttpClient& http, const BindWatch& watch) {
     const auto deadline = Clock::now() + std::chrono::seconds(watch.seconds);
     const auto wanted = static_cast<std::size_t>(watch.count);
-    // A pod that is bound comes into the selection: it is "added".
+    // A pod that is bound enters the selection, so the watch reports it as ADDED.
     const std::string path = fmt::format(
         "/api/v1/pods?watch=1&labelSelector=bench%3D{}&fieldSelector="
         "spec.nodeName%21%3D",

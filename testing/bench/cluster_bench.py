@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """`./dev bench cluster [--quick]`: pods per second through a real API server and kube-scheduler.
 
-kwok plays the nodes; etcd does not sync. The same pods without a GPU, with a plain extended
-resource, and with a share of a card, one after the other on control planes made anew.
+kwok simulates the nodes; etcd does not sync. The benchmark binds the same pods without a GPU, with
+a plain extended resource, and with a GPU share, each on a new control plane.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ OURS_ALL = Variant("ours", every_node=True)
 
 @dataclass(frozen=True)
 class Size:
-    """Of a cluster: nodes, pods that run; pods of a row, and of one that looks at every node."""
+    """A cluster's size. running: pods that run before the measurement. pods: the pods of a row.
+    every_node_pods: the pods of a row in which kube-scheduler looks at every node."""
 
     nodes: int
     running: int
@@ -40,38 +41,38 @@ class Size:
     goal: float
 
     def pods_of(self, variant: Variant) -> int:
-        """Of a row of this variant."""
+        """The number of pods in a row of this variant."""
         return self.every_node_pods if variant.every_node else self.pods
 
     @property
     def title(self) -> str:
-        """As the bench prints it."""
+        """The prefix of a printed figure."""
         running = f", {self.running} running" if self.running else ""
-        return f"{self.nodes} nodes x 8 cards{running}, {self.pods} pods: "
+        return f"{self.nodes} nodes x 8 GPUs{running}, {self.pods} pods: "
 
 
-ROW_SECONDS = 150  # at most
+ROW_SECONDS = 150  # time limit of one row
 THOUSAND = Size(1000, 0, 5000, 5000, 1.0)
 FIVE_THOUSAND = Size(5000, 40_000, 2000, 500, 0.9)
 QUICK = (Size(100, 0, 300, 300, 1.0), Size(200, 1000, 300, 300, 0.9))
-# What is compared stands side by side, twice: other work on the machine comes and goes.
+# Rows that are compared run next to each other and twice, because other work on the machine varies.
 ORDER = (PLAIN, EXTENDED, OURS, EXTENDED_ALL, OURS_ALL, OURS, EXTENDED)
 
 
 def figure(name: str, measured: str, goal: str = "-", holds: bool | None = None) -> bool:
-    """Prints one figure; whether it holds."""
+    """Prints one figure. Returns false if it misses its goal."""
     verdict = "-" if holds is None else "holds" if holds else "falls short"
     print(f"{name} | {goal} | {measured} | {verdict}", flush=True)
     return holds is not False
 
 
 def average(rows: list[Row], value: Callable[[Row], float]) -> float:
-    """Of the rounds of one variant."""
+    """The mean of a value over the rounds of one variant."""
     return sum(map(value, rows)) / len(rows)
 
 
 def rates(size: Size, rows: dict[Variant, list[Row]]) -> bool:
-    """Prints what was measured at one size; whether the goals are met."""
+    """Prints what was measured at one size. Returns whether the goals are met."""
     mean = {variant: average(many, lambda row: row.bound.rate) for variant, many in rows.items()}
     for variant, many in rows.items():
         figure(size.title + variant.title, f"{mean[variant]:.0f} pods/s")
@@ -94,12 +95,12 @@ def rates(size: Size, rows: dict[Variant, list[Row]]) -> bool:
 
 
 def fresh_rows(size: Size) -> dict[Variant, list[Row]]:
-    """Each row on a control plane of its own."""
+    """Measures each row on its own control plane."""
     rows: dict[Variant, list[Row]] = {}
     for variant in ORDER:
         with fake_nodes.new_cluster() as cluster:
             load = Load(cluster)
-            load.ask("nodes", size.nodes)
+            load.request("nodes", size.nodes)
             fake_nodes.start_kwok(cluster)
             row = measure(cluster, load, variant, "bench", size.pods_of(variant), ROW_SECONDS)
             rows.setdefault(variant, []).append(row)
@@ -107,22 +108,23 @@ def fresh_rows(size: Size) -> dict[Variant, list[Row]]:
 
 
 def filled(size: Size) -> bool:
-    """All rows on one cluster that runs pods already, and what else only shows there."""
+    """Measures all rows on one cluster that already runs pods, and then start-up and restart times.
+    Returns whether the goals are met."""
     with fake_nodes.new_cluster() as cluster:
         load = Load(cluster)
         say(f"{size.nodes} nodes")
-        load.ask("nodes", size.nodes)
+        load.request("nodes", size.nodes)
         say(f"{size.running} running pods")
-        load.ask("place", size.nodes, size.running)
+        load.request("place", size.nodes, size.running)
         fake_nodes.start_kwok(cluster)
         rows: dict[Variant, list[Row]] = {}
         for number, variant in enumerate(ORDER):
             group, pods = f"bench-{number}", size.pods_of(variant)
             row = measure(cluster, load, variant, group, pods, ROW_SECONDS)
             rows.setdefault(variant, []).append(row)
-            load.ask("remove", group, pods)
+            load.request("remove", group, pods)
         holds = rates(size, rows)
-        title = f"{size.nodes} nodes x 8 cards, {size.running} pods: "
+        title = f"{size.nodes} nodes x 8 GPUs, {size.running} pods: "
         start = startup(cluster, load)
         figure(title + "list of nodes and pods", f"{start.list_seconds:.2f} s")
         holds &= figure(title + "start of the controller beyond that",
@@ -138,7 +140,8 @@ def filled(size: Size) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small clusters: whether it works")
+    parser.add_argument("--quick", action="store_true",
+                        help="use small clusters, to check that the benchmark works")
     options = parser.parse_args()
     small, large = QUICK if options.quick else (THOUSAND, FIVE_THOUSAND)
     began = time.monotonic()

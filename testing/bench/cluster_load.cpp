@@ -1,5 +1,5 @@
-// The load of `./dev bench cluster`: makes nodes and pods in a real API server, and sees them
-// bound.
+// The load of `./dev bench cluster`: creates nodes and pods in a real API server, and watches the
+// binds.
 #include <fmt/format.h>
 
 #include <array>
@@ -16,7 +16,7 @@
 #include "testing/bench/bind_watch.hpp"
 #include "testing/bench/load_client.hpp"
 #include "testing/bench/load_objects.hpp"
-#include "wire/kube_objects.hpp"
+#include "wire/kube/kube_objects.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -25,7 +25,7 @@ using Arguments = std::span<char*>;
 
 struct Session {
     LoadClient client;
-    const AllocationSeal* seal;  // the controller's
+    const AllocationSeal* seal;  // the same key as the controller's
 };
 
 constexpr const char* kNodes = "/api/v1/nodes";
@@ -91,7 +91,7 @@ bool watch(Session& session, Arguments a) {
                        {.group = a[0], .count = number(a[1]), .seconds = number(a[2])});
 }
 
-// Nodes and pods side by side, as the controller reads them, and nothing done with them.
+// Reads nodes and pods in parallel, as the controller does, and discards them.
 bool list(Session& session, Arguments) {
     const auto begin = std::chrono::steady_clock::now();
     std::size_t bytes = 0;
@@ -104,10 +104,10 @@ bool list(Session& session, Arguments) {
     return bytes > 0;
 }
 
-// Whether the bound pods of a group have their allocation, and no card holds more than it has; and
-// how many nodes the group is on.
+// Counts the bound pods of a group, those with a valid allocation, the overcommitted GPUs, and the
+// nodes that the group uses.
 bool check(Session& session, Arguments a) {
-    constexpr std::int64_t kCard = gibibytes(80).count;
+    constexpr std::int64_t kGpu = gibibytes(80).count;
     const std::string prefix = std::string(a[0]) + "-";
     std::map<std::string, std::int64_t> held;
     std::set<NodeName> nodes;
@@ -119,7 +119,7 @@ bool check(Session& session, Arguments a) {
         const auto page = read_list(*document);
         if (!page) return;
         for (const JsonValue item : page->items) {
-            const PodFacts pod = read_pod(item, session.seal);
+            const PodInfo pod = read_pod(item, session.seal);
             const bool asked = pod.name.name.starts_with(prefix) && !pod.node.empty();
             bound += asked ? 1 : 0;
             if (asked) nodes.insert(pod.node);
@@ -131,7 +131,7 @@ bool check(Session& session, Arguments a) {
                 held[hold.uuid.str()] += hold.memory.count;
         }
     });
-    const auto over = std::ranges::count_if(held, [](const auto& c) { return c.second > kCard; });
+    const auto over = std::ranges::count_if(held, [](const auto& c) { return c.second > kGpu; });
     fmt::print("{{\"bound\":{},\"placed\":{},\"overcommitted\":{},\"nodes\":{}}}\n", bound, placed,
                over, nodes.size());
     return true;

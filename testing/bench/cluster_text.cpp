@@ -5,17 +5,17 @@
 #include <random>
 
 #include "base/quantity.hpp"
-#include "wire/allocation_json.hpp"
-#include "wire/json.hpp"
-#include "wire/keys.hpp"
-#include "wire/node_gpus_json.hpp"
+#include "wire/tessera/allocation_json.hpp"
+#include "wire/tessera/keys.hpp"
+#include "wire/tessera/node_gpus_json.hpp"
+#include "wire/text/json.hpp"
 
 namespace tessera::bench {
 namespace {
 
-constexpr std::int64_t kCardGib = 80;
+constexpr std::int64_t kGpuGib = 80;
 
-// Images, managed fields and the like: what makes a real Node object large. Nobody reads it.
+// A list of images, which makes a Node object as large as a real one. The controller ignores it.
 std::string ballast() {
     std::string out = "[";
     for (int i = 0; i < 50; ++i) {
@@ -27,17 +27,17 @@ std::string ballast() {
     return out + "]";
 }
 
-std::string node_text(const std::string& name, int number, int cards) {
-    NodeGpus gpus{MemoryUnit::gib, "nri", {}};
-    for (int i = 0; i < cards; ++i)
-        gpus.gpus.push_back(card_of(number, i));
+std::string node_text(const std::string& name, int number, int count) {
+    NodeGpusReport gpus{MemoryUnit::gib, "nri", {}};
+    for (int i = 0; i < count; ++i)
+        gpus.gpus.push_back(gpu_of(number, i));
     static const std::string kBallast = ballast();
     return fmt::format(
         R"({{"kind":"Node","apiVersion":"v1","metadata":{{"name":"{}","uid":"node-{}","resourceVersion":"1",)"
-        R"("labels":{{"gpushare":"true","kubernetes.io/hostname":"{}"}},"annotations":{{"{}":{}}}}},"spec":{{}},)"
+        R"("labels":{{"tessera.dev/agent":"true","kubernetes.io/hostname":"{}"}},"annotations":{{"{}":{}}}}},"spec":{{}},)"
         R"("status":{{"capacity":{{"cpu":"64","memory":"512Gi","aliyun.com/gpu-mem":"{}"}},"allocatable":{{"cpu":"64","memory":"512Gi"}},)"
         R"("addresses":[{{"type":"InternalIP","address":"10.0.0.1"}}],"images":{}}}}})",
-        name, number, name, key::kGpus, json_string(write_node_gpus(gpus)), cards * kCardGib,
+        name, number, name, key::kGpus, json_string(write_node_gpus(gpus)), count * kGpuGib,
         kBallast);
 }
 
@@ -59,12 +59,12 @@ std::string running_pod(int number, const std::string& node, const Gpu& gpu, std
 
 }  // namespace
 
-Gpu card_of(int node, int index) {
+Gpu gpu_of(int node, int index) {
     Gpu gpu;
     gpu.uuid = GpuUuid(fmt::format("GPU-{:08x}-0000-4000-8000-{:012x}", node, index));
     gpu.index = gpu.minor = index;
     gpu.model = "NVIDIA A100-SXM4-80GB";
-    gpu.memory = gibibytes(kCardGib);
+    gpu.memory = gibibytes(kGpuGib);
     return gpu;
 }
 
@@ -72,19 +72,19 @@ ClusterText make_cluster(const ClusterShape& shape) {
     ClusterText text;
     std::mt19937 random(shape.seed);
     std::vector<std::int64_t> free_gib(
-        static_cast<std::size_t>(shape.nodes) * static_cast<std::size_t>(shape.cards_per_node),
-        kCardGib);
+        static_cast<std::size_t>(shape.nodes) * static_cast<std::size_t>(shape.gpus_per_node),
+        kGpuGib);
     for (int n = 0; n < shape.nodes; ++n) {
         text.names.push_back(fmt::format("gpu-node-{:05}", n));
-        text.nodes.push_back(node_text(text.names.back(), n, shape.cards_per_node));
+        text.nodes.push_back(node_text(text.names.back(), n, shape.gpus_per_node));
     }
     for (int p = 0; p < shape.pods; ++p) {
         const std::size_t slot = random() % free_gib.size();
         const std::int64_t gib = 1 + random() % 16;
         if (free_gib[slot] < gib) continue;
         free_gib[slot] -= gib;
-        const int node = static_cast<int>(slot) / shape.cards_per_node;
-        const Gpu gpu = card_of(node, static_cast<int>(slot) % shape.cards_per_node);
+        const int node = static_cast<int>(slot) / shape.gpus_per_node;
+        const Gpu gpu = gpu_of(node, static_cast<int>(slot) % shape.gpus_per_node);
         text.pods.push_back(running_pod(p, text.names[static_cast<std::size_t>(node)], gpu, gib));
     }
     return text;

@@ -1,4 +1,4 @@
-"""The real tessera-controller beside a cluster, as a process of this machine."""
+"""The real tessera-controller as a process on this machine, outside the cluster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ POLL_SECONDS = 0.01
 
 
 class Controller:
-    """One of a cluster; ends with it. `port`: of the extender."""
+    """A controller of a cluster, which ends when the cluster ends. port: the extender's port."""
 
     def __init__(self, cluster: Cluster, *options: str) -> None:
         self._cluster = cluster
@@ -29,7 +29,8 @@ class Controller:
                          *options]
 
     def start(self) -> float:
-        """Returns when it has the whole cluster in view: the seconds that took."""
+        """Starts it and waits until it is ready, that is, has listed the whole cluster. Returns the
+        seconds that this took."""
         begin = time.monotonic()
         self._cluster.start_program(NAME, self._command)
         while not self._ready():
@@ -43,11 +44,11 @@ class Controller:
         self._cluster.kill(NAME)
 
     def rss_mb(self) -> float:
-        """Resident memory now."""
+        """Resident memory, in MiB."""
         return fake_nodes.rss_mb(self._cluster.pids()[COMM])
 
     def refused_binds(self) -> int:
-        """Binds that it answered with an error since its start."""
+        """The number of binds that it answered with an error since its start."""
         text = self._get("/metrics")
         errors = [line.rsplit(" ", 1)[1] for line in text.splitlines()
                   if line.startswith("tessera_extender_errors_total") and 'verb="bind"' in line]

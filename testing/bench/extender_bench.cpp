@@ -1,6 +1,7 @@
-// `./dev bench extender`: the real tessera-controller over loopback HTTP, fed by an API server that
-// knows a large cluster, asked as kube-scheduler asks. "floor" is the same bytes against a server
-// that does no work, in the same run: what the transport alone costs on this machine.
+// `./dev bench extender`: the latency of the real tessera-controller over loopback HTTP. A fake API
+// server gives it a large cluster; the benchmark calls it as kube-scheduler does. "floor" is the
+// time of the same bytes against a server that does no work, in the same run: the cost of the
+// transport alone on this machine.
 #include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
@@ -39,8 +40,8 @@ double ms_since(Clock::time_point begin) {
     return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-// Enough of an API server: lists in pages, watches that stay silent, single pods, bindings, and
-// "/floor".
+// The needed part of an API server: lists in pages, watches without events, single pods, bindings,
+// and "/floor".
 class FakeApi {
   public:
     explicit FakeApi(const ClusterText& text) : text_(text), listener_(listen_anywhere()) {
@@ -91,7 +92,7 @@ class FakeApi {
     std::thread acceptor_;
 };
 
-// A running controller that has the whole cluster in view.
+// A running controller that has listed the whole cluster.
 class Controller {
   public:
     Controller(const std::string& program, int api_port, int best_nodes,
@@ -129,10 +130,10 @@ class Controller {
 
     [[nodiscard]] int port() const { return port_; }
 
-    // Returns once it has nothing to do any more: what it learns of the pods that run is learnt.
+    // Returns when the controller is idle, that is, when its policies have learnt from the pods.
     void wait_idle() const {
         constexpr double kIdle = 0.02;  // of a core
-        constexpr int kSeconds = 3;     // at a stretch
+        constexpr int kSeconds = 3;     // consecutive
         int idle_seconds = 0;
         for (double before = cpu_seconds(); idle_seconds < kSeconds;) {
             std::this_thread::sleep_for(std::chrono::seconds(1));
@@ -142,7 +143,7 @@ class Controller {
         }
     }
 
-    // What all its threads have had of the processors: exact where they sleep.
+    // CPU time of all its threads. It is exact for threads that sleep.
     // Source: /proc/PID/task/TID/schedstat, nanoseconds first (sched-stats.rst).
     [[nodiscard]] double cpu_ms() const {
         double ns = 0;
@@ -164,7 +165,7 @@ class Controller {
     }
 
   private:
-    // Source: /proc/PID/stat, utime and stime, which follow on the name in parentheses.
+    // Source: /proc/PID/stat, utime and stime, which come after the name in parentheses.
     [[nodiscard]] double cpu_seconds() const {
         std::ifstream file(fmt::format("/proc/{}/stat", pid_));
         std::string skipped;
@@ -204,7 +205,8 @@ std::string names_json(std::vector<std::string> names, std::mt19937& random) {
     return out + "]";
 }
 
-// The milliseconds until the answer, which lands in `body` where one is given.
+// Sends a request and returns the milliseconds until the response, which must contain
+// `must_contain`. Stores the response's body in `body` unless that is null.
 double timed(Wire& wire, const std::string& request, const char* must_contain,
              std::string* body = nullptr) {
     const auto begin = Clock::now();
@@ -220,7 +222,7 @@ double timed(Wire& wire, const std::string& request, const char* must_contain,
     return took;
 }
 
-// What stands between two keys of a filter's answer.
+// The text between two keys of a filter response.
 std::string between(const std::string& answer, const char* key, const char* next) {
     const std::size_t begin = answer.find(key) + std::string_view(key).size();
     return answer.substr(begin, answer.find(next, begin) - begin);
@@ -228,14 +230,14 @@ std::string between(const std::string& answer, const char* key, const char* next
 
 struct Samples {
     std::vector<double> filter, prioritize, both, floor;
-    // Of the controller.
+    // CPU time of the controller, in milliseconds.
     std::vector<double> filter_cpu, prioritize_cpu;
 };
 
-// The cluster's nodes as a request names them.
+// The cluster's nodes as a request contains them: exactly one of the fields is not "null".
 struct Asked {
-    std::string names;    // "null" where `objects` has them
-    std::string objects;  // likewise
+    std::string names;
+    std::string objects;
 };
 
 std::string body_of(const std::string& pod, const std::string& objects, const std::string& names) {
@@ -244,14 +246,14 @@ std::string body_of(const std::string& pod, const std::string& objects, const st
 
 constexpr int kKinds = 40;
 
-// The `i`th pod, of 1 to kKinds GiB.
+// Pod number `i`, which requests 1 to kKinds GiB.
 std::string pod_of(int i, std::mt19937& random) {
     return pending_pod(fmt::format("p{}", i), fmt::format("u{}", i),
                        1 + static_cast<int>(random() % kKinds));
 }
 
-// Like kube-scheduler: prioritize is asked about the nodes that the filter left. Returns that
-// request. `of`: whose processor time is told.
+// Calls filter, and then, like kube-scheduler, prioritize with the nodes that the filter left.
+// Returns the prioritize request. `of`: the controller whose CPU time is measured.
 std::string ask_one(Wire& wire, const std::string& pod, const Asked& asked, Samples* samples,
                     const Controller* of = nullptr) {
     const bool full = asked.names == "null";
@@ -278,14 +280,14 @@ std::string ask_one(Wire& wire, const std::string& pod, const Asked& asked, Samp
     return second;
 }
 
-// kube-scheduler asks all day: the first rounds, with cold caches and buffers that still grow, are
-// not counted.
+// kube-scheduler calls for a long time, so the first rounds are not counted: caches are cold then,
+// and buffers still grow.
 int first_round(int rounds) {
     return -rounds / 10;
 }
 
-// As names or with the whole objects.
-Samples ask(int port, int api_port, const ClusterText& text, bool full, int rounds) {
+// Measures requests with node names, or with the whole Node objects if `full`.
+Samples request(int port, int api_port, const ClusterText& text, bool full, int rounds) {
     std::mt19937 random(7);
     Wire wire(connect_to(port));
     Wire floor(connect_to(api_port));
@@ -304,8 +306,8 @@ Samples ask(int port, int api_port, const ClusterText& text, bool full, int roun
     return samples;
 }
 
-// The same question to all, one after the other and each the first in its turn: what disturbs the
-// machine disturbs all alike.
+// Sends the same requests to all controllers, one after the other. The first controller changes in
+// each round, so that other work on the machine disturbs all of them equally.
 std::vector<Samples> ask_all(const std::vector<std::unique_ptr<Controller>>& controllers,
                              const ClusterText& text, int rounds) {
     std::mt19937 random(7);
@@ -330,17 +332,17 @@ double both_p99(const Samples& samples) {
     return quantile(samples.both, 0.99);
 }
 
-// Several turns: on a machine that others use, a tail is mostly theirs. The floor does not depend
-// on us, so the turn in which it was lowest is the one that says most about us.
+// Measures several turns, because other work on the machine causes most of the tail. The floor does
+// not depend on the controller, so the turn with the lowest floor was disturbed least. It is first.
 std::vector<Samples> ask_in_turns(int port, int api_port, const ClusterText& text) {
     std::vector<Samples> turns;
     for (int i = 0; i < kTurns; ++i)
-        turns.push_back(ask(port, api_port, text, false, kRounds));
+        turns.push_back(request(port, api_port, text, false, kRounds));
     std::ranges::sort(turns, {}, [](const Samples& turn) { return quantile(turn.floor, 0.99); });
     return turns;
 }
 
-// A pod that no card can ever hold: a reason for each node.
+// A pod that is larger than every GPU: the response has a reason for each node.
 std::vector<double> ask_in_vain(int port, const ClusterText& text) {
     std::mt19937 random(5);
     Wire wire(connect_to(port));
@@ -383,7 +385,7 @@ void show(const std::string& what, const std::vector<double>& samples) {
     shown(what + " p99", quantile(samples, 0.99), "ms");
 }
 
-// Each kind of pod once.
+// Measures one request for each kind of pod.
 Samples ask_first(int port, const ClusterText& text) {
     Samples samples;
     Wire wire(connect_to(port));
@@ -397,9 +399,9 @@ Samples ask_first(int port, const ClusterText& text) {
 
 constexpr std::array kPolicies = {"spread", "clustering", "fgd", "expected-fill"};
 
-// Of a controller for each policy, after one of binpack.
+// Samples per controller: first the binpack controller, then one for each policy of kPolicies.
 struct Turn {
-    std::vector<Samples> first;  // a kind of pod that never came before
+    std::vector<Samples> first;  // a kind of pod that the controller has not seen before
     std::vector<Samples> later;
 };
 
@@ -422,8 +424,8 @@ void append(std::vector<double>& to, const std::vector<double>& more) {
     to.insert(to.end(), more.begin(), more.end());
 }
 
-// Of each controller, in all turns: a tail of one turn is a handful of samples, and what two
-// processes differ by beside the policy is a matter of luck.
+// The samples of each controller in all turns. The tail of one turn has only a few samples, and two
+// processes also differ by chance.
 std::vector<Samples> together(const std::vector<Turn>& turns, std::vector<Samples> Turn::* part) {
     std::vector<Samples> out(kPolicies.size() + 1);
     for (const Turn& turn : turns) {
@@ -439,10 +441,9 @@ std::vector<Samples> together(const std::vector<Turn>& turns, std::vector<Sample
     return out;
 }
 
-// What a policy adds to the best fit in bytes, where every node that fits is offered and scored.
-// Its goal is of the controller's processor time: the p99 by the clock of two processes differs by
-// more than the goal whatever the policies are, for it is of what else the machine does in the
-// worst hundredth. It is shown beside it.
+// What each policy adds to binpack's time if every feasible node is offered and scored. The goal is
+// for the controller's CPU time. Wall-clock p99 is only shown: other work on the machine makes it
+// differ between two processes by more than the goal, whatever their policies are.
 bool run_policies(const std::string& program, const FakeApi& api, const ClusterText& text,
                   const std::string& at) {
     std::vector<Turn> turns;
@@ -473,14 +474,15 @@ bool run_policies(const std::string& program, const FakeApi& api, const ClusterT
     return holds;
 }
 
-// kube-scheduler is offered the best nodes alone, as by default.
+// Runs all measurements for one cluster size. Apart from the rows "all offered", the filter returns
+// only the best 16 nodes.
 bool run(const std::string& program, int nodes) {
     const ClusterText& text = *new ClusterText(make_cluster({.nodes = nodes}));
     const FakeApi& api = *new FakeApi(text);  // its threads end with the process
     const std::string at = fmt::format("{} nodes x 8 GPUs, {} pods: ", nodes, text.pods.size());
     {
         const Controller offers_all(program, api.port(), 0);
-        const Samples names = ask(offers_all.port(), api.port(), text, false, kRounds);
+        const Samples names = request(offers_all.port(), api.port(), text, false, kRounds);
         show(at + "names, all offered: filter", names.filter);
         show(at + "names, all offered: prioritize", names.prioritize);
         show(at + "names, all offered: filter+prioritize", names.both);
@@ -504,7 +506,7 @@ bool run(const std::string& program, int nodes) {
         at_most(at + "scrape of /metrics p50", 300, quantile(scrape(controller.port()), 0.5), "ms");
     holds &= at_most(at + "RSS in names mode, after scrapes", 200,
                      std::max(loaded, controller.rss_mb()), "MB");
-    const Samples full = ask(controller.port(), api.port(), text, true, kFullRounds);
+    const Samples full = request(controller.port(), api.port(), text, true, kFullRounds);
     show(at + "full objects: filter", full.filter);
     show(at + "full objects: prioritize", full.prioritize);
     show(at + "full objects: floor of both", full.floor);

@@ -1,6 +1,8 @@
-"""A control plane whose nodes are kwok's: pods that are bound there run at once, nothing else
-happens. No controller-manager (it would miss the nodes' heartbeats), and no kube-scheduler until
-a row of the bench starts it."""
+"""A control plane with kwok's nodes: pods that are bound there run at once, nothing else happens.
+
+It has no kube-controller-manager, which would miss the nodes' heartbeats. kube-scheduler runs only
+after a row of the benchmark starts it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from typing import Any
 from kube import binaries
 from kube.cluster import Cluster
 
-# Without the controller-manager nobody would make service accounts, or take the taint off a node.
+# Without kube-controller-manager, nothing creates service accounts or removes the taint of a node.
 WITHOUT = "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"
 
 
@@ -27,18 +29,19 @@ STAGES = (
     _stage("pod-runs", "Pod", {"matchExpressions": [
         {"key": ".metadata.deletionTimestamp", "operator": "DoesNotExist"},
         {"key": ".status.phase", "operator": "In", "values": ["Pending"]}]}, "phase: Running"),
-    # kwok takes care of no node's pods without a stage for nodes; ours are made Ready
+    # Without a stage for nodes, kwok ignores the pods of all nodes. Our nodes are created Ready, so
+    # the stage matches none.
     _stage("node-stays", "Node", {"matchLabels": {"bench": "no-such-node"}}, "{}"))
 
 
 def new_cluster(arguments: Mapping[str, Sequence[str]] | None = None) -> Cluster:
-    """Not started yet. `arguments`: more of them, by component."""
+    """A cluster that is not started yet. arguments: additional arguments, by component."""
     return Cluster([], control_plane=("etcd", "kube-apiserver"),
                    extra_arguments={"kube-apiserver": [WITHOUT], **(arguments or {})})
 
 
 def keys(cluster: Cluster) -> Path:
-    """The file with the key that allocations are signed with."""
+    """The file with the key that signs allocations."""
     path = cluster.directory / "allocation-keys"
     if not path.exists():
         path.write_text(secrets.token_hex(32) + "\n")
@@ -46,7 +49,7 @@ def keys(cluster: Cluster) -> Path:
 
 
 def start_kwok(cluster: Cluster) -> None:
-    """kwok ends with the cluster."""
+    """Starts kwok, which ends with the cluster."""
     config = cluster.directory / "kwok.yaml"
     config.write_text("\n---\n".join(map(json.dumps, STAGES)))
     program = binaries.ensure(table=binaries.KWOK) / "kwok"

@@ -1,4 +1,4 @@
-"""What ./dev says of its commands: it does nothing else, and benchmarks take what it says."""
+"""The help of ./dev: it has no other effect, and it lists the options of the benchmarks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def said(*command: str | pathlib.Path) -> str:
 
 class Help(unittest.TestCase):
     def test_does_nothing(self) -> None:
-        """In a copy that has nothing to run, and little to lose."""
+        """Runs in a copy without programs, where a mistake can do no harm."""
         with tempfile.TemporaryDirectory() as name:
             copy = pathlib.Path(name)
             (copy / "tools").mkdir()
@@ -34,7 +34,7 @@ class Help(unittest.TestCase):
         self.assertIn("usage", said(ROOT / "dev", "kube", "--help"))
 
     def test_of_placement(self) -> None:
-        """It needs no build, so it is a text of its own, which may not fall behind."""
+        """This help needs no build, so it is a separate text. It must list the same options."""
         takes = set(re.findall(r"--[a-z-]+", said(BUILD / "bin" / "placement_bench", "--help")))
         self.assertIn("--golden", takes)
         told = said(ROOT / "dev", "bench", "placement", "--help")

@@ -16,7 +16,8 @@ from stack import builds
 
 @dataclass(frozen=True)
 class Bound:
-    """What a watch saw: pods bound, seconds from the first to the last, pods/s in ten parts."""
+    """What a watch saw: bound pods, seconds from the first bind to the last, and the pods/s in ten
+    equal parts."""
 
     pods: int
     seconds: float
@@ -24,18 +25,18 @@ class Bound:
 
     @property
     def rate(self) -> float:
-        """Pods per second; 0 when fewer than two were bound."""
+        """Pods per second; 0 if fewer than two were bound."""
         return (self.pods - 1) / self.seconds if self.pods > 1 and self.seconds > 0 else 0.0
 
 
 class Load:
-    """Objects in the API server of `cluster`. Failures are KubeErrors."""
+    """Runs the load tool on `cluster`. Failures raise KubeError."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._command = [str(builds.program("cluster_load")), str(cluster.kubeconfig),
                          str(fake_nodes.keys(cluster))]
 
-    def ask(self, *words: object) -> Any:
+    def request(self, *words: object) -> Any:
         """Runs one verb of the tool and returns what it reports."""
         command = [*self._command, *map(str, words)]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -45,8 +46,8 @@ class Load:
 
     def watch(self, group: str, count: int, seconds: int, started: Callable[[], None],
               first: Callable[[], None]) -> Bound:
-        """Calls `started` when the watch is there, `first` at the first bind, and returns when
-        `count` pods of the group are bound or the time is over."""
+        """Calls `started` when the watch runs and `first` at the first bind. Returns when `count`
+        pods of the group are bound or the time is over."""
         command = [*self._command, "watch", group, str(count), str(seconds)]
         seen: dict[str, Any] = {}
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

@@ -20,7 +20,7 @@ constexpr milliseconds kDeadline{30'000};
 constexpr std::chrono::seconds kPatience{60};
 constexpr milliseconds kPause{20};
 
-// metadata stands before items, so the first is the list's own.
+// metadata is before items, so the first "continue" is the one of the list.
 std::string continue_token(const std::string& body) {
     constexpr std::string_view kKey = R"("continue":")";
     const std::size_t at = body.substr(0, 1000).find(kKey);
@@ -37,7 +37,7 @@ std::string LoadClient::send(const HttpRequest& request) {
         auto answer = http_.send(request, kDeadline);
         if (answer && answer->status / 100 == 2) return std::move(answer->body);
         const bool away = !answer || answer->status == 429 || answer->status >= 500;
-        // Made by an attempt whose answer was lost.
+        // An earlier attempt created the object, and its response was lost.
         if (answer && answer->status == 409 && request.method == "POST") return {};
         if (!away || Clock::now() - begin > kPatience) {
             fmt::print(stderr, "{} {}: {}\n", request.method, request.path,

@@ -6,25 +6,25 @@
 #include <random>
 
 #include "testing/bench/cluster_text.hpp"
-#include "wire/binding_annotations.hpp"
-#include "wire/json.hpp"
-#include "wire/keys.hpp"
-#include "wire/node_gpus_json.hpp"
+#include "wire/kube/binding_annotations.hpp"
+#include "wire/tessera/keys.hpp"
+#include "wire/tessera/node_gpus_json.hpp"
+#include "wire/text/json.hpp"
 
 namespace tessera::bench {
 namespace {
 
-constexpr int kCards = 8;
-constexpr std::int64_t kCardGib = 80;
+constexpr int kGpus = 8;
+constexpr std::int64_t kGpuGib = 80;
 constexpr std::int64_t kShareGib = 3;
-constexpr std::int64_t kSlotsPerCard = 64;
+constexpr std::int64_t kSlotsPerGpu = 64;
 
 NodeInventory inventory(int number) {
     NodeInventory node;
     node.name = NodeName(node_name(number));
-    for (int i = 0; i < kCards; ++i)
-        node.gpus.push_back(card_of(number, i));
-    node.gpu_mem = kCards * kCardGib;
+    for (int i = 0; i < kGpus; ++i)
+        node.gpus.push_back(gpu_of(number, i));
+    node.gpu_mem = kGpus * kGpuGib;
     return node;
 }
 
@@ -65,7 +65,7 @@ std::string node_object(int number) {
         R"({{"cpu":"128","memory":"1Ti","pods":"500","example.com/gpu-mem":"{0}",)"
         R"("aliyun.com/gpu-mem":"{0}","aliyun.com/gpu-count":"{1}","tessera.dev/gpu":"{2}",)"
         R"("tessera.dev/gpu-memory":"{3}","tessera.dev/gpu-cores":"{4}"}})",
-        node.gpu_mem, kCards, kCards * kSlotsPerCard, gibibytes(node.gpu_mem).count, kCards * 100);
+        node.gpu_mem, kGpus, kGpus * kSlotsPerGpu, gibibytes(node.gpu_mem).count, kGpus * 100);
     return fmt::format(
         R"({{"apiVersion":"v1","kind":"Node","metadata":{{"name":"{0}",)"
         R"("labels":{{"gpushare":"true","kubernetes.io/hostname":"{0}"}},)"
@@ -81,15 +81,15 @@ std::string waiting_pod(const std::string& group, int number, Asks asks) {
 
 std::vector<Placed> placed_pods(int nodes, int pods) {
     std::mt19937 random(1);
-    std::vector<std::int64_t> free_gib(static_cast<std::size_t>(nodes) * kCards, kCardGib);
+    std::vector<std::int64_t> free_gib(static_cast<std::size_t>(nodes) * kGpus, kGpuGib);
     std::vector<Placed> out;
     while (out.size() < static_cast<std::size_t>(pods)) {
         const std::size_t slot = random() % free_gib.size();
         const std::int64_t gib = 1 + random() % 16;
         if (free_gib[slot] < gib) continue;
         free_gib[slot] -= gib;
-        out.push_back({fmt::format("placed-{:05}", out.size()), static_cast<int>(slot) / kCards,
-                       static_cast<int>(slot) % kCards, gib});
+        out.push_back({fmt::format("placed-{:05}", out.size()), static_cast<int>(slot) / kGpus,
+                       static_cast<int>(slot) % kGpus, gib});
     }
     return out;
 }
@@ -102,12 +102,12 @@ std::string placed_pod(const Placed& pod) {
 
 std::string running_patch(const Placed& pod, const std::string& uid, const AllocationSeal* seal) {
     const NodeInventory node = inventory(pod.node);
-    const Gpu& card = node.gpus.at(static_cast<std::size_t>(pod.card));
+    const Gpu& gpu = node.gpus.at(static_cast<std::size_t>(pod.gpu));
     const Allocation allocation{
         PodUid(uid),
         node.name,
         DialectId::aliyun,
-        {{"main", ContainerKind::app, {{card.uuid, card.index, gibibytes(pod.gib), {}, false}}}}};
+        {{"main", ContainerKind::app, {{gpu.uuid, gpu.index, gibibytes(pod.gib), {}, false}}}}};
     JsonWriter w;
     w.object([&] {
         w.object("metadata", [&] {

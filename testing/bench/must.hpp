@@ -1,4 +1,4 @@
-// What a benchmark does with a failure.
+// How a benchmark handles a failure.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,7 +10,8 @@
 
 namespace tessera::bench {
 
-// A file that is missing or wrong ends the benchmark: nothing it could say then would be true.
+// Returns the value. Prints an error, such as a missing or invalid file, and ends the benchmark,
+// because its figures would be wrong.
 template <class T>
 T must(Result<T> value) {
     if (value) return *std::move(value);

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "adapters/os/text_file.hpp"
-#include "app/sim/golden.hpp"
-#include "app/sim/replay.hpp"
+#include "simulator/replay/golden.hpp"
+#include "simulator/replay/replay.hpp"
 #include "testing/bench/figure.hpp"
 #include "testing/bench/must.hpp"
 #include "testing/bench/placement_gain.hpp"
@@ -17,7 +17,7 @@ namespace tessera::bench {
 namespace {
 
 constexpr const char* kFixture = "testing/fixtures/openb";
-constexpr double kRounding = 0.011;  // of published figures with two places, twice
+constexpr double kRounding = 0.011;  // two roundings of published figures with two decimal places
 
 // Decisions per second, one thread, 1,213 nodes.
 struct SpeedGoal {
@@ -32,14 +32,15 @@ double now_s() {
         .count();
 }
 
-// Several runs of one policy: their largest difference, and what they held at 100 %.
+// Several runs of one policy: their largest difference to the published results, and the allocated
+// percentage of GPUs at 100 % demand.
 struct Agreement {
     int runs = 0;
     double furthest = 0;
     std::map<std::string, std::vector<std::pair<double, double>>> held;  // golden, ours; by trace
 };
 
-// By how many standard errors of their difference the means of some runs differ.
+// The difference between the published and our mean, in standard errors of that difference.
 double standard_errors(const std::vector<std::pair<double, double>>& held) {
     const auto n = static_cast<double>(held.size());
     double squares = 0;
@@ -53,7 +54,7 @@ double standard_errors(const std::vector<std::pair<double, double>>& held) {
     return std::abs(means[1] - means[0]) / std::sqrt(squares / (n - 1) / n);
 }
 
-// The spread between seeds, over all traces, ours as a multiple of the published.
+// The ratio of our standard deviation between seeds to the published one, over all traces.
 double spread_ratio(const Agreement& found) {
     double squares[2] = {0, 0};
     for (const auto& [trace, held] : found.held) {
@@ -83,7 +84,7 @@ bool compare_random(const Agreement& found) {
         const std::string what =
             fmt::format("Random, {}, {} seeds, held at 100 %: means differ", trace, held.size());
         if (held.size() > 2) {
-            // Eight traces are looked at; one of them beyond 4 by chance is rare.
+            // With eight traces, a difference above 4 by chance is rare.
             holds &= at_most(what, 4, standard_errors(held), "standard errors");
         } else {
             shown(what, held.front().second - held.front().first, "points");
@@ -97,7 +98,7 @@ bool compare_with_golden(const std::string& folder) {
     std::map<std::string, Agreement> found;
     for (const GoldenRow& row : golden) {
         const auto workload = must(load_workload(read_text_file, folder, {row.trace, row.seed}));
-        const FleetPolicyRow& policy = *must(find_fleet_policy(row.policy));
+        const PlacementPolicyRow& policy = *must(find_placement_policy(row.policy));
         const Curve curve = curve_of(workload, replay(workload, policy, {.draws = row.seed}));
         Agreement& all = found[row.policy];
         ++all.runs;
@@ -105,7 +106,7 @@ bool compare_with_golden(const std::string& folder) {
         all.held[row.trace].emplace_back(row.points[5].allocation, curve[100].allocation);
     }
     bool holds = true;
-    for (const FleetPolicyRow& policy : fleet_policies()) {
+    for (const PlacementPolicyRow& policy : placement_policies()) {
         const auto agreement = found.find(std::string(policy.name));
         if (agreement == found.end()) continue;
         if (policy.name == "random") {
@@ -119,7 +120,7 @@ bool compare_with_golden(const std::string& folder) {
     return holds;
 }
 
-// TRACE.seedSEED.POLICY.csv
+// Compares with the placements in files named TRACE.seedSEED.POLICY.csv, if the folder has any.
 bool compare_placements(const std::string& folder) {
     bool holds = true;
     const std::filesystem::path placements = std::filesystem::path(folder) / "placements";
@@ -130,7 +131,7 @@ bool compare_placements(const std::string& folder) {
         const std::string trace = file.path().stem().stem().stem().string();
         const auto golden = must(read_placements(must(read_text_file(file.path().string()))));
         const auto workload = must(load_workload(read_text_file, folder, {trace, std::stoi(seed)}));
-        const auto placed = replay(workload, *must(find_fleet_policy(policy)), {});
+        const auto placed = replay(workload, *must(find_placement_policy(policy)), {});
         holds &=
             at_most(fmt::format("{}, {} seed {}: of {} pods, placed elsewhere", policy, trace, seed,
                                 placed.size()),
@@ -139,8 +140,8 @@ bool compare_placements(const std::string& folder) {
     return holds;
 }
 
-// The best of several: what else the machine does makes a run slower, never faster.
-double decisions_per_second(const Workload& workload, const FleetPolicyRow& policy, int runs) {
+// The best of several runs: other work on the machine only makes a run slower.
+double decisions_per_second(const Workload& workload, const PlacementPolicyRow& policy, int runs) {
     double best = 0;
     for (int i = 0; i < runs; ++i) {
         const double start = now_s();
@@ -150,18 +151,18 @@ double decisions_per_second(const Workload& workload, const FleetPolicyRow& poli
     return best;
 }
 
-// On as many times the nodes a decision is to cost less than as many times as much.
+// With N times as many nodes, the cost of a decision must grow at most N times.
 bool measure_growth(const Workload& workload, const std::string& at, std::string_view name) {
-    const FleetPolicyRow& policy = *must(find_fleet_policy(name));
+    const PlacementPolicyRow& policy = *must(find_placement_policy(name));
     const double one = decisions_per_second(workload, policy, 5);
     bool holds = true;
     for (const int times : {4, 16}) {
         const Workload larger = repeated(workload, times);
-        const double rate = decisions_per_second(larger, policy, 2);
+        const double score = decisions_per_second(larger, policy, 2);
         const std::string what = fmt::format(fmt::runtime(at), larger.nodes.size(), name);
-        shown(what, rate, "decisions/s");
+        shown(what, score, "decisions/s");
         holds &= at_most(what + fmt::format(", a decision's cost, to that at 1/{}", times), times,
-                         one / rate, "times");
+                         one / score, "times");
     }
     return holds;
 }
@@ -171,14 +172,14 @@ bool measure_speed(const std::string& folder, const TraceName& name) {
     const std::string at =
         fmt::format("{} seed {}, one thread, {{}} nodes: {{}}", name.trace, name.seed);
     bool holds = true;
-    for (const FleetPolicyRow& policy : fleet_policies()) {
-        const double rate = decisions_per_second(workload, policy, 5);
+    for (const PlacementPolicyRow& policy : placement_policies()) {
+        const double score = decisions_per_second(workload, policy, 5);
         const std::string what = fmt::format(fmt::runtime(at), workload.nodes.size(), policy.name);
         const auto* const goal = std::ranges::find(kSpeedGoals, policy.name, &SpeedGoal::policy);
         if (goal != std::end(kSpeedGoals)) {
-            holds &= at_least(what, goal->per_second, rate, "decisions/s");
+            holds &= at_least(what, goal->per_second, score, "decisions/s");
         } else {
-            shown(what, rate, "decisions/s");
+            shown(what, score, "decisions/s");
         }
     }
     for (const SpeedGoal& goal : kSpeedGoals)
@@ -193,13 +194,14 @@ int run(int argc, char** argv) {
     std::string ours;
     bool ablation = false;
     int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    const std::string what = "the openb data with golden.csv; without it two traces of this tree";
+    const std::string what =
+        "folder with the openb data and golden.csv (default: two traces in this repository)";
     app.add_option("--golden", folder, what)->expected(0, 1)->capture_default_str();
-    app.add_option("--data", folder, "the same");
+    app.add_option("--data", folder, "the same as --golden");
     app.add_option("--ours", ours,
-                   "only expected-fill against fgd, on all traces and orders of this folder");
-    app.add_flag("--ablation", ablation, "with --ours: what each term of its score is worth");
-    app.add_option("-j,--jobs", threads, "with --ours: replays at a time")
+                   "only compare expected-fill with fgd, on all traces and orders of this folder");
+    app.add_flag("--ablation", ablation, "with --ours: show the gain of each term of the score");
+    app.add_option("-j,--jobs", threads, "with --ours: number of parallel replays")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();
     CLI11_PARSE(app, argc, argv);

@@ -8,8 +8,8 @@
 #include <map>
 
 #include "adapters/os/text_file.hpp"
-#include "app/sim/sweep.hpp"
-#include "domain/placement/fleet/expected_fill/expected_fill.hpp"
+#include "domain/placement/engine/expected_fill/expected_fill.hpp"
+#include "simulator/replay/sweep.hpp"
 #include "testing/bench/figure.hpp"
 #include "testing/bench/must.hpp"
 
@@ -20,7 +20,7 @@ constexpr std::array<std::uint64_t, 4> kSamplingSeeds = {0, 1, 2, 3};
 constexpr double kMeanGain = 0.9;        // points
 constexpr double kGpuspec25Held = 95.5;  // percent
 
-// Percent of all cards, mean of some runs.
+// Allocated percentage of all GPUs at 100 % and 130 % demand, averaged over some runs.
 struct Held {
     double at_100 = 0;
     double at_130 = 0;
@@ -31,7 +31,7 @@ struct Held {
 };
 using HeldByTrace = std::map<std::string, Held>;
 
-// The orders of arrival of each trace, by their seeds: arrivals/TRACE.seedSEED.txt.
+// The seeds of each trace's arrival orders, from the files arrivals/TRACE.seedSEED.txt.
 std::map<std::string, std::vector<int>> orders_in(const std::string& folder) {
     std::map<std::string, std::vector<int>> orders;
     for (const auto& file :
@@ -87,13 +87,13 @@ Gain gain_of(const HeldByTrace& ours, const HeldByTrace& fgd) {
 }
 
 template <bool kLearns, int kFill, int kPieces, int kReserve, int kPrice>
-std::unique_ptr<FleetPolicy> weighted(const PolicyInputs& inputs) {
+std::unique_ptr<PlacementPolicy> weighted(const PolicyInputs& inputs) {
     return expected_fill_policy(
         inputs, {kFill / 100.0, kPieces / 100.0, kReserve / 100.0, kPrice / 100.0}, kLearns);
 }
 
 // Weights in percent: fill, pieces, reserve, price.
-constexpr auto kVariants = std::to_array<FleetPolicyRow>({
+constexpr auto kVariants = std::to_array<PlacementPolicyRow>({
     {"all four terms", "", weighted<true, 75, 75, 10, 50>},
     {"without pieces (W 1)", "", weighted<true, 100, 0, 10, 50>},
     {"without fill (H 1)", "", weighted<true, 0, 100, 10, 50>},
@@ -140,7 +140,7 @@ bool compare_with_fgd(const std::string& folder, int threads) {
 
 void show_ablation(const std::string& folder, int threads) {
     const HeldByTrace fgd = held(folder, threads, {.policies = {"fgd"}});
-    for (const FleetPolicyRow& variant : kVariants) {
+    for (const PlacementPolicyRow& variant : kVariants) {
         const HeldByTrace one = held(folder, threads, {.others = {&variant}});
         const Gain gain = gain_of(one, fgd);
         fmt::print(

@@ -1,4 +1,4 @@
-// HTTP/1.1 over a loopback socket with nothing around it, so that a benchmark times the other side.
+// Plain HTTP/1.1 over a loopback socket, with so little work that a benchmark times the server.
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ class Wire {
     ~Wire();
 
     void send(std::string_view bytes) const;
-    // Header and body of the next message (Content-Length or none); empty when the peer closed.
+    // Header and body of the next message (with Content-Length or without a body). Empty if the
+    // peer closed the connection.
     struct Message {
         std::string head;
         std::string body;
@@ -35,10 +36,10 @@ struct Listener {
 Listener listen_anywhere();
 int accept_from(const Listener& listener);
 int connect_to(int port);
-// A port that was free a moment ago.
+// A port that is free at this moment.
 int free_port();
 
-// The bytes of a request, which takes gzip as Go's clients do, and of an answer.
+// The bytes of a request, which accepts gzip as Go's clients do, and of a response.
 std::string post(std::string_view path, std::string_view body);
 std::string get(std::string_view path);
 std::string answer(int status, std::string_view body);

@@ -1,4 +1,4 @@
-"""What a start and a lost API server cost, on a cluster that is full already."""
+"""The cost of a controller start and of an API server restart, on a full cluster."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ ROUNDS = 3
 
 @dataclass(frozen=True)
 class Start:
-    """list_seconds: a client that only reads the pages; start_seconds: our controller, until it
-    answers; rss_mb: its memory then."""
+    """list_seconds: for a client that only reads the pages. start_seconds: until our controller
+    answers. rss_mb: its resident memory then, in MiB."""
 
     list_seconds: float
     start_seconds: float
@@ -27,17 +27,17 @@ class Start:
 
     @property
     def beyond(self) -> float:
-        """Of the start, what is not the list."""
+        """The seconds of the start that are not spent on the list."""
         return self.start_seconds - self.list_seconds
 
 
 def startup(cluster: Cluster, load: Load) -> Start:
-    """The fastest of some starts, and of some lists, one after the other."""
+    """The fastest of ROUNDS starts and of ROUNDS lists, which run alternately."""
     say("start-up of the controller")
     controller = Controller(cluster)
     lists, starts, memory = [], [], 0.0
     for _ in range(ROUNDS):
-        lists.append(load.ask("list")["seconds"])
+        lists.append(load.request("list")["seconds"])
         starts.append(controller.start())
         memory = max(memory, controller.rss_mb())
         controller.stop()
@@ -46,8 +46,8 @@ def startup(cluster: Cluster, load: Load) -> Start:
 
 @dataclass(frozen=True)
 class Again:
-    """Seconds from the kill of the API server until it answers, and until a pod is bound that was
-    made as soon as it did."""
+    """Seconds from the kill of the API server. answers: until it answers. plain, ours: until a pod
+    is bound that was created as soon as the API server answered."""
 
     answers: float
     plain: float
@@ -55,7 +55,7 @@ class Again:
 
 
 def _bound(load: Load, group: str) -> float:
-    """When the pod of a group is bound."""
+    """Waits until the only pod of a group is bound. Returns the time, by time.monotonic()."""
     when: list[float] = []
     seen = load.watch(group, 1, SECONDS, lambda: None, lambda: when.append(time.monotonic()))
     if seen.pods < 1:
@@ -64,23 +64,24 @@ def _bound(load: Load, group: str) -> float:
 
 
 def after_restart(cluster: Cluster, load: Load) -> Again:
-    """kill -9 of the API server while our controller and kube-scheduler run."""
+    """Kills the API server with SIGKILL while our controller and kube-scheduler run, and restarts
+    it."""
     say("restart of the API server")
     controller = Controller(cluster)
     controller.start()
     cluster.write_scheduler_config(scheduler_config(Variant("ours"), controller.port))
     cluster.start_component("kube-scheduler")
     cluster.wait_for("kube-scheduler", lambda: cluster.scheduler_api().ok("/readyz"), SECONDS)
-    load.ask("pods", "before", "ours", 1)
+    load.request("pods", "before", "ours", 1)
     _bound(load, "before")
     began = time.monotonic()
     cluster.restart("kube-apiserver")
-    load.ask("pods", "plain", "plain", 1)
+    load.request("pods", "plain", "plain", 1)
     answers = time.monotonic() - began
-    load.ask("pods", "ours", "ours", 1)
+    load.request("pods", "ours", "ours", 1)
     with ThreadPoolExecutor(2) as pool:
         plain, ours = pool.map(lambda group: _bound(load, group) - began, ("plain", "ours"))
-    seen = load.ask("check", "ours")
+    seen = load.request("check", "ours")
     if seen["placed"] != 1 or seen["overcommitted"]:
         raise KubeError(f"wrong after the restart: {seen}")
     cluster.kill("kube-scheduler")

@@ -1,5 +1,5 @@
-"""One measurement of the cluster bench: pods that exist, a kube-scheduler that starts, and how fast
-they are bound ("pre" of the research)."""
+"""One measurement of the cluster benchmark: the pods exist, kube-scheduler starts, and the row
+measures how fast it binds them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from kube.cluster import Cluster
 from kube.errors import KubeError
 from stack import deploy
 
-QPS = {"qps": 5000, "burst": 10000}  # the client-side limit is out of the way
+QPS = {"qps": 5000, "burst": 10000}  # so high that the client-side limit has no effect
 KIND = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 
 
 @dataclass(frozen=True)
 class Variant:
-    """asks: as cluster_load names it. every_node: kube-scheduler looks at all nodes for each pod,
-    not at a sample. batchable: kube-scheduler spreads no pods by default, for it keeps no ranking
-    of those that it does."""
+    """asks: the kind of request, as cluster_load names it. every_node: kube-scheduler looks at all
+    nodes for each pod, not at a sample. batchable: kube-scheduler's default topology spreading is
+    off, because kube-scheduler keeps no ranking for pods that it spreads."""
 
     asks: str
     every_node: bool = False
@@ -34,7 +34,7 @@ class Variant:
 
     @property
     def title(self) -> str:
-        """As the bench prints it."""
+        """The name that the benchmark prints."""
         name = {"plain": "plain", "extended": "extended resource", "ours": "ours"}[self.asks]
         return name + (", every node" if self.every_node else "") + "".join(
             f", {option}" for option in self.options)
@@ -42,12 +42,12 @@ class Variant:
 
 @dataclass
 class Row:
-    """What was measured. cpu: milliseconds per pod by program; cycle: milliseconds that
-    kube-scheduler takes to choose a node, the calls to our controller included: it does one pod at
-    a time. nodes: that the pods were bound to. refused: binds that our controller refused;
-    attempts: kube-scheduler's, by result. looks_at_batches: how often it had the ranking of the pod
-    before at hand, and used or dropped it. verbs: mean and number of each request to our
-    controller."""
+    """What was measured. cpu: milliseconds per pod, by program. cycle: milliseconds that
+    kube-scheduler takes to choose a node for one pod, including the calls to our controller.
+    nodes: the number of nodes that the pods are bound to. refused: binds that our controller
+    refused. attempts: kube-scheduler's attempts, by result. looks_at_batches: how often
+    kube-scheduler had the ranking of the previous pod, and used or dropped it. verbs: mean time and
+    number of each request to our controller."""
 
     bound: Bound
     cpu: dict[str, float] = field(default_factory=dict)
@@ -71,12 +71,12 @@ class Row:
 
 
 def say(text: str) -> None:
-    """Progress."""
+    """Prints a line of progress to stderr."""
     print(f"bench: {time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 def scheduler_config(variant: Variant, port: int) -> str:
-    """Of the variant; `port` is our controller's."""
+    """kube-scheduler's configuration for the variant. port: the port of our controller."""
     text = _scheduler_config(variant, port)
     if not variant.batchable:
         return text
@@ -103,9 +103,9 @@ def _scheduler_config(variant: Variant, port: int) -> str:
 
 def measure(cluster: Cluster, load: Load, variant: Variant, group: str, pods: int,
             seconds: int) -> Row:
-    """Makes `pods` pods, starts the variant's scheduler, and waits until they are bound."""
+    """Creates `pods` pods, starts the variant's scheduler, and waits until all pods are bound."""
     say(f"{variant.title}: {pods} pods")
-    load.ask("pods", group, variant.asks, pods)
+    load.request("pods", group, variant.asks, pods)
     controller = Controller(cluster, *variant.options)
     if variant.asks == "ours":
         controller.start()
@@ -127,7 +127,7 @@ def measure(cluster: Cluster, load: Load, variant: Variant, group: str, pods: in
         row.refused = controller.refused_binds()
         row.verbs = _verbs(controller.metrics())
         controller.stop()
-    seen = load.ask("check", group)
+    seen = load.request("check", group)
     if seen["overcommitted"] or seen["placed"] != (pods if variant.asks == "ours" else 0):
         raise KubeError(f"wrong: {seen}, of {pods} pods")
     row.nodes = seen["nodes"]
@@ -136,7 +136,7 @@ def measure(cluster: Cluster, load: Load, variant: Variant, group: str, pods: in
 
 
 def _cpu_seconds(cluster: Cluster) -> dict[str, float]:
-    """User and system time so far of each program of the cluster."""
+    """User and system time of each program of the cluster so far."""
     ticks = os.sysconf("SC_CLK_TCK")
     out = {}
     for name, pid in cluster.pids().items():
@@ -154,7 +154,8 @@ def _attempts(metrics: str) -> dict[str, int]:
 
 
 def _looks_at_batches(metrics: str) -> int:
-    """Two reasons to drop a ranking are counted where none was kept."""
+    """How often a ranking was used or dropped. Two reasons do not count, because kube-scheduler
+    also reports them when it has kept no ranking."""
     used = re.findall(r'^scheduler_batch_attempts_total\{.*?result="hint_used".*?\} (\S+)$',
                       metrics, re.M)
     dropped = re.findall(r'^scheduler_batch_cache_flushed_total\{.*?reason="(\w+)".*?\} (\S+)$',
@@ -165,14 +166,14 @@ def _looks_at_batches(metrics: str) -> int:
 
 
 def _mean_ms(metrics: str, name: str) -> float:
-    """Of a histogram without labels."""
+    """The mean of a histogram without labels, in milliseconds."""
     seen = {part: float(number) for part, number in
             re.findall(rf"^{name}_(sum|count) (\S+)$", metrics, re.M)}
     return seen["sum"] / seen["count"] * 1000 if seen.get("count") else 0.0
 
 
 def _verbs(metrics: str) -> dict[str, str]:
-    """Mean of each verb of the extender."""
+    """Mean time and number of calls of each verb of the extender."""
     found = dict[str, dict[str, float]]()
     for part, verb, number in re.findall(
             r'^tessera_extender_request_seconds_(sum|count)\{.*?verb="(\w+)".*?\} (\S+)$',

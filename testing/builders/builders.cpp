@@ -28,11 +28,11 @@ NodeInventory node(std::string_view name, int count, Bytes each) {
     return out;
 }
 
-NodeView node_view(std::span<const Card> cards, MemoryUnit unit) {
-    NodeView node;
+NodeInfo node_info(std::span<const GpuState> gpus, MemoryUnit unit) {
+    NodeInfo node;
     node.inventory.unit = unit;
-    node.cards.assign(cards.begin(), cards.end());
-    node.free = free_of(cards);
+    node.gpus.assign(gpus.begin(), gpus.end());
+    node.free = free_of(gpus);
     return node;
 }
 
@@ -64,37 +64,37 @@ std::vector<ContainerSpec> whole(int gpus) {
     return {container("main", {{text(resource::kGpu), std::to_string(gpus)}})};
 }
 
-PodRequest request(const std::vector<ContainerSpec>& containers) {
-    auto parsed = parse_pod_request(containers);
+ContainerRequests request(const std::vector<ContainerSpec>& containers) {
+    auto parsed = parse_container_requests(containers);
     TESSERA_CHECK(parsed.has_value(), "a builder was given a request that is not valid");
     return *std::move(parsed);
 }
 
-PodFacts pod(std::string_view name, std::vector<ContainerSpec> containers) {
-    PodFacts out;
+PodInfo pod(std::string_view name, std::vector<ContainerSpec> containers) {
+    PodInfo out;
     out.uid = PodUid("uid-" + std::string(name));
     out.name = {"default", std::string(name)};
     out.containers = std::move(containers);
     return out;
 }
 
-PodAsk ask(const PodFacts& pod) {
-    return ask_of(pod).value();
+PodRequest request(const PodInfo& pod) {
+    return request_of(pod).value();
 }
 
-PodFacts bound(PodFacts pod, const Allocation& allocation) {
+PodInfo bound(PodInfo pod, const Allocation& allocation) {
     pod.node = allocation.node;
     pod.allocation = allocation;
     return pod;
 }
 
-PodFacts legacy_bound(PodFacts pod, std::string_view node, int index, std::int64_t units) {
+PodInfo legacy_bound(PodInfo pod, std::string_view node, int index, std::int64_t units) {
     pod.node = NodeName(std::string(node));
     pod.legacy = LegacyAllocation{{{index, units}}};
     return pod;
 }
 
-Allocation allocation(const PodFacts& pod, std::string_view node, std::vector<GpuShare> shares) {
+Allocation allocation(const PodInfo& pod, std::string_view node, std::vector<GpuShare> shares) {
     return {pod.uid,
             NodeName(std::string(node)),
             DialectId::native,

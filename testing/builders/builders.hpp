@@ -1,5 +1,5 @@
-// Short ways to write nodes, pods and requests in tests. Every default is a plain, valid value; a
-// test names only what it is about.
+// Short ways to write nodes, pods and requests in tests. Every default is a plain, valid value, so
+// a test sets only the values that it is about.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "domain/cluster/node.hpp"
-#include "domain/cluster/pod_facts.hpp"
-#include "domain/cluster/view.hpp"
+#include "domain/cluster/pod_info.hpp"
+#include "domain/cluster/snapshot.hpp"
 #include "domain/request/dialect.hpp"
 
 namespace tessera::build {
@@ -18,34 +18,34 @@ using Limits = std::vector<std::pair<std::string, std::string>>;
 
 // UUID "GPU-<node>-<index>", all of `memory` free for shares.
 Gpu gpu(std::string_view node, int index, Bytes memory);
-// A node of an agent with `count` equal cards.
+// A node with an agent and `count` equal GPUs.
 NodeInventory node(std::string_view name, int count, Bytes each);
-// Cards in any condition, and no more of their node.
-NodeView node_view(std::span<const Card> cards, MemoryUnit unit = MemoryUnit::gib);
-// A node of gpushare's device plugin: cards "index:N", known by their sums.
+// A node with these GPUs, in any condition, and otherwise with default values.
+NodeInfo node_info(std::span<const GpuState> gpus, MemoryUnit unit = MemoryUnit::gib);
+// A node of gpushare's device plugin: GPUs "index:N", of which only the sums are known.
 NodeInventory legacy_node(std::string_view name, int count, std::int64_t units_each);
 
 ContainerSpec container(std::string_view name, Limits limits,
                         ContainerKind kind = ContainerKind::app);
-// One container "main" that asks for `units` of aliyun.com/gpu-mem.
+// One container "main" that requests `units` of aliyun.com/gpu-mem.
 std::vector<ContainerSpec> aliyun(std::int64_t units);
-// One container "main" that asks for `memory` on each of `gpus` cards.
+// One container "main" that requests `memory` on each of `gpus` GPUs.
 std::vector<ContainerSpec> native(Bytes memory, int gpus = 1);
-// One container "main" that asks for whole cards.
+// One container "main" that requests whole GPUs.
 std::vector<ContainerSpec> whole(int gpus = 1);
-// The request of containers that must be valid.
-PodRequest request(const std::vector<ContainerSpec>& containers);
+// The request of these containers, which must be valid.
+ContainerRequests request(const std::vector<ContainerSpec>& containers);
 
 // Namespace "default", uid "uid-<name>", on no node.
-PodFacts pod(std::string_view name, std::vector<ContainerSpec> containers);
-// What a pod asks, which must be valid.
-PodAsk ask(const PodFacts& pod);
-// The same pod as the API server shows it once bound with this allocation.
-PodFacts bound(PodFacts pod, const Allocation& allocation);
-// The same pod bound to `node` by gpushare's own scheduler: card index and units.
-PodFacts legacy_bound(PodFacts pod, std::string_view node, int index, std::int64_t units);
+PodInfo pod(std::string_view name, std::vector<ContainerSpec> containers);
+// The request of a pod, which must be valid.
+PodRequest request(const PodInfo& pod);
+// The same pod as the API server shows it after it is bound with this allocation.
+PodInfo bound(PodInfo pod, const Allocation& allocation);
+// The same pod bound to `node` by gpushare's own scheduler: GPU index and units.
+PodInfo legacy_bound(PodInfo pod, std::string_view node, int index, std::int64_t units);
 
 // One container "main" with these shares.
-Allocation allocation(const PodFacts& pod, std::string_view node, std::vector<GpuShare> shares);
+Allocation allocation(const PodInfo& pod, std::string_view node, std::vector<GpuShare> shares);
 
 }  // namespace tessera::build

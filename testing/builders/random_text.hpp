@@ -1,4 +1,4 @@
-// Random text for round trips, within a rapidcheck property.
+// Random text for round-trip tests. Call it within a rapidcheck property.
 #pragma once
 
 #include <rapidcheck.h>
@@ -8,7 +8,8 @@
 
 namespace tessera {
 
-// One to some characters, with all that JSON must escape and some that it must not.
+// At least one character. The pieces include characters that JSON must escape, and some that it
+// must not.
 inline std::string random_text() {
     static const std::vector<std::string> kPieces = {
         "a",    "Z",    "0", "-",  "/", ".", " ", "\"", "\\", "\n", "\t", "\r", "\b",    "\x01",

@@ -1,4 +1,4 @@
-"""The cluster that attacks run on, and one attack's way through it."""
+"""The cluster that attacks run on, and the steps of one attack."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from stack.stack import Stack
 IMAGE = "localhost/attacks:dev"
 LOADER = "ld-linux-x86-64.so.2"
 SHARE = GIB
-REPORT_SECONDS = 15.0  # from when the GPU's use was first seen above the share
-LATE_SECONDS = 8.0  # after that, to say how late a report was
+REPORT_SECONDS = 15.0  # from the first sample in which the use is above the share
+LATE_SECONDS = 8.0  # additional time, to measure how late a report is
 REPORTS = ("GpuMemoryUnaccounted", "GpuAccountsDamaged", "GpuEnforcementCovered",
            "GpuShareMissing")
 START_SECONDS = 60.0
 ATTACK_SECONDS = 60.0
-# The attack's input stays open, so that it keeps what it got.
+# The attack's input stays open, so that it keeps running and keeps its memory.
 RUN = "busybox mkfifo /tmp/in; exec 3<>/tmp/in; {command} <&3; echo ended with $?; exec sleep 1000"
 ENDED = re.compile(r"^ended with (\d+)$", re.M)
 VISIBLE = re.compile(r"^NVIDIA_VISIBLE_DEVICES=(.*)$", re.M)
 OVER = re.compile(r"^done$|^ended with \d+$", re.M)
-# Of guard_attack, a shell or a loader that found no attack to run.
+# Exit statuses of guard_attack, a shell or a loader that did not run the attack.
 NOT_BEGUN = (2, 3, 126, 127)
 NO_DRIVER = "no attack: libcuda.so.1"  # the container has no GPU
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """One that no other attack uses meanwhile."""
+    """A GPU that only one attack uses at a time."""
 
     node: str
     uuid: str
@@ -75,7 +75,7 @@ class AttackCase(AnnotationAttacks):
         cls.use.start()
         cls.addClassCleanup(cls.use.stop)
         cls.free = queue.Queue()
-        by_node = [[Gpu(card.node, card.uuid) for card in cls().cards(name)]
+        by_node = [[Gpu(gpu.node, gpu.uuid) for gpu in cls().gpus(name)]
                    for name in cls.stack.nodes]
         for pair in zip(*by_node, strict=True):  # the nodes in turn
             for gpu in pair:
@@ -85,7 +85,7 @@ class AttackCase(AnnotationAttacks):
 
     @contextmanager
     def gpu(self) -> Iterator[Gpu]:
-        """A GPU for one attack; it is free again once nothing is used of it."""
+        """A GPU for one attack. It becomes free again when none of its memory is in use."""
         gpu = self.free.get()
         try:
             yield gpu
@@ -94,7 +94,7 @@ class AttackCase(AnnotationAttacks):
                 self.cluster.wait_for("the GPU is free", lambda: self.use.now(gpu.uuid) == 0, 60)
                 self.free.put(gpu)
             except KubeError as error:
-                print(f"GPU {gpu.uuid} on {gpu.node} is not used any more: {error}", flush=True)
+                print(f"GPU {gpu.uuid} on {gpu.node} is left out from now on: {error}", flush=True)
 
     @staticmethod
     def tenant(name: str, gpu: Gpu, script: str, limits: Json | None = None, *,
@@ -109,7 +109,7 @@ class AttackCase(AnnotationAttacks):
 
     @contextmanager
     def made(self, *objects: Json) -> Iterator[list[Json]]:
-        """These pods, until they are gone."""
+        """Creates these pods, and deletes them at the end."""
         names = [item["metadata"]["name"] for item in objects]
         try:
             yield self.create(*objects)
@@ -118,7 +118,7 @@ class AttackCase(AnnotationAttacks):
                 self.end(name)
 
     def end(self, name: str) -> None:
-        """Deletes a pod, if it is there, and returns when it is gone."""
+        """Deletes a pod, if it exists, and returns when it is gone."""
         if self.exists(name):
             self.delete(name, grace=1)
         self.cluster.wait_for(f"pod {name} is gone", lambda: not self.exists(name), 60)
@@ -129,7 +129,7 @@ class AttackCase(AnnotationAttacks):
         return bool(found)
 
     def said(self, name: str, container: str = "main") -> str:
-        """What the container printed so far; empty before it runs."""
+        """The log of the container so far; empty before it runs."""
         try:
             return self.api.text("GET", f"{PODS}/{name}/log?container={container}")
         except KubeError:
@@ -142,8 +142,7 @@ class AttackCase(AnnotationAttacks):
         return found
 
     def refusal(self, name: str, words: Sequence[str]) -> str:
-        """The warning of a container that does not start, with all these words; empty while there
-        is none."""
+        """The warning that has all these words, if the container does not start; else empty."""
         statuses = self.pod(name)["status"].get("containerStatuses", [])
         if any(status.get("started") for status in statuses):
             return ""
@@ -153,7 +152,7 @@ class AttackCase(AnnotationAttacks):
     # ---- verdicts
 
     def judge(self, name: str, *peaks: Peak) -> Outcome:
-        """Once the attack did what it can: by what was used of the GPU, and by the pod's events."""
+        """The outcome after the attack has run, by the memory use and the pod's events."""
         self.use.wait_samples()
         worst = max(peaks, key=lambda peak: peak.used - peak.share)
         amount = f"{worst.used / GIB:.2f} of {worst.share / GIB:.0f} GiB"
@@ -173,8 +172,8 @@ class AttackCase(AnnotationAttacks):
         return Outcome(DOCUMENTED, f"no event, {amount}")
 
     def control(self) -> None:
-        """A KubeError unless the same program uses more than a share where there is no guard, and
-        that is seen: else every attack would be caught."""
+        """Runs the same program without the guard. Raises KubeError unless it uses more than a
+        share and the samples show it: otherwise every attack would count as caught."""
         with self.gpu() as gpu:
             peak = self.use.watch(gpu.uuid, SHARE)
             pod = self.tenant("control", gpu, RUN.format(command="guard_attack dlsym_handle"),
@@ -185,7 +184,7 @@ class AttackCase(AnnotationAttacks):
             raise KubeError(f"without the guard, no use above a share was seen: {outcome}")
 
     def run_program(self, attack: Attack, command: str, **pod: Any) -> Outcome:
-        """A program in a container with a share, by a shell's command."""
+        """Runs a shell command in a container with a share."""
         name = attack.pod_name
         with self.gpu() as gpu:
             peak = self.use.watch(gpu.uuid, SHARE)
@@ -193,7 +192,7 @@ class AttackCase(AnnotationAttacks):
                 return self.outcome(name, peak, self.use.watch(made["metadata"]["uid"], SHARE))
 
     def outcome(self, name: str, *peaks: Peak, container: str = "main") -> Outcome:
-        """Of a pod whose log says `done` or `ended with`."""
+        """The outcome of a pod, when its log says `done` or `ended with`."""
         def over() -> bool:
             return OVER.search(self.said(name, container)) is not None
         try:
@@ -210,19 +209,19 @@ class AttackCase(AnnotationAttacks):
         return self.judge(name, *peaks)
 
     def without_driver(self, text: str, *peaks: Peak) -> Outcome:
-        """Of a container to which the runtime gave no GPU. Here CDI alone gives GPUs; NVIDIA's
-        runtime would also read the variable."""
+        """The outcome of a container that got no GPU from the runtime. In this cluster only CDI
+        gives GPUs; NVIDIA's runtime would also read the variable."""
         visible = VISIBLE.search(text)
         self.use.wait_samples()
         if any(peak.above_since is not None for peak in peaks):
-            return Outcome(FAILED, "it has no driver, and uses a GPU")
+            return Outcome(FAILED, "the container has no driver, but uses a GPU")
         if not visible or visible[1] != "void":
             return Outcome(FAILED, f"NVIDIA_VISIBLE_DEVICES is {visible and visible[1]}, not void")
         return Outcome(CAUGHT, "the container has no driver, and its variable is void")
 
     def refused_or_judged(self, name: str, words: Sequence[str], *peaks: Peak,
                           container: str = "main") -> Outcome:
-        """Of a pod that is to be refused; where it runs, by what it got."""
+        """The outcome of a pod that should be refused. If it runs, its memory use decides."""
         def known() -> str:
             return self.refusal(name, words) or self.said(name, container)
         self.cluster.wait_for(f"{name} is refused or runs", known, START_SECONDS)
@@ -239,7 +238,8 @@ def _image(directory: Path) -> Path:
         programs += ["--program", f"{builds.program(name)}=/usr/bin/{name}"]
     for name in ("guard_attack_override.so", "guard_attack_audit.so"):
         programs += ["--file", f"{builds.program(name)}=/usr/bin/{name}"]
-    # For whatever asks for the loader by its name: a second libc, in another namespace.
+    # A program that loads the loader by its name, such as a second libc in another namespace, needs
+    # it here.
     programs += ["--file", f"/lib64/{LOADER}=/usr/lib/x86_64-linux-gnu/{LOADER}"]
     done = subprocess.run(
         [str(builds.IMAGE_TOOL), IMAGE, str(out), *programs, "--busybox", "--without",

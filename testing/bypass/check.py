@@ -1,11 +1,12 @@
-"""./dev check bypass: runs every attack on a real Kubernetes, and compares what is observed with
-the table in SECURITY.md.
+"""./dev check bypass: runs every attack on a real Kubernetes, and compares the results with the
+table in SECURITY.md.
 
 usage: python3 -m bypass.check [--write] [ATTACK...]
 
---write: the observed results become SECURITY.md's table, unless an attack failed. ATTACK: these
-alone. Status 1: an attack is none of caught, reported and documented, or another than the table
-says. Status 77: skipped, since it needs root.
+--write: writes the observed results to SECURITY.md's table, unless an attack failed.
+ATTACK: runs only these attacks.
+Status 1: an attack is neither caught, reported nor documented, or differs from the table.
+Status 77: skipped, because the check needs root.
 """
 
 from __future__ import annotations
@@ -30,28 +31,29 @@ Run = Callable[[AttackCase], Outcome]
 
 
 def program_runs() -> list[tuple[Attack, Run]]:
-    """The attacks of guard/attacks, each as a pod."""
+    """The attacks of guard/attacks, each in its own pod."""
     def run(attack: Attack) -> Run:
         return lambda case: case.run_program(attack, f"guard_attack {attack.name}")
     return [(attack, run(attack)) for attack in rows.programs() if attack.name != "raised_limits"]
 
 
 def bound(attacks: list[tuple[Attack, pod_attacks.Run]]) -> list[tuple[Attack, Run]]:
-    """The same, as what a cluster is enough for."""
+    """The same attacks as functions that need only the cluster."""
     def run(attack: Attack, of_pod: pod_attacks.Run) -> Run:
         return lambda case: of_pod(case, attack)
     return [(attack, run(attack, of_pod)) for attack, of_pod in attacks]
 
 
 def phases() -> list[list[tuple[Attack, Run]]]:
-    """Every attack, in the table's order: with the admission policies, without, and the last."""
+    """Every attack, in the table's order: those that run with the admission policies, those without
+    them, and the last."""
     return [[*program_runs(), *bound(pod_attacks.VOLUMES), *bound(pod_attacks.CONTAINERS),
              *bound(pod_attacks.ANNOTATIONS)], bound(pod_attacks.WITHOUT_POLICY),
             bound(pod_attacks.LAST)]
 
 
 def settled(attack: Attack, outcome: Outcome) -> Outcome:
-    """`documented` counts where docs/limits.md has the words."""
+    """Turns a `documented` outcome into a failure unless docs/limits.md has the attack's words."""
     if outcome.verdict != DOCUMENTED or rows.is_documented(attack):
         return outcome
     why = (f'docs/limits.md does not say "{attack.limit}"' if attack.limit
@@ -60,11 +62,11 @@ def settled(attack: Attack, outcome: Outcome) -> Outcome:
 
 
 def attempt(case: AttackCase, attack: Attack, run: Run) -> Outcome:
-    """Runs one and prints its line."""
+    """Runs one attack and prints its result."""
     began = time.monotonic()
     try:
         outcome = settled(attack, run(case))
-    except Exception as error:  # one attack's trouble is not the others'
+    except Exception as error:  # an error in one attack does not stop the others
         outcome = Outcome(FAILED, f"{type(error).__name__}: {error}")
     other = "" if outcome.verdict in (attack.verdict, FAILED) else f" (expected {attack.verdict})"
     print(f"{attack.name:<28} {outcome.verdict:<10} {time.monotonic() - began:5.1f} s  "
@@ -74,7 +76,7 @@ def attempt(case: AttackCase, attack: Attack, run: Run) -> Outcome:
 
 def run_phase(case: AttackCase, runs: list[tuple[Attack, Run]],
               beside: Callable[[], None] = lambda: None) -> list[tuple[Attack, Outcome]]:
-    """Several at a time, and `beside`, whose error counts."""
+    """Runs the attacks in parallel, and `beside` too. An error in `beside` is raised."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         other = pool.submit(beside)
         pending = [(attack, pool.submit(attempt, case, attack, run)) for attack, run in runs]
@@ -85,14 +87,14 @@ def run_phase(case: AttackCase, runs: list[tuple[Attack, Run]],
 
 def run_all(with_policy: list[tuple[Attack, Run]], without: list[tuple[Attack, Run]],
             last: list[tuple[Attack, Run]]) -> list[tuple[Attack, Outcome]]:
-    """On a cluster of their own."""
+    """Runs all phases on a new cluster."""
     try:
         AttackCase.setUpClass()
         case = AttackCase()
         pod_attacks.prepare(case)
         results = run_phase(case, with_policy, case.control)
         if without:
-            with case.without_policy("tessera-allocations-stay"):
+            with case.without_policy("tessera-immutable-allocations"):
                 results += run_phase(case, without)
         return results + run_phase(case, last)
     finally:
@@ -100,7 +102,7 @@ def run_all(with_policy: list[tuple[Attack, Run]], without: list[tuple[Attack, R
 
 
 def faults(results: list[tuple[Attack, Outcome]], page: str) -> list[str]:
-    """What is wrong with them, beside SECURITY.md's table."""
+    """The faults of the results, compared with the table in SECURITY.md (`page`)."""
     found = []
     table = rows.published(page)
     for attack, outcome in results:
@@ -108,18 +110,18 @@ def faults(results: list[tuple[Attack, Outcome]], page: str) -> list[str]:
         if outcome.verdict == FAILED:
             found.append(f"{attack.name}: {outcome.detail}")
         elif attack.verdict != outcome.verdict:
-            found.append(f"{attack.name}: {outcome.verdict}, where its definition says "
+            found.append(f"{attack.name}: {outcome.verdict}, but its definition says "
                          f"{attack.verdict}")
         elif table.get(attack.name) != (seen.text, seen.verdict, seen.where):
-            found.append(f"{attack.name}: SECURITY.md has no such row; python3 -m bypass.check "
-                         "--write makes the table")
+            found.append(f"{attack.name}: SECURITY.md does not have this row; to update the table, "
+                         "run: python3 -m bypass.check --write")
     return found
 
 
 def main(arguments: list[str]) -> int:
-    """The exit status."""
+    """Runs the check and returns the exit status."""
     if os.geteuid() != 0:
-        print("skipped: nodes of Kubernetes on this machine need root: sudo ./dev check bypass")
+        print("skipped: Kubernetes nodes on this machine need root; run: sudo ./dev check bypass")
         return SKIPPED
     names = [word for word in arguments if not word.startswith("-")]
     chosen = [[(attack, run) for attack, run in phase if not names or attack.name in names]

@@ -1,5 +1,5 @@
-"""Attacks by a pod's specification and annotations, and by the shell of a container's root. Each is
-(row, function); where nothing refuses the pod, it runs guard_attack and its use counts."""
+"""Attacks by a pod's specification and annotations, and by a root shell in a container. Each is a
+pair (row, function). If the pod is not refused, it runs guard_attack and its memory use decides."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EMPTY: Json = {"emptyDir": {}}
 
 
 def prepare(case: AttackCase) -> None:
-    """What some of the pods mount."""
+    """Creates the ConfigMap that some of the pods mount."""
     case.cluster.kubectl("apply", "-f", "-", input=(
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: default}\n"
         "data: {ld.so.preload: ''}\n"))
@@ -33,7 +33,7 @@ def prepare(case: AttackCase) -> None:
 
 def attempt(case: AttackCase, attack: Attack, make: Callable[[Gpu], Json], words: tuple[str, ...],
             *, share: int = SHARE, container: str = "main") -> Outcome:
-    """A pod that is refused with these words, or is judged by what it uses."""
+    """Creates a pod. It must be refused with these words; otherwise its memory use decides."""
     with case.gpu() as gpu:
         peak = case.use.watch(gpu.uuid, share)
         with case.made(make(gpu)) as (made,):
@@ -46,7 +46,7 @@ def attempt(case: AttackCase, attack: Attack, make: Callable[[Gpu], Json], words
 
 
 def over(path: str, volume: Json = CONFIG_MAP, *words: str, **mount: Any) -> Run:
-    """A volume of the pod at that path."""
+    """A pod with a volume at that path."""
     def run(case: AttackCase, attack: Attack) -> Outcome:
         def make(gpu: Gpu) -> Json:
             mounts = [{"name": "settings", "mountPath": path, **mount}]
@@ -57,7 +57,8 @@ def over(path: str, volume: Json = CONFIG_MAP, *words: str, **mount: Any) -> Run
 
 
 def termination_message(case: AttackCase, attack: Attack) -> Outcome:
-    """The file that kubelet mounts for the last words of a container, in the place of the list."""
+    """The file that kubelet mounts for a container's termination message, in place of the guard's
+    list."""
     def make(gpu: Gpu) -> Json:
         return case.tenant(attack.pod_name, gpu, TRIES,
                            container={"terminationMessagePath": "/etc/ld.so.preload/"})
@@ -65,7 +66,8 @@ def termination_message(case: AttackCase, attack: Attack) -> Outcome:
 
 
 def linked_list(case: AttackCase, attack: Attack) -> Outcome:
-    """The pod's volume at /etc turns the list into a link, to where an empty list is mounted."""
+    """The pod's volume at /etc makes the guard's list a link to a path where an empty list is
+    mounted."""
     def make(gpu: Gpu) -> Json:
         mounts = [{"name": "settings", "mountPath": "/etc"},
                   {"name": "lists", "mountPath": "/zz/list", "subPath": "ld.so.preload"}]
@@ -79,7 +81,7 @@ def linked_list(case: AttackCase, attack: Attack) -> Outcome:
 
 
 def detached_list(case: AttackCase, attack: Attack) -> Outcome:
-    """A second container removes the file that the mount of the list stands on."""
+    """A second container removes the file on which the guard's list is mounted."""
     waits = "while grep -q tessera /etc/ld.so.preload; do sleep 0.1; done; "
 
     def make(gpu: Gpu) -> Json:
@@ -94,7 +96,7 @@ def detached_list(case: AttackCase, attack: Attack) -> Outcome:
     outcome = attempt(case, attack, make, ("volume settings",))
     reasons = [event["reason"] for event in case.told(attack.pod_name)]
     if outcome.verdict == CAUGHT and "GpuEnforcementCovered" in reasons:
-        # The agent looks every five seconds, and ends the container: now and then before it has begun.
+        # The agent checks every five seconds and ends the container, sometimes before the attack.
         return Outcome(REPORTED, f"GpuEnforcementCovered before it began, {outcome.detail}")
     return outcome
 
@@ -103,14 +105,14 @@ def detached_list(case: AttackCase, attack: Attack) -> Outcome:
 
 
 def no_scheduler(case: AttackCase, attack: Attack) -> Outcome:
-    """A pod with the node's name in its specification never meets the scheduler."""
+    """A pod with the node's name in its specification bypasses the scheduler."""
     return attempt(case, attack, lambda gpu: placed(case, attack, gpu),
                    ("was not placed by Tessera",))
 
 
 def placed(case: AttackCase, attack: Attack, gpu: Gpu, annotations: Json | None = None,
            limits: Json | None = None) -> Json:
-    """Such a pod, with these annotations."""
+    """A pod with the node's name in its specification, and with these annotations."""
     pod = case.tenant(attack.pod_name, gpu, TRIES, limits, nodeName=gpu.node)
     del pod["spec"]["nodeSelector"]
     pod["metadata"]["annotations"] = annotations or {}
@@ -118,7 +120,8 @@ def placed(case: AttackCase, attack: Attack, gpu: Gpu, annotations: Json | None 
 
 
 def copied(case: AttackCase, attack: Attack, *, other_node: bool) -> Outcome:
-    """The annotations of a pod that runs, with its signature, on a pod with a node's name."""
+    """A pod with a node's name that has the annotations of a running pod, including the
+    signature."""
     with case.gpu() as gpu:
         owner = case.tenant(f"{attack.pod_name}-owner", gpu, "exec sleep 1000")
         with case.made(owner):
@@ -134,12 +137,12 @@ def copied(case: AttackCase, attack: Attack, *, other_node: bool) -> Outcome:
 
 
 def copied_here(case: AttackCase, attack: Attack) -> Outcome:
-    """On the same node."""
+    """The copy is on the node that the allocation names."""
     return copied(case, attack, other_node=False)
 
 
 def copied_there(case: AttackCase, attack: Attack) -> Outcome:
-    """On another node than the allocation names."""
+    """The copy is on another node than the allocation names."""
     return copied(case, attack, other_node=True)
 
 
@@ -155,7 +158,7 @@ def of_gpushare(case: AttackCase, attack: Attack) -> Outcome:
 
 
 def waiting(case: AttackCase, attack: Attack, gpu: Gpu) -> Json:
-    """A pod that waits for a scheduler of the tenant's own."""
+    """A pod that waits for the tenant's own scheduler."""
     pod = case.tenant(attack.pod_name, gpu, TRIES, schedulerName="example.com/mine")
     pod["metadata"]["annotations"] = {}
     return pod
@@ -163,8 +166,8 @@ def waiting(case: AttackCase, attack: Attack, gpu: Gpu) -> Json:
 
 def forge(case: AttackCase, attack: Attack, made: Json, gpu: Gpu, signature: str) -> None:
     """Writes the allocation that the controller could have given the pod."""
-    card = case.card_of(gpu.uuid)
-    written = {truth.ALLOCATION: truth.allocation_text(made, card, 6 * GIB)}
+    gpu = case.gpu_of(gpu.uuid)
+    written = {truth.ALLOCATION: truth.allocation_text(made, gpu, 6 * GIB)}
     if signature:
         written[truth.ALLOCATION_MAC] = signature
     case.annotate(attack.pod_name, written)
@@ -187,7 +190,7 @@ def forged(signature: str, *words: str) -> Run:
 
 
 def denied(error: ApiError) -> Outcome:
-    """By an admission policy."""
+    """The outcome of a request that an admission policy denied. Raises any other error."""
     if error.code not in (403, 422):
         raise error
     why = str(error).rpartition("message")[2]
@@ -195,7 +198,7 @@ def denied(error: ApiError) -> Outcome:
 
 
 def changed(change: Callable[[str], dict[str, str | None]], limits: Json | None = None) -> Run:
-    """Annotations of a pod that runs, changed by its owner, which then tries to use more."""
+    """The owner changes the annotations of a running pod, which then tries to use more memory."""
     waits = "while ! test -e /tmp/go; do sleep 0.1; done; "
 
     def run(case: AttackCase, attack: Attack) -> Outcome:
@@ -210,14 +213,14 @@ def changed(change: Callable[[str], dict[str, str | None]], limits: Json | None 
                         "application/merge-patch+json")
                 except ApiError as error:
                     return denied(error)
-                time.sleep(5)  # the agent looks at limits every two seconds
+                time.sleep(5)  # the agent reads limits every two seconds
                 case.cluster.kubectl("exec", name, "--", "touch", "/tmp/go")
                 return case.outcome(name, peak)
     return run
 
 
 def larger(allocation: str) -> dict[str, str | None]:
-    """The same allocation, of 6 GiB and a higher revision."""
+    """The same allocation with 6 GiB and a higher revision."""
     document = json.loads(allocation)
     document["revision"] = 7
     document["containers"][0]["gpus"][0]["memory"] = 6 * GIB
@@ -225,7 +228,7 @@ def larger(allocation: str) -> dict[str, str | None]:
 
 
 def removed(_: str) -> dict[str, str | None]:
-    """No allocation, and gpushare's annotations in its place."""
+    """gpushare's annotations in place of the allocation."""
     return {truth.ALLOCATION: None, truth.ALLOCATION_MAC: None, "ALIYUN_COM_GPU_MEM_IDX": "0",
             "ALIYUN_COM_GPU_MEM_POD": "6", "ALIYUN_COM_GPU_MEM_ASSIGNED": "true"}
 
@@ -245,7 +248,7 @@ def without_share(containers: Callable[[AttackCase, Gpu], Json]) -> Run:
 
 
 def image_twice(case: AttackCase, attack: Attack) -> Outcome:
-    """An image that names the variable twice, of which the runtime replaces one."""
+    """An image that sets the variable twice. The runtime replaces only one of them."""
     def make(gpu: Gpu) -> Json:
         pod = twice.pod(case.cluster)
         pod["metadata"]["name"] = attack.pod_name
@@ -254,7 +257,7 @@ def image_twice(case: AttackCase, attack: Attack) -> Outcome:
 
 
 def second_container(case: AttackCase, attack: Attack) -> Outcome:
-    """A container without a share beside one that has one."""
+    """A container without a share in a pod with a container that has one."""
     def make(gpu: Gpu) -> Json:
         pod = case.tenant(attack.pod_name, gpu, "exec sleep 1000")
         second = pods.container("second", script=TRIES, env=ALL)
@@ -264,7 +267,7 @@ def second_container(case: AttackCase, attack: Attack) -> Outcome:
 
 
 def in_root_of_main(command: str) -> str:
-    """Runs a command with the root folder of the container that has a share."""
+    """A command that runs in the root folder of the container that has a share."""
     return ("for p in /proc/[0-9]*; do if test -e $p/root/usr/local/tessera/limits; then "
             f"exec chroot $p/root {command}; fi; done; exit 3")
 
@@ -317,7 +320,7 @@ def shell(command: str, script: str = RUN, **pod: Any) -> Run:
 
 
 def with_env(**variables: str) -> Run:
-    """The pod's own values of variables."""
+    """A pod that sets these environment variables."""
     env = [{"name": name, "value": value} for name, value in variables.items()]
     return shell("guard_attack dlsym_handle", container={"env": env})
 
@@ -332,13 +335,13 @@ def hook(case: AttackCase, attack: Attack) -> Outcome:
 
 
 def host_folder(path: str, mount: str) -> Json:
-    """Parts of a specification: a folder of the node in the container, at `mount`."""
+    """Parts of a specification that mount a folder of the node at `mount`."""
     return {"container": {"volumeMounts": [{"name": "node", "mountPath": mount}]},
             "volumes": [{"name": "node", "hostPath": {"path": path}}]}
 
 
 def raised_limits(case: AttackCase, attack: Attack) -> Outcome:
-    """The agent's folder as a volume."""
+    """A pod that mounts the agent's folder as a volume and raises its own limits there."""
     parts = host_folder("/var/lib/tessera/guard", "/node")
     parts["container"]["env"] = [{"name": "POD_UID", "valueFrom": {"fieldRef": {
         "fieldPath": "metadata.uid"}}}]
@@ -347,8 +350,8 @@ def raised_limits(case: AttackCase, attack: Attack) -> Outcome:
 
 
 def nodes_driver(case: AttackCase, attack: Attack) -> Outcome:
-    """A privileged pod without a share, which has the node's driver by a volume, and a neighbour
-    with a share of the GPU."""
+    """A privileged pod without a share that mounts the node's driver, and a neighbour with a share
+    of the GPU."""
     parts = host_folder("/run/nvidia/driver", "/driver")
     with case.gpu() as gpu:
         command = (f"env CUDA_VISIBLE_DEVICES={gpu.uuid} LD_LIBRARY_PATH=/driver/{LIBRARIES} "
@@ -365,7 +368,7 @@ def nodes_driver(case: AttackCase, attack: Attack) -> Outcome:
 
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 PRIVILEGED = {"securityContext": {"privileged": True}}
-# A folder of the container whose loader finds no list: /usr has the driver below it.
+# A chroot to /usr, where the loader finds no list. The driver is below /usr.
 IN_USR = ("mkdir -p /usr/lib64 /usr/tmp; cp -a /lib64/. /usr/lib64/; "
           f"for f in /lib/x86_64-linux-gnu/*; do test -f $f && cp -n $f /{LIBRARIES}/; done; "
           "busybox chroot /usr /bin/guard_attack dlsym_handle")
@@ -377,7 +380,7 @@ IN_NAMESPACE = ("busybox unshare -U -r -m sh -c 'mount -t tmpfs none /etc; "
                 "exec guard_attack dlsym_handle'")
 
 
-# In the node's pid namespace; a node of the test has one of its own.
+# Runs in the node's PID namespace. Each node of the test cluster has its own.
 KILLS_AGENT = ("(while true; do for p in /proc/[0-9]*; do "
                "if test \"$(cat $p/comm)\" = tessera-agent; then kill -9 ${p#/proc/}; fi; done; "
                "sleep 0.2; done) > /dev/null 2>&1 & exec guard_attack symbol_walk")
@@ -397,7 +400,7 @@ VOLUMES = [
     row("mount_list_file", CAUGHT, "one file of a volume at `/etc/ld.so.preload` (`subPath`)",
         over("/etc/ld.so.preload", subPath="ld.so.preload")),
     row("mount_termination_message", CAUGHT,
-        "`terminationMessagePath: /etc/ld.so.preload/`, a file of the pod's that kubelet mounts",
+        "`terminationMessagePath: /etc/ld.so.preload/`, a file that kubelet mounts for the pod",
         termination_message),
     row("mount_devices", CAUGHT,
         "a volume at `/var/run/nvidia-container-devices/GPU-…`, which asks NVIDIA's runtime for GPUs",
@@ -421,7 +424,8 @@ VOLUMES = [
 ]
 
 ANNOTATIONS = [
-    row("no_scheduler", CAUGHT, "a pod with `spec.nodeName`, past the scheduler", no_scheduler),
+    row("no_scheduler", CAUGHT, "a pod with `spec.nodeName`, which bypasses the scheduler",
+        no_scheduler),
     row("copied_allocation", CAUGHT, "another pod's allocation and signature, on its node",
         copied_here),
     row("copied_allocation_elsewhere", CAUGHT, "the same, on another node", copied_there),
@@ -434,11 +438,11 @@ ANNOTATIONS = [
         changed(removed, {"aliyun.com/gpu-mem": 1})),
 ]
 
-# The same where the cluster has no admission policy.
+# Similar attacks on a cluster without the admission policy.
 WITHOUT_POLICY = [
     row("unsigned_allocation", CAUGHT, "an allocation that the tenant writes; no admission policy",
         forged("", "is missing")),
-    row("wrong_signature", CAUGHT, "the same, with a signature of the tenant's",
+    row("wrong_signature", CAUGHT, "the same, with a signature that the tenant invents",
         forged("0" * 64, "does not match the annotation")),
     row("enlarged_without_policy", CAUGHT,
         "a larger share in the allocation of a running pod; no admission policy",
@@ -459,17 +463,17 @@ CONTAINERS = [
     row("shared_processes", CAUGHT,
         "a second container that enters the first one's root folder (`shareProcessNamespace`)",
         shared_processes("/usr/bin/guard_attack dlsym_handle")),
-    row("shared_processes_bypass", REPORTED, "the same, past the guard",
+    row("shared_processes_bypass", REPORTED, "the same, bypassing the guard",
         shared_processes("/usr/bin/guard_attack symbol_walk")),
     row("debug_container", CAUGHT, "a debug container with `NVIDIA_VISIBLE_DEVICES=all`",
         debug_container()),
     row("debug_container_target", CAUGHT, "a debug container that enters its target's root folder",
         debug_container("/usr/bin/guard_attack dlsym_handle", targetContainerName="main")),
-    row("debug_container_bypass", REPORTED, "the same, past the guard",
+    row("debug_container_bypass", REPORTED, "the same, bypassing the guard",
         debug_container("/usr/bin/guard_attack symbol_walk", targetContainerName="main")),
     row("host_pid", CAUGHT, "a pod with `hostPID`",
         shell("guard_attack dlsym_handle", hostPID=True)),
-    row("host_pid_bypass", REPORTED, "the same, past the guard",
+    row("host_pid_bypass", REPORTED, "the same, bypassing the guard",
         shell("guard_attack symbol_walk", hostPID=True)),
     row("privileged", CAUGHT, "a privileged container",
         shell("guard_attack dlsym_handle", container=PRIVILEGED)),
@@ -504,7 +508,7 @@ CONTAINERS = [
         shell(IN_NAMESPACE)),
 ]
 
-# It disturbs the node's other attacks, so it comes last.
+# This attack disturbs the other attacks on the node, so it runs last.
 LAST = [
     row("host_pid_kills_agent", DOCUMENTED,
         "root in a pod with `hostPID` that kills the agent, and bypasses the guard",

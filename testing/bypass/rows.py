@@ -22,7 +22,7 @@ _ROW = re.compile(r"^\| `([\w-]+)` \| (.*?) \| (\w+) \| (.*?) \|$", re.M)
 
 @dataclass(frozen=True)
 class Attack:
-    """verdict: the expected one. limit: where it is `documented`, words of docs/limits.md."""
+    """verdict: the expected verdict. limit: if that is `documented`, words of docs/limits.md."""
 
     name: str
     verdict: str
@@ -32,7 +32,7 @@ class Attack:
 
     @property
     def pod_name(self) -> str:
-        """Of the pod that tries it."""
+        """The name of the pod that runs the attack."""
         return self.name.replace("_", "-")
 
     @property
@@ -51,7 +51,7 @@ class Outcome:
 
 
 def programs() -> list[Attack]:
-    """Those of attacks.def, in its order."""
+    """The attacks of attacks.def, in its order."""
     def text(literals: str) -> str:
         return "".join(re.findall(r'"([^"]*)"', literals))
     return [Attack(name, verdict, text(what), PROGRAM, text(limit or ""))
@@ -59,13 +59,13 @@ def programs() -> list[Attack]:
 
 
 def is_documented(attack: Attack) -> bool:
-    """docs/limits.md has its words, however its lines are broken."""
+    """Whether docs/limits.md has the attack's words, ignoring line breaks."""
     page = " ".join(LIMITS.read_text().split())
     return bool(attack.limit) and attack.limit in page
 
 
 def table(attacks: Iterable[Attack]) -> str:
-    """As it stands in SECURITY.md."""
+    """The table in the form of SECURITY.md."""
     lines = [f"| `{each.name}` | {each.text} | {each.verdict} | {each.where} |"
              for each in attacks]
     return "\n".join(["| attack | what it does | result | where |", "|---|---|---|---|", *lines])
@@ -78,7 +78,7 @@ def published(page: str) -> dict[str, tuple[str, str, str]]:
 
 
 def with_table(page: str, attacks: Iterable[Attack]) -> str:
-    """SECURITY.md with this table in place of its own."""
+    """The page with this table in place of its current table."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

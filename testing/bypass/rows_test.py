@@ -1,5 +1,5 @@
 """The table in SECURITY.md has exactly the attacks that ./dev check bypass runs, and docs/limits.md
-has what the documented ones quote. Needs no cluster."""
+has the words that documented attacks quote. Needs no cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAGE = f"before\n{rows.BEGIN}\n\n{rows.table([ATTACK])}\n\n{rows.END}\nafter\n"
 
 
 class RowsTest(unittest.TestCase):
-    """The definitions, and the pages that repeat them."""
+    """The definitions, and the pages that quote them."""
 
     def setUp(self) -> None:
         self.attacks = [attack for phase in check.phases() for attack, _ in phase]
@@ -44,7 +44,7 @@ class RowsTest(unittest.TestCase):
 
 
 class FaultsTest(unittest.TestCase):
-    """What makes the check fail."""
+    """Results that make the check fail."""
 
     def test_an_attack_as_the_table_says_is_no_fault(self) -> None:
         self.assertEqual(check.faults([(ATTACK, Outcome(CAUGHT))], PAGE), [])

@@ -1,4 +1,4 @@
-"""How much of each GPU is used, by whom, as the simulated drivers count it."""
+"""The memory in use on each GPU and by each pod, as the simulated drivers count it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from stack.gpu_node import gpusimctl
 from stack.stack import Stack
 
 PERIOD_SECONDS = 0.1
-_CARD = re.compile(r"^card (\d+): (\S+), .* used (\d+) bytes", re.M)
-_PROCESS = re.compile(r"^process (\d+): card (\d+), used (\d+) bytes", re.M)
+_GPU = re.compile(r"^GPU (\d+): (\S+), .* used (\d+) bytes", re.M)
+_PROCESS = re.compile(r"^process (\d+): GPU (\d+), used (\d+) bytes", re.M)
 _POD = re.compile(r"pod([0-9a-f]{8}-[0-9a-f-]{27})")
 
 
 @dataclass
 class Peak:
-    """The most that was used of one GPU; `above_since`: when it was first above the share, by
-    time.monotonic()."""
+    """used: the most bytes that were in use. above_since: when the use was first above the share,
+    by time.monotonic()."""
 
     share: int
     used: int = 0
@@ -28,7 +28,8 @@ class Peak:
 
 
 class DriverUse:
-    """Samples all nodes in a thread, from `start` to `stop`. Any thread may ask."""
+    """Samples all nodes in a thread, from `start` to `stop`. Methods may be called from any
+    thread."""
 
     def __init__(self, stack: Stack) -> None:
         self._stack = stack
@@ -36,13 +37,13 @@ class DriverUse:
         self._thread = threading.Thread(target=self._run, name="driver-use", daemon=True)
         self._lock = threading.Lock()
         self._peaks: dict[str, Peak] = {}
-        self._now: dict[str, int] = {}  # by UUID of a GPU or uid of a pod
+        self._now: dict[str, int] = {}  # UUID of a GPU or uid of a pod -> bytes in use
         self._pods: dict[str, str] = {}  # pid -> pod uid
         self.samples = 0
         self.problem = ""
 
     def start(self) -> None:
-        """Starts to look."""
+        """Starts the thread."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -51,20 +52,20 @@ class DriverUse:
         self._thread.join()
 
     def watch(self, what: str, share: int) -> Peak:
-        """Begins to note the peak of a GPU, by its UUID, or of all of a pod's processes on whatever
-        GPUs, by the pod's uid. The object goes on changing."""
+        """Starts to record the peak use of a GPU (what: its UUID), or of all processes of a pod on
+        all GPUs (what: its uid). The thread keeps updating the returned object."""
         peak = Peak(share)
         with self._lock:
             self._peaks[what] = peak
         return peak
 
     def now(self, uuid: str) -> int:
-        """What is used of it, as last seen."""
+        """The bytes in use in the last sample."""
         with self._lock:
             return self._now.get(uuid, 0)
 
     def wait_samples(self, count: int = 2) -> None:
-        """Until all was looked at so often again."""
+        """Waits until `count` more samples are taken. Raises RuntimeError if sampling failed."""
         wanted = self.samples + count
         while self.samples < wanted:
             if self.problem:
@@ -76,15 +77,15 @@ class DriverUse:
             while not self._stop.wait(PERIOD_SECONDS):
                 self._look()
                 self.samples += 1
-        except Exception as error:  # no attack is caught because nothing looked
-            self.problem = f"the driver's counts were not read: {error!r}"
+        except Exception as error:  # without samples, every attack would count as caught
+            self.problem = f"cannot read the driver's counts: {error!r}"
             raise
 
     def _look(self) -> None:
         seen: dict[str, int] = {}
         for node in self._stack.nodes.values():
             shown = gpusimctl("show", str(node.driver_root(self._stack.cluster.directory)))
-            for _, uuid, used in _CARD.findall(shown):
+            for _, uuid, used in _GPU.findall(shown):
                 seen[uuid] = int(used)
             for pid, _, used in _PROCESS.findall(shown):
                 pod = self._pod_of(pid)

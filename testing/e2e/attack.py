@@ -1,6 +1,8 @@
-"""Attacks by who may edit his own pods, or holds one node's agent: what the admission policies keep
-out, what the signature keeps out where there are no policies, and that the attack works where
-neither is there, so that these tests can fail."""
+"""Attacks by a tenant that may edit its own pods, and by the agent of one node.
+
+The tests check what the admission policies refuse, and what the signature refuses without the
+policies. They also check that the attack works without both: otherwise they could not fail.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,12 @@ AGENT = f"/api/v1/namespaces/{deploy.NAMESPACE}/serviceaccounts/tessera-agent/to
 class Attack(StackCase):
     """Runs on case.two_nodes."""
 
-    def test_who_writes_his_own_allocation_gets_no_card(self) -> None:
-        """He takes another scheduler, since ours would overwrite it, and knows how to write one."""
+    def test_who_writes_his_own_allocation_gets_no_gpu(self) -> None:
+        """The tenant uses another scheduler, because ours would overwrite the allocation."""
         unsigned = self.waiting_pod("unsigned")
         with self.assertRaisesRegex(ApiError, "only Tessera writes it"):
             self.annotate("unsigned", unsigned)
-        with self.without_policy("tessera-allocations-stay"):
+        with self.without_policy("tessera-immutable-allocations"):
             self.annotate("unsigned", unsigned)
             self.annotate("signed", {**self.waiting_pod("signed"), truth.ALLOCATION_MAC: "0" * 64})
         for name, why in (("unsigned", "is missing"), ("signed", "does not match the annotation")):
@@ -41,19 +43,20 @@ class Attack(StackCase):
             self.wait_running("unsigned")
             self.wait_running("signed")
 
-    def test_who_edits_his_allocation_gets_no_second_pod_onto_his_card(self) -> None:
-        """The controller that was there keeps what it knew; one that was not takes no chances."""
+    def test_who_edits_his_allocation_gets_no_second_pod_onto_his_gpu(self) -> None:
+        """A running controller keeps the allocation that it knew. A restarted controller cannot
+        trust the edited allocation, and places no pod on the node."""
         owner, = self.running(pods.simple("owner", pods.aliyun(8), node="node-a"))
         for key in (truth.ALLOCATION, truth.ALLOCATION_MAC, truth.ENFORCED_BY):
             with self.subTest(key), self.assertRaises(ApiError) as refused:
                 self.annotate("owner", {key: "exclusive"})
             self.assertEqual(refused.exception.code, 403, key)
         smaller = truth.annotation(owner, truth.ALLOCATION).replace(str(8 * GIB), str(GIB))
-        with self.without_policy("tessera-allocations-stay"):
+        with self.without_policy("tessera-immutable-allocations"):
             self.annotate("owner", {truth.ALLOCATION: smaller})
             self.restart_controller()
             self.create(pods.simple("next", pods.aliyun(1), node="node-a"))
-            self.wait_event("next", "pod default/owner runs with a GPU and nobody knows which",
+            self.wait_event("next", "pod default/owner runs with a GPU, and it is not known which",
                             "does not match the annotation", "delete the pod")
         self.delete("owner")
         self.assert_shares(self.wait_running("next"))
@@ -64,31 +67,32 @@ class Attack(StackCase):
         self.assertEqual(self.patch_node(token, "node-a"), 200)
         self.assertEqual(self.patch_node(token, "node-b"), 403)
         self.assertEqual(self.patch_node(token, "node-b", "/status"), 403)
-        with self.without_policy("tessera-agents-at-home"):
+        with self.without_policy("tessera-restrict-agent-nodes"):
             self.cluster.wait_for("the attack works without the policy",
                                   lambda: self.patch_node(token, "node-b") == 200, SECONDS)
 
     # ---- steps
 
     def waiting_pod(self, name: str) -> dict[str, str]:
-        """A pod that asks for a GPU, and that nobody schedules; returns the allocation that the
-        controller could have given it."""
+        """Creates a pod that requests a GPU and that no scheduler handles. Returns the allocation
+        that the controller could have given it."""
         made, = self.create(pods.simple(name, pods.aliyun(1), schedulerName="example.com/mine"))
-        return {truth.ALLOCATION: truth.allocation_text(made, self.cards("node-a")[0], GIB)}
+        return {truth.ALLOCATION: truth.allocation_text(made, self.gpus("node-a")[0], GIB)}
 
     def bind(self, name: str) -> None:
-        """As the tenant's own scheduler does."""
+        """Binds the pod to node-a, as the tenant's own scheduler does."""
         self.api.json("POST", f"{PODS}/{name}/binding", {
             "apiVersion": "v1", "kind": "Binding", "metadata": {"name": name},
             "target": {"apiVersion": "v1", "kind": "Node", "name": "node-a"}})
 
     def annotate(self, pod: str, annotations: dict[str, str]) -> None:
-        """As its owner may."""
+        """Sets annotations of a pod, as its owner may."""
         self.api.json("PATCH", f"{PODS}/{pod}", {"metadata": {"annotations": annotations}}, MERGE)
 
     @contextlib.contextmanager
     def without_policy(self, name: str) -> Iterator[None]:
-        """The API server takes a moment to notice either way; so do these steps."""
+        """Removes the binding of an admission policy, and restores it at the end. Waits both times
+        until the API server has noticed the change (for tessera-immutable-allocations)."""
         binding: Json = self.api.json("GET", f"{POLICIES}/{name}")
         self.api.json("DELETE", f"{POLICIES}/{name}")
         probe, = self.create(pods.pod(f"probe-{name}", pods.container("main", script="exit"),
@@ -101,19 +105,19 @@ class Attack(StackCase):
             except ApiError:
                 return False
             return True
-        if name == "tessera-allocations-stay":
+        if name == "tessera-immutable-allocations":
             self.cluster.wait_for("the policy is off", allowed, SECONDS)
         try:
             yield
         finally:
             binding["metadata"] = {"name": name}
             self.api.json("POST", POLICIES, binding)
-            if name == "tessera-allocations-stay":
+            if name == "tessera-immutable-allocations":
                 self.cluster.wait_for("the policy is on", lambda: not allowed(), SECONDS)
 
     @contextlib.contextmanager
     def without_key(self) -> Iterator[None]:
-        """Agents that believe any allocation."""
+        """Agents run without the key, and accept any allocation."""
         self.set_agent_arguments(lambda old: [a for a in old if a != deploy.KEY_FILE])
         try:
             yield
@@ -137,7 +141,7 @@ class Attack(StackCase):
         return str(made["status"]["token"])
 
     def patch_node(self, token: str, node: str, part: str = "") -> int:
-        """The status of the answer to who has that token."""
+        """Changes a Node with that token. Returns the HTTP status of the response."""
         connection = http.client.HTTPSConnection(
             self.api.host, self.api.port, timeout=10,
             context=ssl.create_default_context(cafile=str(self.cluster.ca)))

@@ -1,4 +1,4 @@
-"""The attacks and copies of pods, with both ways to recognise a container."""
+"""The attacks and copies of pods, with both ways to identify a container."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from e2e import attack, copies
 
 
 class NriAttackTest(attack.Attack, copies.Copies):
-    """The runtime asks the agent."""
+    """The agent identifies containers by NRI."""
 
     identity = "nri"
 
 
 class KubeletAttackTest(attack.Attack, copies.Copies):
-    """Kubelet's checkpoint tells the agent."""
+    """The agent identifies containers by kubelet's checkpoint."""
 
     identity = "kubelet"

@@ -1,4 +1,4 @@
-"""Input that is wrong: each gets a clear answer, and nothing else suffers."""
+"""Invalid input: each gets a clear error, and nothing else is affected."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import socket
 
 from e2e import pods, report, truth
-from e2e.case import CARDS, KUBELET, PODS, SECONDS, StackCase
+from e2e.case import GPUS, KUBELET, PODS, SECONDS, StackCase
 from e2e.truth import GIB
 from kube.api import ApiError
 from stack import deploy
@@ -28,16 +28,16 @@ WAITING: dict[str, tuple[Limits, tuple[str, ...]]] = {
     "zero-memory": ({GPU: 1, MEMORY: 0}, (f"container main: {MEMORY}: is zero; write the bytes",)),
     "cores-above": ({GPU: 1, MEMORY: "1Gi", CORES: 101},
                     (f"container main: {CORES}: 101 is not a percentage", "write 1 to 100")),
-    "too-many-cards": ({GPU: 65, MEMORY: "1Gi"}, (f"container main: {GPU}: 65 cards; write 1 to",)),
-    "not-divisible": ({MEM: 3, COUNT: 2}, (f"container main: {MEM}: 3 does not divide by 2 cards",
+    "too-many-gpus": ({GPU: 65, MEMORY: "1Gi"}, (f"container main: {GPU}: 65 GPUs; write 1 to",)),
+    "not-divisible": ({MEM: 3, COUNT: 2}, (f"container main: {MEM}: 3 does not divide by 2 GPUs",
                                            "write a multiple of 2")),
     "count-alone": ({COUNT: 1}, (f"container main: {COUNT}: needs {MEM} beside it",)),
     "memory-huge": ({GPU: 1, MEMORY: "2Pi"},
-                    (f"container main: {MEMORY}: 2251799813685248 is more than any card has",)),
-    "memory-above": ({GPU: 1, MEMORY: "100Gi"}, ("asked 100Gi, the largest of 2 cards has 15Gi",)),
+                    (f"container main: {MEMORY}: 2251799813685248 is more than any GPU has",)),
+    "memory-above": ({GPU: 1, MEMORY: "100Gi"}, ("asked 100Gi, the largest of 2 GPUs has 15Gi",)),
 }
 
-# What the API server itself refuses; if it ever takes one, WAITING must learn of it.
+# Limits that the API server itself refuses. If it accepts one in the future, move it to WAITING.
 REFUSED: dict[str, Limits] = {
     "malformed": {MEM: "three"}, "malformed-native": {GPU: 1, MEMORY: "3 Gi"},
     "negative": {MEM: -1}, "negative-native": {GPU: 1, MEMORY: "-3Gi"},
@@ -46,14 +46,14 @@ REFUSED: dict[str, Limits] = {
 
 
 class BadInputTest(StackCase):
-    """In MiB mode, on a node that it suits and on one that it does not."""
+    """Runs in MiB mode, on a node that supports it and on a node that does not."""
 
     memory_unit = "MiB"
 
     @classmethod
     def gpu_nodes(cls) -> list[GpuNode]:
-        return [GpuNode("node-a", CARDS / "two-15gib.yaml", kubelet=KUBELET),
-                GpuNode("node-big", CARDS / "eight-80gib.yaml", publishes=False)]
+        return [GpuNode("node-a", GPUS / "two-15gib.yaml", kubelet=KUBELET),
+                GpuNode("node-big", GPUS / "eight-80gib.yaml", publishes=False)]
 
     # ---- the unit
 
@@ -68,11 +68,12 @@ class BadInputTest(StackCase):
                          ("1500", "15360"))
 
     def test_mib_on_a_node_that_it_does_not_suit(self) -> None:
-        """Its 655,360 devices fit no message to kubelet: refused with numbers, never 0."""
+        """655,360 devices are too many for a message to kubelet. The agent refuses to start and
+        says the numbers, instead of publishing 0."""
         path = f"/api/v1/namespaces/{deploy.NAMESPACE}/pods"
         agent = next(p["metadata"]["name"] for p in self.api.json("GET", path)["items"]
                      if p["spec"]["nodeName"] == "node-big"
-                     and p["metadata"]["labels"]["component"] == "agent")
+                     and p["metadata"]["labels"]["app.kubernetes.io/component"] == "agent")
         log = self.cluster.wait_for(
             "the agent has ended", lambda: self.cluster.kubectl(
                 "-n", deploy.NAMESPACE, "logs", agent), SECONDS)
@@ -100,7 +101,7 @@ class BadInputTest(StackCase):
             self.assertIn(caught.exception.code, (400, 422), name)
 
     def test_zero_is_no_request(self) -> None:
-        """It gets no card, and is not held back: so do quotas and templates write "none"."""
+        """A pod that requests 0 runs without a GPU: quotas and templates write "none" like this."""
         made = self.running(*(
             pods.pod(name, pods.container("main", limits, script="exec sleep 1000"))
             for name, limits in (("zero", {MEM: 0}), ("zero-native", {GPU: 0}))))
@@ -110,8 +111,8 @@ class BadInputTest(StackCase):
     # ---- stored state
 
     def test_an_allocation_of_a_newer_release_blocks_its_node(self) -> None:
-        """What it holds cannot be read: nothing may be placed beside it. It names no other pod, so
-        it is no copy, which would close no node (copies.py)."""
+        """The controller cannot read what the pod has, so it places nothing on the node. A copy of
+        another pod's allocation would not block the node (copies.py), but this one names no pod."""
         newer = json.dumps({"version": 99, "node": "node-a"})
         self.create(pods.simple("newer", pods.aliyun(1), nodeName="node-a",
                                 annotations={truth.ALLOCATION: newer,
@@ -124,28 +125,28 @@ class BadInputTest(StackCase):
         self.assert_shares(self.wait_running("waits"))
 
     def test_the_agent_repairs_its_annotation(self) -> None:
-        good = self.cards("node-a")
+        good = self.gpus("node-a")
         self.create(pods.simple("blocked", pods.native("1Gi"), schedulingGates=[{"name": "x/y"}]))
 
         def blocked() -> bool:
-            if self._annotation_is_whole():  # at first, or the agent was quicker than we are
+            if self._annotation_is_whole():  # in the first call, or if the agent has repaired it
                 self.cluster.kubectl("annotate", "node", "node-a", "--overwrite",
                                      f"{truth.GPUS}={{broken")
                 self._open_gate("blocked")
             return any(truth.GPUS in event for event in self.events("blocked"))
         self.cluster.wait_for("an event names the annotation", blocked, SECONDS)
         self.cluster.wait_for("the annotation is whole again", self._annotation_is_whole, SECONDS)
-        self.assertEqual(self.cards("node-a"), good)
+        self.assertEqual(self.gpus("node-a"), good)
         self.assert_shares(self.wait_running("blocked"))
 
     def _open_gate(self, name: str) -> None:
-        """Lets the scheduler have the pod."""
+        """Removes the pod's scheduling gates."""
         self.api.json("PATCH", f"{PODS}/{name}", {"spec": {"schedulingGates": []}},
                       "application/merge-patch+json")
 
     def _annotation_is_whole(self) -> bool:
         try:
-            return len(self.cards("node-a")) == 2
+            return len(self.gpus("node-a")) == 2
         except json.JSONDecodeError:
             return False
 
@@ -167,7 +168,7 @@ class BadInputTest(StackCase):
         self.assert_alive()
 
     def test_huge_bodies(self) -> None:
-        """100 MB of JSON is read and found to be no request; 100 MiB is more than is taken."""
+        """100 MB of JSON is read, and is not a valid request. More than 100 MiB is refused."""
         garbage = b'{"Pod":[' + b"1," * (50_000_000 - 8) + b"1]}"
         status, text = report.http_call(self.stack.port, "POST", f"{EXTENDER}/filter", garbage)
         self.assertEqual(status, 200)
@@ -177,7 +178,7 @@ class BadInputTest(StackCase):
         self.assert_alive()
 
     def _post_raw(self, size: int) -> tuple[int, str]:
-        """As http_call, but reads the answer although it comes before the body was sent."""
+        """Like http_call, but reads the response even if it comes before the whole body is sent."""
         head = (f"POST {EXTENDER}/filter HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n"
                 "Connection: close\r\n\r\n")
         with socket.create_connection(("127.0.0.1", self.stack.port), timeout=20) as connection:
@@ -190,10 +191,9 @@ class BadInputTest(StackCase):
         return int(answer.split()[1]), answer
 
     def assert_alive(self) -> None:
-        """The same process still serves."""
+        """The controller still serves, and has not restarted."""
         self.assertEqual(report.http_get(self.stack.port, "/healthz"), "ok\n")
-        path = f"/api/v1/namespaces/{deploy.NAMESPACE}/pods?labelSelector=component%3Dcontroller"
-        pod, = self.api.json("GET", path)["items"]
+        pod, = self.api.json("GET", deploy.pods_of("controller"))["items"]
         self.assertEqual(pod["status"]["containerStatuses"][0]["restartCount"], 0)
         made, = self.running(pods.simple("after", pods.native("1Gi")))
         self.assertEqual(truth.holds(made), {truth.uuids(made)[0]: GIB})

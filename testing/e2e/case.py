@@ -1,4 +1,4 @@
-"""A TestCase with a stack of its own, shared by its tests. Each test begins on an empty cluster."""
+"""A TestCase with its own stack, which its tests share. Each test begins on an empty cluster."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from stack.deploy import AgentRules
 from stack.gpu_node import GpuNode, gpusimctl
 from stack.stack import Stack
 
-CARDS = builds.ROOT / "gpusim" / "cards"
+GPUS = builds.ROOT / "gpusim" / "gpus"
 NAMESPACE = "/api/v1/namespaces/default"
 PODS = f"{NAMESPACE}/pods"
 REPLICA_SETS = "/apis/apps/v1/namespaces/default/replicasets"
 SECONDS = 40.0
-NEVER = "1970-01-01T00:00:00Z"  # how kubelet shows a moment that was not
-# It then says what its device plugins send, and tells of new amounts at once.
+NEVER = "1970-01-01T00:00:00Z"  # how kubelet shows a time that is not set
+# With these settings kubelet logs what its device plugins send, and reports new amounts at once.
 KUBELET = {"logging": {"verbosity": 2}, "nodeStatusUpdateFrequency": "1s"}
 
 
 def two_nodes(nri: bool) -> list[GpuNode]:
-    """node-a has cards of 15 and 15 GiB with minors 3 and 1, node-b of 15 and 24 GiB."""
-    return [GpuNode("node-a", CARDS / "two-15gib.yaml", nri=nri, kubelet=KUBELET),
-            GpuNode("node-b", CARDS / "15-and-24gib.yaml", nri=nri, kubelet=KUBELET)]
+    """node-a has GPUs of 15 and 15 GiB with minors 3 and 1, node-b of 15 and 24 GiB."""
+    return [GpuNode("node-a", GPUS / "two-15gib.yaml", nri=nri, kubelet=KUBELET),
+            GpuNode("node-b", GPUS / "15-and-24gib.yaml", nri=nri, kubelet=KUBELET)]
 
 
 class StackCase(unittest.TestCase):
-    """Subclasses say what they run on. A failure tells what the cluster looked like."""
+    """Subclasses define the stack that they run on. A failure shows the state of the cluster."""
 
     identity: ClassVar[str] = "nri"
     memory_unit: ClassVar[str] = "GiB"
@@ -79,17 +79,17 @@ class StackCase(unittest.TestCase):
     # ---- pods
 
     def create(self, *objects: Json) -> list[Json]:
-        """Makes pods or ReplicaSets; as the API server made them."""
+        """Creates pods or ReplicaSets. Returns them as the API server created them."""
         return [self.api.json("POST", PODS if item["kind"] == "Pod" else REPLICA_SETS, item)
                 for item in objects]
 
     def pod(self, name: str) -> Json:
-        """A pod as it is now."""
+        """The current state of a pod."""
         found: Json = self.api.json("GET", f"{PODS}/{name}")
         return found
 
     def bound_of(self, prefix: str) -> list[str]:
-        """The pods PREFIX-... that are on a node."""
+        """The names of the pods PREFIX-... that are on a node."""
         return [pod["metadata"]["name"] for pod in self.pods()
                 if pod["metadata"]["name"].startswith(f"{prefix}-") and pod["spec"].get("nodeName")]
 
@@ -99,12 +99,12 @@ class StackCase(unittest.TestCase):
         return found
 
     def running(self, *objects: Json) -> list[Json]:
-        """Makes pods and returns them as they are once all run."""
+        """Creates pods, waits until all of them run, and returns them."""
         self.create(*objects)
         return [self.wait_running(item["metadata"]["name"]) for item in objects]
 
     def wait_running(self, name: str, seconds: float = SECONDS) -> Json:
-        """The pod, once its containers have started and printed."""
+        """Waits until all containers of the pod run, and returns the pod."""
         def ready() -> Json | None:
             pod = self.pod(name)
             return pod if truth.is_running(pod) else None
@@ -112,75 +112,74 @@ class StackCase(unittest.TestCase):
         return found
 
     def delete(self, name: str, grace: int | None = None) -> None:
-        """Asks for a pod's end, and does not wait for it."""
+        """Deletes a pod, and does not wait until it is gone."""
         query = "" if grace is None else f"?gracePeriodSeconds={grace}"
         self.api.json("DELETE", f"{PODS}/{name}{query}")
 
     def wait_gone(self, *names: str) -> None:
-        """Until no pod has one of these names."""
+        """Waits until no pod has one of these names."""
         self.cluster.wait_for(
             f"pods {names} are gone",
             lambda: not {p["metadata"]["name"] for p in self.pods()} & set(names), SECONDS)
 
     def delete_all(self, seconds: float = SECONDS) -> None:
-        """Ends all pods; returns when they are gone and the controller has all memory back."""
+        """Deletes all pods. Returns when they are gone and the controller counts no memory."""
         self.api.json("DELETE", f"{REPLICA_SETS}?propagationPolicy=Background")
 
         def empty() -> bool:
-            self.api.json("DELETE", PODS)  # again: a ReplicaSet may just have made another
+            self.api.json("DELETE", PODS)  # repeated, because a ReplicaSet may create another
             return not self.pods() and not self.api.json("GET", REPLICA_SETS)["items"]
         self.cluster.wait_for("all pods are gone", empty, seconds)
-        self.cluster.wait_for("all memory is back", lambda: not any(self.held().values()), SECONDS)
+        self.cluster.wait_for("all memory is free", lambda: not any(self.held().values()), SECONDS)
 
-    # ---- what is so
+    # ---- state of the cluster
 
     def log(self, pod: str, container: str = "main") -> truth.Seen:
-        """What a container printed, complete up to its memory."""
+        """What a container printed. Waits until the log is complete, up to the GPU's memory."""
         def done() -> str:
             text = self.api.text("GET", f"{PODS}/{pod}/log?container={container}")
             return text if "memory: free" in text else ""
-        text: str = self.cluster.wait_for(f"{pod}/{container} printed its cards", done, SECONDS)
+        text: str = self.cluster.wait_for(f"{pod}/{container} printed its GPUs", done, SECONDS)
         return truth.parse_log(text)
 
-    def cards(self, node: str | None = None) -> list[truth.Card]:
-        """The published cards, of one node or all."""
-        found = truth.cards(self.api.json("GET", "/api/v1/nodes")["items"])
-        return [card for card in found if node in (None, card.node)]
+    def gpus(self, node: str | None = None) -> list[truth.GpuState]:
+        """The published GPUs of one node, or of all nodes."""
+        found = truth.gpus(self.api.json("GET", "/api/v1/nodes")["items"])
+        return [gpu for gpu in found if node in (None, gpu.node)]
 
-    def card_of(self, uuid: str) -> truth.Card:
-        """The card with this UUID."""
-        return next(card for card in self.cards() if card.uuid == uuid)
+    def gpu_of(self, uuid: str) -> truth.GpuState:
+        """The GPU with this UUID."""
+        return next(gpu for gpu in self.gpus() if gpu.uuid == uuid)
 
     def wait_condition(self, node: str, index: int, condition: str,
                        seconds: float = SECONDS) -> str:
-        """Until the Node's report says so of the card; returns the reason that it gives."""
-        self.cluster.wait_for(f"card {index} of {node} is {condition}", lambda: (
-            self.cards(node)[index].condition == condition), seconds)
-        return self.cards(node)[index].reason
+        """Waits until the Node reports this condition of the GPU. Returns the reported reason."""
+        self.cluster.wait_for(f"GPU {index} of {node} is {condition}", lambda: (
+            self.gpus(node)[index].condition == condition), seconds)
+        return self.gpus(node)[index].reason
 
     def agents(self) -> list[Json]:
         """The agents' pods."""
-        found: list[Json] = self.api.json("GET", f"/api/v1/namespaces/{deploy.NAMESPACE}/pods"
-                                          "?labelSelector=app%3Dtessera,component%3Dagent")["items"]
+        found: list[Json] = self.api.json("GET", deploy.pods_of("agent"))["items"]
         return found
 
     def doctor_check(self, check: str) -> Json:
-        """What `tessera doctor` says of one check, whatever it says of the others."""
+        """The result of one check of `tessera doctor`."""
         said = json.loads(self.stack.run_tessera("doctor", "-o", "json", check=False).stdout)
         found: Json = next(each for each in said["checks"] if each["check"] == check)
         return found
 
     def inspect(self) -> dict[str, Json]:
-        """Node name -> what the controller's inspect API says of it."""
+        """Node name -> the node in the controller's inspect API."""
         text = self.controller_get("/gpushare-scheduler/inspect")
         return {node["name"]: node for node in json.loads(text)["nodes"]}
 
     def controller_get(self, path: str) -> str:
-        """What the controller answers to a reader."""
+        """The controller's response to a GET request."""
         return report.http_get(self.stack.port, path)
 
     def held(self) -> dict[tuple[str, int], int]:
-        """(node, card index) -> units that the controller counts as held."""
+        """(node, GPU index) -> units that the controller counts as allocated."""
         return {(name, dev["id"]): dev["usedGPU"]
                 for name, node in self.inspect().items() for dev in node["devs"]}
 
@@ -189,7 +188,7 @@ class StackCase(unittest.TestCase):
         return report.events(self.api, name)
 
     def wait_event(self, pod: str, *words: str) -> str:
-        """The first event of the pod that has all the words."""
+        """Waits for an event of the pod that has all the words, and returns it."""
         def found() -> str:
             return next((e for e in self.events(pod) if all(w in e for w in words)), "")
         try:
@@ -198,7 +197,7 @@ class StackCase(unittest.TestCase):
             raise AssertionError(f"{error}; its events: {self.events(pod)}") from error
         return message
 
-    # ---- cards
+    # ---- GPUs
 
     def gpusim(self, node: str, *arguments: str) -> str:
         """Runs gpusimctl on a node's driver."""
@@ -208,15 +207,15 @@ class StackCase(unittest.TestCase):
     # ---- controller
 
     def restart_controller(self) -> None:
-        """Another process, which knows only what the API server says."""
+        """Restarts the controller. The new process knows only the state in the API server."""
         self.cluster.kubectl("-n", deploy.NAMESPACE, "rollout", "restart",
                              "deployment/tessera-controller")
         deploy.wait_rolled_out(self.cluster, "deployment/tessera-controller")
 
-    # ---- claims
+    # ---- assertions
 
     def assert_shares(self, pod: Json, containers: Iterable[str] = ("main",)) -> None:
-        """Each container sees exactly the cards that its allocation names, and no others."""
+        """Each container sees exactly the GPUs that its allocation names, and no others."""
         name = pod["metadata"]["name"]
         for container in containers:
             given = truth.uuids(pod, container)
@@ -228,28 +227,28 @@ class StackCase(unittest.TestCase):
             self.assertEqual(seen.env["TESSERA_GPU_MEMORY_BYTES"], memory)
 
     def assert_never_started(self, name: str, container: str = "main") -> None:
-        """No program of the container has run: it was not made, or was made and then refused."""
+        """The container has not run: it was not created, or it was created and then refused."""
         for status in self.pod(name)["status"].get("containerStatuses", []):
             if status["name"] != container:
                 continue
             self.assertFalse(status.get("started"), status)
             self.assertNotIn("running", status["state"])
             for state in (status["state"], status["lastState"]):
-                # containerd says so of one that it made and could not start.
+                # containerd reports this for a container that it created and could not start.
                 ended = state.get("terminated", {"reason": "StartError", "startedAt": NEVER})
                 self.assertEqual((ended["reason"], ended["startedAt"]), ("StartError", NEVER),
                                  status)
 
     def assert_refused(self, name: str, *words: str) -> str:
-        """The agent refused the container `main`, and says why; the pod's event."""
+        """The agent refused the container `main`. Returns the pod's event, which says why."""
         message = self.wait_event(name, "Tessera: ", *words)
         self.assert_never_started(name)
         return message
 
     def assert_never_above(self) -> None:
-        """At no moment so far was a card given or used beyond its memory."""
+        """So far no GPU ever had more memory allocated or used than it has."""
         self.assertEqual(self.watch.problems, [])
-        self.cluster.wait_for("the cards were looked at", lambda: self.watch.samples > 0, SECONDS)
+        self.cluster.wait_for("the GPUs were looked at", lambda: self.watch.samples > 0, SECONDS)
 
 
 def _explained(test: Callable[[Any], None]) -> Callable[[Any], None]:
@@ -262,7 +261,7 @@ def _explained(test: Callable[[Any], None]) -> Callable[[Any], None]:
             raise
         except Exception as error:
             saved = case.cluster.save_logs()
-            # The reason last: where a log is cut, its end is what stays.
+            # The error comes last, because a long log is cut at its beginning.
             raise AssertionError(f"{report.state(case.cluster, case.api)}\n"
                                  f"logs: {saved or 'set TESSERA_E2E_LOGS to keep them'}\n"
                                  f"{type(error).__name__}: {error}") from error

@@ -1,4 +1,4 @@
-"""Copies of a pod that carry its allocation: by kubectl debug, and as a backup restores them."""
+"""Copies of a pod that have its allocation: made by kubectl debug, or restored from a backup."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Copies(StackCase):
     """Runs on case.two_nodes."""
 
     def test_a_copy_on_the_same_node_is_refused_and_closes_no_node(self) -> None:
-        """As `kubectl debug --copy-to --keep-annotations --same-node` makes one."""
+        """`kubectl debug --copy-to --keep-annotations --same-node` makes such a copy."""
         first, = self.running(pods.simple("first", pods.aliyun(8), node="node-a"))
         self.cluster.kubectl("debug", "first", "--copy-to=copy", "--keep-annotations",
                              "--same-node", "--set-image=*=" + self.image_of(first))
@@ -36,7 +36,7 @@ class Copies(StackCase):
     # ---- steps
 
     def assert_open_for_others(self) -> None:
-        """A controller that knew the pods and one that did not both go on placing pods there."""
+        """The controller still places pods on the node, and so does a restarted controller."""
         self.assert_shares(*self.running(pods.simple("next", pods.aliyun(2), node="node-a")))
         self.restart_controller()
         self.assert_shares(*self.running(pods.simple("after", pods.aliyun(2), node="node-a")))
@@ -48,7 +48,7 @@ class Copies(StackCase):
 
     @staticmethod
     def restored(pod: Json, name: str) -> Json:
-        """What a backup of the pod makes, under another name."""
+        """The pod that a backup restores, with another name."""
         spec = copy.deepcopy(pod["spec"])
         return {"apiVersion": "v1", "kind": "Pod", "spec": spec,
                 "metadata": {"name": name, "annotations": pod["metadata"]["annotations"]}}

@@ -1,4 +1,4 @@
-"""tessera defrag on the real Kubernetes: a card comes free for a pod that waits for a whole one."""
+"""tessera defrag on a real Kubernetes: it frees a GPU for a pod that waits for a whole GPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ JOBS = "/apis/batch/v1/namespaces/default/jobs"
 
 
 class DefragTest(StackCase):
-    """One node with two cards of 15 GiB."""
+    """One node with two GPUs of 15 GiB."""
 
     @classmethod
     def gpu_nodes(cls) -> list[GpuNode]:
@@ -29,15 +29,15 @@ class DefragTest(StackCase):
         super().tearDown()
 
     def owned(self, name: str, memory: str, annotations: dict[str, str]) -> Json:
-        """The only pod of a new ReplicaSet, once it runs."""
+        """Creates a ReplicaSet with one pod. Returns the pod when it runs."""
         made = pods.replicas(name, 1, pods.container("main", pods.native(memory)))
         made["spec"]["template"]["metadata"]["annotations"] = annotations
         self.create(made)
         return self.wait_owned(name)
 
     def job(self, name: str, memory: str, replacement: str) -> Json:
-        """The only pod of a new Job, movable, once it runs. That it is moved is no failure, and, as
-        it says so when it ends, no success either."""
+        """Creates a Job with one movable pod. Returns the pod when it runs. An eviction is neither
+        a failure (by the rule for DisruptionTarget) nor a success (by its exit code)."""
         script = "trap 'exit 1' TERM; gpuhog 1GiB & wait"
         template = pods.pod(name, pods.container("main", pods.native(memory), script=script))
         self.api.json("POST", JOBS, {
@@ -50,23 +50,23 @@ class DefragTest(StackCase):
         return self.wait_owned(name)
 
     def of(self, name: str) -> list[Json]:
-        """The pods of a controller that are not ending."""
+        """The pods of a ReplicaSet or Job that are not terminating."""
         return [pod for pod in self.pods()
                 if pod["metadata"].get("labels", {}).get("app") == name
                 and "deletionTimestamp" not in pod["metadata"]]
 
     def wait_owned(self, name: str) -> Json:
-        """The pod of a controller of one, once it runs."""
+        """Waits until a pod of the ReplicaSet or Job runs, and returns it."""
         def ready() -> Json | None:
             running = [pod for pod in self.of(name) if truth.is_running(pod)]
             return running[0] if running else None
         found: Json = self.cluster.wait_for(f"a pod of {name} runs", ready, SECONDS)
         return found
 
-    def on_two_cards(self, first: Callable[[], Json],
+    def on_two_gpus(self, first: Callable[[], Json],
                      second: Callable[[], Json]) -> tuple[Json, Json]:
-        """What these make, pods of 6 GiB, each on a card of its own. Others fill the cards
-        meanwhile, so that the second goes where the first is not."""
+        """Creates two pods of 6 GiB, each on its own GPU. Other pods fill the GPUs meanwhile, so
+        that the second pod goes to the other GPU."""
         self.running(pods.simple("fills", pods.native("10Gi")))
         made_first = first()
         self.running(pods.simple("fills-too", pods.native("9Gi")))
@@ -79,61 +79,62 @@ class DefragTest(StackCase):
         return made_first, made_second
 
     def scatter(self, **annotations: dict[str, str]) -> dict[str, Json]:
-        """The pod on each card of two ReplicaSets with these names and annotations."""
+        """Creates two ReplicaSets with these names and annotations, each with a pod on its own
+        GPU. Returns the pods by name."""
         (first, of_first), (second, of_second) = annotations.items()
-        made = self.on_two_cards(lambda: self.owned(first, "6Gi", of_first),
+        made = self.on_two_gpus(lambda: self.owned(first, "6Gi", of_first),
                                  lambda: self.owned(second, "6Gi", of_second))
         return dict(zip((first, second), made, strict=True))
 
     def refused(self, *arguments: str) -> str:
-        """What it prints where there is no plan, or it stops."""
+        """What tessera defrag prints if there is no plan, or if it stops."""
         with self.assertRaises(CommandError) as caught:
             self.stack.tessera("defrag", *arguments)
         self.assertEqual(caught.exception.code, 4, str(caught.exception))
         return caught.exception.stdout + caught.exception.stderr
 
-    def test_a_card_comes_free_for_a_pod_that_waits(self) -> None:
+    def test_a_gpu_comes_free_for_a_pod_that_waits(self) -> None:
         made = self.scatter(first=MOVABLE, second=MOVABLE)
         self.create(pods.simple("whole", pods.native()))
-        self.wait_event("whole", "asked a whole card")
+        self.wait_event("whole", "asked a whole GPU")
         target = ("--for", "whole", "-n", "default")
         plan = json.loads(self.stack.tessera("defrag", "--plan", *target, "-o", "json"))
         self.assertEqual(len(plan["moves"]), 1, plan)
         self.assertTrue(plan["fewest"])
         self.assertEqual({pod["metadata"]["uid"] for pod in self.pods()} & {
             pod["metadata"]["uid"] for pod in made.values()}, {
-            pod["metadata"]["uid"] for pod in made.values()}, "a plan ends nobody")
+            pod["metadata"]["uid"] for pod in made.values()}, "--plan evicts no pod")
         said = self.stack.tessera("defrag", "--apply", "--yes", *target, "--timeout", "25")
         self.assertIn("done: pod default/whole is on node node-a, 1 pod was evicted", said)
         whole = self.wait_running("whole")
         self.assert_shares(whole)
         first, second = (self.wait_owned(name) for name in ("first", "second"))
-        self.assertEqual(truth.uuids(first), truth.uuids(second), "they share the other card")
+        self.assertEqual(truth.uuids(first), truth.uuids(second), "they share the other GPU")
         self.assertNotEqual(truth.uuids(first), truth.uuids(whole))
         ended = {pod["metadata"]["uid"] for pod in made.values()} - {
             pod["metadata"]["uid"] for pod in self.pods()}
-        self.assertEqual(ended, {plan["moves"][0]["uid"]}, "one pod ended, the planned one")
+        self.assertEqual(ended, {plan["moves"][0]["uid"]}, "only the planned pod is evicted")
 
-    def test_it_frees_a_card_for_nobody(self) -> None:
+    def test_it_frees_a_gpu_for_nobody(self) -> None:
         self.scatter(first=MOVABLE, second={})
         said = self.stack.tessera("defrag", "--apply", "--yes", "--timeout", "25")
-        self.assertIn("done: 1 whole card is free, 1 pod was evicted", said)
+        self.assertIn("done: 1 whole GPU is free, 1 pod was evicted", said)
         first, second = (self.wait_owned(name) for name in ("first", "second"))
         self.assertEqual(truth.uuids(first), truth.uuids(second))
 
     def test_the_pod_of_a_job_moves(self) -> None:
-        """Its new pod is made once the old one is gone, and goes to the other card."""
-        stays, before = self.on_two_cards(lambda: self.owned("stays", "6Gi", {}),
+        """The Job creates the new pod after the old one is gone. It goes to the other GPU."""
+        stays, before = self.on_two_gpus(lambda: self.owned("stays", "6Gi", {}),
                                           lambda: self.job("train", "6Gi", "Failed"))
         said = self.stack.tessera("defrag", "--apply", "--yes", "--timeout", "25")
-        self.assertIn("done: 1 whole card is free, 1 pod was evicted", said)
+        self.assertIn("done: 1 whole GPU is free, 1 pod was evicted", said)
         after = self.wait_owned("train")
         self.assertNotEqual(after["metadata"]["uid"], before["metadata"]["uid"])
         self.assertEqual(truth.uuids(after), truth.uuids(stays))
         self.assertEqual(self.api.json("GET", f"{JOBS}/train")["status"].get("failed", 0), 0)
 
     def test_who_may_not_be_moved_stays(self) -> None:
-        """No annotation, and a budget that allows nothing."""
+        """One pod has no annotation; a PodDisruptionBudget protects the other."""
         made = self.scatter(first={}, second=MOVABLE)
         self.api.json("POST", BUDGETS, {
             "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",

@@ -1,4 +1,4 @@
-"""Two controllers: one leads, the other takes over, and pods arrive all the while."""
+"""Two controllers: one leads, and the other takes over while pods arrive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people and tools see: the command line, gpushare's kubectl plugin, the controller's HTTP."""
+"""The user interfaces: the command line, gpushare's kubectl plugin, the controller's HTTP."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Front(StackCase):
         shown = json.loads(self.stack.tessera("inspect", "-o", "json"))
         self.assertEqual({gpu["uuid"]: gpu["heldBytes"] for node in shown["nodes"]
                           for gpu in node["gpus"] if gpu["heldBytes"]}, held)
-        cards = {card.uuid: card for card in self.cards()}
-        units = {(cards[uuid].node, cards[uuid].index): amount // GIB
+        gpus = {gpu.uuid: gpu for gpu in self.gpus()}
+        units = {(gpus[uuid].node, gpus[uuid].index): amount // GIB
                  for uuid, amount in held.items()}
         self.assertEqual({key: n for key, n in self.held().items() if n}, units)
         self._check_plugin(units)
@@ -61,7 +61,7 @@ class Front(StackCase):
         self.assertEqual(full, sorted(full, reverse=True), "fullest first")
         self.assertEqual(len(top), 4)
 
-    def test_pods_without_a_card_stand_under_pending(self) -> None:
+    def test_pods_without_a_gpu_stand_under_pending(self) -> None:
         self.create(pods.simple("bypass", pods.aliyun(2), nodeName="node-a"))
         self.wait_event("bypass", "was not placed by Tessera")
         text = self.stack.stock_kubectl("inspect", "gpushare")
@@ -108,7 +108,7 @@ class Front(StackCase):
         return str(home)
 
     def _without_rights(self, home: str) -> str:
-        """The kubeconfig of a ServiceAccount that may do nothing."""
+        """The kubeconfig of a ServiceAccount without any rights."""
         self.cluster.kubectl("create", "serviceaccount", "nobody")
         self.addCleanup(self.cluster.kubectl, "delete", "serviceaccount", "nobody")
         token = self.cluster.kubectl("create", "token", "nobody").strip()
@@ -120,16 +120,57 @@ class Front(StackCase):
             self.cluster.kubectl("config", *words, f"--kubeconfig={path}")
         return path
 
+    def test_a_plugin_of_the_kubeconfig_logs_in(self) -> None:
+        """The kubeconfig is as `aws eks update-kubeconfig` writes it: a program prints the token."""
+        home = self._a_home()
+        self.cluster.kubectl("create", "serviceaccount", "by-plugin")
+        self.addCleanup(self.cluster.kubectl, "delete", "serviceaccount", "by-plugin")
+        self.cluster.kubectl("create", "clusterrolebinding", "by-plugin",
+                             "--clusterrole=cluster-admin", "--serviceaccount=default:by-plugin")
+        self.addCleanup(self.cluster.kubectl, "delete", "clusterrolebinding", "by-plugin")
+        token = self.cluster.kubectl("create", "token", "by-plugin").strip()
+        status = {"token": token, "expirationTimestamp": "2999-01-01T00:00:00Z"}
+        # In a folder of its own: kubectl shortens a path in the kubeconfig's folder to "aws", which
+        # it then looks for in PATH.
+        plugin = Path(home, "bin", "aws")
+        plugin.parent.mkdir(exist_ok=True)
+        plugin.write_text("#!/bin/sh\n"
+                          '[ "$*" = "eks get-token" ] && [ "$AWS_PROFILE" = team-a ] || exit 3\n'
+                          f"echo run >> {home}/runs\n"
+                          "echo '" + json.dumps({
+                              "apiVersion": "client.authentication.k8s.io/v1beta1",
+                              "kind": "ExecCredential", "spec": {}, "status": status}) + "'\n")
+        plugin.chmod(0o700)
+        path = Path(home, "with-plugin")
+        path.write_text(Path(self.cluster.kubeconfig).read_text())
+        for words in (["set-credentials", "eks", f"--exec-command={plugin}", "--exec-arg=eks",
+                       "--exec-arg=get-token", "--exec-env=AWS_PROFILE=team-a",
+                       "--exec-api-version=client.authentication.k8s.io/v1beta1"],
+                      ["set-context", "--current", "--user=eks"]):
+            self.cluster.kubectl("config", *words, f"--kubeconfig={path}")
+        words = [str(builds.program("tessera")), "inspect", "-o", "json", "--kubeconfig"]
+        shown = [subprocess.run([*words, str(config)], text=True, timeout=30, capture_output=True,
+                                env={"HOME": home, "PATH": os.environ["PATH"]})
+                 for config in (path, self.cluster.kubeconfig)]
+        self.assertEqual([done.stderr for done in shown], ["", ""])
+        self.assertEqual(shown[0].stdout, shown[1].stdout)
+        self.assertEqual(Path(home, "runs").read_text(), "run\n", "one run for all its requests")
+        plugin.unlink()
+        gone = subprocess.run([*words, str(path)], text=True, capture_output=True, timeout=30,
+                              env={"HOME": home})
+        self.assertNotEqual(gone.returncode, 0)
+        self.assertIn(f"exec: {plugin}: No such file or directory", gone.stderr)
+
     def test_controller_answers_over_http(self) -> None:
         port = self.stack.port
         self.assertEqual(report.http_get(port, "/healthz"), "ok\n")
         self.assertEqual(report.http_get(port, "/readyz"), "ok\n")
         self.assertEqual(report.http_get(port, "/version"), "0.1.0")
         metrics = report.http_get(port, "/metrics")
-        card = self.cards("node-a")[0]
-        self.assertIn(f'tessera_gpu_capacity_bytes{{gpu="0",node="node-a",uuid="{card.uuid}"}} '
-                      f"{card.memory}", metrics)
-        self.assertIn("tessera_view_synced 1", metrics)
+        gpu = self.gpus("node-a")[0]
+        self.assertIn(f'tessera_gpu_capacity_bytes{{gpu="0",node="node-a",uuid="{gpu.uuid}"}} '
+                      f"{gpu.memory}", metrics)
+        self.assertIn("tessera_snapshot_synced 1", metrics)
         nodes = self.inspect()
         self.assertEqual({name: node["totalGPU"] for name, node in nodes.items()},
                          {"node-a": 30, "node-b": 39})

@@ -1,4 +1,4 @@
-"""Gangs through the real scheduler: all of a gang's pods get their cards, or none does."""
+"""Gangs with the real scheduler: all pods of a gang get their GPUs, or none of them does."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Gangs(StackCase):
     """Runs on case.two_nodes."""
 
     def test_two_gangs_that_fit_one_at_a_time(self) -> None:
-        """Their pods come in turns. One gang runs whole while the other has nothing, then the other
-        does."""
+        """The pods of the gangs are created alternately. First one gang runs completely while the
+        other has no pod on a node; then the other runs."""
         for number in range(SIZE):
             for gang in ("blue", "red"):
                 self.create(member(gang, number))
@@ -37,7 +37,8 @@ class Gangs(StackCase):
         self.assertEqual(self.wait_whole((second,)), second)
 
     def test_a_gang_waits_for_its_last_pod(self) -> None:
-        """Which is there and does not count, as the others' events say; explain knows of all."""
+        """The last pod exists but has a scheduling gate, so it does not count. The events of the
+        other pods and tessera explain say so."""
         gated = member("green", 2, 3)
         gated["spec"]["schedulingGates"] = [{"name": "example.com/gate"}]
         self.create(gated)
@@ -53,7 +54,8 @@ class Gangs(StackCase):
             self.assert_shares(self.wait_running(f"green-{number}"))
 
     def wait_whole(self, gangs: tuple[str, ...]) -> str:
-        """Which of the gangs has all its pods on nodes. Never have two of them some."""
+        """Waits until all pods of a gang are on nodes, and returns the gang. At no time two gangs
+        have pods on nodes."""
         ends = time.monotonic() + 2 * SECONDS
         while time.monotonic() < ends:
             bound = {gang: len(self.bound_of(gang)) for gang in gangs}

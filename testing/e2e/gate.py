@@ -1,4 +1,5 @@
-"""The gate: what Tessera did not place does not start, and nobody widens his own share."""
+"""Container starts: a pod that Tessera did not place does not start, and a tenant cannot enlarge
+its own share."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from kube.api import ApiError
 
 VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 CHECKPOINT = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
-# Shows which driver there is, and goes on without one.
-WITHOUT_CARD = "ls /usr/lib/x86_64-linux-gnu; echo memory: free; exec sleep 1000"
+# Lists the driver's libraries, and runs on without a driver.
+WITHOUT_GPU = "ls /usr/lib/x86_64-linux-gnu; echo memory: free; exec sleep 1000"
 
 
 class Gate(StackCase):
@@ -39,14 +40,14 @@ class Gate(StackCase):
         self.wait_event("copycat", "tessera.dev/allocation was made for pod uid "
                         + owner["metadata"]["uid"], "remove it from the pod's manifest")
         self.assert_never_started("copycat")
-        self.assertEqual(sum(self.held().values()), 3, "the copy holds nothing")
+        self.assertEqual(sum(self.held().values()), 3, "nothing is allocated to the copy")
 
     def test_an_annotation_written_by_hand_opens_nothing(self) -> None:
-        """A pod without limits never meets the extender. A scheduling gate gives its owner the time
-        to read its uid and to write a perfect allocation, which the admission policy refuses."""
-        made, = self.create(pods.pod("by-hand", pods.container("main", script=WITHOUT_CARD),
+        """A pod without limits does not reach the extender. A scheduling gate gives its owner time
+        to read the uid and to write a valid allocation, which the admission policy refuses."""
+        made, = self.create(pods.pod("by-hand", pods.container("main", script=WITHOUT_GPU),
                                      node="node-a", schedulingGates=[{"name": "example.com/wait"}]))
-        forged = truth.allocation_text(made, self.cards("node-a")[0], 1 << 30)
+        forged = truth.allocation_text(made, self.gpus("node-a")[0], 1 << 30)
         with self.assertRaisesRegex(ApiError, "only Tessera writes it"):
             self.api.json("PATCH", f"{PODS}/by-hand",
                           {"metadata": {"annotations": {truth.ALLOCATION: forged}}},
@@ -57,8 +58,8 @@ class Gate(StackCase):
         self.assertNotIn("libcuda", self.log("by-hand").text)
 
     def test_a_record_that_lost_the_pod_is_written_anew(self) -> None:
-        """Kubelet's two writers of its checkpoint may leave the older state in the file; nothing
-        would start the container then. Here that older state is put back by hand."""
+        """kubelet has two writers of its checkpoint, which may leave the older state in the file.
+        The container could then not start. Here the test restores the older state."""
         self.running(pods.simple("before", pods.aliyun(1), node="node-a"))
         self.cluster.nsenter("node-a", "cp", CHECKPOINT, f"{CHECKPOINT}.old")
         wait = pods.container("wait", script="sleep 4")
@@ -73,8 +74,8 @@ class Gate(StackCase):
         self.assert_shares(self.wait_running("lost"))
 
     def test_an_annotation_of_the_tenant_is_overwritten(self) -> None:
-        """A forged one on a pod that goes the right way: the Binding replaces it."""
-        far = self.cards("node-b")[1].uuid
+        """A forged annotation on a pod that Tessera places: the Binding replaces it."""
+        far = self.gpus("node-b")[1].uuid
         forged = {"version": 1, "pod": "x", "node": "node-a", "dialect": "aliyun", "containers": [
             {"name": "main", "kind": "app",
              "gpus": [{"uuid": far, "index": 1, "memory": 24 << 30, "cores": 0}]}]}
@@ -82,23 +83,23 @@ class Gate(StackCase):
             truth.ALLOCATION: json.dumps(forged), "ALIYUN_COM_GPU_MEM_IDX": "7",
             truth.ENFORCED_BY: "exclusive"}))
         self.assert_shares(made)
-        self.assertEqual(self.card_of(truth.uuids(made)[0]).node, "node-a")
+        self.assertEqual(self.gpu_of(truth.uuids(made)[0]).node, "node-a")
         self.assertEqual(self.log("forger").env["ALIYUN_COM_GPU_MEM_IDX"],
                          truth.annotation(made, "ALIYUN_COM_GPU_MEM_IDX"))
         self.assertEqual(truth.annotation(made, truth.ENFORCED_BY), "none")
 
     def test_visible_devices_of_the_pod_widen_nothing(self) -> None:
-        everything = ",".join(card.uuid for card in self.cards("node-a"))
-        wishes = {"all": ["all"], "list": [everything], "index": ["0,1"], "void": ["void"],
+        everything = ",".join(gpu.uuid for gpu in self.gpus("node-a"))
+        resize_requests = {"all": ["all"], "list": [everything], "index": ["0,1"], "void": ["void"],
                   "twice": ["all", everything]}
         made = self.running(*(
-            pods.simple(f"wish-{name}", pods.aliyun(1), node="node-a",
+            pods.simple(f"request-{name}", pods.aliyun(1), node="node-a",
                         env=[{"name": VISIBLE, "value": value} for value in values])
-            for name, values in wishes.items()))
+            for name, values in resize_requests.items()))
         for pod in made:
             self.assert_shares(pod)
 
-    def test_visible_devices_bring_no_card_without_a_request(self) -> None:
-        self.running(pods.pod("wish-only", pods.container(
-            "main", script=WITHOUT_CARD, env=[{"name": VISIBLE, "value": "all"}]), nodeName="node-a"))
-        self.assertNotIn("libcuda", self.log("wish-only").text)
+    def test_visible_devices_bring_no_gpu_without_a_request(self) -> None:
+        self.running(pods.pod("request-only", pods.container(
+            "main", script=WITHOUT_GPU, env=[{"name": VISIBLE, "value": "all"}]), nodeName="node-a"))
+        self.assertNotIn("libcuda", self.log("request-only").text)

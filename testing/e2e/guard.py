@@ -1,4 +1,4 @@
-"""Containers that the guard holds to their share of memory, on the real kubelet and runtime."""
+"""Containers whose memory and compute limits the guard enforces, with real kubelet and runtime."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Guarded(StackCase):
     guard = True
 
     def in_pod(self, name: str, command: str) -> str:
-        """What a shell in the container says, its errors too."""
+        """The output of a shell command in the container, including errors."""
         return self.cluster.kubectl("exec", name, "--", "sh", "-c", f"{{ {command}; }} 2>&1; true")
 
     def test_a_share_is_what_a_container_sees_and_gets(self) -> None:
         self.running(pods.simple("held", pods.aliyun(4), node="node-a", size="3GiB"))
         seen = self.in_pod("held", "gpuhog --once 512MiB")
         self.assertIn(f"total {4 * GIB} bytes", seen)
-        self.assertIn(f"free {GIB // 2} of {4 * GIB} bytes", seen, "3 GiB are held by the first one")
+        self.assertIn(f"free {GIB // 2} of {4 * GIB} bytes", seen, "the first program uses 3 GiB")
         self.assertIn("OUT_OF_MEMORY", self.in_pod("held", "gpuhog --once 1025MiB"))
         self.assertIn("allocated", self.in_pod("held", "gpuhog --once 1024MiB"))
         told = self.wait_event("held", "Container main was refused memory", "is 4Gi.")
@@ -42,20 +42,21 @@ class Guarded(StackCase):
         seen, neighbour = self.running(
             pods.simple("seen", pods.aliyun(4), node="node-a", size="3GiB"),
             pods.simple("neighbour", pods.aliyun(6), node="node-a", size="5GiB"))
-        self.assertEqual(truth.uuids(seen), truth.uuids(neighbour), "both on one card")
+        self.assertEqual(truth.uuids(seen), truth.uuids(neighbour), "both on one GPU")
         said = self.in_pod("seen", "gpusmi")
         self.assertIn(f"used {3 * GIB} of {4 * GIB} bytes\n", said)
         self.assertEqual([line for line in said.splitlines() if "process" in line],
-                         [f"card 0: process 1 uses {3 * GIB} bytes"])
+                         [f"GPU 0: process 1 uses {3 * GIB} bytes"])
         self.in_pod("seen", "gpuhog 1GiB > /dev/null & sleep 1; kill -9 $!")
-        self.assertIn(f"used {3 * GIB} of", self.in_pod("seen", "gpusmi"), "the dead hold nothing")
+        self.assertIn(f"used {3 * GIB} of", self.in_pod("seen", "gpusmi"),
+                      "a killed process uses nothing")
 
     def test_top_shows_what_containers_and_processes_use(self) -> None:
         self.running(*(pods.simple(f"on-{node}", pods.aliyun(4), node=node, size="3GiB")
                        for node in ("node-a", "node-b")))
         done = self.stack.run_tessera("top", "-o", "json")
         self.assertEqual(done.stderr, "", "each node's agent answers")
-        # The accounts of pods of other tests stay until kubelet has forgotten them.
+        # The accounts of other tests' pods remain until kubelet has removed the pods.
         shares = [share for share in json.loads(done.stdout)["shares"]
                   if share["name"].startswith("on-")]
         self.assertEqual(sorted((share["node"], share["name"]) for share in shares),
@@ -68,7 +69,8 @@ class Guarded(StackCase):
                          r"node-b +\d +default/on-node-b +main +3Gi +4Gi +75 ")
 
     def test_an_agent_whose_port_is_taken(self) -> None:
-        """It goes on without, says so, and doctor too; it listens once the port is free."""
+        """The agent runs without its port, and its log and doctor say so. It listens as soon as the
+        port is free."""
         def said() -> Json:
             checks = json.loads(self.stack.tessera("doctor", "-o", "json"))["checks"]
             found: Json = next(check for check in checks if check["check"] == "agents")
@@ -80,56 +82,57 @@ class Guarded(StackCase):
         self.assertIn("2 answered", said()["found"])
         self.assertTrue(kill_process(self.cluster, "node-b", "tessera-agent"))
         with taken(agent["status"]["podIP"], port):
-            self.cluster.wait_for("doctor misses it", lambda: (
+            self.cluster.wait_for("doctor warns of node-b", lambda: (
                 (found := said())["status"] == "warning" and "node-b: " in found["found"]))
-            self.assertIn("on node-b is not known", self.stack.run_tessera("top").stderr)
+            self.assertIn("on node-b is unknown", self.stack.run_tessera("top").stderr)
         self.cluster.wait_for("it answers", lambda: "2 answered" in said()["found"])
         log = self.cluster.kubectl("-n", NAMESPACE, "logs", agent["metadata"]["name"])
         self.assertEqual([log.count(f'"{event}"') for event in ("metrics_off", "metrics_on")],
                          [1, 1], log)
 
     def test_what_a_tenant_does_to_lose_it(self) -> None:
-        self.running(pods.simple("evader", pods.aliyun(4), node="node-a", size="0"))
+        self.running(pods.simple("bypassing", pods.aliyun(4), node="node-a", size="0"))
         for command in ("env -i /usr/bin/gpuhog --once 5GiB", "LD_PRELOAD= gpuhog --once 5GiB",
                         "sh -c 'exec gpuhog --once 5GiB'", "(gpuhog --once 5GiB) & wait"):
-            self.assertIn("OUT_OF_MEMORY", self.in_pod("evader", command), command)
+            self.assertIn("OUT_OF_MEMORY", self.in_pod("bypassing", command), command)
         for path in ("/etc/ld.so.preload", "/usr/local/tessera/limits",
                      "/usr/local/tessera/libtessera-guard.so"):
-            self.assertIn("ead-only", self.in_pod("evader", f"echo x > {path}"), path)
-            self.assertIn("busy", self.in_pod("evader", f"rm {path}").lower(), path)
+            self.assertIn("ead-only", self.in_pod("bypassing", f"echo x > {path}"), path)
+            self.assertIn("busy", self.in_pod("bypassing", f"rm {path}").lower(), path)
 
     def test_who_goes_past_the_guard_is_seen_and_ended(self) -> None:
-        """By a loader that reads another list of what to preload: nothing in a container can keep
-        a program from having one."""
+        """The program bypasses the guard with a loader that reads another preload list. Nothing in
+        a container can prevent this."""
         self.running(pods.simple("sly", pods.aliyun(4), node="node-a", size="0"),
                      pods.simple("honest", pods.aliyun(4), node="node-a", size="4GiB"))
         said = self.in_pod("sly", "sed 's#/etc/ld.so.preload#/etc/ld.so.perload#' "
                            "/lib64/ld-linux-x86-64.so.2 > /tmp/ld; chmod +x /tmp/ld; "
                            "/tmp/ld /usr/bin/gpuhog 5GiB > /tmp/out 2>&1 & sleep 1; cat /tmp/out")
         self.assertIn("allocated", said)
-        told = self.wait_event("sly", "a program goes past the guard, and is ended")
+        told = self.wait_event("sly", "a program bypasses the guard, and is killed")
         self.assertIn("uses 5Gi", told)
-        card, = truth.uuids(self.pod("honest"))
-        self.cluster.wait_for("the honest one alone uses the card", lambda: (
-            driver_use(self.stack)[card][0] == 4 * GIB))
-        self.assertEqual([e for e in self.events("honest") if "past the guard" in e], [])
+        gpu, = truth.uuids(self.pod("honest"))
+        self.cluster.wait_for("only the honest pod uses the GPU", lambda: (
+            driver_use(self.stack)[gpu][0] == 4 * GIB))
+        self.assertEqual([e for e in self.events("honest") if "bypasses the guard" in e], [])
 
     def test_a_neighbour_keeps_every_byte(self) -> None:
         greedy, kept = self.running(
             pods.simple("greedy", pods.aliyun(6), node="node-a", size="6GiB"),
             pods.simple("kept", pods.aliyun(6), node="node-a", size="0"))
-        self.assertEqual(truth.uuids(greedy), truth.uuids(kept), "both on one card")
+        self.assertEqual(truth.uuids(greedy), truth.uuids(kept), "both on one GPU")
         self.assertIn("OUT_OF_MEMORY", self.in_pod("greedy", "gpuhog --once 2MiB"))
         self.assertIn("allocated", self.in_pod("kept", "gpuhog --once 6GiB"))
 
-    def percents_of_card(self, uuid: str, seconds: float = 3.0) -> list[float]:
-        """What each process on a card of node-a gets of its time now, the least first."""
-        index = next(card.index for card in self.cards() if card.uuid == uuid)
+    def percents_of_gpu(self, uuid: str, seconds: float = 3.0) -> list[float]:
+        """The percentage of GPU time of each process on a GPU of node-a, lowest first, measured for
+        some seconds."""
+        index = next(gpu.index for gpu in self.gpus() if gpu.uuid == uuid)
 
         def worked() -> dict[str, int]:
             shown = self.gpusim("node-a", "show")
             return {pid: int(ns) for pid, ns in re.findall(
-                rf"^process (\d+): card {index}, .* worked (\d+) ns$", shown, re.M)}
+                rf"^process (\d+): GPU {index}, .* worked (\d+) ns$", shown, re.M)}
 
         before, start = worked(), time.monotonic()
         time.sleep(seconds)
@@ -137,11 +140,12 @@ class Guarded(StackCase):
         return sorted(100e-9 * (after[pid] - before[pid]) / spent for pid in after if pid in before)
 
     def assert_shares(self, uuid: str, *expected: float) -> None:
-        """Within a minute, and within wide bounds, for machines are shared."""
+        """Waits up to a minute for these percentages of GPU time. The tolerance is 10 points,
+        because other work runs on the machine."""
         seen: list[list[float]] = []
 
         def is_so() -> bool:
-            seen.append(self.percents_of_card(uuid))
+            seen.append(self.percents_of_gpu(uuid))
             return len(seen[-1]) == len(expected) and all(
                 abs(got - wanted) < 10 for got, wanted in zip(seen[-1], expected, strict=True))
 
@@ -150,32 +154,33 @@ class Guarded(StackCase):
         except Exception as error:
             raise AssertionError(f"{error}; the shares were {seen}") from error
 
-    def test_a_cards_time_is_shared_as_was_asked_for(self) -> None:
+    def test_a_gpus_time_is_shared_as_was_asked_for(self) -> None:
         slow, fast = self.running(
             pods.pod("slow", pods.container("main", pods.native("4Gi", cores=30),
                                             script="exec gpuspin 1000"), node="node-a"),
             pods.pod("fast", pods.container("main", pods.native("4Gi", cores=70),
                                             script="exec gpuspin 300"), node="node-a"))
-        card, = truth.uuids(slow)
-        self.assertEqual([card], truth.uuids(fast), "both on one card")
-        self.assert_shares(card, 30, 70)
+        gpu, = truth.uuids(slow)
+        self.assertEqual([gpu], truth.uuids(fast), "both on one GPU")
+        self.assert_shares(gpu, 30, 70)
         self.assertTrue(kill_process(self.cluster, "node-a", "tessera-agent"))
-        self.assert_shares(card, 30, 70)
+        self.assert_shares(gpu, 30, 70)
         self.delete("fast", grace=0)
         self.wait_gone("fast")
-        self.cluster.wait_for("the other has all of it",
-                              lambda: (self.percents_of_card(card, 1) or [0])[0] > 90, 60)
+        self.cluster.wait_for("the other has all of the GPU's time",
+                              lambda: (self.percents_of_gpu(gpu, 1) or [0])[0] > 90, 60)
 
     def test_who_is_greedy_gets_what_is_left_by_his_weight(self) -> None:
-        """Of the 60 percent that nobody is sure of a container without cores has ten in fifty."""
+        """A container without cores gets 10 parts in 50 of the 60 percent that no container is
+        guaranteed."""
         greedy, kept = self.running(
             pods.pod("greedy", pods.container("main", pods.native("4Gi"),
                                               script="exec gpuspin 2000"), node="node-a"),
             pods.pod("kept", pods.container("main", pods.native("4Gi", cores=40),
                                             script="exec gpuspin 500"), node="node-a"))
-        card, = truth.uuids(greedy)
-        self.assertEqual([card], truth.uuids(kept), "both on one card")
-        self.assert_shares(card, 12, 88)
+        gpu, = truth.uuids(greedy)
+        self.assertEqual([gpu], truth.uuids(kept), "both on one GPU")
+        self.assert_shares(gpu, 12, 88)
 
     def test_what_the_dead_held_comes_back(self) -> None:
         self.running(pods.simple("mortal", pods.aliyun(4), node="node-a", size="0"))
@@ -192,7 +197,7 @@ class Guarded(StackCase):
         self.in_pod("steady", "gpuhog 1GiB > /dev/null & sleep 1; kill -9 $!")
         self.assertIn("allocated", self.in_pod("steady", "gpuhog --once 1GiB"))
 
-    def test_whole_cards_and_pods_without_a_share_have_no_guard(self) -> None:
+    def test_whole_gpus_and_pods_without_a_share_have_no_guard(self) -> None:
         self.running(pods.simple("whole", {"tessera.dev/gpu": "1"}, node="node-a", size="15GiB"),
                      pods.pod("plain", pods.container("main", script="exec sleep 1000")))
         for name in ("whole", "plain"):
@@ -212,7 +217,7 @@ class Guarded(StackCase):
 
 
 class Stranger(http.server.BaseHTTPRequestHandler):
-    """Knows no request, and says nothing of it."""
+    """Answers every request with an error, and logs nothing."""
 
     def log_message(self, format: str, *words: object) -> None:
         pass
@@ -220,7 +225,7 @@ class Stranger(http.server.BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def taken(host: str, port: int) -> Iterator[None]:
-    """Has the port as soon as it is free; whoever asks for something there gets an error."""
+    """Takes the port as soon as it is free. Every request to it gets an error."""
     end = time.monotonic() + 20
     server = None
     while server is None:

@@ -1,4 +1,4 @@
-"""The guard, with both ways to recognise a container."""
+"""The guard, with both ways to identify a container."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from e2e import isolation, resizing
 
 
 class NriGuardTest(resizing.Resized, isolation.IsolatedByNri):
-    """The runtime asks the agent."""
+    """The agent identifies containers by NRI."""
 
     identity = "nri"
 
 
 class KubeletGuardTest(resizing.Resized, isolation.Isolated):
-    """Kubelet's checkpoint tells the agent."""
+    """The agent identifies containers by kubelet's checkpoint."""
 
     identity = "kubelet"

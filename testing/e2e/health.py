@@ -1,4 +1,4 @@
-"""Health: a fault takes a card out and says why, a recovery brings it back."""
+"""Health: a faulty GPU is out of use with a reason, and is used again after it recovers."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from e2e import pods, truth
 from e2e.case import SECONDS, StackCase
 
 NODE = "node-b"
-SLOTS = 64  # of a card, by default
+SLOTS = 64  # of a GPU, by default
 RESOURCES = ("aliyun.com/gpu-mem", "tessera.dev/gpu")
 
 
 class Health(StackCase):
-    """Runs on case.two_nodes; breaks and mends the cards of node-b (15 and 24 GiB)."""
+    """Runs on case.two_nodes; breaks and recovers the GPUs of node-b (15 and 24 GiB)."""
 
     def tearDown(self) -> None:
         self.gpusim(NODE, "driver", "current")
-        for card in ("0", "1"):
-            self.gpusim(NODE, "recover", card)
+        for gpu in ("0", "1"):
+            self.gpusim(NODE, "recover", gpu)
         self.wait_health(0, True)
         self.wait_health(1, True)
         self.wait_allocatable(39)
         super().tearDown()
 
-    def test_an_xid_takes_the_card_out_until_it_recovers(self) -> None:
-        """One change sends one list per resource; upstream one per fake device: thousands."""
+    def test_an_xid_takes_the_gpu_out_until_it_recovers(self) -> None:
+        """One change sends one device list per resource. gpushare sends one per fake device:
+        thousands."""
         lists = self.lists_sent()
         self.assertEqual(set(lists), set(RESOURCES))
         self.gpusim(NODE, "xid", "1", "79")
@@ -33,7 +34,7 @@ class Health(StackCase):
         self.wait_allocatable(15)
         self.assertEqual(self.lists_sent(), {name: n + 1 for name, n in lists.items()})
         made, = self.running(pods.simple("avoids", pods.native("1Gi"), node=NODE))
-        self.assertEqual(self.card_of(truth.uuids(made)[0]).index, 0)
+        self.assertEqual(self.gpu_of(truth.uuids(made)[0]).index, 0)
         self.create(pods.simple("too-large", pods.native("20Gi"), node=NODE))
         self.wait_event("too-large", "asked 20Gi", "1 out of use")
         self.gpusim(NODE, "recover", "1")
@@ -42,26 +43,27 @@ class Health(StackCase):
         self.assertEqual(self.lists_sent(), {name: n + 2 for name, n in lists.items()})
         self.assert_shares(self.wait_running("too-large"))
 
-    def test_a_lost_card(self) -> None:
+    def test_a_lost_gpu(self) -> None:
         made, = self.running(pods.simple("tenant", pods.native("20Gi"), node=NODE))
         before = truth.uuids(made)
         self.gpusim(NODE, "lose", "1")
         self.assertRegex(self.wait_health(1, False), "Xid 79|does not answer")
         self.wait_allocatable(15)
-        self.assertEqual([card.uuid for card in self.cards(NODE)][1:], before,
-                         "a lost card keeps its name")
+        self.assertEqual([gpu.uuid for gpu in self.gpus(NODE)][1:], before,
+                         "a lost GPU keeps its name")
         self.create(pods.simple("next", pods.native("1Gi"), node=NODE))
-        self.assertEqual(self.card_of(truth.uuids(self.wait_running("next"))[0]).index, 0)
+        self.assertEqual(self.gpu_of(truth.uuids(self.wait_running("next"))[0]).index, 0)
         self.gpusim(NODE, "recover", "1")
         self.wait_health(1, True)
         self.wait_allocatable(39)
 
-    def test_a_card_that_answers_an_error(self) -> None:
-        """Any error, without an event: the card is out, the others are not, and both are told."""
+    def test_a_gpu_that_answers_an_error(self) -> None:
+        """A GPU that returns an error is out of use, even without an event. The other GPUs are not
+        affected. The Node and kubelet show it."""
         self.gpusim(NODE, "fail", "0")
         self.assertIn("does not answer: Unknown Error", self.wait_health(0, False))
         self.wait_allocatable(24)
-        self.assertTrue(self.cards(NODE)[1].healthy)
+        self.assertTrue(self.gpus(NODE)[1].healthy)
 
     def test_a_driver_that_stays_silent(self) -> None:
         self.gpusim(NODE, "driver", "dead")
@@ -72,25 +74,26 @@ class Health(StackCase):
     def test_an_applications_fault_changes_nothing(self) -> None:
         lists = self.lists_sent()
         self.gpusim(NODE, "xid", "1", "31")
-        # What comes after it shows that it was taken: the agent handles faults in order.
+        # The second fault shows that the first was handled: the agent handles faults in order.
         self.gpusim(NODE, "xid", "0", "48")
         self.assertIn("Xid 48", self.wait_health(0, False))
         self.wait_allocatable(24)
-        self.assertTrue(self.cards(NODE)[1].healthy)
+        self.assertTrue(self.gpus(NODE)[1].healthy)
         self.assertEqual(self.lists_sent(), {name: n + 1 for name, n in lists.items()})
 
     def lists_sent(self) -> dict[str, int]:
-        """Resource -> how many lists kubelet received for it so far (from its log)."""
+        """Resource -> number of device lists that kubelet has received for it (from its log)."""
         log = self.cluster.logs("kubelet", NODE)
         found = re.findall(r'"Processed device updates for resource".* resourceName="([^"]+)"', log)
         return {name: found.count(name) for name in set(found)}
 
     def wait_health(self, index: int, healthy: bool) -> str:
-        """Until the Node's report says so; returns the reason that it gives."""
+        """Waits until the Node reports this health of the GPU. Returns the reported reason."""
         return self.wait_condition(NODE, index, "healthy" if healthy else "unhealthy")
 
     def wait_allocatable(self, units: int) -> None:
-        """Until kubelet offers so much, in both resources; what the node has never changes."""
+        """Waits until kubelet offers `units` of memory and the slots of those GPUs. The node's
+        capacity must not change."""
         slots = SLOTS * {39: 2, 24: 1, 15: 1, 0: 0}[units]
 
         def offered() -> bool:

@@ -1,4 +1,4 @@
-"""What a pod's own specification and image may do against the enforcement of its share, on the real
+"""Attempts of a pod's specification or image to evade the enforcement of its share, on the real
 kubelet and runtime."""
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import Any
 from e2e import pods, truth
 from e2e.case import PODS, StackCase
 from e2e.gate import CHECKPOINT
-from e2e.gate import WITHOUT_CARD as WITHOUT_GPU
+from e2e.gate import WITHOUT_GPU
 from e2e.truth import Json
 
 SHARE = pods.aliyun(2)
 TAKES_TOO_MUCH = "gpuhog --once 3GiB"
 IDLE = "echo memory: free; exec sleep 1000"
-FORGETS_EVERY = 10  # seconds (ShareKeeper::kForget)
+FORGETS_EVERY = 10  # seconds (RegionGarbageCollector::kPeriod)
 
 
 def with_volume(name: str, path: str, volume: Json, *, script: str = "exec sleep 1000",
@@ -41,12 +41,13 @@ class Isolated(StackCase):
             "data: {ld.so.preload: '', limits: ''}\n"))
 
     def says(self, name: str, command: str, container: str = "main") -> str:
-        """What a shell in the container says, its errors too."""
+        """The output of a shell command in the container, including errors."""
         return self.cluster.kubectl("exec", name, "-c", container, "--", "sh", "-c",
                                     f"{{ {command}; }} 2>&1; true")
 
     def test_a_volume_in_place_of_the_guards_files(self) -> None:
-        """However its path is spelled; the runtime would put it on top of ours."""
+        """A volume at a path of the guard is refused, however the path is spelled, because the
+        runtime would mount it on top of the guard's file."""
         paths = {"slash": "/etc/ld.so.preload/", "dots": "/etc/x/../ld.so.preload",
                  "doubled": "/etc//ld.so.preload", "nix": "/etc/ld-nix.so.preload",
                  "library": "/usr/local/tessera/libtessera-guard.so",
@@ -60,8 +61,8 @@ class Isolated(StackCase):
                                 "mount it somewhere else")
 
     def test_other_mounts_of_a_tenants_choice(self) -> None:
-        """The file that kubelet mounts for a container's last words, and NVIDIA's way to ask for
-        GPUs by a volume."""
+        """The file that kubelet mounts for a termination message, and NVIDIA's volume that requests
+        GPUs."""
         message = {"terminationMessagePath": "/etc/ld.so.preload/"}
         self.create(pods.pod("message", pods.container("main", SHARE, **message), node="node-a"),
                     with_volume("asks", "/var/run/nvidia-container-devices/GPU-2", self.EMPTY_DIR))
@@ -69,7 +70,8 @@ class Isolated(StackCase):
         self.assert_refused("asks", "asks NVIDIA's runtime for GPUs beside its GPU share")
 
     def test_a_volume_above_the_guards_files(self) -> None:
-        """A writable one is below ours; in a read-only one the runtime could not make the file."""
+        """In a writable volume the guard's files are mounted on top. A read-only volume is refused,
+        because the runtime could not create the files in it."""
         self.create(with_volume("read-only", "/etc", self.CONFIG_MAP))
         self.assert_refused("read-only", "volume settings is mounted at /etc", "read-only")
         self.running(with_volume("writable", "/etc", self.EMPTY_DIR,
@@ -84,7 +86,8 @@ class Isolated(StackCase):
         self.assertIn(f"visible={expected}\n", self.log("none").text)
 
     def test_a_privileged_container_uses_its_own_gpus(self) -> None:
-        """It has the device files of the whole node; CUDA is told which are its own."""
+        """It has the device files of the whole node. CUDA_VISIBLE_DEVICES limits it to its own
+        GPUs."""
         privileged = {"securityContext": {"privileged": True}}
         made, = self.running(pods.pod(
             "privileged", pods.container("main", SHARE, **privileged), node="node-a"))
@@ -93,7 +96,7 @@ class Isolated(StackCase):
         self.assertIn("OUT_OF_MEMORY", self.says("privileged", TAKES_TOO_MUCH))
 
     def test_a_debug_container_sees_no_gpu(self) -> None:
-        """As kubectl debug adds one to a pod with a share; it asks for no GPU of its own."""
+        """A debug container, as kubectl debug adds it to a pod with a share, requests no GPU."""
         self.running(pods.simple("debugged", SHARE, node="node-a"))
         debugger = pods.container("debugger", script=WITHOUT_GPU, targetContainerName="main",
                                   env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}])
@@ -108,8 +111,8 @@ class Isolated(StackCase):
         self.assertIn("OUT_OF_MEMORY", self.says("debugged", TAKES_TOO_MUCH))
 
     def test_a_node_without_a_device_for_the_gpu(self) -> None:
-        """The container does not start without its GPU; the event names what was looked for, and so
-        does doctor. It starts once the specification is there."""
+        """The container does not start without its GPU. The event and doctor name the missing CDI
+        device. The container starts as soon as the CDI specification exists."""
         self.cluster.nsenter("node-b", "mv", "/run/cdi/nvidia.json", "/run/cdi/nvidia.off")
         try:
             self.create(pods.simple("no-device", SHARE, node="node-b"))
@@ -122,14 +125,14 @@ class Isolated(StackCase):
         self.wait_running("no-device")
 
     def test_kubelet_that_lost_its_record_takes_no_share_away(self) -> None:
-        """Its checkpoint is damaged, it starts again with an empty record, and a new GPU pod is
-        admitted: pods that run keep their shares, also one that has not used its GPU yet."""
+        """kubelet restarts with a damaged checkpoint, so its record is empty, and admits a new GPU
+        pod. Running pods keep their shares, even one that has not used its GPU yet."""
         computes, idle = self.running(
             pods.simple("computes", SHARE, node="node-a"),
             pods.pod("idle", pods.container("main", SHARE, script=IDLE), node="node-a"))
         self.cluster.nsenter("node-a", "sh", "-c", f"echo rubbish > {CHECKPOINT}")
         self.cluster.restart("kubelet", "node-a")
-        # What the Node says of its resources may be of before; kubelet's own record is of now.
+        # The Node's resources may be out of date; kubelet's own record is current.
         self.cluster.wait_for("kubelet has its devices again", lambda: "tessera.dev/gpu" in (
             self.cluster.nsenter("node-a", "cat", CHECKPOINT)))
         self.running(pods.simple("new", SHARE, node="node-a"))
@@ -144,11 +147,11 @@ class Isolated(StackCase):
 
 
 class IsolatedByNri(Isolated):
-    """What only the runtime's own view of a container shows."""
+    """Cases that only NRI can detect, because it shows the runtime's view of a container."""
 
     def linked(self, name: str) -> Json:
-        """A pod whose own volume at /etc turns the path of the list into a link, and which mounts an
-        empty list where the link leads: the runtime follows the link, so that one is on top."""
+        """A pod whose volume at /etc makes the guard's list a link, and that mounts an empty list
+        at the link's target. The runtime follows the link, so the empty list is on top."""
         pod = with_volume(name, "/etc", self.EMPTY_DIR)
         pod["spec"]["initContainers"] = [pods.container(
             "links", script="ln -s /zz/list /x/ld.so.preload",
@@ -159,13 +162,13 @@ class IsolatedByNri(Isolated):
         return pod
 
     def test_a_link_in_place_of_the_guards_list(self) -> None:
-        """Nothing in the pod's specification shows it; the mounts of the container do."""
+        """The pod's specification does not show the link, but the mounts of the container do."""
         self.create(self.linked("linked"))
         self.assert_refused("linked", "/etc/ld.so.preload", "reached by a symbolic link")
 
     def test_refused_starts_while_others_start(self) -> None:
-        """containerd goes on serving the node: a request of ours to it beside its own questions can
-        stop it for good (containerd's issue 13733)."""
+        """containerd keeps working: a request of the agent to containerd, while containerd calls
+        the agent, can block containerd forever (containerd's issue 13733)."""
         refused = [f"refused-{n}" for n in range(6)]
         for turn in range(3):
             others = [f"other-{turn}-{n}" for n in range(6)]
@@ -178,8 +181,8 @@ class IsolatedByNri(Isolated):
             self.delete_all()
 
     def test_a_container_that_runs_without_its_share(self) -> None:
-        """As the runtime starts one while it does not ask the agent. Here the test writes into kubelet's
-        record that a container was given a device, and the pod has no allocation."""
+        """The runtime starts such a container while it does not call the agent. Here the test
+        writes into kubelet's record that a container has a device that Tessera did not place."""
         made, = self.running(pods.pod("unshared", pods.container("main", script=IDLE),
                                       node="node-a"))
         kept = self.cluster.nsenter("node-a", "cat", CHECKPOINT)
@@ -196,7 +199,7 @@ class IsolatedByNri(Isolated):
         self.wait_running("unshared")
 
     def test_a_neighbour_that_removes_the_guards_list(self) -> None:
-        """Removing the file that a mount stands on, in another container, removes the mount."""
+        """If another container removes the file under a mount, the mount disappears."""
         pod = with_volume("detached", "/etc", self.EMPTY_DIR,
                           script=IDLE)
         pod["spec"]["containers"].append(pods.container(

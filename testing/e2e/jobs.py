@@ -1,4 +1,4 @@
-"""Jobs while a node's agent is away, as in a rollout: kubelet refuses the pods that are bound to it."""
+"""Jobs while a node has no agent, as during a rollout: kubelet refuses GPU pods on the node."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from stack import deploy
 
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 AGENTS = f"/apis/apps/v1/namespaces/{deploy.NAMESPACE}/daemonsets/tessera-agent"
-# docs/limits.md, "Kubernetes", has the same in YAML. A rule of Ignore has nothing to match: kubelet
-# takes the conditions that are its own off a pod that it refuses, and no container has an exit code.
+# docs/limits.md, "Kubernetes", has the same in YAML. A rule with the action Ignore cannot match:
+# kubelet removes its own conditions from a pod that it refuses, and no container has an exit code.
 FAILS_BY_EXIT_CODE: Json = {"backoffLimit": 6, "podFailurePolicy": {"rules": [
     {"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [0]}}]}}
 
@@ -26,8 +26,8 @@ class Jobs(StackCase):
         super().tearDown()
 
     def test_a_refused_pod_does_not_fail_a_job_that_fails_by_exit_code(self) -> None:
-        """kube-scheduler is left out: it knows after a moment that the node has no GPUs left, and
-        only what it binds before that is refused."""
+        """The pods bypass kube-scheduler, which soon notices that the node has no GPUs. kubelet
+        refuses only pods that are bound before that."""
         with self.without_agent("node-a"):
             self.make_job("plain", "exit 0", {"backoffLimit": 0}, nodeName="node-a")
             self.make_job("lenient", "exit 0", FAILS_BY_EXIT_CODE, nodeName="node-a")
@@ -46,7 +46,7 @@ class Jobs(StackCase):
     # ---- steps
 
     def make_job(self, name: str, script: str, how: Json, **spec: object) -> None:
-        """`how` is of the Job, `spec` of its pods."""
+        """Creates a Job. how: fields of the Job's spec. spec: fields of its pod spec."""
         template = pods.pod(name, pods.container("main", pods.aliyun(1), script=script),
                             restartPolicy="Never", **spec)
         self.api.json("POST", JOBS, {
@@ -71,7 +71,7 @@ class Jobs(StackCase):
 
     @contextlib.contextmanager
     def without_agent(self, node: str) -> Iterator[None]:
-        """No agent runs on the node meanwhile."""
+        """Keeps the agent off the node, and restores it at the end."""
         def select(selector: Json) -> None:
             self.api.json("PATCH", AGENTS, [{
                 "op": "add", "path": "/spec/template/spec/affinity", "value": selector}],

@@ -1,4 +1,4 @@
-"""Kills parts of the cluster, again and again, at moments that a seed chooses."""
+"""Kills components of the cluster repeatedly, at times that a seed determines."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from pathlib import Path
 
 from kube.cluster import Cluster
 
-# What Tessera's programs log when they mend something: src/base/events.def.
-REPAIRS = ("bind_settled", "container_unshared", "container_refused", "nri_lost", "plugin_trouble",
-           "api_trouble")
-# On two cores a kubelet needs ten seconds to look at all that runs. One that then finds no
-# containerd ends every pod that has devices: a shorter pause shows kubelet's troubles more than ours.
+# Events that Tessera's programs log when they recover from something: src/base/events.def.
+REPAIRS = ("bind_settled", "container_unshared", "container_refused", "nri_lost", "plugin_error",
+           "api_error")
+# On two cores, kubelet needs ten seconds to check all running pods. If it then finds no containerd,
+# it ends every pod with devices: shorter pauses would show kubelet's errors rather than ours.
 PAUSE_SECONDS = (4.0, 12.0)
-# Then it rests until the next `go_on`. On a slow machine kubelet is killed again before it has
-# looked at all pods; without a rest the pods of a wave would never all run at once.
+# After this many kills the killer pauses until the next `go_on`. On a slow machine kubelet is killed
+# again before it has checked all pods. Without a pause the pods of a wave would never all run at
+# once.
 MOST_KILLS = 16
 POD_LOGS = "var-log/pods/tessera-system_*/*/*.log"
 
 
 def kill_process(cluster: Cluster, node: str, comm: str) -> bool:
-    """kill -9 of the processes of the node with this name (its first 15 characters): one, or two
-    while a runtime that was killed itself replaces it. False where none runs, or none any more."""
+    """Kills the processes of the node with this name (its first 15 characters) with SIGKILL. There
+    is one, or two while a runtime that was itself killed replaces it. Returns False if no process
+    was killed."""
     pids = cluster.nsenter(node, "pgrep", "-x", comm, check=False).split()
     killed = [pid for pid in pids if not cluster.nsenter(
         node, "sh", "-c", f"kill -9 {pid} 2>&1", check=False)]
@@ -34,7 +36,8 @@ def kill_process(cluster: Cluster, node: str, comm: str) -> bool:
 
 
 class Killer:
-    """A thread of kills, from `start` to `stop`; then `kills` and `repairs` say how often what."""
+    """A thread that kills components, from `start` to `stop`. `kills` and `repairs` count the kills
+    and the logged recoveries."""
 
     def __init__(self, cluster: Cluster, nodes: list[str], seed: int) -> None:
         self._cluster = cluster
@@ -56,7 +59,7 @@ class Killer:
         self.problems: list[str] = []
 
     def start(self) -> None:
-        """Begins to kill."""
+        """Starts the thread."""
         self._thread.start()
 
     def go_on(self) -> None:
@@ -64,24 +67,24 @@ class Killer:
         self._left = MOST_KILLS
 
     def stop(self) -> None:
-        """Ends the thread; what it killed last is up again, or on its way."""
+        """Ends the thread. The component that was killed last runs again or is starting."""
         self._stop.set()
         self._thread.join()
         self._start_what_gave_up()
         self._read_logs()
 
     def take_api_away(self, seconds: float) -> None:
-        """As its next kill: nobody reaches the API server for so long."""
+        """Makes the next kill stop the API server for `seconds`."""
         self._api_away_seconds = seconds
 
     def spared(self) -> list[str]:
-        """The parts that nobody has killed so far."""
+        """The components that have not been killed so far."""
         return [part for part in (*(name for name, _ in self._parts), "kube-apiserver")
                 if not self.kills[part]]
 
     @property
     def repairs(self) -> collections.Counter[str]:
-        """REPAIRS that were logged, but for the last words of a program before it was killed."""
+        """The number of logged events of REPAIRS. Lines that were lost in a kill do not count."""
         return sum(self._logged.values(), collections.Counter())
 
     def _run(self) -> None:
@@ -102,13 +105,13 @@ class Killer:
                 if kill(self._random.choice(self._nodes)):
                     self.kills[part] += 1
                     self._left -= 1
-                    kill = None  # nobody there to be killed: the same again
-        except Exception as error:  # a test must not pass because nobody was killed
+                    kill = None  # otherwise no process was found, and the same kill is tried again
+        except Exception as error:  # a test must not pass because nothing was killed
             self.problems.append(f"the killer ended: {error!r}")
             raise
 
     def _turns(self) -> Iterator[tuple[str, Callable[[str], bool]]]:
-        """Each part once, in an order by chance, and again."""
+        """Yields each component once in random order, and repeats."""
         while True:
             yield from self._random.sample(self._parts, len(self._parts))
 
@@ -124,14 +127,15 @@ class Killer:
         return True
 
     def _start_what_gave_up(self) -> None:
-        """As systemd does on a node of yours: kubelet ends itself where it finds no containerd."""
+        """Restarts containerd and kubelet, as systemd does on a real node: kubelet exits if it
+        finds no containerd."""
         for node in self._nodes:
             for program in ("containerd", "kubelet"):
                 if program not in self._cluster.running(node):
                     self._cluster.start_component(program, node)
 
     def _read_logs(self) -> None:
-        """kubelet keeps the logs of the last two containers of a pod."""
+        """Counts the logged recoveries. kubelet keeps the logs of a pod's last two containers."""
         for path in (self._cluster.directory / "nodes").glob(f"*/{POD_LOGS}"):
             try:
                 lines = path.read_text().splitlines()
@@ -145,6 +149,6 @@ def _event(line: str) -> str:
     """The event's name in a line of the runtime's log file: TIME STREAM TAG MESSAGE."""
     try:
         return str(json.loads(line.split(" ", 3)[3])["event"])
-    except (IndexError, ValueError, KeyError, TypeError):  # a line that was cut by a kill
+    except (IndexError, ValueError, KeyError, TypeError):  # a kill truncated the line
         return ""
 

@@ -1,4 +1,4 @@
-"""Tessera on a runtime without NRI: containers are recognised through kubelet's checkpoint."""
+"""Tessera on a runtime without NRI: the agent identifies containers by kubelet's checkpoint."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class KubeletTest(sharing.Sharing, gate.Gate, lifecycle.Lifecycle, health.Health
     audit = True
 
     def test_zz_the_agent_has_the_rights_that_it_uses(self) -> None:
-        """The last test: with deploy/identity-kubelet it has one more than without."""
+        """Must be the last test. With deploy/identity-kubelet the agent has one right more."""
         self.assertEqual(rights.of_account(self.cluster, deploy.AGENT_USER), [])
 
     def test_the_runtime_has_no_nri(self) -> None:
@@ -21,7 +21,8 @@ class KubeletTest(sharing.Sharing, gate.Gate, lifecycle.Lifecycle, health.Health
             self.assertEqual("no\n", self.cluster.nsenter(
                 node, "sh", "-c", "test -e /var/run/nri/nri.sock && echo yes || echo no"))
 
-    def test_an_image_that_names_the_variable_twice_sees_its_own_cards_alone(self) -> None:
-        """Nobody looks at its environment here; the cards are those that the CDI device brings."""
+    def test_an_image_that_names_the_variable_twice_sees_its_own_gpus_alone(self) -> None:
+        """Without NRI, nothing checks the image's environment. The container gets only the GPUs of
+        its CDI devices."""
         made, = self.running(twice.pod(self.cluster))
         self.assertEqual(self.log("twice").uuids, truth.uuids(made))

@@ -1,4 +1,4 @@
-"""The end of pods: memory comes back once, and only when the pod is gone."""
+"""The end of pods: their memory is freed once, and only when the pod is gone."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from e2e import pods, truth
 from e2e.case import SECONDS, StackCase
 from kube.api import ApiError
 
-# Does not end by itself: the pod holds its card for the whole grace period.
+# Ignores SIGTERM: the pod keeps its GPU for the whole grace period.
 STUBBORN = "trap '' TERM; gpuhog 1GiB & while :; do sleep 1; done"
-# Kube-scheduler's longest back-off is 10 s; a pod that it has given up on waits for minutes.
+# kube-scheduler's longest back-off is 10 s. It retries an unschedulable pod only after minutes.
 STRANDED_SECONDS = 25.0
-FULL = pods.native("15Gi")  # Tessera alone counts it: it is Tessera that makes a pod wait
+FULL = pods.native("15Gi")  # only Tessera counts this resource, so only Tessera makes a pod wait
 
 
 class Lifecycle(StackCase):
@@ -22,7 +22,7 @@ class Lifecycle(StackCase):
         first, second = self.running(*(pods.simple(name, FULL, node="node-a")
                                        for name in ("first", "second")))
         self.create(pods.simple("third", FULL, node="node-a"))
-        self.wait_event("third", "largest free share on a card is 0")
+        self.wait_event("third", "largest free share on a GPU is 0")
         self.delete("first")
         third = self.wait_running("third")
         self.assertEqual(truth.uuids(third), truth.uuids(first))
@@ -30,13 +30,13 @@ class Lifecycle(StackCase):
         self.assert_shares(third)
 
     def test_waiting_pods_start_when_there_is_room(self) -> None:
-        """kube-scheduler asks for the one that waits when the holder is told to end, and again the
-        moment it is gone, ahead of the controller's own watch: no answer of then may stand."""
+        """kube-scheduler tries the waiting pod when the holder is deleted, and again when it is
+        gone. The controller's own watch may be later, so a refusal at that time must not last."""
         holder = self.running(pods.simple("holder-0", FULL, node="node-a"),
                               pods.simple("other", FULL, node="node-a"))[0]
         for i in range(1, 6):
             self.create(pods.simple(f"holder-{i}", FULL, node="node-a"))
-            self.wait_event(f"holder-{i}", "largest free share on a card is 0")
+            self.wait_event(f"holder-{i}", "largest free share on a GPU is 0")
             self.delete(f"holder-{i - 1}")
             heir = self.wait_running(f"holder-{i}", STRANDED_SECONDS)
             self.assertEqual(truth.uuids(heir), truth.uuids(holder))
@@ -47,16 +47,16 @@ class Lifecycle(StackCase):
                              node="node-a", restartPolicy="Never"))
         self.cluster.wait_for("job has finished",
                               lambda: self.pod("job")["status"]["phase"] == "Succeeded", SECONDS)
-        self.cluster.wait_for("its memory is back", lambda: not any(self.held().values()), SECONDS)
+        self.cluster.wait_for("its memory is free", lambda: not any(self.held().values()), SECONDS)
 
-    def test_a_terminating_pod_holds_its_card(self) -> None:
+    def test_a_terminating_pod_holds_its_gpu(self) -> None:
         stubborn = pods.pod("stubborn", pods.container("main", FULL, script=STUBBORN),
                             node="node-a", terminationGracePeriodSeconds=5)
         other = pods.simple("other", FULL, node="node-a")
         self.running(stubborn, other)
         self.delete("stubborn")
         self.create(pods.simple("heir", FULL, node="node-a"))
-        self.wait_event("heir", "largest free share on a card is 0")
+        self.wait_event("heir", "largest free share on a GPU is 0")
         pod = self.pod("stubborn")
         self.assertIn("deletionTimestamp", pod["metadata"])
         self.assertEqual(sum(truth.held([pod]).values()), 15 * truth.GIB)
@@ -66,7 +66,7 @@ class Lifecycle(StackCase):
         self.assertEqual(truth.uuids(heir), truth.uuids(pod))
 
     def test_namesakes_in_a_burst_leave_nothing(self) -> None:
-        """Force-deleted and made again under one name, 20 times, wherever each had got to."""
+        """A pod is force-deleted and created again with the same name 20 times, in any state."""
         uids = []
         for _ in range(20):
             with contextlib.suppress(ApiError):
@@ -76,12 +76,13 @@ class Lifecycle(StackCase):
         last = self.wait_running("namesake")
         self.assertEqual(last["metadata"]["uid"], uids[-1])
         self.assert_shares(last)
-        self.cluster.wait_for("only the last one holds memory",
+        self.cluster.wait_for("only the last pod has memory",
                               lambda: sum(self.held().values()) == 2, SECONDS)
 
     def _make_namesake(self) -> str:
-        """Its uid as the API server answers it: Kubernetes' own pod collector deletes by name, and
-        may take a new namesake for the old one. Empty while the name is taken."""
+        """Creates the pod and returns its uid; empty while the name is in use. The uid comes from
+        the response, because Kubernetes' pod garbage collector deletes by name, and may delete the
+        new pod instead of the old one."""
         try:
             [made] = self.create(pods.simple("namesake", pods.aliyun(2), node="node-a"))
         except ApiError as error:

@@ -1,4 +1,4 @@
-"""What stands in two manifests is the same in both."""
+"""Settings that two manifests share are the same in both."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WAYS = ("urlPrefix:", "enableHTTPS:", "tlsConfig:", "serverName:", "caFile:", "c
 
 
 def settings(name: str) -> list[str]:
-    """The lines of a configuration that say something, but for the way to the extender."""
+    """The lines of a configuration, without comments and the connection to the extender."""
     lines = (deploy.DEPLOY / name).read_text().splitlines()
     return [line for line in lines
             if not line.strip().startswith(("#", *WAYS)) and "- urlPrefix" not in line]
@@ -21,9 +21,17 @@ class ManifestsTest(unittest.TestCase):
         self.assertEqual(settings("scheduler/config.yaml"), settings("ha/scheduler.yaml"))
 
     def test_the_replicas_have_the_arguments_of_the_one(self) -> None:
-        """But for where it listens, and how."""
+        """Only the arguments about the address and TLS differ."""
         def arguments(name: str) -> set[str]:
             text = (deploy.DEPLOY / name).read_text().partition("args: [")[2].partition("]")[0]
             return {word for word in text.replace(",", " ").split()
                     if not word.startswith(("--listen", "--open-reads", "--tls", "--client-ca"))}
         self.assertEqual(arguments("base/controller.yaml"), arguments("ha/controller.yaml"))
+
+    def test_every_object_has_the_recommended_labels(self) -> None:
+        """Selectors, and the tools that find Tessera's pods, use these labels and no others."""
+        for path in sorted(deploy.DEPLOY.rglob("*.yaml")):
+            for line in path.read_text().splitlines():
+                if "abels: {" in line and "tessera" in line:
+                    self.assertIn("app.kubernetes.io/name: tessera", line, path)
+                    self.assertRegex(line, "app.kubernetes.io/component: (agent|controller)", path)

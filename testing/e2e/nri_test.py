@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from e2e import card_modes, card_rules, front, gangs, gate, health, lifecycle, nri, preemption, sharing
+from e2e import gpu_modes, gpu_rules, front, gangs, gate, health, lifecycle, nri, preemption, sharing
 
 
-class NriTest(card_modes.CardModes, sharing.Sharing, gate.Gate, lifecycle.Lifecycle,
+class NriTest(gpu_modes.GpuModes, sharing.Sharing, gate.Gate, lifecycle.Lifecycle,
               health.Health, front.Front, nri.OnlyNri, preemption.Preemption, gangs.Gangs,
-              card_rules.CardRules):
-    """All that holds for both ways to recognise a container, and what only NRI can do."""
+              gpu_rules.GpuRules):
+    """The tests for both ways to identify a container, and those for NRI only."""
 
     identity = "nri"

@@ -1,4 +1,4 @@
-"""Gangs by Kubernetes' own PodGroups, which its scheduler places whole as well."""
+"""Gangs by Kubernetes' own PodGroups, which kube-scheduler also places as a whole."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PATH = "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups"
 
 
 class PodGroups(StackCase):
-    """Runs on case.two_nodes, with the API on."""
+    """Runs on case.two_nodes, with the PodGroup API enabled."""
 
     pod_groups = True
 
@@ -24,7 +24,8 @@ class PodGroups(StackCase):
                                 schedulingGroup={"podGroupName": group}))
 
     def test_pods_of_a_pod_group(self) -> None:
-        """Six of 12 GiB do not fit on four cards: none of them is placed. Three do, at once."""
+        """Six pods of 12 GiB do not fit on four GPUs, so none is placed. Three pods fit, and are
+        placed together."""
         self.group("wide", 6)
         for number in range(6):
             self.member_of("wide", number, gib=12)

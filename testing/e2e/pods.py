@@ -1,4 +1,4 @@
-"""Pods of the tests: gpuhog in a container that first prints what Tessera gave it."""
+"""Pods of the tests: a container prints the variables that Tessera set, and then runs gpuhog."""
 
 from __future__ import annotations
 
@@ -28,25 +28,27 @@ def native(memory: object = None, gpus: object = 1, cores: object = None) -> dic
 
 def container(name: str, limits: Mapping[str, object] | None = None, *, script: str = "",
               size: str = "1GiB", **more: object) -> Json:
-    """Runs `script` after it printed its environment; else holds `size` of its first card."""
+    """A container that prints its environment and then runs `script`. Without a script it allocates
+    `size` of its first GPU and keeps it."""
     return {"name": name, "image": builds.GPUHOG, "imagePullPolicy": "IfNotPresent",
             "command": ["sh", "-c", f"{SHOW}; {script or f'exec gpuhog {size}'}"],
             "resources": {"limits": {k: str(v) for k, v in (limits or {}).items()}}, **more}
 
 
 def init_container(name: str, limits: Mapping[str, object], size: str = "1GiB") -> Json:
-    """Takes memory once and ends."""
+    """An init container that allocates memory once and ends."""
     return container(name, limits, script=f"exec gpuhog --once {size}")
 
 
 def sidecar(name: str, limits: Mapping[str, object]) -> Json:
-    """An init container that stays."""
+    """An init container that keeps running."""
     return container(name, limits, restartPolicy="Always")
 
 
 def pod(name: str, *containers: Json, init: Sequence[Json] = (), node: str = "",
         annotations: Mapping[str, str] | None = None, **spec: object) -> Json:
-    """A pod of these containers; `node` pins it there by selector, `spec` is added to its spec."""
+    """A pod with these containers. node: a node selector for this node. spec: more fields of its
+    spec."""
     selector = {"nodeSelector": {NODE_LABEL: node}} if node else {}
     inits = {"initContainers": list(init)} if init else {}
     return {"apiVersion": "v1", "kind": "Pod",
@@ -57,7 +59,8 @@ def pod(name: str, *containers: Json, init: Sequence[Json] = (), node: str = "",
 
 def simple(name: str, limits: Mapping[str, object], *, node: str = "", size: str = "1GiB",
            **more: Any) -> Json:
-    """A pod of one container, `main`; `more` is of its spec, but for `env`, the container's."""
+    """A pod with one container, `main`. more: fields of the pod's spec, and `env` of the
+    container."""
     extra = {"env": more.pop("env")} if "env" in more else {}
     return pod(name, container("main", limits, size=size, **extra), node=node, **more)
 

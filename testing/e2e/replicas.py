@@ -1,5 +1,5 @@
-"""A stack with two controllers. kube-scheduler asks the first, which sends binds on when the second
-leads."""
+"""A stack with two controllers. kube-scheduler calls the first, which redirects binds to the second
+while that one leads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAUSE = 0.4  # between two pods that arrive
 
 
 class Replicas(StackCase):
-    """What tests with two controllers have in common. The second leads as each begins."""
+    """The base of tests with two controllers. Each test begins while the second one leads."""
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -41,7 +41,8 @@ class Replicas(StackCase):
 
     @contextlib.contextmanager
     def pods_arriving(self) -> Iterator[list[str]]:
-        """Their names; in the end all run, each on the cards of its allocation."""
+        """Creates pods until the end of the context, and yields the growing list of their names. At
+        the end all pods must run, each on the GPUs of its allocation."""
         names: list[str] = []
         stop = threading.Event()
 
@@ -61,7 +62,8 @@ class Replicas(StackCase):
         self.assert_never_above()
 
     def wait_bound_since(self, names: list[str], since: float, what: str) -> None:
-        """Until a pod that was made afterwards is bound; says how long that took."""
+        """Waits until a pod that is created from now on is bound, and prints the time since
+        `since`."""
         before = len(names)
         self.cluster.wait_for("a pod that arrived since is bound", lambda: any(
             truth.shares(self.pod(name)) for name in list(names)[before:]), 2 * SECONDS)
@@ -69,15 +71,15 @@ class Replicas(StackCase):
               file=sys.stderr)
 
     def leader(self) -> str:
-        """The pod that holds the Lease; empty for nobody."""
+        """The pod that holds the Lease; empty if no pod holds it."""
         return str(self.api.json("GET", LEASE)["spec"].get("holderIdentity", ""))
 
     def deployment_that_leads(self) -> str:
-        """Whose pod holds the Lease."""
+        """The Deployment whose pod holds the Lease."""
         return self.leader().rsplit("-", 2)[0]
 
     def hand_over_to(self, deployment: str) -> None:
-        """Ends the other's controller, and starts it again once this one leads."""
+        """Stops the other Deployment's controller, and starts it again when this one leads."""
         if self.deployment_that_leads() == deployment:
             return
         other = FIRST if deployment == SECOND else SECOND
@@ -88,12 +90,12 @@ class Replicas(StackCase):
         deploy.wait_rolled_out(self.cluster, f"deployment/{other}")
 
     def scale(self, deployment: str, replicas: int) -> None:
-        """Says how many of its pods there shall be."""
+        """Sets the number of replicas of a Deployment."""
         self.api.json("PATCH", f"{DEPLOYMENTS}/{deployment}", {"spec": {"replicas": replicas}},
                       "application/merge-patch+json")
 
     def controller(self, deployment: str) -> Json:
-        """Its pod."""
+        """The only pod of a Deployment."""
         found = [item for item in self.api.json("GET", SYSTEM_PODS)["items"]
                  if item["metadata"]["name"].rsplit("-", 2)[0] == deployment
                  and "deletionTimestamp" not in item["metadata"]]
@@ -102,7 +104,7 @@ class Replicas(StackCase):
         return pod
 
     def signal(self, pod: Json, name: str) -> None:
-        """To the one process of a controller's pod."""
+        """Sends a signal to the only process of a controller's pod."""
         node, uid = pod["spec"]["nodeName"], pod["metadata"]["uid"]
         pids = [pid for pid in self.cluster.nsenter(
             node, "pgrep", "-x", "tessera-control").split()
@@ -112,20 +114,22 @@ class Replicas(StackCase):
         self.cluster.nsenter(node, "kill", f"-{name}", pids[0])
 
     def bind_at(self, port: int, pod: Json) -> report.Answer:
-        """What a controller answers when it is to bind a pod to node-a."""
+        """The response of a controller to a request to bind a pod to node-a."""
         return self.ask(port, "POST", "/gpushare-scheduler/bind", json.dumps({
             "PodName": pod["metadata"]["name"], "PodNamespace": "default",
             "PodUID": pod["metadata"]["uid"], "Node": "node-a"}).encode())
 
     def ask(self, port: int, method: str, path: str, body: bytes = b"") -> report.Answer:
-        """A controller's answer to kube-scheduler."""
+        """The response of a controller to a request of kube-scheduler."""
         return report.http_answer(port, method, path, body)
 
 
 def _second(first: Json, port: int, health_port: int) -> Json:
-    """Another replica: on this machine all nodes have one network, so it needs its own ports."""
+    """The Deployment of a second controller. It needs its own ports, because all nodes share one
+    network on this machine."""
     spec = copy.deepcopy(first["spec"])
-    labels = {"app": "tessera", "component": "controller-b"}
+    labels = {"app.kubernetes.io/name": "tessera",
+              "app.kubernetes.io/component": "controller-b"}
     spec["selector"]["matchLabels"] = labels
     spec["template"]["metadata"]["labels"] = labels
     container = spec["template"]["spec"]["containers"][0]

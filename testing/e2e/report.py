@@ -1,4 +1,4 @@
-"""What a person would look at first when a test failed, and the small questions of all tests."""
+"""The state of the cluster to show when a test fails, and small requests that all tests use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TAIL_LINES = 25
 
 
 def http_get(port: int, path: str) -> str:
-    """The body of a 200 answer of the controller; an ApiError otherwise."""
+    """The body of the controller's response. Raises ApiError unless the status is 200."""
     status, body = http_call(port, "GET", path)
     if status != 200:
         raise ApiError(status, f"GET {path}: {status} {body}")
@@ -25,7 +25,7 @@ def http_get(port: int, path: str) -> str:
 
 
 class Answer(NamedTuple):
-    """Of a controller. location: of a redirect."""
+    """A response of a controller. location: the target of a redirect."""
 
     status: int
     body: str
@@ -33,15 +33,15 @@ class Answer(NamedTuple):
 
 
 def http_call(port: int, method: str, path: str, body: bytes = b"") -> tuple[int, str]:
-    """Status and body of the controller's answer; an ApiError when there is none."""
+    """Status and body of the controller's response. Raises ApiError if there is none."""
     answer = http_answer(port, method, path, body)
     return answer.status, answer.body
 
 
 def http_answer(port: int, method: str, path: str, body: bytes = b"", token: str = "",
                 tls: ssl.SSLContext | None = None) -> Answer:
-    """What the controller answers to who has the token, and speaks TLS if given; an ApiError when
-    there is no answer."""
+    """The controller's response to a request, with a bearer token and over TLS if these are given.
+    Raises ApiError if there is no response."""
     headers = {"Content-Type": "application/json"}
     if token:
         headers["Authorization"] = f"Bearer {token}"
@@ -54,7 +54,7 @@ def http_answer(port: int, method: str, path: str, body: bytes = b"", token: str
         return Answer(response.status, response.read().decode(),
                       response.headers.get("Location", ""))
     except (OSError, http.client.HTTPException) as error:
-        raise ApiError(0, f"{method} {path}: no answer from the controller: {error}") from error
+        raise ApiError(0, f"{method} {path}: no response from the controller: {error}") from error
     finally:
         connection.close()
 
@@ -66,7 +66,7 @@ def events(api: Api, pod: str) -> list[str]:
 
 
 def state(cluster: ClusterHandle, api: Api) -> str:
-    """Pods with their events, and the last words of Tessera's programs."""
+    """The pods with their events, and the last log lines of Tessera's programs."""
     try:
         parts = [_pod(api, pod)
                  for pod in api.json("GET", "/api/v1/namespaces/default/pods")["items"]]
@@ -76,7 +76,7 @@ def state(cluster: ClusterHandle, api: Api) -> str:
                                   check=False)
             parts.append(f"--- {name} on {pod['spec'].get('nodeName')}\n{log}")
     except KubeError as error:
-        return f"(the state of the cluster cannot be read: {error})"
+        return f"(cannot read the state of the cluster: {error})"
     return "\n".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""Each program is killed while 30 pods start: nothing is lost, mixed up or given twice."""
+"""Each program is killed while 30 pods start: no GPU share is lost, mixed up or allocated twice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stack import deploy
 
 COUNT = 30
 RESTART_SECONDS = 120.0
-# 57 GiB in shares of at most 3: they fit the cards of 15, 15, 15 and 24 in any order.
+# 57 GiB in shares of at most 3 GiB: they fit on the GPUs of 15, 15, 15 and 24 GiB in any order.
 SHAPES: tuple[tuple[str, int, tuple[Json, ...]], ...] = (
     ("one", 8, (pods.container("main", pods.aliyun(1)),)),
     ("two", 7, (pods.container("main", pods.native("2Gi")),)),
@@ -23,11 +23,11 @@ SHAPES: tuple[tuple[str, int, tuple[Json, ...]], ...] = (
 
 
 class RestartsTest(jobs.Jobs):
-    """Every pod belongs to a ReplicaSet: kubelet refuses for good (UnexpectedAdmissionError) what
-    is bound to it while a device plugin is away, and such a pod is made anew by its owner."""
+    """Every pod belongs to a ReplicaSet, which replaces refused pods: kubelet refuses permanently
+    (UnexpectedAdmissionError) a pod that is bound while a device plugin is away."""
 
     def test_kubelet(self) -> None:
-        """Broken early: a new kubelet spends 6 s on each container that it finds half made."""
+        """Restarts kubelet early, because it spends 6 s on each half-created container."""
         self.start_and_break(lambda: self.on_nodes(
             lambda node: self.cluster.restart("kubelet", node)), self.some_are_placed)
 
@@ -52,16 +52,17 @@ class RestartsTest(jobs.Jobs):
     # ---- steps
 
     def some_run(self) -> bool:
-        """Kubelet and runtime are at work."""
+        """At least three pods run, so kubelet and the runtime are busy."""
         return len(self.good()) >= 3
 
     def some_are_placed(self) -> bool:
-        """The scheduler is at work."""
+        """At least six pods are placed, so the scheduler is busy."""
         return len(self.placed()) >= 6
 
     def start_and_break(self, break_it: Callable[[], object],
                         when: Callable[[], bool] | None = None) -> None:
-        """Breaks when some of the pods run (or `when`); then all must come to run."""
+        """Creates the pods, and calls `break_it` when some of them run (or `when` returns true).
+        All pods must run after that."""
         self.create(*(pods.replicas(name, count, *containers)
                       for name, count, containers in SHAPES))
         self.cluster.wait_for("the first pods are there", when or self.some_run)
@@ -72,24 +73,24 @@ class RestartsTest(jobs.Jobs):
         self.check(self.good())
 
     def check(self, made: list[Json]) -> None:
-        """Cards as named, sums as given, and the controller's count the same."""
+        """Each container sees its GPUs, the sums are right, and the controller counts the same."""
         with ThreadPoolExecutor(4) as pool:
             for done in [pool.submit(self.check_pod, pod) for pod in made]:
                 done.result()
-        cards = {card.uuid: card for card in self.cards()}
+        gpus = {gpu.uuid: gpu for gpu in self.gpus()}
         held = truth.held(self.pods())
         for uuid, amount in held.items():
-            self.assertLessEqual(amount, cards[uuid].memory)
+            self.assertLessEqual(amount, gpus[uuid].memory)
         self.assertEqual(sum(held.values()), 57 * GIB)
-        units = {(c.node, c.index): -(-held.get(c.uuid, 0) // GIB) for c in cards.values()}
+        units = {(c.node, c.index): -(-held.get(c.uuid, 0) // GIB) for c in gpus.values()}
         self.assertEqual(self.held(), units)
         self.assert_never_above()
 
     def check_pod(self, pod: Json) -> None:
-        """Each container sees what its annotation names."""
+        """Each container sees the GPUs that the annotation names."""
         self.assert_shares(pod, [c["name"] for c in pod["spec"]["containers"]])
 
-    # ---- what is so
+    # ---- state of the cluster
 
     def good(self) -> list[Json]:
         """The pods whose containers all run."""
@@ -101,16 +102,15 @@ class RestartsTest(jobs.Jobs):
         return [pod for pod in self.pods() if truth.shares(pod)]
 
     def node_of_controller(self) -> str:
-        """Where the controller's pod is."""
-        items = self.api.json("GET", f"/api/v1/namespaces/{deploy.NAMESPACE}/pods"
-                              "?labelSelector=component%3Dcontroller")["items"]
+        """The node of the controller's pod."""
+        items = self.api.json("GET", deploy.pods_of("controller"))["items"]
         return str(items[0]["spec"]["nodeName"])
 
     def on_nodes(self, do: Callable[[str], object]) -> None:
-        """On all nodes at once."""
+        """Calls `do` for all nodes in parallel."""
         with ThreadPoolExecutor() as pool:
             list(pool.map(do, self.stack.nodes))
 
     def kill_in(self, node: str, comm: str) -> None:
-        """kill -9 of a program that runs on the node."""
+        """Kills a program that runs on the node with SIGKILL."""
         self.assertTrue(kill_process(self.cluster, node, comm), f"no {comm} on {node}")

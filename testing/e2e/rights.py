@@ -1,4 +1,5 @@
-"""What our service accounts may do is what they do: the API server's audit log beside the rules."""
+"""Compares the rights of our service accounts with the rights that they use, by the API server's
+audit log."""
 
 from __future__ import annotations
 
@@ -15,58 +16,58 @@ RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
 
 class Right(NamedTuple):
-    """One verb on one kind of thing. space, name: where and which alone; empty for all."""
+    """One verb on one resource. ns: the only namespace; name: the only object; empty for all."""
 
     verb: str
     group: str
     resource: str
-    space: str = ""
+    ns: str = ""
     name: str = ""
 
     def allows(self, use: "Right") -> bool:
-        """Whether it is what that use needed."""
+        """Whether this right allows that use."""
         return ((self.verb, self.group, self.resource) == (use.verb, use.group, use.resource)
-                and self.space in ("", use.space) and self.name in ("", use.name))
+                and self.ns in ("", use.ns) and self.name in ("", use.name))
 
 
 class Uses(NamedTuple):
-    """What somebody asked of the API server."""
+    """What a user requested of the API server."""
 
     allowed: set[Right]
     refused: set[Right]
 
 
-def of_rules(rules: Iterable[Json], space: str = "") -> Iterator[Right]:
-    """Those of a role, which counts in one namespace or everywhere."""
+def of_rules(rules: Iterable[Json], ns: str = "") -> Iterator[Right]:
+    """The rights of a role, which apply in one namespace, or in all if `ns` is empty."""
     for rule in rules:
         for group in rule.get("apiGroups", []):
             for resource in rule.get("resources", []):
                 for verb in rule["verbs"]:
                     for name in rule.get("resourceNames", [""]):
-                        yield Right(verb, group, resource, space, name)
+                        yield Right(verb, group, resource, ns, name)
         for path in rule.get("nonResourceURLs", []):
             for verb in rule["verbs"]:
                 yield Right(verb, "", path)
 
 
 def granted(api: Api, account: str, namespace: str) -> set[Right]:
-    """By all bindings that name this service account."""
+    """The rights from all bindings of this service account."""
     subject = {"kind": "ServiceAccount", "name": account, "namespace": namespace}
     found: set[Right] = set()
     for path in ("rolebindings", "clusterrolebindings"):
         for binding in api.json("GET", f"{RBAC}/{path}")["items"]:
             if subject not in binding.get("subjects", []):
                 continue
-            space = binding["metadata"].get("namespace", "")
+            ns = binding["metadata"].get("namespace", "")
             role = binding["roleRef"]
-            where = f"namespaces/{space}/roles" if role["kind"] == "Role" else "clusterroles"
+            where = f"namespaces/{ns}/roles" if role["kind"] == "Role" else "clusterroles"
             rules = api.json("GET", f"{RBAC}/{where}/{role['name']}")["rules"]
-            found.update(of_rules(rules, space))
+            found.update(of_rules(rules, ns))
     return found
 
 
 def uses(audit_log: Path, user: str) -> Uses:
-    """Of everything that stands in the log."""
+    """The uses of a user in the audit log."""
     found = Uses(set(), set())
     for line in audit_log.read_text().splitlines():
         event = json.loads(line)
@@ -82,15 +83,15 @@ def uses(audit_log: Path, user: str) -> Uses:
 
 
 def of_account(cluster: ClusterHandle, user: str) -> list[str]:
-    """The problems of a service account, on a cluster whose audit log has all that it asked."""
+    """The problems of a service account. The cluster's audit log must have all of its requests."""
     _, _, namespace, account = user.split(":")
     rules = granted(cluster.api(), account, namespace)
     log = cluster.directory / "logs" / "audit.log"
-    return problems(rules, uses(log, user)) if rules else [f"{user} may do nothing"]
+    return problems(rules, uses(log, user)) if rules else [f"{user} has no rights"]
 
 
 def problems(rules: set[Right], used: Uses) -> list[str]:
-    """Rights that nobody used, uses that no rule allows, and rules that name no thing."""
+    """Unused rights, uses that no rule of ours allows, refused requests, and wildcards."""
     return sorted([
         *(f"has and never used: {right}" for right in rules
           if not any(right.allows(use) for use in used.allowed)),

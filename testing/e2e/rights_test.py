@@ -1,4 +1,4 @@
-"""The comparison itself: each kind of difference is found."""
+"""The comparison of rights finds each kind of difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs test modules for ctest: `python3 -m e2e.run MODULE...`; status 77: they were skipped."""
+"""Runs test modules for ctest: `python3 -m e2e.run MODULE...`. Exit status 77: skipped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SKIPPED = 77  # SKIP_RETURN_CODE in CMakeLists.txt
 
 
 class Timed(unittest.TextTestResult):
-    """Says how long each test took."""
+    """Prints how long each test took."""
 
     def startTest(self, test: unittest.TestCase) -> None:
         self.began = time.monotonic()
@@ -23,9 +23,9 @@ class Timed(unittest.TextTestResult):
 
 
 def main(modules: list[str]) -> int:
-    """The exit status."""
+    """Runs the modules and returns the exit status."""
     if os.geteuid() != 0:
-        print("skipped: a Kubernetes with nodes of its own needs root; run: sudo ./dev test -L e2e")
+        print("skipped: Kubernetes nodes on this machine need root; run: sudo ./dev test -L e2e")
         return SKIPPED
     runner = unittest.TextTestRunner(verbosity=2, resultclass=Timed)
     program = unittest.main(module=None, argv=["e2e", "-v", *modules], exit=False,

@@ -1,9 +1,9 @@
-"""Releases of containerd beside each other: which of them carry out the CDI devices that an NRI
-plugin adds, and what becomes of GPU containers on those that do not. This is the evidence for the
-table in src/domain/handover/runtime_support.cpp. `./dev check runtimes` runs it.
+"""Several releases of containerd: which of them apply the CDI devices that an NRI plugin adds, and
+what happens to GPU containers on the others. This is the evidence for the table in
+src/domain/handover/runtime_support.cpp. `./dev check runtimes` runs it.
 
-Each node has a containerd of its own (binaries.CONTAINERDS). An "unnamed" one says that its version
-is "unknown": the table does not judge it, so it shows what the release really does.
+Each node has its own containerd (binaries.CONTAINERDS). An "unnamed" containerd reports the version
+"unknown": the table does not know it, so the test shows what the release really does.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from e2e import pods
-from e2e.case import CARDS, KUBELET, StackCase
+from e2e.case import GPUS, KUBELET, StackCase
 from kube import binaries
 from stack.gpu_node import GpuNode
 
@@ -23,7 +23,7 @@ TAKES_TOO_MUCH = "gpuhog --once 3GiB"
 
 
 def version_of(release: str) -> str:
-    """As the runtime gives it: v2.0.14."""
+    """The version as the runtime reports it: v2.0.14."""
     table = binaries.CONTAINERDS[release] if release else binaries.TABLE
     return binaries.pinned_version(next(m for m in table if m.folder.startswith("containerd")))
 
@@ -36,11 +36,11 @@ class Runtimes(StackCase):
 
     @classmethod
     def gpu_nodes(cls) -> list[GpuNode]:
-        return [GpuNode(node, CARDS / "two-15gib.yaml", kubelet=KUBELET,
+        return [GpuNode(node, GPUS / "two-15gib.yaml", kubelet=KUBELET,
                         containerd_release=release) for node, release in cls.releases.items()]
 
     def assert_gets_its_gpu(self, *nodes: str) -> None:
-        """A pod on each of these nodes runs with the GPU of its share, and is held to the share."""
+        """A pod on each of these nodes runs with its GPU, and its memory limit is enforced."""
         for pod in self.running(*(pods.simple(f"gpu-{n}", SHARE, node=n) for n in nodes)):
             self.assert_shares(pod)
             said = self.cluster.kubectl("exec", pod["metadata"]["name"], "--", "sh", "-c",
@@ -68,15 +68,15 @@ class RuntimesByNriTest(Runtimes):
         said = self.doctor_check("handover")
         self.assertEqual(said["status"], "failed")
         for node, release in IGNORING.items():
-            # Kubelet shows the version without its "v" on some releases.
+            # With some releases kubelet shows the version without the "v".
             self.assertRegex(said["found"], f"{node}: containerd v?{version_of(release)[1:]} "
                                             "ignores CDI devices")
         for node in (*UNNAMED, *CARRYING):
             self.assertNotIn(f"{node}:", said["found"])
 
     def test_what_the_same_release_does_where_its_version_is_not_known(self) -> None:
-        """It makes the container with our environment and mounts, and without the device. The agent
-        sees that before the program runs, and keeps the container from starting."""
+        """The release creates the container with our environment and mounts, but without the
+        device. The agent detects this before the program runs, and prevents the start."""
         self.create(*(pods.simple(f"gpu-{node}", SHARE, node=node) for node in UNNAMED))
         for node in UNNAMED:
             message = self.assert_refused(

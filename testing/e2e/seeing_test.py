@@ -1,4 +1,4 @@
-"""What a person sees of a cluster: `tessera doctor` on a good one and on broken ones, and the metrics."""
+"""What a person sees of a cluster: `tessera doctor`, healthy and broken, and the metrics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stack import builds, deploy
 SECRETS = f"/api/v1/namespaces/{deploy.NAMESPACE}/secrets"
 AGENTS = f"/apis/apps/v1/namespaces/{deploy.NAMESPACE}/daemonsets/tessera-agent"
 KEY = "tessera-allocation-key"
-POLICY = "tessera-allocations-stay"
+POLICY = "tessera-immutable-allocations"
 SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.M)
 
 
@@ -27,7 +27,7 @@ class SeeingTest(StackCase):
 
     def test_a_healthy_cluster(self) -> None:
         self.running(pods.simple("one", pods.native("1Gi")))
-        text = self.stack.tessera("doctor")  # fails with its status when a check does
+        text = self.stack.tessera("doctor")  # raises an error if a check fails
         lines = text.splitlines()
         self.assertEqual(len(lines), 13, text)
         for line in lines:
@@ -36,12 +36,12 @@ class SeeingTest(StackCase):
         self.assertIn("1 GPU pods came through Tessera", text)
         self.assertIn("1 allocations, all signed with the key", text)
         self.assertIn("2 GPU nodes, an agent on each", text)
-        self.assertIn("4 cards, all healthy", text)
+        self.assertIn("4 GPUs, all healthy", text)
 
     def test_an_agent_that_is_gone(self) -> None:
-        self.cluster.kubectl("label", "node", "node-b", "gpushare-")
+        self.cluster.kubectl("label", "node", "node-b", "tessera.dev/agent-")
         self.addCleanup(self.wait_agents)
-        self.addCleanup(self.cluster.kubectl, "label", "node", "node-b", "gpushare=true")
+        self.addCleanup(self.cluster.kubectl, "label", "node", "node-b", "tessera.dev/agent=true")
         self.assert_found("agents", "failed", "node-b", "kubectl label node")
 
     def test_an_agent_that_does_not_come_up(self) -> None:
@@ -65,7 +65,7 @@ class SeeingTest(StackCase):
         self.assert_found("admission", "failed", f"{POLICY} is missing", "admission.yaml")
 
     def test_a_pod_that_came_past_us(self) -> None:
-        """By spec.nodeName, as by a scheduler without our configuration."""
+        """A pod with spec.nodeName, as if a scheduler without our configuration had bound it."""
         self.create(pods.simple("past", pods.aliyun(1), nodeName="node-a"))
         self.assert_found("routing", "failed",
                           "default/past (schedulerName default-scheduler) is on node-a without",
@@ -73,15 +73,15 @@ class SeeingTest(StackCase):
         self.running(pods.simple("through", pods.native("1Gi"), node="node-b"))
         self.assert_found("routing", "failed", "default/past", "spec.nodeName")
 
-    def test_a_sick_card_is_a_warning(self) -> None:
+    def test_a_sick_gpu_is_a_warning(self) -> None:
         self.gpusim("node-b", "xid", "1", "79")
         self.addCleanup(self.cluster.wait_for, "it is good again", lambda: all(
-            card.healthy for card in self.cards("node-b")), SECONDS)
+            gpu.healthy for gpu in self.gpus("node-b")), SECONDS)
         self.addCleanup(self.gpusim, "node-b", "recover", "1")
-        self.cluster.wait_for("it is out", lambda: not self.cards("node-b")[1].healthy, SECONDS)
+        self.cluster.wait_for("it is out", lambda: not self.gpus("node-b")[1].healthy, SECONDS)
         self.running(pods.simple("one", pods.native("1Gi")))
         self.stack.tessera("doctor")  # a warning is no failure
-        self.assert_found("cards", "warning", "node-b card 1", "reset")
+        self.assert_found("gpus", "warning", "node-b GPU 1", "reset")
 
     def test_who_may_read_nothing(self) -> None:
         self.cluster.kubectl("create", "serviceaccount", "reader")
@@ -131,7 +131,7 @@ class SeeingTest(StackCase):
     # ---- steps
 
     def doctor(self, *arguments: str) -> dict[str, dict[str, str]]:
-        """Check -> what doctor says of it."""
+        """Check -> the result of tessera doctor."""
         done = subprocess.run(
             [str(builds.program("tessera")), "doctor", "-o", "json",
              *(arguments or ("--kubeconfig", str(self.cluster.kubeconfig)))],
@@ -141,7 +141,7 @@ class SeeingTest(StackCase):
         return {finding["check"]: finding for finding in said["checks"]}
 
     def assert_found(self, check: str, status: str, found: str, fix: str) -> None:
-        """Until doctor says so of this check."""
+        """Waits until doctor has this result for the check."""
         seen: dict[str, str] = {}
 
         def said() -> bool:
@@ -153,22 +153,22 @@ class SeeingTest(StackCase):
             raise AssertionError(f"{error}; it says {seen}") from error
 
     def wait_agents(self) -> None:
-        """Until an agent is ready on each node."""
+        """Waits until an agent is ready on each node."""
         deploy.wait_rolled_out(self.cluster, "daemonset/tessera-agent")
-        self.cluster.wait_for("agents are content", lambda: (
+        self.cluster.wait_for("doctor finds all agents ok", lambda: (
             self.doctor()["agents"]["status"] == "ok"), SECONDS)
         deploy.wait(self.cluster, 2)
 
     def assert_used(self, node: str, uuid: str) -> None:
-        """Its agent says that 1 GiB of the card is used, and speaks of its own node alone."""
+        """The node's agent shows that 1 GiB of the GPU is used, and has only its own node."""
         def used() -> bool:
             found = self.samples_of_agent(node, "tessera_agent_gpu_used_bytes")
             self.assertEqual({of for of, _, _ in found}, {node})
             return (node, uuid, truth.GIB) in found
-        self.cluster.wait_for("what the container holds is shown as used", used, SECONDS)
+        self.cluster.wait_for("the container's memory is shown as used", used, SECONDS)
 
     def agent_metrics(self, node: str) -> str:
-        """Of the agent of a node."""
+        """The metrics of the agent of a node."""
         arguments = self.api.json("GET", AGENTS)["spec"]["template"]["spec"]["containers"][0]["args"]
         port = next(a.split("=")[1] for a in arguments if a.startswith("--metrics-port="))
         host = next(a["address"] for a in
@@ -186,7 +186,7 @@ class SeeingTest(StackCase):
         return text
 
     def samples_of_agent(self, node: str, name: str) -> list[tuple[str, str, float]]:
-        """Node, UUID and value of each card that a node's agent tells of."""
+        """Node, UUID and value of each sample of this metric of a node's agent."""
         found = []
         for metric, labels, value in SAMPLE.findall(self.agent_metrics(node)):
             if metric == name:
@@ -196,6 +196,6 @@ class SeeingTest(StackCase):
 
 
 def sample(text: str, name: str, label: str) -> float:
-    """The value of the first sample of this name that has the words in its labels."""
+    """The value of the first sample of this metric that has the text in its labels."""
     return next(float(value) for metric, labels, value in SAMPLE.findall(text)
                 if metric == name and label in labels)

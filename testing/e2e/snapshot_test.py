@@ -1,4 +1,4 @@
-"""tessera snapshot of the real Kubernetes, and what tessera-sim makes of it."""
+"""tessera snapshot on a real Kubernetes, and tessera-sim with the snapshot."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from stack.gpu_node import GpuNode
 
 
 class SnapshotTest(StackCase):
-    """One node with two cards of 15 GiB."""
+    """One node with two GPUs of 15 GiB."""
 
     @classmethod
     def gpu_nodes(cls) -> list[GpuNode]:
         return case.two_nodes(nri=True)[:1]
 
     def snapshot(self, *arguments: str) -> tuple[Path, Json]:
-        """The file, and what is in it."""
+        """Takes a snapshot. Returns the file and its contents."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         path = Path(folder.name) / "snapshot.json"
@@ -28,7 +28,7 @@ class SnapshotTest(StackCase):
         return path, json.loads(path.read_text())
 
     def simulate(self, *arguments: str) -> str:
-        """What tessera-sim prints."""
+        """The output of tessera-sim."""
         printed: str = self.stack.tessera(*arguments, program="tessera-sim")
         return printed
 
@@ -37,12 +37,12 @@ class SnapshotTest(StackCase):
         first, = self.running(pods.simple("first", pods.native("6Gi"), annotations=apart))
         second, = self.running(pods.simple("second", pods.native("12Gi")))
         self.create(pods.simple("whole", pods.native()))
-        self.wait_event("whole", "asked a whole card")
+        self.wait_event("whole", "asked a whole GPU")
         self.create(pods.simple("beside", pods.native("5Gi"), annotations=apart))
         self.wait_event("beside", "GPU")
         path, told = self.snapshot()
         node = told["nodes"][[n["name"] for n in told["nodes"]].index("node-a")]
-        self.assertEqual(len(node["cards"]), 2)
+        self.assertEqual(len(node["gpus"]), 2)
         self.assertGreater(node["host"]["cpuMilli"], 0)
         by_name = {pod["name"]: pod for pod in told["pods"]}
         self.assertEqual(set(by_name), {"first", "second", "whole", "beside"})
@@ -50,9 +50,9 @@ class SnapshotTest(StackCase):
         self.assertEqual(by_name["first"]["node"], "node-a")
         share = by_name["first"]["holds"][0]["shares"][0]
         self.assertEqual(share["memory"], 6 << 30)
-        self.assertEqual(share["card"], truth.shares(first)["main"][0]["index"])
+        self.assertEqual(share["gpu"], truth.shares(first)["main"][0]["index"])
         self.assertEqual(by_name["beside"]["rules"], {"apart": "parts"})
-        self.assertEqual({card["uuid"] for card in node["cards"]},
+        self.assertEqual({gpu["uuid"] for gpu in node["gpus"]},
                          {*truth.uuids(first), *truth.uuids(second)})
         report = json.loads(self.simulate("replay", "--snapshot", str(path), "--policy",
                                           "binpack,fgd", "-o", "json"))

@@ -1,5 +1,5 @@
-"""What an administrator decides for the containers of a node: lists of libraries that may be merged
-with the guard's, privileged containers, and the guard itself on a node that has pods."""
+"""Settings of an administrator for the containers of a node: preload lists that may be merged with
+the guard's, privileged containers, and turning on the guard on a node that already has pods."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from stack.deploy import AgentRules
 
 SHARE = pods.aliyun(2)
 TAKES_TOO_MUCH = "gpuhog --once 3GiB 2>&1; true"
-FOLDER = "/var/lib/tracing"  # of the node
+FOLDER = "/var/lib/tracing"  # on the node
 LIBRARY = f"{FOLDER}/libtracing.so"
 GUARD = "/usr/local/tessera/libtessera-guard.so"
 PRIVILEGED = {"securityContext": {"privileged": True}}
-WATCHED = 20  # seconds: evaders are looked for every four, and ended at the fourth look
+WATCHED = 20  # seconds: the agent checks for bypasses every four, and kills at the fourth check
 
 
 class StartRulesTest(StackCase):
@@ -29,7 +29,7 @@ class StartRulesTest(StackCase):
                        (FOLDER,))
 
     def traced(self, name: str, folder: str) -> Json:
-        """A pod with a share that brings a list of its own from a folder of the node."""
+        """A pod with a share that mounts its own preload list from a folder of the node."""
         main = pods.container("main", SHARE, volumeMounts=[
             {"name": "list", "mountPath": "/etc/ld.so.preload", "readOnly": True},
             {"name": "tracing", "mountPath": FOLDER, "readOnly": True}])
@@ -38,7 +38,7 @@ class StartRulesTest(StackCase):
             {"name": "tracing", "hostPath": {"path": FOLDER}}])
 
     def write(self, path: str, source: Path | str) -> None:
-        """A file of node-a: a copy of one of the machine, or this text."""
+        """Writes a file on node-a: a copy of a file of this machine, or this text."""
         if isinstance(source, Path):
             self.cluster.nsenter("node-a", "cp", "-L", str(source), path)
         else:
@@ -46,9 +46,9 @@ class StartRulesTest(StackCase):
                                                        f"echo {source} > {path}")
 
     def test_a_list_of_the_node_is_merged_with_the_guards(self) -> None:
-        """Both libraries are in the program, the guard's first, and it is held to its share."""
+        """The program loads both libraries, the guard first, and its memory limit is enforced."""
         self.write(f"{FOLDER}/ld.so.preload", LIBRARY)
-        # Any library that needs nothing else.
+        # Any library without dependencies works.
         self.write(LIBRARY, Path("/usr/lib/x86_64-linux-gnu/libm.so.6"))
         self.running(self.traced("traced", FOLDER))
         says = self.cluster.kubectl("exec", "traced", "--", "sh", "-c",
@@ -73,11 +73,12 @@ class StartRulesTest(StackCase):
 
 
 class GuardTurnedOnTest(StackCase):
-    """Runs on case.two_nodes; the agents begin without the guard, and end what goes past it after."""
+    """Runs on case.two_nodes. The agents start without the guard. After it is turned on, they kill
+    programs that bypass it."""
 
     def test_pods_that_run_without_it_go_on(self) -> None:
-        """They are neither restarted nor taken for programs that go past the guard, and doctor says
-        that they are not held; those that start later are held."""
+        """Pods that already run are not restarted, and are not reported as bypassing the guard.
+        doctor says that their shares are not enforced. The shares of later pods are enforced."""
         before = self.running(pods.simple("before", SHARE, node="node-a", size="2GiB"),
                               pods.simple("whole", pods.native(gpus=1), node="node-b"))
         self.stack.guard = True
@@ -92,11 +93,11 @@ class GuardTurnedOnTest(StackCase):
             status, = self.pod(name)["status"]["containerStatuses"]
             self.assertEqual((status["containerID"], status["restartCount"]),
                              (pod["status"]["containerStatuses"][0]["containerID"], 0))
-            self.assertEqual([e for e in self.events(name) if "past the guard" in e], [])
+            self.assertEqual([e for e in self.events(name) if "bypasses the guard" in e], [])
         self.assertIn("allocated", self.exec("before", TAKES_TOO_MUCH), "it has no guard")
         self.cluster.wait_for("doctor names it", lambda: (
             "default/before" in self.doctor_check("shares")["found"]))
 
     def exec(self, name: str, command: str) -> str:
-        """What a shell in the container says."""
+        """The output of a shell command in the container."""
         return self.cluster.kubectl("exec", name, "--", "sh", "-c", command)

@@ -1,8 +1,8 @@
-"""Waves of pods of all sizes and spellings, while the parts are killed: every container gets the
-card of its annotation, no card is ever over, nothing stays behind.
+"""Waves of pods of all sizes and spellings, while components of the cluster are killed.
 
-TESSERA_PODS (150) and TESSERA_SEED (1) say how many pods, and which of all orders;
-`./dev check thousand` runs 1,000. Prints a table.
+Every container gets the GPU of its annotation, no GPU is ever overcommitted, and nothing remains in
+use. TESSERA_PODS (150) is the number of pods, and TESSERA_SEED (1) the random seed.
+`./dev check thousand` runs 1,000 pods. Prints a table.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
 from e2e import pods, truth
-from e2e.case import CARDS, KUBELET, REPLICA_SETS, SECONDS, StackCase
+from e2e.case import GPUS, KUBELET, REPLICA_SETS, SECONDS, StackCase
 from e2e.killer import Killer
 from e2e.truth import GIB, Json
 from e2e.watch import driver_use
@@ -28,25 +28,25 @@ SEED = int(os.environ.get("TESSERA_SEED", "1"))
 WAVE = 75
 WAVE_SECONDS = 400.0
 API_AWAY_SECONDS = 20.0
-SIZES = (1, 2, 3, 4, 5, 6, 7, 8)  # GiB of a container; two waves of pods of two fit 16 cards
-# One meaning in three spellings.
+SIZES = (1, 2, 3, 4, 5, 6, 7, 8)  # GiB of a container; two waves of two-container pods fit 16 GPUs
+# Three spellings of the same request.
 SPELLINGS = (lambda gib: pods.aliyun(gib),
              lambda gib: pods.native(f"{gib}Gi"),
              lambda gib: pods.native(gib * GIB))
-# A program that is killed often must not wait for minutes until kubelet starts it again.
+# Shortens kubelet's back-off: it must restart a program that is killed often within seconds.
 RESTARTED_SOON = {"featureGates": {"KubeletCrashLoopBackOffMax": True},
                   "crashLoopBackOff": {"maxContainerRestartPeriod": "3s"}}
 
 
 class ThousandTest(StackCase):
-    """Two nodes with eight cards of 80 GiB each."""
+    """Two nodes with eight GPUs of 80 GiB each."""
 
     killer: ClassVar[Killer]
 
     @classmethod
     def gpu_nodes(cls) -> list[GpuNode]:
         kubelet = {**KUBELET, **RESTARTED_SOON}
-        return [GpuNode(name, CARDS / "eight-80gib.yaml", kubelet=kubelet)
+        return [GpuNode(name, GPUS / "eight-80gib.yaml", kubelet=kubelet)
                 for name in ("node-a", "node-b")]
 
     def test_waves_of_pods_while_parts_are_killed(self) -> None:
@@ -63,7 +63,7 @@ class ThousandTest(StackCase):
         finally:
             self.killer.stop()
         self.delete_all(WAVE_SECONDS)
-        self.cluster.wait_for("no card is used", lambda: not any(
+        self.cluster.wait_for("no GPU is used", lambda: not any(
             used for used, _ in driver_use(self.stack).values()), SECONDS)
         self.print_table(time.monotonic() - began)
         self.assertEqual(self.killer.problems, [])
@@ -72,7 +72,7 @@ class ThousandTest(StackCase):
     # ---- steps
 
     def make_waves(self) -> None:
-        """A wave is made while the one before it ends. The API server is away in the second."""
+        """Creates each wave while the previous one ends. The API server is down in the second."""
         sizes = [min(WAVE, COUNT - made) for made in range(0, COUNT, WAVE)]
         for number, size in enumerate(sizes):
             self.killer.go_on()
@@ -81,17 +81,18 @@ class ThousandTest(StackCase):
             if number == 1:
                 self.killer.take_api_away(API_AWAY_SECONDS)
             self.check(number, size)
-            self.replaced += len(self.cluster.wait_for(  # the API server may just be away
-                "the API server says who is in it", lambda: self.of_wave(number), SECONDS)) - size
+            self.replaced += len(self.cluster.wait_for(  # the API server may be down
+                "the API server lists the wave", lambda: self.of_wave(number), SECONDS)) - size
             print(f"wave {number}: {size} pods run, {self.agreed} of {self.started} containers "
                   f"agree so far", file=sys.stderr)
-        # A quick machine is through before every part had its turn.
-        self.cluster.wait_for("every part was killed", lambda: not self.killer.spared(), WAVE_SECONDS)
+        # On a fast machine the waves may end before every component was killed.
+        self.cluster.wait_for("every component was killed", lambda: not self.killer.spared(),
+                              WAVE_SECONDS)
         self.check(len(sizes) - 1, sizes[-1])
 
     def wave(self, number: int, size: int) -> Iterator[Json]:
-        """ReplicaSets of `size` pods together: kubelet refuses for good what is bound to it while
-        a device plugin is away, and who wants such a pod again has an owner for it."""
+        """ReplicaSets with `size` pods in total. They replace pods that kubelet refuses
+        permanently, because these were bound while a device plugin was away."""
         left = size
         while left:
             count = min(left, self.random.randint(1, 6))
@@ -103,16 +104,17 @@ class ThousandTest(StackCase):
             left -= count
 
     def end(self, number: int) -> None:
-        """Takes all pods of a wave away, and does not wait for it."""
+        """Deletes all pods of a wave, and does not wait until they are gone."""
         for item in self.api.json("GET", REPLICA_SETS)["items"]:
             if item["metadata"]["name"].startswith(f"wave-{number}-"):
                 self.api.json("DELETE", f"{REPLICA_SETS}/{item['metadata']['name']}"
                               "?propagationPolicy=Background")
 
     def check(self, number: int, size: int) -> None:
-        """Waits until all pods of a wave run, and every container of theirs saw what the annotation
-        says; then the controller must say the same. A pod may end after it was looked at, since
-        kubelet ends some when it is killed: the one that comes in its place is looked at too."""
+        """Waits until all pods of a wave run and every container has printed the GPUs that it sees.
+        Records disagreements with the annotations. Then the controller must count the same. A
+        killed kubelet ends some pods after they were checked, so their replacements are checked
+        too."""
         looked_at: set[str] = set()
 
         def all_seen() -> bool:
@@ -127,14 +129,14 @@ class ThousandTest(StackCase):
                     self.agreed += len(pod["spec"]["containers"]) - len(wrong)
                     self.wrong += wrong
             return len(good) == size and not fresh
-        self.cluster.wait_for(f"all {size} pods of wave {number} run and see their cards",
+        self.cluster.wait_for(f"all {size} pods of wave {number} run and see their GPUs",
                               all_seen, WAVE_SECONDS)
         self.cluster.wait_for("the controller counts what the annotations say", lambda: (
             self.held() == self.annotated()), SECONDS)
 
     def disagreements(self, pod: Json) -> list[str] | None:
-        """A line for each container that sees another card than its annotation names; None where
-        they cannot be asked: kubelet is away, or has ended the pod."""
+        """A line for each container that sees another GPU than its annotation names. None if the
+        logs cannot be read, because kubelet is down or has ended the pod."""
         wrong = []
         for container in pod["spec"]["containers"]:
             try:
@@ -146,19 +148,19 @@ class ThousandTest(StackCase):
         return wrong
 
     def print_table(self, seconds: float) -> None:
-        """What was done, and what it took to mend it."""
+        """Prints what was done, and which recoveries were logged."""
         kills = ", ".join(f"{part} {count}" for part, count in sorted(self.killer.kills.items()))
         repairs = ", ".join(f"{event} {count}"
                             for event, count in sorted(self.killer.repairs.items()))
         for name, value in (
                 ("pods", f"{COUNT} in waves of {WAVE}, seed {SEED}, {seconds:.0f} s"),
                 ("containers started", self.started), ("containers agreed", self.agreed),
-                ("pods made anew", f"{self.replaced}, which kubelet had refused or ended"),
-                ("over-commits", f"{len(self.watch.problems)} in {self.watch.samples} samples"),
-                ("kills", kills), ("logged while mending", repairs)):
+                ("replaced pods", f"{self.replaced}, which kubelet had refused or ended"),
+                ("overcommits", f"{len(self.watch.problems)} in {self.watch.samples} samples"),
+                ("kills", kills), ("logged recoveries", repairs)):
             print(f"{name:>22} | {value}", file=sys.stderr)
 
-    # ---- what is so
+    # ---- state of the cluster
 
     def good(self, number: int) -> list[Json]:
         """The pods of a wave whose containers all run."""
@@ -166,11 +168,11 @@ class ThousandTest(StackCase):
                 if truth.is_running(pod) and "deletionTimestamp" not in pod["metadata"]]
 
     def of_wave(self, number: int) -> list[Json]:
-        """All pods of a wave, those that kubelet refused too."""
+        """All pods of a wave, including those that kubelet refused."""
         return [pod for pod in self.pods()
                 if pod["metadata"]["name"].startswith(f"wave-{number}-")]
 
     def annotated(self) -> dict[tuple[str, int], int]:
-        """(node, card index) -> GiB that the annotations of all live pods say."""
+        """(node, GPU index) -> GiB by the annotations of all live pods."""
         held = truth.held(self.pods())
-        return {(c.node, c.index): -(-held.get(c.uuid, 0) // GIB) for c in self.cards()}
+        return {(c.node, c.index): -(-held.get(c.uuid, 0) // GIB) for c in self.gpus()}

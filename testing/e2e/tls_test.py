@@ -1,5 +1,5 @@
-"""Two controllers over TLS, as deploy/ha: kube-scheduler shows a certificate, readers show tokens,
-and nobody else gets in."""
+"""Two controllers over TLS, as in deploy/ha: kube-scheduler needs a certificate, readers need a
+token, and all other requests are refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import warnings
 from pathlib import Path
 
 from e2e import pods, report, rights
-from e2e.case import CARDS, KUBELET, SECONDS
+from e2e.case import GPUS, KUBELET, SECONDS
 from e2e.pod_groups import PodGroups
 from e2e.preemption import make_classes
 from e2e.replicas import FIRST, LEASE, SECOND, SYSTEM_PODS, Replicas
@@ -25,7 +25,7 @@ VERBS = ("filter", "prioritize", "preempt", "bind")
 INSPECT = "/gpushare-scheduler/inspect"
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 NAME = "tessera-controller.tessera-system.svc"
-TAKEN_OVER_SECONDS = 60.0  # kubelet's time for a Secret, and the controller's
+TAKEN_OVER_SECONDS = 60.0  # until kubelet has updated the Secret and the controller has read it
 
 
 class TlsTest(Replicas, PodGroups):
@@ -36,10 +36,10 @@ class TlsTest(Replicas, PodGroups):
 
     @classmethod
     def gpu_nodes(cls) -> list[GpuNode]:
-        """Their kubelets take a changed Secret over soon."""
+        """Nodes whose kubelets update a changed Secret within seconds."""
         kubelet = {**KUBELET, "syncFrequency": "1s"}
-        return [GpuNode("node-a", CARDS / "two-15gib.yaml", kubelet=kubelet),
-                GpuNode("node-b", CARDS / "15-and-24gib.yaml", kubelet=kubelet)]
+        return [GpuNode("node-a", GPUS / "two-15gib.yaml", kubelet=kubelet),
+                GpuNode("node-b", GPUS / "15-and-24gib.yaml", kubelet=kubelet)]
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -51,7 +51,8 @@ class TlsTest(Replicas, PodGroups):
     # ---- tests
 
     def test_a_bind_is_sent_on_to_the_leader(self) -> None:
-        """kube-scheduler asks the first, the second leads: every bind goes over both."""
+        """kube-scheduler calls the first controller, and the second leads: every bind goes through
+        both."""
         made, = self.running(pods.simple("sent-on", pods.native("1Gi")))
         self.assert_shares(made)
         waiting, = self.create(pods.simple("late", pods.native("1Gi"), schedulerName="nobody"))
@@ -61,7 +62,8 @@ class TlsTest(Replicas, PodGroups):
                          rf"^https://.*:{self.second_port}/gpushare-scheduler/bind$")
 
     def test_the_leader_alone_evicts(self) -> None:
-        """The first, which is asked, finds no node for the pod, and sends kube-scheduler on."""
+        """The first controller finds no node for the pod, and redirects kube-scheduler to the
+        leader."""
         make_classes(self.api)
         self.running(*(pods.simple(f"low-{i}", pods.native(), node="node-a",
                                    priorityClassName="low") for i in range(2)))
@@ -69,7 +71,7 @@ class TlsTest(Replicas, PodGroups):
                                          priorityClassName="high"))
         self.assert_shares(made)
         left = [pod for pod in self.pods() if "deletionTimestamp" not in pod["metadata"]]
-        self.assertEqual(len(left), 2, "one of two ended")
+        self.assertEqual(len(left), 2, "one of two pods is evicted")
         self.assertIn("pod_preempted", self.controller_log(SECOND))
         self.assertNotIn("pod_preempted", self.controller_log(FIRST))
 
@@ -88,13 +90,15 @@ class TlsTest(Replicas, PodGroups):
                                       (self.tokens["stranger"], 403), (self.tokens["reader"], 200)):
                     answer = self.ask_as_stranger(port, "GET", path, b"", token)
                     self.assertEqual(answer.status, status, f"{path}: {answer}")
-                self.assertEqual(self.ask(port, "GET", path).status, 401, "which is no token")
+                self.assertEqual(self.ask(port, "GET", path).status, 401,
+                                 "a certificate is no token")
             for path in ("/version", "/healthz", "/readyz"):
                 answer = self.ask_as_stranger(port, "GET", path)
                 self.assertEqual(answer.status, 200, f"{path}: {answer}")
 
     def test_who_speaks_otherwise(self) -> None:
-        """Plain HTTP, an older TLS, a certificate of somebody else: there is no answer."""
+        """Plain HTTP, an older TLS version, or a foreign certificate: the controller sends no
+        response."""
         foreign = self.cluster.directory / "foreign"
         deploy.make_certificates(foreign)
         forged = self.context(None)
@@ -114,7 +118,7 @@ class TlsTest(Replicas, PodGroups):
                 report.http_answer(self.stack.port, "GET", "/healthz", tls=context)
 
     def test_slow_strangers_keep_nobody_waiting(self) -> None:
-        """More connections than the controller takes, each silent or in the middle of a word."""
+        """More connections than the controller accepts, each silent or with a partial handshake."""
         with contextlib.ExitStack() as slow:
             for number in range(600):
                 peer = slow.enter_context(
@@ -131,18 +135,19 @@ class TlsTest(Replicas, PodGroups):
             shutil.rmtree(controller)
             deploy.make_certificates(self.stack.certificates)
             good = (controller / "tls.key").read_bytes()
-            # First one that is broken: it changes nothing.
+            # First a broken certificate, which changes nothing.
             (controller / "tls.key").write_bytes(
                 (self.stack.certificates / "scheduler" / "tls.key").read_bytes())
             deploy.put_certificates(self.cluster, self.stack.certificates)
-            self.cluster.wait_for("both say that it is broken", lambda: all(
-                "certificate_trouble" in self.controller_log(name) for name in (FIRST, SECOND)),
+            self.cluster.wait_for("both controllers log a certificate_error", lambda: all(
+                "certificate_error" in self.controller_log(name) for name in (FIRST, SECOND)),
                 TAKEN_OVER_SECONDS)
             self.assertEqual(self.serials(), old)
             (controller / "tls.key").write_bytes(good)
             deploy.put_certificates(self.cluster, self.stack.certificates)
             self.cluster.wait_for(
-                "both show the new one", lambda: not set(self.serials()) & set(old),
+                "both controllers use the new certificate",
+                lambda: not set(self.serials()) & set(old),
                 TAKEN_OVER_SECONDS)
             self.wait_bound_since(arriving, time.monotonic(), "renewed")
         for name in (FIRST, SECOND):
@@ -150,7 +155,8 @@ class TlsTest(Replicas, PodGroups):
             self.assertEqual(status["restartCount"], 0)
 
     def test_our_containers_are_confined(self) -> None:
-        """What the kernel says of their processes, and the manifests of their roots."""
+        """Our processes have no capabilities by the kernel's status files, and the manifests set
+        read-only root file systems."""
         for name in ("tessera-control", "tessera-agent"):
             pids = self.cluster.nsenter("node-a", "pgrep", "-x", name).split()
             self.assertTrue(pids, name)
@@ -167,11 +173,11 @@ class TlsTest(Replicas, PodGroups):
                 self.assertTrue(container["securityContext"]["readOnlyRootFilesystem"])
 
     def test_zz_rights_are_those_that_are_used(self) -> None:
-        """The last test: with what the others did, and what is seldom done."""
+        """Must be the last test: it uses the requests of all tests, and makes rare ones itself."""
         self.running(pods.simple("any", pods.native("1Gi")))
         other, = self.create(pods.simple("other", pods.native("1Gi"), schedulerName="nobody"))
         other["metadata"]["uid"] = "00000000-0000-0000-0000-000000000000"
-        answer = self.bind_at(self.second_port, other)  # it reads the pod, to see who that is
+        answer = self.bind_at(self.second_port, other)  # the controller reads the pod for its uid
         self.assertIn("another has its name", answer.body)
         for _ in range(2):  # the second refusal is counted in the event of the first
             self.stack.tessera("resize", "any", "-n", "default", "--memory", "2Gi", check=False)
@@ -182,8 +188,9 @@ class TlsTest(Replicas, PodGroups):
     # ---- steps
 
     def make_the_lease_again(self) -> None:
-        """Nobody runs and nobody holds it: who comes next makes it. (A leader's next renewal would:
-        the API server makes a Lease of a PUT.)"""
+        """Deletes the Lease while no controller runs, so that the next controller creates it. (A
+        running leader would create it with its next renewal: the API server creates a Lease on
+        PUT.)"""
         for name in (FIRST, SECOND):
             self.scale(name, 0)
         self.cluster.wait_for("no controller runs", lambda: not [
@@ -193,18 +200,19 @@ class TlsTest(Replicas, PodGroups):
         for name in (FIRST, SECOND):
             self.scale(name, 1)
             deploy.wait_rolled_out(self.cluster, f"deployment/{name}")
-        self.cluster.wait_for("somebody leads", self.leader, 2 * SECONDS)
+        self.cluster.wait_for("a controller leads", self.leader, 2 * SECONDS)
 
     @classmethod
     def token(cls, account: str) -> str:
-        """Of a service account that is made for it."""
+        """Creates a service account, and returns a token of it."""
         cls.api.json("POST", ACCOUNTS, {"apiVersion": "v1", "kind": "ServiceAccount",
                                         "metadata": {"name": account}})
         made = cls.api.json("POST", f"{ACCOUNTS}/{account}/token", {"spec": {}})
         return str(made["status"]["token"])
 
     def context(self, own: Path | None) -> ssl.SSLContext:
-        """Of a client that believes our controllers, and shows the pair in that folder."""
+        """The TLS context of a client that trusts our controllers. own: the folder with its
+        certificate and key; None for none."""
         made = _AnyAddress(ssl.PROTOCOL_TLS_CLIENT)
         made.load_verify_locations(self.stack.certificates / "ca.crt")
         if own is not None:
@@ -212,24 +220,24 @@ class TlsTest(Replicas, PodGroups):
         return made
 
     def ask(self, port: int, method: str, path: str, body: bytes = b"") -> report.Answer:
-        """As kube-scheduler does."""
+        """Sends a request with kube-scheduler's certificate."""
         tls = self.context(self.stack.certificates / "scheduler")
         return report.http_answer(port, method, path, body, "", tls)
 
     def ask_as_stranger(self, port: int, method: str, path: str, body: bytes = b"",
                         token: str = "") -> report.Answer:
-        """A controller's answer to who has no certificate."""
+        """The response of a controller to a client without a certificate."""
         return report.http_answer(port, method, path, body, token, self.context(None))
 
     def controller_get(self, path: str) -> str:
-        """As a reader does."""
+        """The controller's response to a GET request with a reader's token."""
         answer = self.ask_as_stranger(self.stack.port, "GET", path, token=self.tokens["reader"])
         if answer.status != 200:
             raise KubeError(f"GET {path}: {answer}")
         return answer.body
 
     def serials(self) -> list[str]:
-        """Of the certificates that the two controllers show to who comes new."""
+        """The certificates that the two controllers present on new connections."""
         found = []
         for port in (self.stack.port, self.second_port):
             with socket.create_connection(("127.0.0.1", port), timeout=20) as plain:
@@ -238,13 +246,13 @@ class TlsTest(Replicas, PodGroups):
         return found
 
     def controller_log(self, deployment: str) -> str:
-        """What that controller wrote."""
+        """The log of that controller."""
         name = self.controller(deployment)["metadata"]["name"]
         return self.api.text("GET", f"/api/v1/namespaces/{deploy.NAMESPACE}/pods/{name}/log")
 
 
 class _AnyAddress(ssl.SSLContext):
-    """As kube-scheduler's serverName: wherever the server is, it proves the one name."""
+    """Like kube-scheduler's serverName: checks one fixed server name, at any address."""
 
     def wrap_socket(self, *arguments: object, **options: object) -> ssl.SSLSocket:
         return super().wrap_socket(*arguments, **{**options, "server_hostname": NAME})

@@ -1,5 +1,5 @@
-"""An image whose environment names NVIDIA_VISIBLE_DEVICES twice. Kubelet merges a pod's own
-repetition, so only an image's reaches the runtime; it replaces one entry, and the other stays."""
+"""An image whose environment sets NVIDIA_VISIBLE_DEVICES twice. kubelet merges duplicates of a pod,
+so only an image's duplicates reach the runtime, which replaces one and leaves the other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 
 
 def pod(cluster: Cluster) -> Json:
-    """A pod of that image, which each node of the cluster then has."""
+    """Imports the image on each node of the cluster, and returns a pod that uses it."""
     out = cluster.directory / "twice.tar"
     gpuhog = f"{builds.program('gpuhog')}=/usr/bin/gpuhog"
     done = subprocess.run(

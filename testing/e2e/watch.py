@@ -1,4 +1,5 @@
-"""Samples the cluster in a thread: at no moment may a card be given, or used, beyond its memory."""
+"""Samples the cluster in a thread: a GPU must never have more memory allocated or used than it
+has."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ PERIOD_SECONDS = 0.1
 
 
 def driver_use(stack: Stack) -> dict[str, tuple[int, int]]:
-    """UUID -> (used bytes, memory) of each card of each node, as the drivers say."""
+    """UUID -> (used bytes, memory) of each GPU of each node, as the drivers report."""
     found = {}
     for node in stack.nodes.values():
         found |= truth.driver_use(gpusimctl("show", str(node.driver_root(stack.cluster.directory))))
@@ -21,7 +22,7 @@ def driver_use(stack: Stack) -> dict[str, tuple[int, int]]:
 
 
 class Watch:
-    """From `start` to `stop`; `problems` says what was seen, and `samples` how often it looked."""
+    """Samples from `start` to `stop`. problems: what was found; samples: the number of samples."""
 
     def __init__(self, stack: Stack) -> None:
         self._stack = stack
@@ -32,7 +33,7 @@ class Watch:
         self.samples = 0
 
     def start(self) -> None:
-        """Starts to look."""
+        """Starts the thread."""
         self._memory = {uuid: memory for uuid, (_, memory) in driver_use(self._stack).items()}
         self._thread.start()
 
@@ -44,7 +45,7 @@ class Watch:
     def _run(self) -> None:
         try:
             self._look()
-        except Exception as error:  # a test must not pass because nobody looked
+        except Exception as error:  # a test must not pass because nothing was sampled
             self.problems.append(f"the watch ended: {error!r}")
             raise
 
@@ -55,7 +56,7 @@ class Watch:
                 pods = api.json("GET", "/api/v1/pods")["items"]
             except KubeError:  # the API server, or a node, is being restarted
                 continue
-            self._compare("given", truth.held(pods))
+            self._compare("allocated", truth.held(pods))
             self._compare("used", {uuid: used
                                    for uuid, (used, _) in driver_use(self._stack).items()})
             self.samples += 1
@@ -64,6 +65,6 @@ class Watch:
         for uuid, amount in amounts.items():
             memory = self._memory.get(uuid)
             if memory is None:
-                self.problems.append(f"{uuid}, {what}, is no card of this cluster")
+                self.problems.append(f"{uuid} is {what}, but is no GPU of this cluster")
             elif amount > memory:
                 self.problems.append(f"{amount} of the {memory} bytes of {uuid} are {what}")

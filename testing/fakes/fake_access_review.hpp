@@ -1,4 +1,4 @@
-// Judges tokens as a test says. Any thread may call; the test sets it up before.
+// Judges tokens as the test defines. Any thread may call; the test sets the fields before that.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ namespace tessera {
 
 class FakeAccessReview final : public AccessReview {
   public:
-    // Path -> verdict; a token that is not here is nobody's.
+    // Token -> path -> verdict. A token that is not in the map is unknown.
     std::map<std::string, std::map<std::string, Verdict, std::less<>>> tokens;
     bool down = false;
     std::function<void()> on_review = [] {};

@@ -1,5 +1,5 @@
-// A clock that stands still until a test moves it. Sleeping moves it too, at once; only a sleep
-// that may be stopped waits until another thread has moved it.
+// A clock that only a test or a sleep advances. A sleep advances it at once and returns. A sleep
+// with a stop token waits instead until another thread advances the clock, unless on_sleep is set.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ class FakeClock final : public Clock {
         }
         moved_.notify_all();
     }
-    // Called in place of every sleep: what happens meanwhile. Set before the first one.
+    // Called in every sleep, to simulate what happens meanwhile. Set it before the first sleep.
     void on_sleep(std::function<void()> hook) { on_sleep_ = std::move(hook); }
     [[nodiscard]] int sleeps() const { return sleeps_; }
 

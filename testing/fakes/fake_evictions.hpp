@@ -1,5 +1,5 @@
-// An API server that ends pods, behind the Evictions port: it keeps what it was asked, and refuses
-// what a test guards. Of one thread.
+// A fake API server behind the Evictions port: it records the writes, and refuses the evictions
+// that the test forbids. Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -15,22 +15,22 @@ namespace tessera {
 
 class FakeEvictions final : public Evictions {
   public:
-    // By a PodDisruptionBudget.
+    // A PodDisruptionBudget protects this pod.
     void guard(const PodUid& uid) { guarded_.insert(uid); }
-    // By a budget that allows so many evictions of these pods together.
+    // A PodDisruptionBudget allows this number of evictions of these pods in total.
     void allow(const std::set<PodUid>& uids, int evictions) {
         shared_ = uids;
         allowed_ = evictions;
     }
-    // It ended by itself, and nobody has seen it yet.
+    // The pod ended by itself, and the watch has not shown it yet.
     void remove(const PodUid& uid) { gone_.insert(uid); }
-    // The next eviction happens, and nobody hears of it.
+    // The next eviction takes effect, but its response is lost.
     void lose_answer() { is_answer_lost_ = true; }
-    // Every call fails with it from now on; nothing: no more.
+    // Every call fails with this error from now on; std::nullopt ends that.
     void fail_with(std::optional<Error> error) { error_ = std::move(error); }
-    // Called before a pod is asked to end.
+    // Called before each eviction.
     void on_evict(std::function<void(const PodName&)> hook) { on_evict_ = std::move(hook); }
-    // Called with what the watch will show.
+    // Called with the nomination that the watch will show.
     void on_nominate(std::function<void(const PodUid&, const NodeName&)> hook) {
         on_nominate_ = std::move(hook);
     }

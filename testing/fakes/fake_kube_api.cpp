@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "wire/allocation_json.hpp"
-#include "wire/keys.hpp"
+#include "wire/tessera/allocation_json.hpp"
+#include "wire/tessera/keys.hpp"
 
 namespace tessera {
 namespace {
@@ -12,8 +12,8 @@ tl::unexpected<Error> no_answer() {
     return fail(Code::unavailable, "the API server does not answer");
 }
 
-// Hands the changes of `history` to `sink`, from `next` on, until `stop`. `lock` is held on entry
-// and never during a call of the sink.
+// Passes the changes of `history`, from index `next` on, to `sink` until `stop`. `lock` is locked
+// on entry, and unlocked during each call of the sink.
 template <class Changes>
 void replay(const std::vector<Changes>& history, std::size_t next, const bool& paused,
             const std::function<void(Changes)>& sink, std::condition_variable_any& changed,
@@ -42,7 +42,7 @@ void FakeKubeApi::delete_node(const NodeName& name) {
     changed_.notify_all();
 }
 
-void FakeKubeApi::put_pod(const PodFacts& pod) {
+void FakeKubeApi::put_pod(const PodInfo& pod) {
     const std::scoped_lock lock(mutex_);
     pods_.insert_or_assign(pod.name, pod);
     pod_history_.push_back({.present = {pod}, .removed = {}, .all = {}});
@@ -115,10 +115,10 @@ void FakeKubeApi::reset_node_resources(const NodeName& node) {
     resources_.erase(node);
 }
 
-void FakeKubeApi::follow_nodes(const std::function<void(NodeChanges)>& sink, const Trouble& trouble,
-                               std::stop_token stop) {
+void FakeKubeApi::follow_nodes(const std::function<void(NodeChanges)>& sink,
+                               const ErrorSink& on_error, std::stop_token stop) {
     std::unique_lock lock(mutex_);
-    if (down_) trouble({Code::unavailable, "the API server does not answer"});
+    if (down_) on_error({Code::unavailable, "the API server does not answer"});
     NodeChanges list;
     list.all.emplace();
     for (const auto& [name, node] : nodes_) {
@@ -132,10 +132,10 @@ void FakeKubeApi::follow_nodes(const std::function<void(NodeChanges)>& sink, con
     replay(node_history_, next, paused_, sink, changed_, lock, stop);
 }
 
-void FakeKubeApi::follow_pods(const std::function<void(PodChanges)>& sink, const Trouble& trouble,
-                              std::stop_token stop) {
+void FakeKubeApi::follow_pods(const std::function<void(PodChanges)>& sink,
+                              const ErrorSink& on_error, std::stop_token stop) {
     std::unique_lock lock(mutex_);
-    if (down_) trouble({Code::unavailable, "the API server does not answer"});
+    if (down_) on_error({Code::unavailable, "the API server does not answer"});
     PodChanges list;
     list.all.emplace();
     for (const auto& [name, pod] : pods_) {
@@ -153,7 +153,7 @@ Result<> FakeKubeApi::write_binding(const Write& write) {
     const auto at = pods_.find(write.pod);
     if (at == pods_.end())
         return fail(Code::not_found, "pods \"" + write.pod.name + "\" not found");
-    PodFacts& pod = at->second;
+    PodInfo& pod = at->second;
     if (pod.uid != write.uid) {
         return fail(Code::conflict, "Precondition failed: UID in precondition: " + write.uid.str());
     }
@@ -188,7 +188,7 @@ Result<> FakeKubeApi::bind(const PodUid& uid, const PodName& pod, const NodeName
     return lost == Lost::after_write ? no_answer() : written;
 }
 
-Result<PodFacts> FakeKubeApi::get_pod(const PodName& pod) {
+Result<PodInfo> FakeKubeApi::get_pod(const PodName& pod) {
     const std::scoped_lock lock(mutex_);
     ++pod_reads_;
     if (down_) return no_answer();
@@ -207,10 +207,10 @@ Result<std::vector<NodeInventory>> FakeKubeApi::list_nodes() {
     return out;
 }
 
-Result<std::vector<PodFacts>> FakeKubeApi::list_pods(const NodeName& node) {
+Result<std::vector<PodInfo>> FakeKubeApi::list_pods(const NodeName& node) {
     const std::scoped_lock lock(mutex_);
     if (down_) return no_answer();
-    std::vector<PodFacts> out;
+    std::vector<PodInfo> out;
     for (const auto& [name, pod] : pods_) {
         if (node.empty() || pod.node == node) out.push_back(pod);
     }
@@ -221,7 +221,7 @@ Result<std::vector<NodePod>> FakeKubeApi::list_node_pods(const NodeName& node) {
     TRY(auto pods, list_pods(node));
     const std::scoped_lock lock(mutex_);
     std::vector<NodePod> out;
-    for (PodFacts& pod : pods) {
+    for (PodInfo& pod : pods) {
         const auto setups = setups_.find(pod.uid);
         std::vector<ContainerSetup> plain;
         for (const ContainerSpec& container : pod.containers)

@@ -1,9 +1,9 @@
-// An API server in memory, behind the KubeApi port. It keeps the rules that Tessera builds on: a
-// Binding is refused for another uid (409), for a bound pod (409) and for a pod that is gone (404),
-// and it merges its annotations into the pod in the same step. Any thread may call.
+// An API server in memory, behind the KubeApi port. It follows the rules that Tessera relies on. A
+// Binding is refused for another uid (409), for a bound pod (409) and for a missing pod (404). A
+// Binding merges its annotations into the pod in the same step. Any thread may call.
 //
-// Faults are given one at a time and are used up by the next call: `lose_answer_after_write` is a
-// connection cut after the server did its work, `lose_answer_before_write` one before.
+// Only one fault is set at a time, and the next call uses it up. `lose_answer_after_write`: the
+// connection breaks after the server did its work. `lose_answer_before_write`: it breaks before.
 #pragma once
 
 #include <condition_variable>
@@ -20,10 +20,10 @@ namespace tessera {
 
 class FakeKubeApi final : public KubeApi {
   public:
-    // What a test sets up and breaks.
+    // Setup and faults.
     void put_node(const NodeInventory& node);
     void delete_node(const NodeName& name);
-    void put_pod(const PodFacts& pod);
+    void put_pod(const PodInfo& pod);
     void delete_pod(const PodName& name);
 
     void refuse_next_bind(Error error);
@@ -32,12 +32,12 @@ class FakeKubeApi final : public KubeApi {
     void refuse_next_get(Error error);
     // While true, every call fails with `unavailable`.
     void set_down(bool down);
-    // Called within bind(), before it decides; not under the lock.
+    // Called within bind(), before it decides, without the lock.
     void on_bind(std::function<void()> hook);
-    // From now on the watches show nothing; what they would have shown is kept back.
+    // While paused, the watches show nothing; they show the changes later.
     void pause_watches(bool paused);
 
-    // What a test looks at.
+    // What tests inspect.
     struct Write {
         PodUid uid;
         PodName pod;
@@ -49,23 +49,24 @@ class FakeKubeApi final : public KubeApi {
     [[nodiscard]] StringMap node_resources(const NodeName& node) const;
     [[nodiscard]] int node_patches() const;  // annotate_node() calls that were carried out
     [[nodiscard]] int pod_reads() const;     // get_pod() calls
-    // As kubelet does when it registers the node anew: resources that it does not count are gone.
+    // Removes the resources that kubelet does not count, as kubelet does when it registers its node
+    // again.
     void reset_node_resources(const NodeName& node);
 
     // KubeApi.
-    void follow_nodes(const std::function<void(NodeChanges)>& sink, const Trouble& trouble,
+    void follow_nodes(const std::function<void(NodeChanges)>& sink, const ErrorSink& on_error,
                       std::stop_token stop) override;
-    void follow_pods(const std::function<void(PodChanges)>& sink, const Trouble& trouble,
+    void follow_pods(const std::function<void(PodChanges)>& sink, const ErrorSink& on_error,
                      std::stop_token stop) override;
     Result<> bind(const PodUid& uid, const PodName& pod, const NodeName& node,
                   const StringMap& annotations) override;
-    Result<PodFacts> get_pod(const PodName& pod) override;
+    Result<PodInfo> get_pod(const PodName& pod) override;
     Result<std::vector<NodeInventory>> list_nodes() override;
-    Result<std::vector<PodFacts>> list_pods(const NodeName& node) override;
+    Result<std::vector<PodInfo>> list_pods(const NodeName& node) override;
     Result<std::vector<NodePod>> list_node_pods(const NodeName& node) override;
-    // In place of what it had.
+    // Replaces the labels of the node.
     void label_node(const NodeName& node, StringMap labels);
-    // What list_node_pods() says of the containers of this pod.
+    // Sets the containers of this pod in list_node_pods().
     void put_setups(const PodUid& pod, std::vector<ContainerSetup> setups);
     Result<NodeShown> node_shows(const NodeName& node, const StringMap& annotations,
                                  const StringMap& amounts) override;
@@ -78,12 +79,12 @@ class FakeKubeApi final : public KubeApi {
     mutable std::mutex mutex_;
     std::condition_variable_any changed_;
     std::map<NodeName, NodeInventory> nodes_;
-    std::map<PodName, PodFacts> pods_;
+    std::map<PodName, PodInfo> pods_;
     std::map<PodUid, std::vector<ContainerSetup>> setups_;
     std::map<NodeName, StringMap> annotations_;
     std::map<NodeName, StringMap> labels_;
     std::map<NodeName, StringMap> resources_;
-    std::vector<NodeChanges> node_history_;  // every change; each watch reads on from its place
+    std::vector<NodeChanges> node_history_;  // every change; each watch continues at its position
     std::vector<PodChanges> pod_history_;
     std::vector<Write> bindings_;
     std::optional<Error> bind_error_;

@@ -1,5 +1,5 @@
 // A Lease in memory, with the API server's rule that a write names the version that it replaces.
-// Any thread may call. A lost answer is used up by the next write.
+// Any thread may call. lose_answer() applies to the next write only.
 #pragma once
 
 #include <functional>
@@ -18,22 +18,23 @@ class FakeLeaseStore final : public LeaseStore {
         const std::scoped_lock lock(mutex_);
         down_ = down;
     }
-    // The next write takes effect, and its answer does not arrive.
+    // The next write takes effect, but its response is lost.
     void lose_answer() {
         const std::scoped_lock lock(mutex_);
         lose_ = true;
     }
-    // As somebody with kubectl does.
+    // Replaces the Lease, as `kubectl edit lease` does.
     void edit(Lease lease) {
         const std::scoped_lock lock(mutex_);
         store(std::move(lease));
     }
-    // As `kubectl delete lease` does.
+    // Deletes the Lease, as `kubectl delete lease` does.
     void remove() {
         const std::scoped_lock lock(mutex_);
         lease_.reset();
     }
-    // Called within each write once it has taken effect, before its answer. Set before the first.
+    // Called in each write after it has taken effect, before the response. Set it before the first
+    // write.
     void on_written(std::function<void()> hook) { on_written_ = std::move(hook); }
     [[nodiscard]] Lease now() const {
         const std::scoped_lock lock(mutex_);

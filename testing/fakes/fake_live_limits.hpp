@@ -1,5 +1,5 @@
-// What containers are held to, in memory, behind the LiveLimits port. Any thread calls what is the
-// port's; all else is of one, while nobody does.
+// The limits that are enforced for containers, in memory, behind the LiveLimits port. Any thread
+// may call the port's functions; a test may use all else only while no such call is running.
 #pragma once
 
 #include <map>
@@ -17,15 +17,15 @@ class FakeLiveLimits final : public LiveLimits {
   public:
     // The container has started, with these shares.
     void start(const std::string& pod, const std::string& container,
-               std::vector<HeldShare> shares) {
+               std::vector<EnforcedShare> shares) {
         held[pod + "/" + container] = std::move(shares);
     }
     void fail_next_keep(Error error) { keep_error_ = std::move(error); }
-    // What is kept cannot be read until it is kept anew.
+    // The stored allocation cannot be read until keep() stores one again.
     void spoil() { is_spoiled_ = true; }
 
     Result<bool> change(const PodUid& pod, const std::string& container,
-                        const std::vector<HeldShare>& shares) override {
+                        const std::vector<EnforcedShare>& shares) override {
         const std::scoped_lock lock(mutex_);
         const auto at = held.find(pod.str() + "/" + container);
         if (at == held.end() || at->second == shares) return false;
@@ -47,7 +47,7 @@ class FakeLiveLimits final : public LiveLimits {
         return at == kept_.end() ? std::optional<Allocation>() : std::optional(at->second);
     }
 
-    std::map<std::string, std::vector<HeldShare>> held;  // by UID/CONTAINER
+    std::map<std::string, std::vector<EnforcedShare>> held;  // by UID/CONTAINER
     int keeps = 0;
 
   private:

@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-std::vector<GpuReading> FakeGpuInventory::cards(int count, Bytes each) {
+std::vector<GpuReading> FakeGpuInventory::gpus(int count, Bytes each) {
     std::vector<GpuReading> out;
     for (int i = 0; i < count; ++i) {
         GpuReading reading;
@@ -82,7 +82,7 @@ Result<std::vector<GpuProcess>> FakeGpuInventory::processes() {
 
 Result<std::optional<GpuFault>> FakeGpuInventory::wait_fault(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
-    // Shorter than asked, so that a test need not wait for the end of a real driver's wait.
+    // Waits for a shorter time than requested, so that tests are fast.
     changed_.wait_for(lock, std::min(timeout, std::chrono::milliseconds(5)),
                       [this] { return !faults_.empty(); });
     if (faults_.empty()) return std::optional<GpuFault>{};

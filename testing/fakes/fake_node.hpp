@@ -1,5 +1,5 @@
 // The parts of a GPU node behind their ports: driver, kubelet's device plugins, kubelet's record of
-// who holds what, and the runtime's CDI folder. Any thread may call.
+// allocated devices, and the runtime's CDI folder. Any thread may call.
 #pragma once
 
 #include <condition_variable>
@@ -14,21 +14,21 @@
 #include <vector>
 
 #include "ports/cdi_store.hpp"
+#include "ports/enforcer.hpp"
 #include "ports/gpu_inventory.hpp"
 #include "ports/kubelet.hpp"
-#include "ports/share_holder.hpp"
 
 namespace tessera {
 
 class FakeGpuInventory final : public GpuInventory {
   public:
-    // Equal cards "GPU-<i>".
-    static std::vector<GpuReading> cards(int count, Bytes each);
+    // Returns equal GPUs with the UUIDs "GPU-<i>".
+    static std::vector<GpuReading> gpus(int count, Bytes each);
 
     void set(Result<std::vector<GpuReading>> readings);
-    // Comes out of the next wait_fault.
+    // The next wait_fault() returns this fault.
     void report(const GpuFault& fault);
-    // How often read() was called.
+    // The number of calls of read().
     [[nodiscard]] int reads() const;
     void set_processes(Result<std::vector<GpuProcess>> processes);
 
@@ -38,10 +38,10 @@ class FakeGpuInventory final : public GpuInventory {
     Result<> reopen() override;
     void close() override;
 
-    // Until reopen(), as of a reloaded driver, every call fails.
+    // Simulates a reloaded driver: every call fails until reopen().
     void load_anew();
     [[nodiscard]] bool is_open() const;
-    // How often reopen() was called.
+    // The number of calls of reopen().
     [[nodiscard]] int reopens() const;
 
   private:
@@ -58,13 +58,13 @@ class FakeGpuInventory final : public GpuInventory {
 
 class FakeDevicePluginHost final : public DevicePluginHost {
   public:
-    // Lists that kubelet was sent: one that equals the last one is none.
+    // The number of lists that were sent to kubelet. A list equal to the previous one is not sent.
     [[nodiscard]] int sent(const std::string& resource) const;
     [[nodiscard]] std::vector<PluginDevice> devices(const std::string& resource) const;
-    // Waits until `done` of this host; false after ten seconds.
+    // Waits until `done` returns true; false after ten seconds.
     bool wait_until(const std::function<bool()>& done);
 
-    // How often the record was asked for anew.
+    // The number of calls of refresh_record().
     [[nodiscard]] int refreshes() const;
 
     void set_lists(DeviceLists lists) override;
@@ -84,7 +84,7 @@ class FakeDeviceHolders final : public DeviceHolders {
   public:
     void set(Result<std::vector<DeviceHolder>> holders);
     void add(DeviceHolder holder);
-    // Called by list() between reading and returning: what happens meanwhile is not in the answer.
+    // Called in list() after it has read the record, so that later changes are not in its result.
     void on_list(std::function<void()> hook);
 
     Result<std::vector<DeviceHolder>> list() override;
@@ -97,8 +97,7 @@ class FakeDeviceHolders final : public DeviceHolders {
 
 class FakeCdiStore final : public CdiStore {
   public:
-    // The vendor's spec knows a card by this UUID, or has a device of this number for the card with
-    // this minor.
+    // Adds a device to the vendor's CDI specification, named by the GPU's UUID or its minor number.
     void add_vendor_device(const std::string& uuid_or_minor);
     void refuse_next_write(Error error);
     [[nodiscard]] std::map<std::string, ContainerEdits> shares() const;
@@ -114,8 +113,8 @@ class FakeCdiStore final : public CdiStore {
     std::optional<Error> error_;
 };
 
-// Notes what it was asked for; gives one mount per container.
-class FakeShareHolder final : public ShareHolder {
+// Records its calls, and returns one mount per container.
+class FakeEnforcer final : public Enforcer {
   public:
     void refuse_next(Error error) { error_ = std::move(error); }
 
@@ -125,7 +124,7 @@ class FakeShareHolder final : public ShareHolder {
     [[nodiscard]] bool is_ours(const std::string& source) const override {
         return source != "/elsewhere";
     }
-    [[nodiscard]] Result<> check_mounted(const HeldContainer& container,
+    [[nodiscard]] Result<> check_mounted(const EnforcedContainer& container,
                                          std::int64_t pid) const override {
         if (covered.contains(pid))
             return fail(Code::conflict, "container " + container.container + ": covered");
@@ -138,8 +137,8 @@ class FakeShareHolder final : public ShareHolder {
         const auto container = containers.find(pid);
         return container == containers.end() ? std::nullopt : std::optional(container->second);
     }
-    Result<std::vector<FileMount>> hold(const HeldContainer& container,
-                                        const std::vector<HeldShare>& shares) override {
+    Result<std::vector<FileMount>> hold(const EnforcedContainer& container,
+                                        const std::vector<EnforcedShare>& shares) override {
         if (const auto error = std::exchange(error_, std::nullopt)) return fail(*error);
         held[container.pod.str() + "/" + container.container] = shares;
         names.push_back(container.name);
@@ -155,35 +154,35 @@ class FakeShareHolder final : public ShareHolder {
     }
     [[nodiscard]] bool is_in_use(const PodUid& pod) const override { return in_use.contains(pod); }
     [[nodiscard]] std::set<PodUid> unreadable() const override { return strange; }
-    [[nodiscard]] std::optional<ToldLimit> told(const ShareUse& use) const override {
+    [[nodiscard]] std::optional<ReportedLimit> reported(const ShareUse& use) const override {
         const auto of = noted.find(key_of(use));
         return of == noted.end() ? std::nullopt : std::optional(of->second);
     }
-    void note_told(const ShareUse& use, const ToldLimit& told) override {
-        noted[key_of(use)] = told;
+    void note_reported(const ShareUse& use, const ReportedLimit& reported) override {
+        noted[key_of(use)] = reported;
     }
-    [[nodiscard]] bool is_damage_told(const ShareUse& use) const override {
-        return damage_told.contains(use.pod.str() + "/" + use.container);
+    [[nodiscard]] bool is_damage_reported(const ShareUse& use) const override {
+        return damage_reported.contains(use.pod.str() + "/" + use.container);
     }
-    void note_damage_told(const ShareUse& use, bool is_told) override {
+    void note_damage_reported(const ShareUse& use, bool is_reported) override {
         const std::string key = use.pod.str() + "/" + use.container;
-        is_told ? void(damage_told.insert(key)) : void(damage_told.erase(key));
+        is_reported ? void(damage_reported.insert(key)) : void(damage_reported.erase(key));
     }
     static std::string key_of(const ShareUse& use) {
-        return use.pod.str() + "/" + use.container + "/" + use.card.str();
+        return use.pod.str() + "/" + use.container + "/" + use.gpu.str();
     }
 
-    std::map<std::string, std::vector<HeldShare>> held;  // by UID/CONTAINER
-    std::vector<PodName> names;                          // of those that were held, in order
-    std::vector<std::string> preload_lists;              // likewise
-    std::set<std::int64_t> covered;                      // pids whose mounts are not as given
-    std::set<std::int64_t> hidden;                       // pids whose mounts cannot be read
-    std::map<std::int64_t, std::string> containers;      // what container_of() says, by pid
-    std::vector<ShareUse> used;                          // what uses() says
+    std::map<std::string, std::vector<EnforcedShare>> held;  // by UID/CONTAINER
+    std::vector<PodName> names;                              // the pods of hold(), in order
+    std::vector<std::string> preload_lists;                  // the same, their preload lists
+    std::set<std::int64_t> covered;                          // pids whose mounts are covered
+    std::set<std::int64_t> hidden;                           // pids whose mounts cannot be read
+    std::map<std::int64_t, std::string> containers;          // result of container_of(), by pid
+    std::vector<ShareUse> used;                              // result of uses()
     std::set<PodUid> in_use;
-    std::map<std::string, ToldLimit> noted;  // by UID/CONTAINER/CARD
-    std::set<std::string> damage_told;       // by UID/CONTAINER
-    std::set<PodUid> strange;                // what unreadable() says
+    std::map<std::string, ReportedLimit> noted;  // by UID/CONTAINER/gpu
+    std::set<std::string> damage_reported;       // by UID/CONTAINER
+    std::set<PodUid> strange;                    // result of unreadable()
     std::set<PodUid> kept;
     std::vector<PodUid> forgotten;
 

@@ -1,4 +1,4 @@
-// Events behind the PodEvents port, as they were told. Of one thread.
+// Records events behind the PodEvents port. Not thread-safe.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@ class FakePodEvents final : public PodEvents {
   public:
     Result<> tell(const PodEvent& event) override {
         if (const auto error = std::exchange(next_error, std::nullopt)) return fail(*error);
-        told.push_back(event);
+        reported.push_back(event);
         return {};
     }
 
-    std::vector<PodEvent> told;
+    std::vector<PodEvent> reported;
     std::optional<Error> next_error;
 };
 

@@ -1,7 +1,7 @@
-// An API server that keeps pods with versions, behind the PodResizes port, as the real one does: a
-// write is for one version of a pod, and makes another. Of one thread.
+// A fake API server with versioned pods, behind the PodResizes port. As in the real one, a write
+// names one version of a pod, and makes a new version. Not thread-safe.
 //
-// Faults are given one at a time and are used up by the next write.
+// Only one fault is set at a time, and the next write uses it up.
 #pragma once
 
 #include <functional>
@@ -12,27 +12,28 @@
 #include <vector>
 
 #include "ports/pod_resizes.hpp"
-#include "wire/allocation_json.hpp"
-#include "wire/keys.hpp"
-#include "wire/resize_json.hpp"
+#include "wire/tessera/allocation_json.hpp"
+#include "wire/tessera/keys.hpp"
+#include "wire/tessera/resize_json.hpp"
 
 namespace tessera {
 
 class FakePodResizes final : public PodResizes {
   public:
-    void put(const PodFacts& pod) { pods_[pod.name] = {pod, "", "", ++version_}; }
+    void put(const PodInfo& pod) { pods_[pod.name] = {pod, "", "", ++version_}; }
     void remove(const PodName& pod) { pods_.erase(pod); }
-    // Somebody else writes: another version.
+    // Simulates another writer: the pod gets a new version.
     void touch(const PodName& pod) { pods_.at(pod).version = ++version_; }
-    // A wish, valid or not.
-    void set_wish(const PodName& pod, const std::string& text) {
-        pods_.at(pod).wish = text;
+    // Sets the resize request, which may be invalid.
+    void set_resize_request(const PodName& pod, const std::string& text) {
+        pods_.at(pod).requested = text;
         touch(pod);
     }
-    [[nodiscard]] PodFacts shown(const PodName& pod) const { return facts_of(pods_.at(pod)); }
+    [[nodiscard]] PodInfo shown(const PodName& pod) const { return facts_of(pods_.at(pod)); }
     [[nodiscard]] std::string refusal(const PodName& pod) const { return pods_.at(pod).refusal; }
 
-    // The next write happens and nobody hears of it; or it does not, and may by land().
+    // The response to the next write is lost. The write takes effect (after_write), or it takes
+    // effect only when land() is called (before_write).
     void lose_answer_after_write() { lost_ = Lost::after; }
     void lose_answer_before_write() { lost_ = Lost::before; }
     void land() {
@@ -40,10 +41,10 @@ class FakePodResizes final : public PodResizes {
     }
     void fail_next_write(Error error) { write_error_ = std::move(error); }
     void fail_next_read(Error error) { read_error_ = std::move(error); }
-    // Called before a write is carried out.
+    // Called once, before the next write takes effect.
     void on_write(std::function<void()> hook) { on_write_ = std::move(hook); }
-    // And before a wish is; on_write's is called after it.
-    void on_wish(std::function<void()> hook) { on_wish_ = std::move(hook); }
+    // Called once, before the next request() takes effect. The hook of on_write is called after it.
+    void on_resize_request(std::function<void()> hook) { on_resize_request_ = std::move(hook); }
     [[nodiscard]] const std::vector<StringMap>& writes() const { return writes_; }
     [[nodiscard]] int reads() const { return reads_; }
 
@@ -52,7 +53,7 @@ class FakePodResizes final : public PodResizes {
         if (const auto error = std::exchange(read_error_, std::nullopt)) return fail(*error);
         const auto at = pods_.find(pod);
         if (at == pods_.end()) return fail(Code::not_found, "pods \"" + pod.name + "\" not found");
-        return Shown{facts_of(at->second), std::to_string(at->second.version), at->second.wish,
+        return Shown{facts_of(at->second), std::to_string(at->second.version), at->second.requested,
                      at->second.refusal};
     }
     Result<> write(const PodUid& uid, const PodName& pod, const std::string& version,
@@ -69,34 +70,34 @@ class FakePodResizes final : public PodResizes {
         }
         return fail(Code::unavailable, "no answer");
     }
-    Result<> wish(const PodUid& uid, const PodName& pod, const std::string& version,
-                  const std::string& text) override {
-        if (const auto hook = std::exchange(on_wish_, {})) hook();
+    Result<> request(const PodUid& uid, const PodName& pod, const std::string& version,
+                     const std::string& text) override {
+        if (const auto hook = std::exchange(on_resize_request_, {})) hook();
         if (const auto error = std::exchange(write_error_, std::nullopt)) return fail(*error);
         const auto at = pods_.find(pod);
         if (at == pods_.end()) return fail(Code::not_found, "pods \"" + pod.name + "\" not found");
         if (at->second.facts.uid != uid) return fail(Code::conflict, "another uid");
         if (std::to_string(at->second.version) != version)
             return fail(Code::conflict, "another version");
-        set_wish(pod, text);
+        set_resize_request(pod, text);
         if (const auto hook = std::exchange(on_write_, {})) hook();
         return {};
     }
 
   private:
     struct Pod {
-        PodFacts facts;
-        std::string wish;
+        PodInfo facts;
+        std::string requested;
         std::string refusal;
         int version = 0;
     };
     enum class Lost { no, after, before };
 
-    static PodFacts facts_of(const Pod& pod) {
-        PodFacts facts = pod.facts;
+    static PodInfo facts_of(const Pod& pod) {
+        PodInfo facts = pod.facts;
         facts.resize.reset();
-        if (!pod.wish.empty() && !is_refusal_of(pod.refusal, pod.wish))
-            facts.resize = read_resize_wish(pod.wish);
+        if (!pod.requested.empty() && !is_refusal_of(pod.refusal, pod.requested))
+            facts.resize = read_resize_request(pod.requested);
         return facts;
     }
     Result<> write_now(const PodUid& uid, const PodName& name, const std::string& version,
@@ -121,7 +122,7 @@ class FakePodResizes final : public PodResizes {
     std::optional<Error> write_error_;
     std::optional<Error> read_error_;
     std::function<void()> on_write_;
-    std::function<void()> on_wish_;
+    std::function<void()> on_resize_request_;
     std::vector<StringMap> writes_;
     int reads_ = 0;
 };

@@ -1,4 +1,4 @@
-// The ProcessTable port in memory. Of one thread.
+// The ProcessTable port in memory. Not thread-safe.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// What every fuzz target uses. A target reads one input by LLVMFuzzerTestOneInput, and checks what
-// must hold of any input by FUZZ_CHECK, which ends the process so that the fuzzer keeps the input.
+// Helpers of every fuzz target. A target reads one input in LLVMFuzzerTestOneInput. It checks with
+// FUZZ_CHECK what must be true for any input; a failure aborts, so that the fuzzer keeps the input.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// fuzz_smoke CORPUS MUTATIONS: runs every fuzz target on its seeds and on that many mutations of
-// them, the same ones in every run. A target that finds a fault ends the process.
+// fuzz_smoke CORPUS MUTATIONS: runs every fuzz target on its seeds and on MUTATIONS mutations of
+// them, which are the same in every run. A target that finds a fault aborts the process.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -45,7 +45,7 @@ std::size_t below(std::mt19937_64& random, std::size_t bound) {
     return bound == 0 ? 0 : static_cast<std::size_t>(random() % bound);
 }
 
-// A seed with a few things changed: bytes, pieces of itself or of another seed, its end.
+// A seed with one to four changes: bytes, words, parts of itself or of another seed, or its end.
 std::string mutate(const std::vector<std::string>& seeds, std::mt19937_64& random) {
     static const std::vector<std::string> kWords = {
         "\"", "{",    "}",       "[",  "]",    ":",  ",",  "null", "-1",
@@ -80,7 +80,7 @@ std::string mutate(const std::vector<std::string>& seeds, std::mt19937_64& rando
 }
 
 void run(const Target& target, const std::string& input) {
-    // A buffer of exactly this size, so that the address sanitizer sees every step beyond it.
+    // A buffer of exactly this size, so that AddressSanitizer detects every access beyond it.
     const std::vector<std::uint8_t> bytes(input.begin(), input.end());
     target.run(bytes.data(), bytes.size());
 }

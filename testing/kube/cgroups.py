@@ -1,11 +1,11 @@
-"""The cgroups of a run: one tree per run, so that what is in it can be listed, ended and removed.
+"""The cgroups of a run: one tree per run, so that its processes can be listed, killed and removed.
 
     tessera-kube-RUN/daemons    control plane, kubelets, containerds, shims
-    tessera-kube-RUN/NODE       cgroupRoot of the kubelet of NODE: its pods are below
+    tessera-kube-RUN/NODE       cgroupRoot of the kubelet of NODE, with its pods below
 
-cgroup v1: the tree exists in every hierarchy (kubelet insists), processes of the harness join only
-the one that tracks them. cgroup v2 (written, not run yet: the test machines have v1): one tree,
-with the controllers switched on from the root down; processes only in leaves.
+cgroup v1: the tree exists in every hierarchy, because kubelet requires it. Processes of the harness
+join only the hierarchy that tracks them. cgroup v2 (not tested yet: the test machines have v1): one
+tree, with the controllers enabled from the root down, and processes only in leaves.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ class Cgroups:
 
     @staticmethod
     def of_machine() -> "Cgroups":
-        """Those that this process sees."""
+        """The hierarchies that this process sees."""
         return parse(Path("/proc/self/mountinfo").read_text())
 
     def create(self, name: str) -> None:
-        """Makes the cgroup `name` (a path such as tessera-kube-x/node-a) where it is needed."""
+        """Creates the cgroup `name` (a path such as tessera-kube-x/node-a) in all hierarchies that
+        are in use."""
         for hierarchy in self._used():
             path = hierarchy.root
             for part in Path(name).parts:
@@ -57,7 +58,7 @@ class Cgroups:
                     _inherit_cpuset(path)
 
     def join_files(self, name: str) -> list[Path]:
-        """The files into which a process of the harness writes 0 to be in cgroup `name`."""
+        """The files to which a process of the harness writes 0 to join cgroup `name`."""
         for hierarchy in self._used():
             if self.version == 2 or "pids" in hierarchy.controllers:
                 return [hierarchy.root / name / "cgroup.procs"]
@@ -67,21 +68,21 @@ class Cgroups:
         """Pids in the cgroup and below it, in any hierarchy."""
         found: set[int] = set()
         for directory in self._directories(name):
-            with contextlib.suppress(FileNotFoundError):  # removed since we listed it
+            with contextlib.suppress(FileNotFoundError):  # removed after the listing
                 found.update(map(int, (directory / "cgroup.procs").read_text().split()))
         found.discard(0)  # a process of another pid namespace
         return found
 
     def kill_all(self, name: str) -> None:
-        """Ends every process of the tree, and returns when they are gone."""
+        """Kills every process of the tree, and returns when all are gone."""
         deadline = time.monotonic() + KILL_SECONDS
         while pids := self.processes(name):
             for pid in pids:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             if time.monotonic() > deadline:
-                raise KubeError(f"processes {sorted(pids)} of {name} do not die: look at "
-                                "/proc/PID/stack, then run `kube down --all` again")
+                raise KubeError(f"processes {sorted(pids)} of {name} do not end after SIGKILL: "
+                                "check /proc/PID/stack, then run `kube down --all` again")
             time.sleep(0.01)
 
     def remove(self, name: str) -> None:
@@ -100,7 +101,7 @@ class Cgroups:
                 time.sleep(0.01)
 
     def _used(self) -> tuple[Hierarchy, ...]:
-        """Where pods live: with v1 controllers in use, an extra v2 mount beside them is not."""
+        """The hierarchies of pods. With v1 controllers, an additional v2 mount is not one."""
         if self.version == 2:
             return self.hierarchies
         return tuple(h for h in self.hierarchies if h.controllers)
@@ -115,7 +116,7 @@ class Cgroups:
 
 
 def parse(mountinfo: str) -> Cgroups:
-    """Reads the hierarchies out of the text of a mountinfo file."""
+    """Parses the hierarchies in the text of a mountinfo file."""
     seen: dict[Path, Hierarchy] = {}
     for line in mountinfo.splitlines():
         left, _, right = line.partition(" - ")
@@ -132,14 +133,15 @@ def parse(mountinfo: str) -> Cgroups:
 
 
 def _inherit_cpuset(path: Path) -> None:
-    """v1 only: a new cpuset is empty, and no process may join an empty one."""
+    """v1 only: copies the parent's cpuset, because a process cannot join a cgroup with an empty
+    cpuset."""
     for file in ("cpuset.cpus", "cpuset.mems"):
         if not (path / file).read_text().strip():
             (path / file).write_text((path.parent / file).read_text())
 
 
 def _enable_controllers(path: Path) -> None:
-    """v2 only: children of `path` get the controllers that the kernel has."""
+    """v2 only: enables the kernel's controllers for the children of `path`."""
     for controller in V2_CONTROLLERS:
         with contextlib.suppress(OSError):  # not built into this kernel
             (path / "cgroup.subtree_control").write_text(f"+{controller}")

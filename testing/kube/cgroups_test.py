@@ -1,4 +1,4 @@
-"""Reading the hierarchies, and the tree in them, on ordinary directories."""
+"""Tests of cgroups.py on ordinary directories."""
 
 from __future__ import annotations
 

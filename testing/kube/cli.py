@@ -1,4 +1,4 @@
-"""The command line: clusters that stay up until they are taken down."""
+"""The command line: clusters that stay up until `kube down`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT_NAME = "dev"
 
 NODE_HELP = """a node, with options after colons (default: one node named node-a):
   no-nri              containerd without NRI
-  bind=DIR=/PATH      DIR of the machine, writable at /PATH in the node
+  bind=DIR=/PATH      this machine's DIR, writable at /PATH in the node
   file=FILE=/PATH     a copy of FILE at /PATH in the node
   label=KEY=VALUE     a label of the Node
   max-pods=N          default 250
@@ -27,7 +27,7 @@ e.g. --node gpu-1:bind=driver-root=/run/nvidia/driver:file=nvidia.json=/run/cdi/
 
 
 def parse_node(text: str) -> NodeSpec:
-    """NAME[:option]..., as in NODE_HELP."""
+    """Parses NAME[:OPTION]..., as in NODE_HELP."""
     name, *options = text.split(":")
     nri, max_pods = True, NodeSpec.max_pods
     binds: list[tuple[str | Path, str]] = []
@@ -67,9 +67,9 @@ def up(options: argparse.Namespace) -> None:
     print(f"cluster {options.name} is up after {time.monotonic() - began:.1f} s: "
           f"{', '.join(node.name for node in nodes)}\n"
           f"  export KUBECONFIG={kubeconfig} PATH={binaries.directory()}:$PATH\n"
-          f"  {sys.argv[0]} kubectl{name} -- get pods -A     with its own kubectl\n"
-          f"  {sys.argv[0]} nsenter{name} {nodes[0].name} -- sh     a shell in a node\n"
-          f"  {sys.argv[0]} down{name}     ends it and removes all that it made")
+          f"  {sys.argv[0]} kubectl{name} -- get pods -A     run the cluster's own kubectl\n"
+          f"  {sys.argv[0]} nsenter{name} {nodes[0].name} -- sh     open a shell in a node\n"
+          f"  {sys.argv[0]} down{name}     end the cluster and remove all its files")
 
 
 def down(options: argparse.Namespace) -> None:
@@ -151,13 +151,13 @@ def find(name: str) -> ClusterHandle:
 
 
 def require_root() -> None:
-    """Clusters are root's, their keys too."""
+    """Raises KubeError unless the user is root, which owns clusters and their keys."""
     if os.geteuid() != 0:
-        raise KubeError("needs root, as the cluster does: run it with sudo -E")
+        raise KubeError("needs root, because the cluster belongs to root: run it with sudo -E")
 
 
 def without_dashes(arguments: list[str]) -> list[str]:
-    """The words after an optional leading --."""
+    """The arguments after an optional leading --."""
     return arguments[1:] if arguments[:1] == ["--"] else arguments
 
 
@@ -167,7 +167,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="kube", formatter_class=raw,
         description="A real Kubernetes on this machine: control plane and nodes (kubelet, "
-        "containerd),\nup in seconds, and gone without a trace.\n\n" + doctor.TOUCHES)
+        "containerd).\nIt starts in seconds, and leaves nothing behind.\n\n" + doctor.TOUCHES)
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name: str, run: object, text: str, named: bool = False
@@ -179,18 +179,18 @@ def parser() -> argparse.ArgumentParser:
                              help=f"the cluster (default: {DEFAULT_NAME})")
         return sub
 
-    sub = command("up", up, "start a cluster that stays until `kube down`", named=True)
+    sub = command("up", up, "start a cluster that runs until `kube down`", named=True)
     sub.add_argument("--node", action="append", metavar="NAME[:OPTION]...", help=NODE_HELP)
     sub.add_argument("--image", type=Path, action="append", default=[], metavar="TAR",
-                     help="a docker archive for every node (deploy/images/build makes them)")
-    sub.add_argument("--busybox", action="store_true", help=f"also the image {images.BUSYBOX}")
+                     help="a docker archive to load into every node (see deploy/images/build)")
+    sub.add_argument("--busybox", action="store_true", help=f"also load {images.BUSYBOX}")
     sub.add_argument("--scheduler-config", type=Path, metavar="FILE",
                      help="a KubeSchedulerConfiguration; KUBECONFIG_PATH in it is filled in")
     sub.add_argument("--audit", action="store_true", help="the API server writes logs/audit.log")
-    sub = command("down", down, "end a cluster and remove all that it made", named=True)
+    sub = command("down", down, "end a cluster and remove all its files", named=True)
     sub.add_argument("--all", action="store_true",
-                     help="every cluster that `up` started, and what dead ones left")
-    command("list", list_clusters, "the clusters that are up")
+                     help="end every cluster that `up` started, and clean up after killed ones")
+    command("list", list_clusters, "list the running clusters")
     sub = command("kubectl", kubectl, "run kubectl as cluster-admin", named=True)
     sub.add_argument("arguments", nargs=argparse.REMAINDER, metavar="-- ARGUMENT...")
     sub = command("nsenter", nsenter, "run a command (default: sh) in a node", named=True)
@@ -202,17 +202,17 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--node")
     sub = command("build", build, "build the programs into the cache (8 min cold, 2 cores)")
     sub.add_argument("--trim-go-cache", action="store_true",
-                     help="afterwards `go clean -cache`, if less than 15 GB of disk are free")
+                     help="then run `go clean -cache` if less than 15 GB of disk are free")
     sub.add_argument("--kwok", action="store_true",
-                     help="also kwok, which `./dev bench cluster` plays nodes with")
+                     help="also build kwok, which simulates nodes for `./dev bench cluster`")
     sub.add_argument("--containerds", action="store_true",
-                     help="also the releases of containerd that `./dev check runtimes` compares")
-    command("doctor", run_doctor, "say whether this machine can run a cluster, and what to fix")
+                     help="also build the releases of containerd for `./dev check runtimes`")
+    command("doctor", run_doctor, "check whether this machine can run a cluster, and what to fix")
     return top
 
 
 def main(argv: list[str]) -> None:
-    """Runs one command; a KubeError is one line on stderr and exit code 1."""
+    """Runs one command. A KubeError is printed as one line on stderr; the exit status is then 1."""
     options = parser().parse_args(argv)
     try:
         options.run(options)

@@ -1,12 +1,12 @@
-"""A Kubernetes cluster for tests: start it, use it, break parts of it, and nothing stays behind.
+"""A Kubernetes cluster for tests: start it, use it, and kill its components. It leaves nothing.
 
     with Cluster([NodeSpec("node-a"), NodeSpec("node-b")], images=[Path("app.tar")]) as cluster:
         cluster.kubectl("apply", "-f", "-", input=manifest)
         cluster.restart("kubelet", "node-a")
 
-What can be done with it while it runs is in `handle.py`. Needs root. When a `with` block fails,
-all logs are copied to $TESSERA_E2E_LOGS/RUN (if that is set). A kill -9 of this process ends the
-cluster; its files, cgroups and addresses go at the next start of any.
+See `handle.py` for the functions of a running cluster. Needs root. If a `with` block fails, all
+logs are copied to $TESSERA_E2E_LOGS/RUN (if that is set). Killing this process ends the cluster;
+the next start of any cluster removes its files, cgroups and addresses.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ from kube.run_dir import Registry, Run
 class Cluster(ClusterHandle):
     """One cluster of this process.
 
-    nodes, images (docker archives that every node gets): as they shall be.
-    scheduler_config: text of, or path to a KubeSchedulerConfiguration, in which KUBECONFIG_PATH
+    nodes: the nodes to create. images: docker archives to load into every node.
+    scheduler_config: the text or path of a KubeSchedulerConfiguration, in which KUBECONFIG_PATH
     stands for the scheduler's kubeconfig; may be set until `start`.
-    name: of the run, made up if None. audit: the API server writes logs/audit.log;
-    audit_users: of their requests alone, without bodies (may be set until `start`).
-    extra_arguments: component -> arguments added to its command line.
-    control_plane: what of it `start` starts, at least etcd and kube-apiserver; the rest waits for
-    `start_component`, and without all of it "pods can be made" is the caller's to see to.
+    name: the name of the run; generated if None. audit: the API server writes logs/audit.log.
+    audit_users: it logs only the requests of these users, without bodies (may be set until
+    `start`). extra_arguments: component -> arguments to add to its command line.
+    control_plane: the components that `start` starts, at least etcd and kube-apiserver. Start the
+    others with `start_component`. If any is left out, `start` does not wait until pods can be
+    created.
     """
 
     def __init__(self, nodes: Sequence[NodeSpec] = (NodeSpec("node-a"),), *,
@@ -60,7 +61,7 @@ class Cluster(ClusterHandle):
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> "Cluster":
-        """Brings everything up and returns when pods can be made; on failure nothing is left."""
+        """Starts the cluster and returns when pods can be created. A failure leaves nothing."""
         doctor.require_usable()
         for spec in self.nodes:
             spec.check()
@@ -75,7 +76,7 @@ class Cluster(ClusterHandle):
         return self
 
     def stop(self) -> None:
-        """Ends every process of the run and removes all that it made. Safe to call again."""
+        """Ends every process of the run and removes all its files. May be called repeatedly."""
         if self._claimed is None:
             return
         stop_init(self._claimed)
@@ -88,7 +89,7 @@ class Cluster(ClusterHandle):
         self._claimed = None
 
     def detach(self) -> None:
-        """Lets the cluster live on when this process ends; `kube` finds it by its name."""
+        """Keeps the cluster running when this process ends; `kube` finds it by its name."""
         run = self._run()
         run.keep()
         self._init().detach()
@@ -108,16 +109,16 @@ class Cluster(ClusterHandle):
 
     @property
     def name(self) -> str:
-        """The name of the run: claimed at the first use."""
+        """The name of the run, which is claimed at the first use."""
         return self._run().record.name
 
     @property
     def directory(self) -> Path:  # type: ignore[override]
-        """All files of the run."""
+        """The directory with all files of the run."""
         return self._run().directory
 
     def free_port(self) -> int:
-        """A TCP port reserved for the caller until the run ends. Works before `start` too."""
+        """A TCP port, reserved for the caller until the run ends. Works before `start` too."""
         return self._run().ports.take()
 
     def _run(self) -> Run:
@@ -155,7 +156,7 @@ class Cluster(ClusterHandle):
         self.wait_for("kube-apiserver ready", ready, 60.0)
 
     def _fail(self) -> None:
-        """Ends a run that failed; the logs are all that stays of it."""
+        """Ends a failed run. Only the saved logs remain."""
         try:
             if self._claimed is not None:
                 self.save_logs()
@@ -164,7 +165,7 @@ class Cluster(ClusterHandle):
 
 
 def stop_init(run: Run) -> None:
-    """Ends all processes of a run at once, by the death of its process 1."""
+    """Ends all processes of a run at once, by killing its process 1."""
     init = Init(run.directory)
     if init.alive():
         os.kill(init.pid(), signal.SIGKILL)

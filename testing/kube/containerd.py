@@ -1,4 +1,4 @@
-"""The configuration file of a node's containerd, in the form that its release reads."""
+"""The configuration file of a node's containerd, in the format of its release."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ CNI_DIRECTORIES = ("/usr/lib/cni", "/opt/cni/bin")
 
 
 def config(release: str, *, nri: bool) -> str:
-    """release: as NodeSpec.containerd_release. nri: whether it admits NRI plugins."""
+    """The text of the file. release: as in NodeSpec.containerd_release. nri: whether NRI is
+    enabled."""
     runc = shutil.which("runc", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
     cni = [place for place in CNI_DIRECTORIES if Path(place, "ptp").exists()]
-    # 2.1 made a list of bin_dir.
+    # Since 2.1 there is a list, bin_dirs.
     bin_dir = f"bin_dirs = {json.dumps(cni)}" if not release else f"bin_dir = {json.dumps(cni[0])}"
     if release.startswith("1."):
         runtime, version = "io.containerd.grpc.v1.cri", 2
@@ -28,7 +29,7 @@ def config(release: str, *, nri: bool) -> str:
         sandbox + _RUNTIME.format(runtime=runtime, bin_dir=bin_dir, runc=runc)
 
 
-# opt: its default is made in /opt
+# opt: the default path is in /opt, which belongs to the machine.
 _COMMON = """version = {version}
 root = "/var/lib/containerd"
 state = "/run/containerd"
@@ -52,7 +53,7 @@ _SANDBOX_1 = """[plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "{pause}"
 """
 
-# restrict_oom_score_adj: some kernels refuse a negative one
+# restrict_oom_score_adj: some kernels refuse a negative value.
 _RUNTIME = """  restrict_oom_score_adj = true
   enable_cdi = true
   cdi_spec_dirs = ["/etc/cdi", "/var/run/cdi"]

@@ -1,4 +1,4 @@
-"""The harness's end of an `init.py`: finds its pid, and asks it to start or end programs.
+"""The client of `init.py`: finds its pid, and requests it to start or end programs.
 
 Every method may be called from any thread. Errors: KubeError.
 """
@@ -26,27 +26,27 @@ REQUEST_SECONDS = 40.0
 
 
 def init_argv(directory: Path, hostname: bool) -> list[str]:
-    """The command line that makes new pid and mount namespaces with `init.py` as process 1."""
+    """The command line that creates new pid and mount namespaces with `init.py` as process 1."""
     uts = ["--uts"] if hostname else []
     return [str(shutil.which("unshare")), *uts, "--mount", "--pid", "--fork", "--kill-child",
             "--mount-proc", sys.executable, "-B", "-S", "-m", "kube.init", str(directory)]
 
 
 def init_env() -> dict[str, str]:
-    """What init (and so every program under it) gets for environment."""
+    """The environment of init, and so of every program under it."""
     return {"PYTHONPATH": str(PACKAGE_PARENT), "LANG": "C.UTF-8",
             "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
 
 
 class Init:
-    """The init process whose directory is `directory`; whether or not it runs now."""
+    """The init process of `directory`, which may or may not run."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
     def write_spec(self, *, join: Sequence[Path], steps: Sequence[Step], hostname: str = "",
                    ends_with_stdin: bool = False, keep_open: Sequence[int] = ()) -> None:
-        """Writes init.json; call it before the process starts."""
+        """Writes init.json. Call it before the process starts."""
         for part in ("components", "logs"):
             (self.directory / part).mkdir(parents=True, exist_ok=True)
         (self.directory / "init.json").write_text(json.dumps({
@@ -54,7 +54,7 @@ class Init:
             "ends_with_stdin": ends_with_stdin, "keep_open": list(keep_open)}))
 
     def define(self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None) -> None:
-        """Says what the program `name` is; `start` runs it, the next `start` runs it again."""
+        """Defines the program `name`, which every `start` runs."""
         path = self.directory / "components" / f"{name}.json"
         path.write_text(json.dumps({"argv": list(argv), "env": dict(env or {})}, indent=1))
 
@@ -63,27 +63,28 @@ class Init:
         self._ask({"op": "start", "name": name})
 
     def kill(self, name: str, number: int = signal.SIGKILL, wait: bool = True) -> int | None:
-        """Signals a program; with `wait`, returns its exit code (negative: the signal)."""
+        """Sends a signal to a program. With `wait`, returns its exit code (negative: a signal)."""
         code: int | None = self._ask(
             {"op": "kill", "name": name, "signal": int(number), "wait": wait})
         return code
 
     def running(self) -> list[str]:
-        """Names of the programs that run now."""
+        """The names of the running programs."""
         names: list[str] = self._ask({"op": "status"})["running"]
         return names
 
     def ended(self) -> dict[str, int]:
-        """Exit codes of the programs that ran and ended, and were not started again."""
+        """The exit codes of the programs that have ended and were not started again."""
         codes: dict[str, int] = self._ask({"op": "status"})["ended"]
         return codes
 
     def detach(self) -> None:
-        """The init no longer ends with the process that started it."""
+        """From now on init does not end with the process that started it."""
         self._ask({"op": "detach"})
 
     def pid(self) -> int:
-        """Its pid as this process sees it: the kernel translates who listens on the socket."""
+        """The pid of init in this process' namespace: the kernel translates the pid of the process
+        that listens on the socket."""
         with self._connect() as connection:
             size = struct.calcsize("3i")
             credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
@@ -91,7 +92,7 @@ class Init:
         return pid
 
     def alive(self) -> bool:
-        """Whether the process is there."""
+        """Whether the process runs."""
         try:
             self._connect().close()
         except (KubeError, OSError):
@@ -99,17 +100,17 @@ class Init:
         return True
 
     def wait_alive(self, log: Path | None = None) -> None:
-        """Returns when the process serves requests; `log` is where it writes why it cannot."""
+        """Returns when the process serves requests. log: the file with its error if it cannot."""
         deadline = time.monotonic() + START_SECONDS
         while not self.alive():
             if time.monotonic() > deadline:
                 lines = log.read_text().strip().splitlines() if log and log.exists() else []
                 raise KubeError(f"init of {self.directory.name} did not start: "
-                                + (lines[-1] if lines else "it said nothing"))
+                                + (lines[-1] if lines else "its log is empty"))
             time.sleep(0.01)
 
     def log(self, name: str) -> str:
-        """All that a program wrote so far."""
+        """The complete output of a program so far."""
         path = self.directory / "logs" / f"{name}.log"
         if not path.exists():
             raise KubeError(f"no log of {name}: there are "
@@ -134,8 +135,8 @@ class Init:
                 stream.flush()
                 line = stream.readline()
         except OSError as error:
-            raise KubeError(f"{self.directory.name}: no answer ({error})") from error
-        answer = json.loads(line) if line else {"error": "it died while it was asked"}
+            raise KubeError(f"{self.directory.name}: no response ({error})") from error
+        answer = json.loads(line) if line else {"error": "it ended during the request"}
         if "error" in answer:
             raise KubeError(f"{self.directory.name}: {answer['error']}")
         return answer["ok"]

@@ -1,8 +1,9 @@
 """The command lines of etcd and the three control-plane programs of Kubernetes, on loopback.
 
-As in a production cluster: TLS everywhere with one CA, client certificates, Node and RBAC
-authorization, real service-account tokens. Unlike one: etcd does not sync, nothing elects a leader,
-the client-side rate limits are out of the way. Pure but for the two functions that write files.
+As in a production cluster there are TLS with one CA, client certificates, Node and RBAC
+authorization, and real service-account tokens. Unlike in production, etcd does not sync, there is
+no leader election, and the client-side rate limits are very high. Only the functions `write_...`
+write files; all others are pure.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from kube.pki import Identity, Pki
 
-SERVICE_NETWORK = "10.96.0.0/16"  # no kube-proxy: it is only a number in the API
+SERVICE_NETWORK = "10.96.0.0/16"  # without kube-proxy, it exists only in the API
 FIRST_SERVICE_IP = "10.96.0.1"
 # in the order in which they start
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
@@ -34,7 +35,7 @@ IDENTITIES = (
 
 @dataclass(frozen=True)
 class Ports:
-    """Where the components listen, all on 127.0.0.1."""
+    """The ports of the components, all on 127.0.0.1."""
 
     etcd: int
     etcd_peer: int
@@ -45,7 +46,7 @@ class Ports:
 
 @dataclass(frozen=True)
 class ControlPlane:
-    """Where everything is: `directory` of the run, `programs`, keys and ports."""
+    """The directory of the run, the directory of the programs, the keys and the ports."""
 
     directory: Path
     programs: Path
@@ -54,17 +55,18 @@ class ControlPlane:
 
     @property
     def server(self) -> str:
-        """URL of the API server."""
+        """The URL of the API server."""
         return f"https://127.0.0.1:{self.ports.api}"
 
     def write_kubeconfigs(self) -> Path:
-        """Writes those of the components and the admin's; returns the admin's."""
+        """Writes the kubeconfigs of the components and of the admin. Returns the admin's."""
         for name in ("kube-controller-manager", "kube-scheduler"):
             self.pki.kubeconfig(self.kubeconfig(name), self.server, name)
         return self.pki.kubeconfig(self.kubeconfig("admin"), self.server, "admin")
 
     def write_scheduler_config(self, text: str | None) -> None:
-        """Writes the scheduler's configuration: the caller's with the placeholder filled in."""
+        """Writes the scheduler's configuration: the given text with the placeholder filled in, or a
+        default."""
         path = str(self.kubeconfig("kube-scheduler"))
         if text is None:
             text = json.dumps({
@@ -74,8 +76,8 @@ class ControlPlane:
         self._scheduler_config().write_text(text.replace(KUBECONFIG_PLACEHOLDER, path))
 
     def write_audit_policy(self, users: Sequence[str] = ()) -> None:
-        """Writes the policy that `commands(audit=True)` names: everything in full, or only what
-        these users ask for."""
+        """Writes the audit policy that `commands(audit=True)` uses: all requests in full, or only
+        the metadata of these users' requests."""
         rules: list[dict[str, object]] = [{"level": "RequestResponse"}]
         if users:
             rules = [{"level": "Metadata", "users": list(users)}, {"level": "None"}]
@@ -84,11 +86,12 @@ class ControlPlane:
             "omitStages": ["RequestReceived"], "rules": rules}))
 
     def kubeconfig(self, name: str) -> Path:
-        """Where the kubeconfig of an identity lies."""
+        """The path of an identity's kubeconfig."""
         return self.directory / f"{name}.kubeconfig"
 
     def commands(self, audit: bool, extra: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-        """The command line of each component; `extra` arguments come last, so they win."""
+        """The command line of each component. Arguments in `extra` come last, so they take
+        precedence."""
         lines = {"etcd": self._etcd(), "kube-apiserver": self._apiserver(audit),
                  "kube-controller-manager": self._controller_manager(),
                  "kube-scheduler": self._scheduler()}
@@ -126,12 +129,13 @@ class ControlPlane:
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-key-file={self.pki.service_account_public}",
             f"--service-account-signing-key-file={self.pki.service_account_key}",
-            # logs and exec reach a kubelet by the node's name, which is 127.0.0.1 in the run
+            # The API server reaches kubelets by node name, which resolves to 127.0.0.1 in the run.
             "--kubelet-preferred-address-types=Hostname",
             f"--kubelet-certificate-authority={self.pki.ca}",
             f"--kubelet-client-certificate={self.pki.certificate('admin')}",
             f"--kubelet-client-key={self.pki.key('admin')}",
-            # no aggregated API servers; without it every client of the delegation complains
+            # There are no aggregated API servers, but without these options every component that
+            # delegates authentication logs errors.
             f"--requestheader-client-ca-file={self.pki.ca}",
             "--requestheader-allowed-names=nobody",
             "--max-requests-inflight=3000", "--max-mutating-requests-inflight=1000"]
@@ -152,7 +156,7 @@ class ControlPlane:
             f"--service-account-private-key-file={self.pki.service_account_key}",
             f"--root-ca-file={self.pki.ca}", "--leader-elect=false",
             "--kube-api-qps=1000", "--kube-api-burst=2000",
-            "--node-monitor-period=1s",  # a new node loses its not-ready taint at this beat
+            "--node-monitor-period=1s",  # also the delay until a new node's not-ready taint is gone
             f"--flex-volume-plugin-dir={self.directory / 'volume-plugins'}"]
 
     def _scheduler(self) -> list[str]:

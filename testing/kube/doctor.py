@@ -1,4 +1,4 @@
-"""Whether this machine can run a cluster, and what to do where it cannot."""
+"""Checks whether this machine can run a cluster, and says what to do if it cannot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOOLS = {"unshare": "util-linux", "nsenter": "util-linux", "openssl": "openssl",
          "ip": "iproute2"}
 RUN_BYTES = 2 << 30
 
-TOUCHES = f"""It needs root, for namespaces, mounts and cgroups. A run makes, and removes at its
+TOUCHES = f"""It needs root, for namespaces, mounts and cgroups. A run creates, and removes at its
 end:
   files        {run_dir.BASE}/NAME
   cgroups      {cgroups.PREFIX}NAME, in every hierarchy
@@ -24,13 +24,12 @@ end:
   addresses    one per node, of that network, on lo
   ports        up to 100 on 127.0.0.1, from 20000 on
 Programs and images stay in {binaries.cache_root()}.
-Nothing else: the machine's /etc, /run, /var/lib, /var/log, sysctls and iptables stay as they
-are."""
+Nothing else changes: not the machine's /etc, /run, /var/lib, /var/log, sysctls and iptables."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report. `fix` is empty when all is well; else it is what to do."""
+    """One line of the report. fix: what to do; empty if nothing is wrong."""
 
     subject: str
     state: str
@@ -38,26 +37,26 @@ class Finding:
 
 
 def require_usable() -> None:
-    """KubeError with the first thing to fix before a cluster can start."""
+    """Raises KubeError with the first problem that prevents a cluster from starting."""
     for finding in machine():
         if finding.fix:
             raise KubeError(f"{finding.subject}: {finding.state}: {finding.fix}")
 
 
 def machine() -> list[Finding]:
-    """What a start needs, in the order in which to fix it."""
+    """The requirements of a cluster, in the order in which to fix them."""
     return [_root(), *_tools(), _cni(), _cgroups(), _overlay(), _route(), _disk()]
 
 
 def build() -> list[Finding]:
-    """What a build needs, and whether it is done."""
+    """The requirements of a build, and whether it is done."""
     there = binaries.built()
     state = f"in {binaries.directory()}" if there else "not built: `kube build`, or the first start"
     findings = [Finding("programs", state)]
     try:
         findings.append(Finding("go", binaries.find_go()))
     except KubeError as error:
-        findings.append(Finding("go", str(error), "" if there else "see there"))
+        findings.append(Finding("go", str(error), "" if there else "see the message"))
     findings.append(Finding("busybox image", "can be built" if Path("/bin/busybox").exists()
                             else "not possible", "" if Path("/bin/busybox").exists()
                             else "apt-get install busybox-static"))
@@ -109,11 +108,12 @@ def _route() -> Finding:
     lines = Path("/proc/net/route").read_text().splitlines()[1:]
     there = any(line.split()[1] == "00000000" for line in lines)
     return Finding("default route", "yes" if there else "missing", "" if there else
-                   "kubelet takes the node's address from it: add one, to a dummy interface say")
+                   "kubelet gets the node's address from it: add one, for example to a dummy "
+                   "interface")
 
 
 def _disk() -> Finding:
     base = run_dir.BASE if run_dir.BASE.exists() else run_dir.BASE.parent
     free = shutil.disk_usage(base).free
     return Finding("disk", f"{free >> 30} GB free at {base}", "" if free >= RUN_BYTES else
-                   f"free some: a run takes up to {RUN_BYTES >> 30} GB")
+                   f"delete files: a run needs up to {RUN_BYTES >> 30} GB")

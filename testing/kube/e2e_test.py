@@ -1,7 +1,7 @@
-"""The harness itself, on the machine: two nodes, pods, breaking parts, and nothing left behind.
+"""Tests of the harness on this machine: two nodes, pods, killed components, and a clean end.
 
-Runs only with TESSERA_E2E=1 (about a minute; needs root, see `kube doctor`), and with no other
-cluster on the machine, since it compares the machine before and after.
+Runs only with TESSERA_E2E=1 (about a minute; needs root, see `kube doctor`). No other cluster may
+run on the machine, because the tests compare the machine before and after.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ time.sleep(1000)
 
 
 def pod(name: str, **spec: object) -> str:
-    """A busybox pod that sleeps, after it said its name; `spec` is added to its spec."""
+    """A busybox pod that prints its name and sleeps. spec: more fields of its spec."""
     container = {"name": "main", "image": images.BUSYBOX, "imagePullPolicy": "IfNotPresent",
                  "command": ["sh", "-c", f"trap 'exit 0' TERM; echo hello from {name}; "
                              "while :; do sleep 1; done"],
@@ -59,7 +59,7 @@ def pod(name: str, **spec: object) -> str:
 
 @unittest.skipUnless(ENABLED, "set TESSERA_E2E=1 (needs root, takes a minute)")
 class Machine(unittest.TestCase):
-    """A test after which the machine must be as it was before."""
+    """A test that must leave the machine unchanged."""
 
     before: dict[str, str]
 
@@ -67,7 +67,7 @@ class Machine(unittest.TestCase):
     def setUpClass(cls) -> None:
         Registry().clean()
         if names := [record.name for record in Registry().live()]:
-            raise KubeError(f"clusters {names} are up: `kube down --all`, then test")
+            raise KubeError(f"clusters {names} are up: run `kube down --all` before the test")
         cls.before = machine_state.snapshot()
 
     def assert_as_before(self, directory: Path) -> None:
@@ -78,7 +78,7 @@ class Machine(unittest.TestCase):
 
 
 class ClusterTest(Machine):
-    """One cluster for all its tests, each with pods of its own."""
+    """One cluster for all tests. Each test has its own pods."""
 
     cluster: Cluster
     driver: "tempfile.TemporaryDirectory[str]"
@@ -110,7 +110,7 @@ class ClusterTest(Machine):
         cls().assert_as_before(directory)
 
     def run_pod(self, name: str, **spec: object) -> None:
-        """Makes a pod and waits until it is Ready."""
+        """Creates a pod and waits until it is Ready."""
         self.cluster.kubectl("apply", "-f", "-", input=pod(name, **spec))
         self.cluster.kubectl("wait", "--for=condition=Ready", f"pod/{name}", "--timeout=200s")
 
@@ -212,7 +212,7 @@ class ClusterTest(Machine):
 
 
 class PowerTest(Machine):
-    """What ends a node or a run the hard way."""
+    """Abrupt ends of a node or a run."""
 
     def test_two_at_once_power_cut_and_images_later(self) -> None:
         with Cluster([NodeSpec("node-a")]) as one, Cluster([NodeSpec("node-a")]) as two:
@@ -244,11 +244,11 @@ class PowerTest(Machine):
         harness.kill()
         harness.wait()
         groups = cgroups.Cgroups.of_machine()
-        deadline = time.monotonic() + 5.0  # the processes end by themselves
+        deadline = time.monotonic() + 5.0  # the processes must end by themselves
         while groups.processes(cgroups.PREFIX + "doomed") and time.monotonic() < deadline:
             time.sleep(0.02)
         self.assertEqual(machine_state.processes_with(str(directory)), [])
-        Registry().remove(Registry().claim())  # the rest goes with the next start
+        Registry().remove(Registry().claim())  # the next start removes the rest
         self.assert_as_before(directory)
 
     def test_a_start_that_fails_leaves_nothing(self) -> None:

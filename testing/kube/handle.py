@@ -1,7 +1,7 @@
-"""What can be done with a cluster that runs: ask its API, break and restart parts, enter nodes.
+"""The functions of a running cluster: call its API, kill and restart components, enter nodes.
 
-`directory` is all that a handle needs, so it serves the process that started the cluster and any
-other. Every method may be called from any thread. Failures are KubeErrors that say what to do.
+A handle needs only `directory`, so every process can use it, not only the one that started the
+cluster. Every method may be called from any thread. Failures are KubeErrors that say what to do.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from kube.pki import Pki
 
 READY_SECONDS = 90.0
 POLL_SECONDS = 0.1
-# A wait ends when its condition holds, so its limit costs nothing where all is well: it has to tell
-# what never comes from what comes late on a machine that is slow or busy.
+# Factor on all time limits. A wait ends as soon as its condition is true, so a long limit costs
+# nothing. It must only separate what never happens from what is late on a slow or busy machine.
 PATIENCE = 5
 
 
 class ClusterHandle:
-    """A running cluster in `directory`. `api_host` and `api_port` are where its API listens: a pod
-    with hostNetwork gets them as KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT."""
+    """A running cluster in `directory`. Its API server listens on `api_host` and `api_port`. A pod
+    with hostNetwork needs them as KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT."""
 
     api_host = "127.0.0.1"
 
@@ -45,7 +45,7 @@ class ClusterHandle:
 
     @property
     def kubeconfig(self) -> Path:
-        """Of a cluster-admin; good for any program on this machine."""
+        """The kubeconfig of a cluster-admin, for any program on this machine."""
         return self.directory / "admin.kubeconfig"
 
     @property
@@ -57,7 +57,7 @@ class ClusterHandle:
 
     @property
     def ca(self) -> Path:
-        """The certificate that vouches for the API server's."""
+        """The CA certificate of the API server."""
         return Pki(self.directory / "pki").ca
 
     def kubectl(self, *arguments: str, input: str | None = None, check: bool = True,
@@ -78,18 +78,19 @@ class ClusterHandle:
         return done.stdout
 
     def api(self) -> Api:
-        """A client as cluster-admin, for polling."""
+        """An API client with the rights of cluster-admin, for polling."""
         return self._client(self.api_port)
 
     def scheduler_api(self) -> Api:
-        """As `api`, of kube-scheduler: its health and metrics."""
+        """Like `api`, for kube-scheduler's health and metrics."""
         return self._client(int(self._state()["scheduler_port"]))
 
     def wait_for(self, what: str, condition: Callable[[], Any], timeout: float = 30.0) -> Any:
-        """Polls until the condition is true, and returns its value; else a KubeError with `what`.
+        """Polls until the condition is true, and returns its value. Raises KubeError with `what`
+        after the timeout.
 
-        The timeout is what a quiet machine may take; the wait lasts PATIENCE times as long. An
-        ApiError or CommandError in the condition counts as "not yet".
+        timeout: seconds for an idle machine; the real limit is PATIENCE times as long. An ApiError
+        or CommandError in the condition counts as "not yet".
         """
         timeout *= PATIENCE
         deadline = time.monotonic() + timeout
@@ -105,7 +106,7 @@ class ClusterHandle:
             time.sleep(POLL_SECONDS)
 
     def wait_ready(self, timeout: float = READY_SECONDS) -> None:
-        """Returns when all nodes are Ready, and pods can be made and scheduled."""
+        """Returns when all nodes are Ready, and pods can be created and scheduled."""
         api, scheduler = self.api(), self.scheduler_api()
         names = set(self._state()["nodes"])
 
@@ -118,42 +119,43 @@ class ClusterHandle:
                     and scheduler.ok("/healthz"))
         self.wait_for(f"nodes {', '.join(sorted(names))} Ready", ready, timeout)
 
-    # ---- parts: `node` is a node's name, or None for the control plane
+    # ---- components. node: a node's name, or None for the control plane
 
     def start_component(self, name: str, node: str | None = None) -> None:
         """Starts a stopped program with the same command line as before."""
         self._init(node).start(name)
-        if name == "containerd" and node is not None:  # a kubelet that finds none gives up
+        if name == "containerd" and node is not None:  # without containerd, kubelet exits
             launch.wait_containerd(self._node(node))
 
     def kill(self, name: str, node: str | None = None, number: int = signal.SIGKILL,
              wait: bool = True) -> int | None:
-        """Signals a program (kubelet, containerd, kube-scheduler, ...); returns its exit code."""
+        """Sends a signal to a program (kubelet, containerd, kube-scheduler, ...). With `wait`,
+        returns its exit code."""
         return self._init(node).kill(name, number, wait)
 
     def restart(self, name: str, node: str | None = None) -> None:
-        """kill -9, and start again."""
+        """Kills a program with SIGKILL, and starts it again."""
         self.kill(name, node)
         self.start_component(name, node)
 
     def start_program(self, name: str, argv: Sequence[str], node: str | None = None,
                       env: Mapping[str, str] | None = None) -> None:
-        """Starts a program of the caller beside the run's own: it can be killed and restarted like
-        them, its output is in `logs`, and it ends with the run. argv[0] is an absolute path."""
+        """Starts a program of the caller. It can be killed and restarted like the components, its
+        output is in `logs`, and it ends with the run. argv[0] is an absolute path."""
         init = self._init(node)
         init.define(name, argv, env)
         init.start(name)
 
     def running(self, node: str | None = None) -> list[str]:
-        """The programs that run; for the control plane that includes its nodes."""
+        """The names of the running programs; for the control plane including its nodes."""
         return self._init(node).running()
 
     def logs(self, name: str, node: str | None = None) -> str:
-        """All that a program wrote, over its restarts."""
+        """The complete output of a program, including earlier starts."""
         return self._init(node).log(name)
 
     def write_scheduler_config(self, text: str) -> None:
-        """Another configuration for kube-scheduler, from its next start on."""
+        """Writes kube-scheduler's configuration, which takes effect at its next start."""
         path = str(self.directory / "kube-scheduler.kubeconfig")
         (self.directory / "scheduler-config.yaml").write_text(
             text.replace(KUBECONFIG_PLACEHOLDER, path))
@@ -164,11 +166,11 @@ class ClusterHandle:
         self.restart("kube-scheduler")
 
     def pids(self) -> dict[str, int]:
-        """Every program of the control plane and of the caller that runs, by the name that the
-        kernel shows (at most 15 characters) -> its pid as the machine sees it."""
+        """Name -> pid on the machine, of every running program of the control plane and of the
+        caller. The names are the kernel's, with at most 15 characters."""
         found = {}
         for pid in Cgroups.of_machine().processes(self._cgroup("daemons")):
-            with contextlib.suppress(OSError):  # ended since we listed it
+            with contextlib.suppress(OSError):  # ended after the listing
                 found[Path(f"/proc/{pid}/comm").read_text().strip()] = pid
         return found
 
@@ -184,13 +186,13 @@ class ClusterHandle:
         return done.stdout.decode(errors="replace")
 
     def node_pid(self, node: str) -> int:
-        """The pid of a node's process 1, as the machine sees it."""
+        """The pid on the machine of a node's process 1."""
         return Init(self._node(node)).pid()
 
     def write_file(self, node: str, path: str, content: str | bytes) -> None:
-        """Writes a file in a node, folders made; see NodeSpec.files for where that may be."""
+        """Writes a file in a node, and creates its folder. See NodeSpec.files for allowed paths."""
         if not is_private(path):
-            raise KubeError(f"{path} is the machine's, not the node's")
+            raise KubeError(f"{path} belongs to the machine, not to the node")
         launch.write_file(self._node(node), path, content)
 
     def import_image(self, archive: str | Path) -> None:
@@ -201,7 +203,8 @@ class ClusterHandle:
         """Kills all processes of a node at once, as a power cut does; its disk stays."""
         os.kill(self.node_pid(node), signal.SIGKILL)
         self.wait_for(f"{node} off", lambda: node not in self.running(), 10.0)
-        groups = Cgroups.of_machine()  # they do not outlive a reboot; kubelet trips over old ones
+        # Cgroups do not survive a reboot, and kubelet fails if it finds old ones.
+        groups = Cgroups.of_machine()
         groups.kill_all(self._cgroup(node))
         groups.remove(self._cgroup(node))
 
@@ -213,7 +216,8 @@ class ClusterHandle:
             self.start_component(program, node)
 
     def save_logs(self, to: str | Path | None = None) -> Path | None:
-        """Copies all logs to `to`, or $TESSERA_E2E_LOGS; returns where, None if neither is set."""
+        """Copies all logs to a folder below `to`, or else $TESSERA_E2E_LOGS. Returns the folder, or
+        None if neither is set."""
         base = to or os.environ.get("TESSERA_E2E_LOGS")
         if not base:
             return None
@@ -224,7 +228,7 @@ class ClusterHandle:
                             dirs_exist_ok=True)
         return target
 
-    # ---- inside
+    # ---- internal
 
     def _state(self) -> dict[str, Any]:
         state: dict[str, Any] = json.loads((self.directory / "cluster.json").read_text())
@@ -253,7 +257,7 @@ class ClusterHandle:
                 future.result()
 
     def _check_alive(self, control_plane_only: bool = False) -> None:
-        """KubeError with the end of the log if a program of the run ended by itself."""
+        """Raises KubeError with the end of the log if a program of the run ended by itself."""
         nodes = [] if control_plane_only else self._state()["nodes"]
         for node in (None, *nodes):
             init = self._init(node)
@@ -264,6 +268,6 @@ class ClusterHandle:
 
 
 def _is_ready(node: dict[str, Any]) -> bool:
-    """Ready, and the controller has seen it: no taint is left."""
+    """Whether the node is Ready and the node controller has removed its taints."""
     conditions = {c["type"]: c["status"] for c in node["status"].get("conditions", [])}
     return conditions.get("Ready") == "True" and not node["spec"].get("taints")

@@ -20,7 +20,7 @@ BUSYBOX = "localhost/tessera-busybox:1"
 
 
 def pause_archive() -> Path:
-    """The image of the process that holds a pod's namespaces."""
+    """The image of the process that keeps a pod's namespaces."""
     source = HERE / "pause.c"
 
     def build(out: Path, scratch: Path) -> None:

@@ -1,4 +1,4 @@
-"""deploy/images/build: what is in an image, and that it is reproducible."""
+"""deploy/images/build: the contents of an image, and that builds are reproducible."""
 
 from __future__ import annotations
 

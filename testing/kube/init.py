@@ -2,15 +2,15 @@
 
     unshare --mount --pid --fork --kill-child --mount-proc python3 -m kube.init DIR
 
-    DIR/init.json           what to set up: cgroup to join, mounts, host name
-    DIR/components/N.json   a program: {"argv": [...], "env": {...}}, written by the harness
-    DIR/logs/N.log          its stdout and stderr, appended over restarts
-    DIR/control.sock        requests, one JSON line each (see control.py)
+    DIR/init.json           What to set up: cgroup to join, mounts, host name.
+    DIR/components/N.json   A program: {"argv": [...], "env": {...}}, written by the harness.
+    DIR/logs/N.log          Its stdout and stderr, appended over restarts.
+    DIR/control.sock        Requests, one JSON line each (see control.py).
 
-Being process 1, its end is the end of every process and mount in the namespace: the teardown.
-A test run hands it a pipe as stdin: when the harness dies, by whatever signal, the pipe closes and
-init exits. (PR_SET_PDEATHSIG would do that too, but also when only the *thread* that started it
-ends.) Programs that die stay dead: a test that restarts one says so.
+It is process 1, so its end also ends every process and mount in the namespaces. Its stdin is a pipe
+from the test run. If the harness dies, by any signal, the pipe closes and init exits.
+(PR_SET_PDEATHSIG would also act if only the *thread* that started init ends.) Programs that end are
+not restarted automatically; a test does that on request.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Init:
             self.selector.register(0, selectors.EVENT_READ, self._stdin)
 
     def serve(self) -> None:
-        """Runs until it is told to exit or stdin ends (both by SystemExit)."""
+        """Handles events until stdin ends (SystemExit)."""
         while True:
             for key, _ in self.selector.select():
                 key.data()
@@ -63,7 +63,7 @@ class Init:
         path = self.directory / "control.sock"
         path.unlink(missing_ok=True)
         self._server = socket.socket(socket.AF_UNIX)
-        # bind under another name first: the socket appears when it already accepts connections
+        # Binds under another name first, so that the socket accepts connections when it appears.
         draft = path.with_suffix(".new")
         draft.unlink(missing_ok=True)
         self._server.bind(str(draft))
@@ -84,7 +84,7 @@ class Init:
         self._reap()
 
     def _reap(self) -> None:
-        """Takes every dead child: our programs, and orphans that process 1 inherits."""
+        """Reaps every dead child: our programs, and orphans that process 1 inherits."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -103,12 +103,12 @@ class Init:
             with connection.makefile("r") as stream:
                 line = stream.readline()
             if not line:
-                return  # somebody looked whether we are here
+                return  # the client only checked that init runs
             try:
                 answer = {"ok": self._handle(json.loads(line))}
             except (KeyError, ValueError, OSError) as error:
                 answer = {"error": f"{type(error).__name__}: {error}"}
-            with contextlib.suppress(OSError):  # the harness that asked may be gone
+            with contextlib.suppress(OSError):  # the client may be gone
                 connection.sendall((json.dumps(answer) + "\n").encode())
 
     def _handle(self, request: dict[str, Any]) -> Any:
@@ -120,7 +120,7 @@ class Init:
             case "status":
                 self._reap()
                 return {"running": sorted(self.running), "ended": self.ended}
-            case "detach":  # `kube up` is done: live on without the process that started us
+            case "detach":  # `kube up` ends: run on without the process that started init
                 if 0 in self.selector.get_map():
                     self.selector.unregister(0)
                 return None
@@ -135,7 +135,7 @@ class Init:
         log = self.directory / "logs" / f"{name}.log"
         self.running[name] = os.posix_spawn(
             spec["argv"][0], spec["argv"], {**os.environ, **spec["env"]}, setsid=True,
-            setsigdef=[signal.SIGPIPE],  # Python ignores it, and a child would inherit that
+            setsigdef=[signal.SIGPIPE],  # Python ignores SIGPIPE, and a child would inherit that
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
                 (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
@@ -158,10 +158,10 @@ class Init:
 
 
 def main() -> None:
-    """Sets up the namespace as DIR/init.json says, then serves."""
+    """Sets up the namespaces by DIR/init.json, and then serves requests."""
     directory = Path(sys.argv[1])
     spec = json.loads((directory / "init.json").read_text())
-    for descriptor in spec["keep_open"]:  # the lock of the run: held here, not by the programs
+    for descriptor in spec["keep_open"]:  # the run's lock; the programs must not inherit it
         os.set_inheritable(descriptor, False)
     for path in spec["join"]:
         Path(path).write_text("0")
@@ -169,7 +169,7 @@ def main() -> None:
     if spec["hostname"]:
         socket.sethostname(spec["hostname"])
     os.chdir(directory)
-    os.environ.pop("PYTHONPATH", None)  # ours, not that of the programs
+    os.environ.pop("PYTHONPATH", None)  # only for init, not for the programs
     Init(directory, spec["ends_with_stdin"]).serve()
 
 

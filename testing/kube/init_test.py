@@ -1,4 +1,4 @@
-"""init.py as an ordinary process: programs, requests, and the end with stdin."""
+"""Tests of init.py as an ordinary process: programs, requests, and the end of stdin."""
 
 from __future__ import annotations
 

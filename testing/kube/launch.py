@@ -1,7 +1,7 @@
-"""The start of a run, in order: keys, the run's own namespaces, control plane beside nodes, Ready.
+"""The steps that start a run: keys, the run's namespaces, the control plane and the nodes.
 
-Everything of a run descends from one init (`init.py`), nodes have an init each below it. What a
-run is can be read in its directory: run.json, cluster.json, components/ and nodes/*/components/.
+All processes of a run descend from one init (`init.py`). Each node has its own init below that. The
+directory of a run describes it: run.json, cluster.json, components/ and nodes/*/components/.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CONTAINERD_SECONDS = 150.0
 
 @dataclass(frozen=True)
 class Options:
-    """What a cluster shall be; see Cluster for the meaning of each."""
+    """The options of a cluster; see Cluster for their meaning."""
 
     nodes: Sequence[NodeSpec]
     images: Sequence[Path] = ()
@@ -44,7 +44,7 @@ class Options:
 
 
 class Launch:
-    """Starts the parts of one run. `programs` is the cache directory of the binaries."""
+    """Starts the components of one run. programs: the cache directory of the binaries."""
 
     def __init__(self, run: Run, programs: Path, options: Options) -> None:
         self.run = run
@@ -61,7 +61,7 @@ class Launch:
                       for index, spec in enumerate(options.nodes)}
 
     def prepare(self) -> None:
-        """Writes every file and makes every cgroup; starts nothing."""
+        """Writes all files and creates all cgroups. Starts nothing."""
         self.pki.create([*IDENTITIES, *(
             Identity(name, f"system:node:{name}", "system:nodes", (f"DNS:{name}", "IP:127.0.0.1"))
             for name in self.nodes)])
@@ -85,7 +85,7 @@ class Launch:
             self.init.define(name, line)
 
     def start_init(self) -> subprocess.Popen[bytes]:
-        """Starts the init of the run; it ends when the returned process' stdin is closed."""
+        """Starts the init of the run. It ends when the stdin of the returned process is closed."""
         path = self.directory / "logs" / "init.log"
         with open(path, "ab") as log:
             process = subprocess.Popen(
@@ -95,7 +95,7 @@ class Launch:
         return process
 
     def start_containerds(self) -> None:
-        """Brings all nodes to where kubelet can start, side by side."""
+        """Prepares all nodes in parallel, up to a running containerd, so that kubelet can start."""
         with ThreadPoolExecutor(max(1, len(self.nodes))) as pool:
             for future in [pool.submit(self._start_containerd, n) for n in self.nodes.values()]:
                 future.result()
@@ -129,7 +129,7 @@ class Launch:
             indent=1))
         init = Init(node.directory)
         init.write_spec(join=[], steps=steps, hostname=name)
-        # containerd looks up its shim
+        # containerd finds its shim by PATH.
         path = {"PATH": f"{node.directory / 'bin'}:{init_env()['PATH']}"}
         for program, line in node.commands(self.programs).items():
             init.define(program, line, path)
@@ -148,14 +148,14 @@ class Launch:
 
 
 def boot_node(run_init: Init, directory: Path, name: str) -> None:
-    """Starts the init of a node, with nothing in it."""
+    """Starts the init of a node, without any programs."""
     run_init.start(name)
     Init(directory).wait_alive(run_init.directory / "logs" / f"{name}.log")
 
 
 def enter(directory: Path, *command: str, stdin: bytes | None = None,
           timeout: float | None = 300.0) -> subprocess.CompletedProcess[bytes]:
-    """Runs a command in the namespaces of a node; with the machine's programs."""
+    """Runs a command of the machine in the namespaces of a node."""
     pid = Init(directory).pid()
     line = ["nsenter", "--target", str(pid), "--mount", "--pid", "--uts", "--", *command]
     try:
@@ -167,7 +167,7 @@ def enter(directory: Path, *command: str, stdin: bytes | None = None,
 
 def enter_checked(directory: Path, *command: str, stdin: bytes | None = None,
                   timeout: float | None = 300.0) -> str:
-    """As `enter`; returns stdout, a code other than 0 is a CommandError."""
+    """Like `enter`, but returns stdout, and raises CommandError if the exit code is not 0."""
     done = enter(directory, *command, stdin=stdin, timeout=timeout)
     if done.returncode != 0:
         raise CommandError(list(command), done.returncode, done.stdout.decode(errors="replace"),
@@ -176,14 +176,14 @@ def enter_checked(directory: Path, *command: str, stdin: bytes | None = None,
 
 
 def write_file(directory: Path, target: str, content: str | bytes) -> None:
-    """Writes a file as the node sees its path (links in /proc/PID/root/... would lead outside)."""
+    """Writes a file from inside the node: links in /proc/PID/root/... would point outside it."""
     data = content.encode() if isinstance(content, str) else content
     enter_checked(directory, "sh", "-c", 'mkdir -p "$(dirname "$1")" && cat > "$1"', "sh", target,
                   stdin=data)
 
 
 def wait_containerd(directory: Path) -> None:
-    """Returns when containerd of a node listens: a client that connects then is served."""
+    """Returns when containerd of a node accepts connections."""
     init = Init(directory)
     path = f"/proc/{init.pid()}/root{SOCKET}"
     deadline = time.monotonic() + CONTAINERD_SECONDS
@@ -192,7 +192,7 @@ def wait_containerd(directory: Path) -> None:
             probe.connect(path)
             return
         if "containerd" in init.ended() or time.monotonic() > deadline:
-            raise KubeError(f"containerd of {directory.name} does not come up:\n"
+            raise KubeError(f"containerd of {directory.name} does not start:\n"
                             + "\n".join(init.log("containerd").strip().splitlines()[-5:]))
         time.sleep(0.02)
 

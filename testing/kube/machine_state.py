@@ -1,6 +1,6 @@
-"""What of the machine a run could change, as values to compare before and after it.
+"""The state of the machine that a run could change, to compare it before and after the run.
 
-For tests of this harness. Things that change by themselves are left out.
+For tests of this harness. State that changes by itself is left out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kube import cgroups, run_dir
 
 FILES = ("/etc/hosts", "/etc/resolv.conf", "/proc/self/mountinfo", "/proc/net/route",
          "/proc/net/ip_tables_names")
-# where Kubernetes programs write by default; two levels deep
+# Directories to which Kubernetes programs write by default; they are listed two levels deep.
 DIRECTORIES = ("/etc", "/run", "/opt", "/usr/libexec", "/var/lib", "/var/log", "/var/tmp",
                "~/.kube", "/usr/lib/cni", "/usr/local/bin")
 SYSCTL_PARTS = ("kernel", "vm", "net/ipv4", "net/ipv6/conf/all", "net/bridge", "user")
@@ -22,7 +22,7 @@ SYSCTL_VARIES = ("kernel/random", "kernel/ns_last_pid", "kernel/pty", "net/ipv4/
 
 
 def snapshot() -> dict[str, str]:
-    """Name -> value of everything that shall be as it was."""
+    """Name -> value of everything that must not change."""
     state = {name: _read(name) for name in FILES}
     state["links"] = "\n".join(sorted(os.listdir("/sys/class/net")))
     state["addresses"] = _addresses()
@@ -52,7 +52,7 @@ def changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
 
 
 def processes_with(text: str) -> list[str]:
-    """Command lines that contain the text, but for this process."""
+    """The command lines that contain the text, without that of this process."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         line = _read(str(path)).replace("\0", " ")
@@ -74,7 +74,7 @@ def _addresses() -> str:
 
 
 def _iptables() -> str:
-    """The rules, if there are any tables: iptables-save would make them."""
+    """The rules, if there are any tables: otherwise iptables-save would create tables."""
     if not _read("/proc/net/ip_tables_names"):
         return ""
     done = subprocess.run(["iptables-save"], capture_output=True, text=True)

@@ -1,8 +1,8 @@
-"""mount(2) for the few shapes that a node needs, and a reader of mountinfo.
+"""The kinds of mount(2) that a node needs, and a reader of mountinfo.
 
-A mount program is a list of steps that can be written to JSON: the process that decides what to
-mount (the harness) is not the one that does it (`init.py`, inside the new namespace).
-Errors: OSError with the step in its text. Not thread-safe in itself; nothing here keeps state.
+Mounts are described by a list of steps that can be written to JSON: the harness decides what to
+mount, and `init.py` mounts it inside the new namespace.
+Errors: OSError with the step in its text. Nothing here keeps state.
 """
 
 from __future__ import annotations
@@ -20,27 +20,28 @@ Step = list[str]
 
 
 def bind(source: str | Path, target: str | Path) -> Step:
-    """A bind of `source` over `target`, submounts included; a missing target is made."""
+    """A bind mount of `source` on `target`, including submounts. A missing target is created."""
     return ["bind", str(source), str(target)]
 
 
 def tmpfs(target: str | Path) -> Step:
-    """An empty tmpfs over `target`."""
+    """An empty tmpfs on `target`."""
     return ["tmpfs", str(target)]
 
 
 def overlay(target: str | Path, upper: str | Path, work: str | Path) -> Step:
-    """`target` becomes writable without a change to what is below it: changes go to `upper`."""
+    """An overlay that makes `target` writable: changes go to `upper`, not to the original files."""
     return ["overlay", str(target), str(upper), str(work)]
 
 
 def shared(target: str | Path) -> Step:
-    """From here on mounts below `target` propagate into namespaces (pods) made from this one."""
+    """Makes later mounts below `target` propagate to mount namespaces (pods) created from this
+    one."""
     return ["shared", str(target)]
 
 
 def apply(steps: list[Step]) -> None:
-    """Does the steps in order, in the mount namespace of the caller."""
+    """Executes the steps in order, in the mount namespace of the caller."""
     for step in steps:
         try:
             _apply(step)

@@ -1,4 +1,4 @@
-"""The parts of mounts.py that need no privilege."""
+"""Tests of the functions of mounts.py that need no privileges."""
 
 from __future__ import annotations
 

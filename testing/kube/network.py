@@ -1,9 +1,9 @@
-"""The pod network of a run: a /16 of its own, and what of it the kernel still holds.
+"""The network of a run: its own /16, and the removal of its addresses from the machine.
 
-Nodes share the network namespace of the machine, but each has an address of its own, on loopback's
-interface: it is that of the node's pods with hostNetwork, which so have all ports to themselves. A
-pod has a veth pair whose near end carries the node's gateway address. The pair goes with the pod's
-namespace, a moment after its last process.
+Nodes share the network namespace of the machine, but each has its own address on the loopback
+interface. The node's pods with hostNetwork have this address, so all of its ports are theirs. Each
+other pod has a veth pair, whose end on the machine has the node's gateway address. The kernel
+removes the pair with the pod's namespace, a moment after the pod's last process ends.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from pathlib import Path
 from kube.errors import KubeError
 
 FIRST_SECOND_OCTET = 128
-NODES_OCTET = 255  # of the nodes' own addresses; those of their pods are below
+NODES_OCTET = 255  # third octet of the nodes' own addresses; those of pod networks are lower
 LOOPBACK = "lo"
 WAIT_SECONDS = 30.0
 
 
 def pod_network(slot: int) -> ipaddress.IPv4Network:
-    """All pods of run number `slot`."""
+    """The network of all pods of the run with this slot."""
     return ipaddress.IPv4Network(f"10.{FIRST_SECOND_OCTET + slot}.0.0/16")
 
 
 def node_network(slot: int, index: int) -> ipaddress.IPv4Network:
-    """The pods of the node number `index` of a run."""
+    """The network of the pods of node number `index` of a run."""
     base = int(pod_network(slot).network_address) + (index << 8)
     return ipaddress.IPv4Network((base, 24))
 
 
 def node_address(slot: int, index: int) -> str:
-    """The address of the node number `index` of a run; kubelet wants one that is not 127.x."""
+    """The address of node number `index` of a run. kubelet refuses an address 127.x."""
     return str(pod_network(slot).network_address + (NODES_OCTET << 8) + 1 + index)
 
 
 def give_address(address: str) -> None:
-    """Makes it one of this machine's; `wait_gone` takes it away."""
+    """Adds the address to this machine; `wait_gone` removes it."""
     _ip("address", "replace", f"{address}/32", "dev", LOOPBACK)
 
 
@@ -57,14 +57,14 @@ def routes(text: str) -> list[ipaddress.IPv4Network]:
 
 
 def is_free(slot: int) -> bool:
-    """Whether the machine reaches nothing through the network of this slot."""
+    """Whether no route of the machine overlaps with the network of this slot."""
     network = pod_network(slot)
     return not any(network.overlaps(r) for r in routes(Path("/proc/net/route").read_text()))
 
 
 def wait_gone(slot: int) -> None:
-    """Takes the nodes' addresses away; returns when no interface has an address of the run; deletes
-    those that stay."""
+    """Removes the nodes' addresses, and returns when no interface has an address of the run. After
+    WAIT_SECONDS it deletes the remaining interfaces."""
     for link, address in _addresses_in(pod_network(slot)):
         if link == LOOPBACK:
             _ip("address", "delete", f"{address}/32", "dev", LOOPBACK)
@@ -78,7 +78,7 @@ def wait_gone(slot: int) -> None:
 
 
 def _addresses_in(network: ipaddress.IPv4Network) -> list[tuple[str, str]]:
-    """Interface and address."""
+    """(interface, address) of each address in this network."""
     return [(link["ifname"], address["local"]) for link in json.loads(_ip("-json", "-4", "address"))
             for address in link.get("addr_info", [])
             if ipaddress.IPv4Address(address["local"]) in network]

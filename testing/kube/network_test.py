@@ -1,4 +1,4 @@
-"""Pod networks and the reader of routes."""
+"""Pod networks, and the parser of routes."""
 
 from __future__ import annotations
 

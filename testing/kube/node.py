@@ -1,8 +1,9 @@
-"""One node: containerd and a kubelet in pid, mount and host-name namespaces of their own.
+"""One node: containerd and a kubelet in their own PID, mount and host-name namespaces.
 
-Inside, every path is where it is on a real node, and private: /run and /var/run (a tmpfs),
-/var/lib and /var/log (folders of the run), /etc (an overlay, so the machine's /etc is below).
-Sysctls that kubelet and CNI would set on the machine are covered by files that say they are set.
+In a node all paths are the same as on a real node, and these are private: /run and /var/run (a
+tmpfs), /var/lib and /var/log (folders of the run), and /etc (an overlay on the machine's /etc).
+kubelet and CNI would set some sysctls on the machine. Files that already have the right values are
+mounted over these sysctls.
 
     /var/lib/kubelet/device-plugins  /var/lib/kubelet/pod-resources  /run/containerd/containerd.sock
     /var/run/nri/nri.sock  /var/run/cdi  /etc/cdi  /run/netns  /etc/cni/net.d  /var/log/pods
@@ -23,7 +24,7 @@ from kube.errors import KubeError
 NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 PRIVATE = ("/run", "/var/run", "/var/lib", "/var/log", "/etc")
 
-# what kubelet and the ptp plugin want, as they would write it: they find it done and leave it
+# Values that kubelet and the ptp plugin would set. They find these values, and write nothing.
 SYSCTLS = {
     "net/ipv4/ip_forward": "1", "vm/overcommit_memory": "1", "vm/panic_on_oom": "0",
     "kernel/panic": "10", "kernel/panic_on_oops": "1", "kernel/keys/root_maxkeys": "1000000",
@@ -33,12 +34,14 @@ SYSCTLS = {
 
 @dataclass(frozen=True)
 class NodeSpec:
-    """What a caller says about a node.
+    """The options of a node.
 
-    binds: (directory of the machine, path in the node), writable; pods see it by hostPath.
-    files: path in the node -> contents, or a file of the machine to copy; there before containerd
-    starts. Paths of both must be in a private place (see PRIVATE), or exist on the machine.
-    kubelet: entries for its configuration file. containerd: TOML tables added to its own.
+    binds: (directory of the machine, path in the node), writable; pods see it by hostPath. The path
+    must be in a private place (see PRIVATE), or exist on the machine.
+    files: path in the node -> contents, or a file of the machine to copy. The path must be in a
+    private place. The files exist before containerd starts.
+    kubelet: entries for its configuration file. containerd: TOML tables to add to its
+    configuration file.
     containerd_release: one of binaries.CONTAINERDS in place of the one in binaries.TABLE.
     """
 
@@ -53,13 +56,13 @@ class NodeSpec:
     containerd_release: str = ""
 
     def containerd_table(self) -> Sequence[binaries.Module]:
-        """What its containerd is built of."""
+        """The modules from which its containerd is built."""
         if not self.containerd_release:
             return binaries.TABLE
         return binaries.CONTAINERDS[self.containerd_release]
 
     def check(self) -> None:
-        """KubeError if the node cannot be made."""
+        """Raises KubeError if the node cannot be created."""
         if not NAME.fullmatch(self.name):
             raise KubeError(f"node name {self.name!r}: use 1-40 of a-z, 0-9, - (not at the ends)")
         if self.containerd_release not in ("", *binaries.CONTAINERDS):
@@ -69,25 +72,25 @@ class NodeSpec:
             if not Path(source).is_dir():
                 raise KubeError(f"node {self.name}: {source} is not a directory")
             if is_private(f"{Path(source).resolve()}/"):
-                raise KubeError(f"node {self.name}: {source} is hidden in a node, as all of "
-                                f"{', '.join(PRIVATE)}: move it, to /var/tmp say")
+                raise KubeError(f"node {self.name}: {source} is not visible in a node, like all of "
+                                f"{', '.join(PRIVATE)}: move it, for example to /var/tmp")
             if not is_private(target) and not Path(target).is_dir():
-                raise KubeError(f"node {self.name}: {target} would have to be made on the machine: "
+                raise KubeError(f"node {self.name}: {target} does not exist on the machine: "
                                 f"use a path in {', '.join(PRIVATE)}")
         for target in self.files:
             if not is_private(target):
-                raise KubeError(f"node {self.name}: {target} is the machine's: use a path in "
+                raise KubeError(f"node {self.name}: {target} belongs to the machine: use a path in "
                                 f"{', '.join(PRIVATE)}")
 
 
 def is_private(path: str) -> bool:
-    """Whether the path in a node belongs to the node alone."""
+    """Whether the path in a node is private to the node."""
     return any(path.startswith(place + "/") for place in PRIVATE) and ".." not in path
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node of a run: `directory` is its folder on the machine."""
+    """A node of a run. directory: its folder on the machine."""
 
     spec: NodeSpec
     directory: Path
@@ -97,7 +100,7 @@ class Node:
     kubelet_port: int
 
     def prepare(self, hosts: str) -> list[mounts.Step]:
-        """Makes its folders and the files of its /etc; returns what its init has to mount."""
+        """Creates its folders and the files of its /etc. Returns the mounts for its init."""
         for part in ("bin", "var-lib", "var-log", "etc", "etc-work", "sysctl"):
             (self.directory / part).mkdir(parents=True)
         etc = self.directory / "etc"
@@ -120,7 +123,7 @@ class Node:
         return [*steps, mounts.shared("/")]
 
     def commands(self, programs: Path) -> dict[str, list[str]]:
-        """The command lines of its two programs, in the node. Start containerd first."""
+        """The command lines of its two programs in the node. Start containerd first."""
         labels = ",".join(f"{k}={v}" for k, v in self.spec.labels.items())
         return {
             "containerd": [str(self.directory / "bin" / "containerd"), "-c", "/etc/containerd/config.toml"],
@@ -131,7 +134,7 @@ class Node:
         }
 
     def kubelet_config(self, ca: Path, certificate: Path, key: Path) -> dict[str, Any]:
-        """/etc/kubernetes/kubelet.json."""
+        """The contents of /etc/kubernetes/kubelet.json."""
         return {
             "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
             "address": "127.0.0.1", "port": self.kubelet_port, "healthzPort": 0,
@@ -142,10 +145,11 @@ class Node:
             "containerRuntimeEndpoint": f"unix://{containerd.SOCKET}",
             "cgroupDriver": "cgroupfs", "cgroupRoot": f"/{self.cgroup}", "failCgroupV1": False,
             "enforceNodeAllocatable": [], "failSwapOn": False, "oomScoreAdj": 0,
-            # nothing of the machine: no iptables, no resolver behind the private /run, no plugins
+            # Uses nothing of the machine: no iptables, no resolver (its file may be in /run, which
+            # is private), no plugins.
             "makeIPTablesUtilChains": False, "resolvConf": "",
             "volumePluginDir": "/var/lib/kubelet/volume-plugins",
-            # a nearly full disk of the machine is no reason to evict, or to drop our images
+            # A nearly full disk of the machine must cause no eviction and no removal of images.
             "evictionHard": {"memory.available": "50Mi", "nodefs.available": "1%",
                              "imagefs.available": "1%"},
             "imageGCHighThresholdPercent": 100, "maxPods": self.spec.max_pods,

@@ -1,4 +1,4 @@
-"""What a NodeSpec may ask for."""
+"""Valid and invalid NodeSpecs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-// The process that holds the namespaces of a pod: it waits for the signal that ends the pod, and
-// takes the orphans of pods that share their pid namespace. Linked statically, alone in its image.
+// The process that keeps the namespaces of a pod. It waits for the signal that ends the pod, and
+// reaps orphans in pods that share their PID namespace. It is linked statically, and is the only
+// file in its image.
 #include <signal.h>
 #include <stddef.h>
 #include <sys/wait.h>

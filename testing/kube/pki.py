@@ -1,7 +1,8 @@
 """The keys of a run: one CA, a certificate per identity, and the service-account key.
 
-EC keys, one `openssl` process per certificate, side by side: a tenth of a second for all of them.
-Files lie under one directory with mode 0700. The certificates last 30 days: longer than any run.
+The keys are EC keys. One `openssl` process per certificate runs in parallel, which takes a tenth of
+a second in total. All files are in one directory with mode 0700. The certificates are valid for 30
+days, which is longer than any run.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from kube.errors import KubeError
 
 DAYS = "30"
 KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-# our own config: the machine's would add CA:TRUE to every certificate
+# Our own configuration, because the machine's would add CA:TRUE to every certificate.
 CONFIG = "[req]\ndistinguished_name = dn\n[dn]\n"
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Who a certificate is for. `group` is the Kubernetes group, `names` the SANs of a server."""
+    """The subject of a certificate. group: the Kubernetes group. names: the SANs of a server."""
 
     file: str
     user: str
@@ -37,7 +38,7 @@ class Identity:
 
 
 class Pki:
-    """The CA in `directory`. Make it once with `create`; every other call only reads or adds."""
+    """The CA in `directory`. Call `create` once; all other calls only read files or add some."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -46,7 +47,7 @@ class Pki:
         self.service_account_public = directory / "sa.pub"
 
     def create(self, identities: Iterable[Identity]) -> None:
-        """Makes the CA, the service-account key pair and a certificate for each identity."""
+        """Creates the CA, the service-account key pair and a certificate for each identity."""
         self.directory.mkdir(mode=0o700)
         self._config().write_text(CONFIG)
         _openssl("req", "-x509", *self._config_option(), *KEY, "-keyout", self.key("ca"),
@@ -61,7 +62,7 @@ class Pki:
                 future.result()
 
     def issue(self, identity: Identity) -> None:
-        """Makes `identity.file`.crt and .key, good for a client and a server."""
+        """Creates `identity.file`.crt and .key, for client and server authentication."""
         extensions = ["-addext", "basicConstraints=critical,CA:FALSE",
                       "-addext", "extendedKeyUsage=serverAuth,clientAuth"]
         if identity.names:
@@ -71,15 +72,15 @@ class Pki:
                  "-days", DAYS, "-subj", identity.subject(), *extensions)
 
     def certificate(self, file: str) -> Path:
-        """Where the certificate of an identity lies."""
+        """The path of an identity's certificate."""
         return self.directory / f"{file}.crt"
 
     def key(self, file: str) -> Path:
-        """Where the private key of an identity lies."""
+        """The path of an identity's private key."""
         return self.directory / f"{file}.key"
 
     def kubeconfig(self, path: Path, server: str, file: str) -> Path:
-        """Writes a kubeconfig for an identity, with all keys inside (JSON is YAML too)."""
+        """Writes a kubeconfig for an identity with embedded keys, as JSON, which is valid YAML."""
         def data(source: Path) -> str:
             return base64.b64encode(source.read_bytes()).decode()
         path.touch(mode=0o600)

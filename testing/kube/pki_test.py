@@ -1,4 +1,4 @@
-"""Keys and certificates, as openssl reads them."""
+"""Keys and certificates, checked with openssl."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""TCP ports of a run: a block of its own, so that runs beside each other cannot meet.
+"""TCP ports of a run: each run has its own block, so that parallel runs do not conflict.
 
-Blocks lie below the range that the kernel hands out to outgoing connections, so nobody gets one of
-ours by accident; that a program of somebody else listens on one is found by trying to bind it.
+The blocks are below the kernel's ephemeral port range, so no outgoing connection uses such a port.
+If another program listens on a port, an attempt to bind the port detects it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BLOCKS = 100
 
 
 def is_free(port: int) -> bool:
-    """Whether nothing holds the port, on any address."""
+    """Whether the port is free on all addresses."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         try:
             probe.bind(("0.0.0.0", port))
@@ -27,7 +27,7 @@ def is_free(port: int) -> bool:
 
 
 class PortBlock:
-    """The ports of run number `slot`. `take` never returns a port twice. Thread-safe."""
+    """The ports of the run with this slot. `take` never returns a port twice. Thread-safe."""
 
     def __init__(self, slot: int) -> None:
         if not 0 <= slot < BLOCKS:

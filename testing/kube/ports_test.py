@@ -1,4 +1,4 @@
-"""Ports of runs do not meet."""
+"""Ports of different runs do not overlap."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""The registry of runs: which are there, which are alive, and the end of the dead.
+"""The registry of runs: lists them, detects dead ones, and removes what they left.
 
-    BASE/NAME/run.json   name, slot, keep, when
-    BASE/NAME/lock       flocked by the harness and by the run's init: free means dead
-    BASE/NAME/owner      flocked by the harness alone: free and not `keep` means dying
+    BASE/NAME/run.json   name, slot, keep, start time
+    BASE/NAME/lock       locked by the harness and by the run's init: unlocked means dead
+    BASE/NAME/owner      locked only by the harness: unlocked and not `keep` means dying
     BASE/NAME/...        everything else that the run writes
 
-A slot is a small number; ports and pod network follow from it. Whoever claims, cleans or removes
-holds a flock on BASE itself, which goes when the last run goes. Locks, not pids: a kill -9 or a
-reboot frees them, and no number is mistaken for another's.
+A slot is a small number, which determines the ports and the pod network. A process that claims,
+cleans or removes a run locks BASE itself, which is removed with the last run. The locks are flocks
+rather than pid files: a SIGKILL or a reboot releases them, and a reused pid cannot confuse them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DYING_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Record:
-    """What run.json says. `keep`: lives on without the process that started it."""
+    """The contents of run.json. keep: the run outlives the process that started it."""
 
     name: str
     slot: int
@@ -44,7 +44,7 @@ class Record:
 
 
 class Run:
-    """A claimed run: its directory, its names, its ports. The claim lasts as long as the locks."""
+    """A run: its directory, its record, its ports. The claim lasts as long as the locks."""
 
     def __init__(self, directory: Path, record: Record, locks: tuple[int, ...] = ()) -> None:
         self.directory = directory
@@ -54,25 +54,25 @@ class Run:
         self.cgroup = cgroups.PREFIX + record.name
 
     def keep(self) -> None:
-        """From here on the run is meant to outlive this process."""
+        """From now on the run may outlive this process."""
         self.record = Record(**{**asdict(self.record), "keep": True})
         _write_record(self.directory, self.record)
 
     def unlock(self) -> None:
-        """Gives up the claim of this process (init still has its own)."""
+        """Releases the claim of this process. init keeps its own lock."""
         for descriptor in self.locks:
             os.close(descriptor)
         self.locks = ()
 
 
 class Registry:
-    """The runs below `base`. Safe to use from any number of processes."""
+    """The runs below `base`. May be used by several processes at the same time."""
 
     def __init__(self, base: Path = BASE) -> None:
         self.base = base
 
     def claim(self, name: str | None = None) -> Run:
-        """Cleans what dead runs left, then claims a name (made up if None) and a slot."""
+        """Removes what dead runs left, and then claims a name (generated if None) and a slot."""
         if name is not None and not NAME.fullmatch(name):
             raise KubeError(f"cluster name {name!r}: use 1-20 of a-z, 0-9 and - (not at the ends)")
         with self._locked():
@@ -81,11 +81,12 @@ class Registry:
             free = (s for s in range(ports.BLOCKS) if s not in taken and network.is_free(s))
             slot = next(free, None)
             if slot is None:
-                raise KubeError(f"no free slot: end some of {sorted(taken)} with `kube down`")
+                raise KubeError(f"no free slot: end clusters with `kube down`, slots in use: "
+                                f"{sorted(taken)}")
             name = name or f"run{slot}-{secrets.token_hex(2)}"
             directory = self.base / name
             if directory.exists():
-                raise KubeError(f"cluster {name} is up already: `kube down --name {name}` first")
+                raise KubeError(f"cluster {name} is up already: run `kube down --name {name}`")
             directory.mkdir(mode=0o700)
             locks = (_open_lock(directory / "lock"), _open_lock(directory / "owner"))
             for descriptor in locks:
@@ -95,12 +96,12 @@ class Registry:
             return Run(directory, record, locks)
 
     def find(self, name: str) -> Run:
-        """A live run, without a claim on it."""
+        """A live run, without claiming it."""
         for record in self.live():
             if record.name == name:
                 return Run(self.base / name, record)
         names = ", ".join(r.name for r in self.live()) or "none"
-        raise KubeError(f"no cluster {name}: `kube up --name {name}` starts it (there: {names})")
+        raise KubeError(f"no cluster {name}: run `kube up --name {name}` (there: {names})")
 
     def live(self) -> list[Record]:
         """The records of the runs that are not dead."""
@@ -151,10 +152,10 @@ class Registry:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """Holds the lock on BASE; removes BASE when it is empty at the end."""
+        """Holds the lock on BASE. At the end, removes BASE if it is empty."""
         descriptor = None
         while descriptor is None:
-            with contextlib.suppress(FileNotFoundError):  # removed by the one before us: again
+            with contextlib.suppress(FileNotFoundError):  # another process removed it: try again
                 self.base.mkdir(mode=0o700, exist_ok=True)
                 descriptor = self._lock_base()
         try:
@@ -165,10 +166,10 @@ class Registry:
             os.close(descriptor)
 
     def _lock_base(self) -> int | None:
-        """A descriptor with the lock; None if it is of a directory that is BASE no more."""
-        found = self.base.lstat()  # its parent is open to everybody
+        """A descriptor with the lock; None if the locked directory is not BASE any more."""
+        found = self.base.lstat()  # any user may create files in its parent
         if found.st_uid != os.geteuid() or not stat.S_ISDIR(found.st_mode):
-            raise KubeError(f"{self.base} was made by somebody else: remove it")
+            raise KubeError(f"{self.base} belongs to another user or is no directory: remove it")
         descriptor = os.open(self.base, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -191,7 +192,7 @@ def _open_lock(path: Path) -> int:
 
 
 def _is_free(path: Path) -> bool:
-    """Whether nobody holds the lock. A missing file is held by nobody."""
+    """Whether no process holds the lock. A missing file counts as unlocked."""
     try:
         descriptor = os.open(path, os.O_RDWR)
     except FileNotFoundError:

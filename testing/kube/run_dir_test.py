@@ -1,4 +1,4 @@
-"""The registry: claims, slots, and the end of the dead. Needs no root: no run is started."""
+"""The registry: claims, slots, and the removal of dead runs. Starts no run, so needs no root."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Alert rules and dashboard against our tables of metrics, and promtool to judge them."""
+"""Checks of the alert rules and the dashboard against our tables of metrics, and by promtool."""

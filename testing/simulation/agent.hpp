@@ -1,12 +1,13 @@
-// One life of a node's agent: the product's Cards and Gate on the machine's ports, and their loops.
+// One process lifetime of a node's agent: the product's GpuMonitor and ContainerStartHandler on the
+// ports of the machine, and their loops.
 #pragma once
 
 #include <functional>
 #include <memory>
 
-#include "app/agent/cards.hpp"
-#include "app/agent/gate.hpp"
-#include "testing/simulation/kube_line.hpp"
+#include "app/agent/inventory/gpu_monitor.hpp"
+#include "app/agent/start/container_start_handler.hpp"
+#include "testing/simulation/faulty_kube_api.hpp"
 #include "testing/simulation/machine.hpp"
 
 namespace tessera::simulation {
@@ -18,44 +19,44 @@ class Agent final : private DevicePluginHost, private UnsharedContainers {
     Agent(const Agent&) = delete;
     Agent& operator=(const Agent&) = delete;
 
-    // False while the driver does not answer: the program ends and is started again.
+    // False if the driver does not answer: then the program ends and is restarted.
     bool start();
-    // A fault was reported.
-    void look_at_cards();
-    // The runtime's NRI connection breaks, and is back after `duration`.
+    // Reads the GPUs now, because a fault was reported.
+    void look_at_gpus();
+    // Breaks the runtime's NRI connection, and restores it after `duration`.
     void unlink(Time duration);
 
     Process& process() { return process_; }
-    Gate& gate() { return gate_; }
-    // The runtime asks before it creates a container.
+    ContainerStartHandler& handler() { return handler_; }
+    // Whether the runtime calls the agent before it creates a container.
     [[nodiscard]] bool linked() const { return linked_; }
     [[nodiscard]] Time linked_since() const { return linked_since_; }
 
   private:
     void set_lists(DeviceLists lists) override;
     void refresh_record() override;
-    // Ends it, as with `--evaders=end`.
+    // Kills the container, as with `--bypass-action=kill`.
     void found(UnsharedContainer container) override;
-    // Not used: kubelet and the runtime are the simulation's.
+    // Not used: the simulation has its own kubelet and runtime.
     void run(DevicePluginHandler& handler, const std::function<void()>& registered,
              std::stop_token stop) override;
 
-    void follow_cards();
+    void follow_gpus();
     void publish();
     void link();
 
     Scene& scene_;
     Machine& machine_;
     const Identity identity_;
-    KubeLine kube_;
-    Cards cards_;
-    Gate gate_;
+    FaultyKubeApi kube_;
+    GpuMonitor gpus_;
+    ContainerStartHandler handler_;
     bool linked_ = false;
     Time linked_since_{};
     bool publish_due_ = false;
     Waiter publisher_;
     Waiter prober_;
-    Process process_;  // last: its tasks use the rest
+    Process process_;  // last, because its tasks use the other members
 };
 
 }  // namespace tessera::simulation

@@ -4,14 +4,14 @@
 
 #include <utility>
 
-#include "wire/allocation_json.hpp"
-#include "wire/keys.hpp"
-#include "wire/node_gpus_json.hpp"
+#include "wire/tessera/allocation_json.hpp"
+#include "wire/tessera/keys.hpp"
+#include "wire/tessera/node_gpus_json.hpp"
 
 namespace tessera::simulation {
 namespace {
 
-// As wire/kube_objects.cpp reads a Node that no gpushare plugin serves.
+// Reads a Node as wire/kube/kube_objects.cpp does, for a node without a gpushare plugin.
 NodeInventory inventory_of(const NodeName& name, const StringMap& annotations) {
     NodeInventory out{.name = name};
     const auto text = annotations.find(key::kGpus);
@@ -30,22 +30,22 @@ NodeInventory inventory_of(const NodeName& name, const StringMap& annotations) {
 }
 
 std::string words_of(const PodObject& pod) {
-    const PodFacts& facts = pod.facts;
+    const PodInfo& facts = pod.facts;
     const Allocation* own = own_allocation(facts);
-    std::string cards;
+    std::string gpus;
     for (const Hold& hold : own == nullptr ? std::vector<Hold>{} : holds(own->containers))
-        cards += fmt::format(" {}={}", hold.uuid.str(), to_string(hold.memory));
+        gpus += fmt::format(" {}={}", hold.uuid.str(), to_string(hold.memory));
     return fmt::format("{} {} node={}{}{}{}{}", facts.name.name, facts.uid.str(), facts.node.str(),
                        facts.nominated.empty() ? "" : " nominated=" + facts.nominated.str(),
                        facts.terminating ? " terminating" : "", facts.finished ? " finished" : "",
-                       cards);
+                       gpus);
 }
 
 std::string words_of(const NodeObject& node) {
-    std::string cards;
+    std::string gpus;
     for (const Gpu& gpu : node.inventory.gpus)
-        cards += gpu.usable() ? " ok" : " bad";
-    return node.inventory.name.str() + cards;
+        gpus += gpu.usable() ? " ok" : " bad";
+    return node.inventory.name.str() + gpus;
 }
 
 }  // namespace
@@ -154,11 +154,11 @@ void ApiServer::finish_pod(const PodName& name, const PodUid& uid) {
     change(std::make_shared<const PodObject>(std::move(ended)), false);
 }
 
-Result<bool> ApiServer::evict(const PodUid& uid, const PodName& name, bool only_ask) {
+Result<bool> ApiServer::evict(const PodUid& uid, const PodName& name, bool dry_run) {
     const PodPtr found = pod(name, uid);
     if (!found) return fail(Code::not_found, fmt::format("pods \"{}\" not found", name.name));
     if (found->guarded) return false;
-    if (only_ask) return true;
+    if (dry_run) return true;
     if (!found->facts.terminating) ++evicted_;
     delete_pod(name);
     return true;

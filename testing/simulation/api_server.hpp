@@ -1,8 +1,10 @@
-// The API server: objects, and the log of their changes that watches read. It keeps the rules that
-// Tessera builds on (ports/kube_api.hpp): a Binding is refused for another uid and for a bound pod
-// (409) and for one that is gone (404), and merges its annotations into the pod in the same step; a
-// pod with a deletionTimestamp stays until kubelet says that its containers are gone; a name may be
-// used again, a uid is not. Every call here takes effect at once: delays are the callers'.
+// The API server: objects, and the log of their changes that watches read. It follows the rules
+// that Tessera relies on (ports/kube_api.hpp):
+// - A Binding is refused for another uid and for a bound pod (409), and for a missing pod (404).
+// - A Binding merges its annotations into the pod in the same step.
+// - A pod with a deletionTimestamp stays until kubelet reports that its containers are gone.
+// - A name may be used again, a uid may not.
+// Every call takes effect at once. The callers simulate delays.
 #pragma once
 
 #include <functional>
@@ -19,9 +21,9 @@
 namespace tessera::simulation {
 
 struct PodObject {
-    PodFacts facts;
+    PodInfo facts;
     StringMap annotations;
-    bool guarded = false;  // by a PodDisruptionBudget that allows no disruption
+    bool guarded = false;  // a PodDisruptionBudget allows no disruption
 };
 struct NodeObject {
     NodeInventory inventory;  // as read_node() understands the object
@@ -31,7 +33,7 @@ struct NodeObject {
 using PodPtr = std::shared_ptr<const PodObject>;
 using NodePtr = std::shared_ptr<const NodeObject>;
 
-// One entry of a log: the object as it was then, and whether it was removed.
+// One entry of a log: the object after the change, or before it if it was deleted.
 template <class Object>
 struct Change {
     std::shared_ptr<const Object> object;
@@ -50,28 +52,29 @@ class ApiServer {
     [[nodiscard]] const std::map<PodName, PodPtr>& pods() const { return pods_; }
     [[nodiscard]] const std::map<NodeName, NodePtr>& nodes() const { return nodes_; }
 
-    // Called with each change, in order. They live as long as the server.
+    // Listeners are called with each change, in order. They live as long as the server.
     void on_pod(std::function<void(const Change<PodObject>&)> listener);
     void on_node(std::function<void(const Change<NodeObject>&)> listener);
 
-    // Once, at the next change of anything.
+    // Wakes the waiter once, at the next change of any object.
     void wake_at_change(const Waiter& waiter) { sleepers_.push_back(waiter); }
 
-    // False when the name is in use.
+    // False if the name is in use.
     bool create_pod(const PodObject& pod);
     Result<> bind(const PodUid& uid, const PodName& pod, const NodeName& node,
                   const StringMap& annotations);
     [[nodiscard]] Result<PodPtr> pod(const PodName& name) const;
-    // Null when it is gone, or its name is another's.
+    // Null if it is gone, or if another pod has its name.
     [[nodiscard]] PodPtr pod(const PodName& name, const PodUid& uid) const;
-    // Sets the deletionTimestamp of a bound pod; removes one that is bound nowhere.
+    // Sets the deletionTimestamp of a bound pod; removes an unbound pod.
     void delete_pod(const PodName& name);
-    // With a grace period of zero: kubelet when the containers are gone, or an impatient user.
+    // Deletes with a grace period of zero: called by kubelet after the containers are gone, or by a
+    // user that force-deletes.
     void remove_pod(const PodName& name, const PodUid& uid);
     void finish_pod(const PodName& name, const PodUid& uid);
-    // An Eviction: false where a budget keeps the pod. Nothing happens when it is `only_ask`.
-    Result<bool> evict(const PodUid& uid, const PodName& pod, bool only_ask);
-    // status.nominatedNodeName of a pod that waits; an empty name takes it back.
+    // An Eviction: false if a budget protects the pod. With `dry_run`, nothing changes.
+    Result<bool> evict(const PodUid& uid, const PodName& pod, bool dry_run);
+    // Sets status.nominatedNodeName of a pending pod; an empty name clears it.
     Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node);
     [[nodiscard]] std::uint64_t evicted() const { return evicted_; }
 
@@ -83,7 +86,7 @@ class ApiServer {
     [[nodiscard]] const std::optional<Lease>& lease() const { return lease_; }
     Result<Lease> write_lease(Lease lease);
 
-    // Nobody is answered before this moment.
+    // No request is answered before this time.
     Time silent_until{};
 
   private:

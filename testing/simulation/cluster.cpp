@@ -6,7 +6,7 @@
 namespace tessera::simulation {
 namespace {
 
-// What strikes on occasion, within a call or an act; the rest comes by itself (maybe_trouble).
+// Faults that strike within a call or an action. The others are spontaneous (maybe_trouble).
 constexpr std::array kOnOccasion = {
     Fault::call_failed,       Fault::call_refused,  Fault::answer_slow,  Fault::call_lost,
     Fault::answer_lost,       Fault::write_late,    Fault::call_slow,    Fault::watch_cut,
@@ -20,14 +20,14 @@ constexpr std::array kOnOccasion = {
 Cluster::Cluster(Scene& shared)
     : scene(shared),
       server(shared),
-      truth(shared, server),
+      ground_truth(shared, server),
       service(shared, server),
       collector_(shared.loop, "collector") {
     draw_rates();
     build();
 }
 
-// Not all in every run: what many faults hide, few may show.
+// Enables only some faults in each run, because many faults can hide what few would show.
 void Cluster::draw_rates() {
     const std::vector<std::uint64_t> levels = {0, 0, 3, 15, 50, 150};
     for (const Fault fault : kOnOccasion)
@@ -35,7 +35,7 @@ void Cluster::draw_rates() {
     for (const Fault fault : {Fault::force_delete, Fault::namesake, Fault::request_timeout})
         scene.rates[static_cast<std::size_t>(fault)] *= 4;
     scene.slowness = scene.rng.pick(std::vector<int>{1, 1, 3, 10, 30});
-    trouble_rate_ = scene.rng.pick(std::vector<std::uint64_t>{0, 50, 200, 600});
+    fault_rate_ = scene.rng.pick(std::vector<std::uint64_t>{0, 50, 200, 600});
     std::vector<std::function<void()>> all = {
         [this] { kill_controller(); },
         [this] { kill_controller(); },
@@ -45,13 +45,13 @@ void Cluster::draw_rates() {
         [this] { kill_agent(nodes[scene.rng.below(nodes.size())]); },
         [this] { kill_kubelet(nodes[scene.rng.below(nodes.size())]); },
         [this] { vanish(nodes[scene.rng.below(nodes.size())]); },
-        [this] { lose_card(nodes[scene.rng.below(nodes.size())]); },
-        [this] { fault_card(nodes[scene.rng.below(nodes.size())]); },
+        [this] { lose_gpu(nodes[scene.rng.below(nodes.size())]); },
+        [this] { fault_gpu(nodes[scene.rng.below(nodes.size())]); },
         [this] { silence_driver(nodes[scene.rng.below(nodes.size())]); },
         [this] { unlink(nodes[scene.rng.below(nodes.size())]); },
     };
-    for (auto& trouble : all) {
-        if (scene.rng.chance(600)) troubles_.push_back(std::move(trouble));
+    for (auto& fault : all) {
+        if (scene.rng.chance(600)) faults_.push_back(std::move(fault));
     }
 }
 
@@ -59,21 +59,22 @@ void Cluster::build() {
     Rng& rng = scene.rng;
     const Identity identity = rng.chance(600) ? Identity::nri : Identity::kubelet;
     const std::int64_t count = rng.between(1, 3);
-    int most_cards = 0;
+    int most_gpus = 0;
     std::int64_t most_gib = 0;
     std::vector<NodeName> names;
     nodes.reserve(static_cast<std::size_t>(count));
     for (std::int64_t i = 0; i < count; ++i) {
-        const int cards = static_cast<int>(rng.between(1, 3));
+        const int gpus = static_cast<int>(rng.between(1, 3));
         const std::int64_t gib = rng.between(4, 16);
-        // Every pod must fit on one node whole: the first is the largest.
-        most_cards = i == 0 ? cards : most_cards;
+        // Every pod must fit on one node: the first node, of which Users gets the size.
+        most_gpus = i == 0 ? gpus : most_gpus;
         most_gib = i == 0 ? gib : most_gib;
         names.emplace_back("n" + std::to_string(i));
         ClusterNode node;
-        node.machine = std::make_unique<Machine>(scene, names.back(), cards, gibibytes(gib));
-        truth.add(*node.machine);
-        node.kubelet = std::make_unique<Kubelet>(scene, server, truth, *node.machine, identity);
+        node.machine = std::make_unique<Machine>(scene, names.back(), gpus, gibibytes(gib));
+        ground_truth.add(*node.machine);
+        node.kubelet =
+            std::make_unique<Kubelet>(scene, server, ground_truth, *node.machine, identity);
         nodes.push_back(std::move(node));
     }
     for (ClusterNode& node : nodes) {
@@ -87,14 +88,14 @@ void Cluster::build() {
     if (scene.election) service.start(1);
     scheduler = std::make_unique<KubeScheduler>(scene, server, service);
     scheduler->start();
-    users = std::make_unique<Users>(scene, server, names, most_cards, gibibytes(most_gib));
+    users = std::make_unique<Users>(scene, server, names, most_gpus, gibibytes(most_gib));
     users->start();
     collector_.spawn([this] { collect_lost_pods(); });
 }
 
 void Cluster::maybe_trouble() {
-    if (!scene.troubled || troubles_.empty() || scene.rng.below(100'000) >= trouble_rate_) return;
-    troubles_[scene.rng.below(troubles_.size())]();
+    if (!scene.has_faults || faults_.empty() || scene.rng.below(100'000) >= fault_rate_) return;
+    faults_[scene.rng.below(faults_.size())]();
 }
 
 void Cluster::start_agent(ClusterNode& node) {
@@ -106,16 +107,16 @@ void Cluster::start_agent(ClusterNode& node) {
     scene.loop.after(5s, [this, &node] { start_agent(node); });
 }
 
-// The pods of a node that is gone, as kube-controller-manager's garbage collector does.
+// Deletes the pods of deleted nodes, as kube-controller-manager's pod garbage collector does.
 void Cluster::collect_lost_pods() {
     while (true) {
         scene.loop.sleep(20s);
-        std::vector<PodFacts> lost;
+        std::vector<PodInfo> lost;
         for (const auto& [name, pod] : server.pods()) {
-            const PodFacts& facts = pod->facts;
+            const PodInfo& facts = pod->facts;
             if (!facts.node.empty() && !server.nodes().contains(facts.node)) lost.push_back(facts);
         }
-        for (const PodFacts& facts : lost)
+        for (const PodInfo& facts : lost)
             server.remove_pod(facts.name, facts.uid);
     }
 }
@@ -130,7 +131,7 @@ void Cluster::kill_controller() {
                      [this, replica] { service.start(replica); });
 }
 
-// Told to end, as in an update.
+// Terminates a controller gracefully, as in a rolling update.
 void Cluster::retire_controller() {
     if (service.controllers.empty()) return;
     Controller& one = *scene.rng.pick(service.controllers);
@@ -144,7 +145,7 @@ void Cluster::await_retired(int life, int replica) {
     scene.loop.after(scene.rng.between(Time(1ms), Time(50ms)), [this, life, replica] {
         const auto at =
             std::ranges::find(service.controllers, life, [](const auto& c) { return c->life(); });
-        if (at == service.controllers.end()) return;  // killed meanwhile, and started anew
+        if (at == service.controllers.end()) return;  // it was killed meanwhile, and is restarted
         if (!(*at)->retired()) return await_retired(life, replica);
         service.kill(life);
         scene.loop.after(scene.rng.between(Time(50ms), Time(5s)),
@@ -181,8 +182,8 @@ void Cluster::kill_kubelet(ClusterNode& node) {
     });
 }
 
-// Cut off with kubelet and agent, which stand still; its containers go on, unless it is started
-// anew.
+// Disconnects a node: its kubelet and agent stop, and its containers keep running unless the
+// machine reboots.
 void Cluster::vanish(ClusterNode& node) {
     if (node.cut_off) return;
     scene.struck(Fault::node_vanished, node.machine->name.str());
@@ -203,21 +204,21 @@ void Cluster::vanish(ClusterNode& node) {
     });
 }
 
-void Cluster::lose_card(ClusterNode& node) {
-    PhysicalCard& card = node.machine->cards[scene.rng.below(node.machine->cards.size())];
-    scene.struck(Fault::card_lost, card.uuid.str());
-    card.lost = true;
-    scene.loop.after(scene.rng.between(Time(1s), Time(60s)), [&card] { card.lost = false; });
+void Cluster::lose_gpu(ClusterNode& node) {
+    PhysicalGpu& gpu = node.machine->gpus[scene.rng.below(node.machine->gpus.size())];
+    scene.struck(Fault::gpu_lost, gpu.uuid.str());
+    gpu.lost = true;
+    scene.loop.after(scene.rng.between(Time(1s), Time(60s)), [&gpu] { gpu.lost = false; });
 }
 
-void Cluster::fault_card(ClusterNode& node) {
+void Cluster::fault_gpu(ClusterNode& node) {
     constexpr int kDoubleBitError = 48;
-    PhysicalCard& card = node.machine->cards[scene.rng.below(node.machine->cards.size())];
-    scene.struck(Fault::card_faulty, card.uuid.str());
-    card.faulty = true;
-    node.machine->faults.push_back({.uuid = card.uuid, .xid = kDoubleBitError});
-    if (node.kubelet->agent) node.kubelet->agent->look_at_cards();
-    scene.loop.after(scene.rng.between(Time(1s), Time(60s)), [&card] { card.faulty = false; });
+    PhysicalGpu& gpu = node.machine->gpus[scene.rng.below(node.machine->gpus.size())];
+    scene.struck(Fault::gpu_faulty, gpu.uuid.str());
+    gpu.faulty = true;
+    node.machine->faults.push_back({.uuid = gpu.uuid, .xid = kDoubleBitError});
+    if (node.kubelet->agent) node.kubelet->agent->look_at_gpus();
+    scene.loop.after(scene.rng.between(Time(1s), Time(60s)), [&gpu] { gpu.faulty = false; });
 }
 
 void Cluster::silence_driver(ClusterNode& node) {

@@ -1,15 +1,15 @@
-// All parts of one simulated cluster, and what befalls them: they are killed and come back, nodes
-// vanish and return, cards go bad and recover. What breaks is mended by itself after a while.
+// All components of one simulated cluster, and their faults: components are killed and restart,
+// nodes vanish and return, GPUs fail and recover. Every fault ends by itself after a while.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <vector>
 
+#include "testing/simulation/ground_truth.hpp"
 #include "testing/simulation/kube_scheduler.hpp"
 #include "testing/simulation/kubelet.hpp"
 #include "testing/simulation/service.hpp"
-#include "testing/simulation/truth.hpp"
 #include "testing/simulation/users.hpp"
 
 namespace tessera::simulation {
@@ -22,15 +22,15 @@ struct ClusterNode {
 
 class Cluster {
   public:
-    // The size of everything, and how often which fault strikes, are drawn here.
+    // Draws the sizes and the rates of all faults.
     explicit Cluster(Scene& scene);
 
-    // One of the faults that come by themselves, or none. Between two steps, from no task.
+    // Triggers one of the spontaneous faults, or none. Called between two steps, from no task.
     void maybe_trouble();
 
     Scene& scene;
     ApiServer server;
-    Truth truth;
+    GroundTruth ground_truth;
     Service service;
     std::vector<ClusterNode> nodes;
     std::unique_ptr<KubeScheduler> scheduler;
@@ -50,13 +50,13 @@ class Cluster {
     void kill_agent(ClusterNode& node);
     void kill_kubelet(ClusterNode& node);
     void vanish(ClusterNode& node);
-    void lose_card(ClusterNode& node);
-    void fault_card(ClusterNode& node);
+    void lose_gpu(ClusterNode& node);
+    void fault_gpu(ClusterNode& node);
     void silence_driver(ClusterNode& node);
     void unlink(ClusterNode& node);
 
-    std::vector<std::function<void()>> troubles_;  // those that this run has
-    std::uint64_t trouble_rate_ = 0;               // per 100,000 steps
+    std::vector<std::function<void()>> faults_;  // the spontaneous faults of this run
+    std::uint64_t fault_rate_ = 0;               // per 100,000 steps
     Process collector_;
 };
 

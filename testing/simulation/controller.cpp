@@ -2,10 +2,12 @@
 
 #include <utility>
 
+#include "app/common/periodic.hpp"
+
 namespace tessera::simulation {
 namespace {
 
-constexpr std::size_t kBestNodes = 2;  // controller.def has 16, of more nodes than there are here
+constexpr std::size_t kBestNodes = 2;  // controller.def has 16, more than the nodes of a run
 
 }  // namespace
 
@@ -16,36 +18,37 @@ Controller::Controller(Scene& scene, ApiServer& server, int replica, int life)
       url_("http://controller-" + std::to_string(replica)),
       kube_(scene, server, "controller"),
       clock_(scene.loop),
-      keeper_([this] { posted(); }),
+      cache_([this] { posted(); }),
       election_(!scene.election
                     ? nullptr
                     : std::make_shared<Election>(
                           kube_, clock_,
                           ElectionOptions{.identity = std::to_string(replica), .url = url_},
                           [this](int term) {
-                              feed_.relist_pods([election = std::weak_ptr(election_), term] {
+                              informers_.relist_pods([election = std::weak_ptr(election_), term] {
                                   if (const auto now = election.lock()) now->begin_term(term);
                               });
                           })),
-      scheduler_(kube_, keeper_, clock_, {.best_nodes = kBestNodes, .begin_write = fence()}),
-      preemption_({kube_, keeper_, metrics_, clock_, fence()}),
-      feed_(kube_, keeper_, scheduler_, metrics_, clock_),
+      scheduler_(kube_, cache_, clock_, {.best_nodes = kBestNodes, .fence = fence()}),
+      preemption_({kube_, cache_, metrics_, clock_, fence()}),
+      informers_(kube_, cache_, scheduler_, metrics_, clock_),
       process_(scene.loop, "controller-" + std::to_string(replica)) {
-    process_.spawn([this] { feed_.follow_nodes({}); });
-    process_.spawn([this] { feed_.follow_pods({}); });
-    process_.spawn([this] { feed_.settle({}); });
+    process_.spawn([this] { informers_.follow_nodes({}); });
+    process_.spawn([this] { informers_.follow_pods({}); });
+    process_.spawn([this] { informers_.settle({}); });
     if (election_) process_.spawn([this] { elect(); });
     if (!scene.priorities) return;
     preempting_ = true;
     process_.spawn([this] {
-        preemption_.run(preempting_ends_.get_token());
+        repeat(clock_, SelfPreemption::kPeriod, preempting_ends_.get_token(),
+               [this](const std::stop_token& stop) { preemption_.run_round(stop); });
         preempting_ = false;
     });
 }
 
-std::function<bool(std::chrono::nanoseconds)> Controller::fence() const {
+WriteFence Controller::fence() const {
     if (!election_) return {};
-    return [this](std::chrono::nanoseconds within) { return election_->begin_write(within); };
+    return WriteFence([this](auto within) { return election_->begin_write(within); });
 }
 
 std::optional<FilterAnswer> Controller::filter(const ExtenderArgs& args) {
@@ -53,7 +56,8 @@ std::optional<FilterAnswer> Controller::filter(const ExtenderArgs& args) {
                               [this] { return !leads() && !leader_url().empty(); });
 }
 
-// As programs/leadership.cpp, which ends when the server has answered its last request.
+// Like programs/controller/leadership.cpp, which ends after the server has answered its last
+// request.
 void Controller::elect() {
     election_->run(election_ends_.get_token());
     retired_ = true;
@@ -76,8 +80,8 @@ Controller::~Controller() {
     process_.kill();
 }
 
-// Stands for the keeper's thread, which takes its turn a little later. The task that posted stops
-// here for a moment, so that others may come between it and its change.
+// Simulates the owner thread of ClusterCache, which applies changes a little later. The task that
+// posted yields here, so that other tasks may run before its change is applied.
 void Controller::posted() {
     if (!*turn_due_) {
         *turn_due_ = true;
@@ -86,17 +90,17 @@ void Controller::posted() {
             const auto due = alive.lock();
             if (!due) return;
             *due = false;
-            keeper_.apply();
+            cache_.apply();
         });
     }
     if (scene_.loop.current() != nullptr) scene_.loop.yield();
 }
 
 std::size_t Controller::pending_count() {
-    keeper_.apply();
+    cache_.apply();
     std::size_t count = 0;
-    keeper_.post([&](ClusterState& state) { count = state.pending_count(); });
-    keeper_.apply();
+    cache_.post([&](ClusterState& state) { count = state.pending_count(); });
+    cache_.apply();
     return count;
 }
 

@@ -1,15 +1,15 @@
-// One life of the controller: the product's Keeper, Scheduler and Feed behind an API server and a
-// clock that are simulated. A request is a task of its process.
+// One process lifetime of a controller: the product's ClusterCache, Scheduler and Informers with a
+// simulated API server and clock. Each request is a task of its process.
 #pragma once
 
 #include <memory>
 #include <optional>
 
-#include "app/scheduler/election.hpp"
-#include "app/scheduler/feed.hpp"
-#include "app/scheduler/own_preemption.hpp"
+#include "app/scheduler/informers/informers.hpp"
+#include "app/scheduler/leader/election.hpp"
 #include "app/scheduler/scheduler.hpp"
-#include "testing/simulation/kube_line.hpp"
+#include "app/scheduler/self_preemption/self_preemption.hpp"
+#include "testing/simulation/faulty_kube_api.hpp"
 
 namespace tessera::simulation {
 
@@ -33,15 +33,16 @@ class LoopClock final : public Clock {
 
 class Controller {
   public:
-    // `replica`: which of the controllers, 0 or 1. It keeps its name from life to life.
+    // `replica`: the number of the controller, 0 or 1. It stays the same over restarts, unlike
+    // `life`.
     Controller(Scene& scene, ApiServer& server, int replica, int life);
     ~Controller();
     Controller(const Controller&) = delete;
     Controller& operator=(const Controller&) = delete;
 
-    // As routes.cpp answers: nothing is decided before the first lists are in.
-    [[nodiscard]] bool synced() const { return feed_.synced(); }
-    // As routes.cpp asks before a bind.
+    // As in routes.cpp, requests are refused until the first lists are complete.
+    [[nodiscard]] bool synced() const { return informers_.synced(); }
+    // The check of routes.cpp before a bind.
     [[nodiscard]] bool leads() const {
         return !election_ || election_->may_write(KubeApi::kBindTakes);
     }
@@ -49,10 +50,10 @@ class Controller {
         return election_ ? election_->leader_url() : "";
     }
     [[nodiscard]] const std::string& url() const { return url_; }
-    // As routes.cpp answers; nothing where the question is sent on to the leader.
+    // The response of routes.cpp; std::nullopt if the request is redirected to the leader.
     std::optional<FilterAnswer> filter(const ExtenderArgs& args);
     Scheduler& scheduler() { return scheduler_; }
-    // A request, in a task of this process.
+    // Handles a request in a task of this process.
     template <class Function>
     auto answer(const Function& work) {
         struct Count {
@@ -63,22 +64,22 @@ class Controller {
         const Count count(under_way_);
         return work(*this);
     }
-    // Takes no more requests, finishes those under way, gives the Lease back.
+    // Accepts no more requests, finishes the current ones, and releases the Lease.
     void retire();
     [[nodiscard]] bool retiring() const { return retiring_; }
     [[nodiscard]] bool retired() const { return retired_; }
     Process& process() { return process_; }
     [[nodiscard]] int life() const { return life_; }
     [[nodiscard]] int replica() const { return replica_; }
-    [[nodiscard]] std::shared_ptr<const ClusterView> view() const { return keeper_.view(); }
-    // Of a moment in which no task of it runs.
+    [[nodiscard]] std::shared_ptr<const Snapshot> snapshot() const { return cache_.snapshot(); }
+    // The number of pending pods. Call it only while no task of this process runs.
     std::size_t pending_count();
 
   private:
     void posted();
 
     void elect();
-    [[nodiscard]] std::function<bool(std::chrono::nanoseconds)> fence() const;
+    [[nodiscard]] WriteFence fence() const;
 
     Scene& scene_;
     const int replica_;
@@ -87,19 +88,19 @@ class Controller {
     int under_way_ = 0;
     bool retiring_ = false;
     bool retired_ = false;
-    KubeLine kube_;
+    FaultyKubeApi kube_;
     LoopClock clock_;
     std::shared_ptr<bool> turn_due_ = std::make_shared<bool>(false);
-    Keeper keeper_;
+    ClusterCache cache_;
     SchedulerMetrics metrics_{clock_};
     std::stop_source election_ends_;
-    std::shared_ptr<Election> election_;  // null: this one is alone
+    std::shared_ptr<Election> election_;  // null if there is only one controller
     Scheduler scheduler_;
     std::stop_source preempting_ends_;
     bool preempting_ = false;
-    OwnPreemption preemption_;
-    Feed feed_;
-    Process process_;  // last: its tasks use the rest
+    SelfPreemption preemption_;
+    Informers informers_;
+    Process process_;  // last, because its tasks use the other members
 };
 
 }  // namespace tessera::simulation

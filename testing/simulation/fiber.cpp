@@ -21,8 +21,8 @@ constexpr std::size_t kStackSize = std::size_t{256} << 10;
 
 thread_local Fiber* running = nullptr;
 
-// Stacks are made once and used again: a run has thousands of fibers, few at a time. The lowest
-// page of each cannot be touched, so that a stack that is too small ends the program.
+// Stacks are reused, because a run has thousands of fibers, but few at a time. The lowest page of
+// each stack is a guard page, so that a stack overflow ends the program.
 class Stacks {
   public:
     Stacks() = default;

@@ -1,6 +1,6 @@
-// A function with a stack of its own that can stop in the middle and go on later, in the same
-// thread. The synchronous product code runs in these, one at a time, so that a run has no other
-// order than the one that its seed chose.
+// A function with its own stack that can suspend in the middle and continue later, in the same
+// thread. The synchronous product code runs in fibers, one at a time, so that the seed alone
+// determines the order of a run.
 #pragma once
 
 #include <ucontext.h>
@@ -14,16 +14,16 @@ class Fiber {
   public:
     // `body` starts at the first resume() and lets no exception out.
     explicit Fiber(std::function<void()> body);
-    // Ended, or never started: a stack that is in use is never thrown away.
+    // The fiber must have ended or never started: a stack in use must not be freed.
     ~Fiber();
     Fiber(const Fiber&) = delete;
     Fiber& operator=(const Fiber&) = delete;
 
-    // Runs the body until it suspends or ends. Not from within a fiber.
+    // Runs the body until it suspends or ends. Must not be called from within a fiber.
     void resume();
-    // Back to whoever called resume(). Only from within a fiber.
+    // Returns to the caller of resume(). Must be called from within a fiber.
     static void suspend();
-    // The fiber that runs in this thread; null outside of all.
+    // The fiber that runs in this thread; null outside of all fibers.
     static Fiber* current();
 
     [[nodiscard]] bool done() const { return done_; }
@@ -38,7 +38,7 @@ class Fiber {
     void* stack_;
     ucontext_t own_{};
     ucontext_t caller_{};
-    // What the sanitizers want to know of a change of stacks; null without them.
+    // Data that the sanitizers need when stacks are switched; null without sanitizers.
     void* own_shadow_ = nullptr;
     void* caller_shadow_ = nullptr;
     const void* caller_stack_ = nullptr;

@@ -8,7 +8,7 @@
 namespace tessera::simulation {
 namespace {
 
-// Goal: a fiber stops in the middle and goes on from there, and two of them take turns.
+// Goal: a fiber suspends in the middle and continues from there; two fibers take turns.
 TEST(Fiber, TakesTurns) {
     std::string order;
     const auto body = [&order](char name) {
@@ -29,7 +29,7 @@ TEST(Fiber, TakesTurns) {
     EXPECT_EQ(Fiber::current(), nullptr);
 }
 
-// Goal: an exception unwinds the stack of its fiber alone, past a wait.
+// Goal: an exception after a suspension unwinds only the stack of its own fiber.
 TEST(Fiber, UnwindsItsOwnStack) {
     int unwound = 0;
     struct Count {

@@ -1,5 +1,5 @@
-// How kubelet and kube-scheduler hear of changes: in order, late. Theirs is not the watch that is
-// under test (kube_line.hpp has that), so it breaks only as a whole.
+// How kubelet and kube-scheduler receive changes: in order and delayed. This is not the watch under
+// test (see faulty_kube_api.hpp), so it fails only together with its process.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class Informer {
     Informer(Scene& scene, Time usual_delay, Sink sink)
         : scene_(scene), usual_(usual_delay), sink_(std::move(sink)) {}
 
-    // What happens until open() is not told; whoever opens lists first.
+    // Changes until open() are dropped. The caller of open() lists the objects itself.
     void close() {
         *epoch_ += 1;
         open_ = false;

@@ -1,5 +1,5 @@
-// What happened in a run: the log, which is written only on demand, how often each fault struck,
-// and the first broken promise.
+// What happened in a run: the log, which is written only on demand, the number of each fault, and
+// the first broken invariant.
 #pragma once
 
 #include <array>
@@ -29,13 +29,13 @@ class Journal {
   public:
     explicit Journal(bool keep_log) : keep_log_(keep_log) {}
 
-    // `text` is a function, so that a run without a log does not write what nobody reads.
+    // `text` is a function, so that a run without a log does not format the text.
     template <class Text>
     void note(Time now, std::string_view part, const Text& text) {
         if (keep_log_) add(now, part, text());
     }
     void count(Fault fault) { ++faults_[static_cast<std::size_t>(fault)]; }
-    // The first one counts: what follows may be its consequence.
+    // Only the first violation is kept, because later ones may be its consequences.
     void violation(Time now, const std::string& text);
 
     [[nodiscard]] bool broken() const { return !violation_.empty(); }

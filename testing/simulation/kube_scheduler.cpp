@@ -9,7 +9,7 @@ namespace {
 constexpr Time kTimeout = 15s;  // deploy/scheduler/config.yaml, httpTimeout
 constexpr Time kFirstBackoff = 1s;
 constexpr Time kLongestBackoff = 10s;
-constexpr Time kFlush = 300s;  // of pods that fit nowhere
+constexpr Time kFlush = 300s;  // until an unschedulable pod is tried again
 
 Time backoff(int attempts) {
     Time out = kFirstBackoff;
@@ -18,13 +18,13 @@ Time backoff(int attempts) {
     return std::min(out, kLongestBackoff);
 }
 
-// A request with texts of its own: it may outlive who asked.
+// A request that owns its texts, because it may outlive the caller.
 struct Request {
     std::deque<std::string> texts;
     ExtenderArgs args;
 };
 
-std::shared_ptr<const Request> request_of(const PodFacts& pod, const std::vector<NodeName>& nodes) {
+std::shared_ptr<const Request> request_of(const PodInfo& pod, const std::vector<NodeName>& nodes) {
     auto out = std::make_shared<Request>();
     out->args.pod = pod;
     for (const NodeName& node : nodes) {
@@ -66,7 +66,7 @@ void KubeScheduler::stop() {
 }
 
 void KubeScheduler::know(const PodPtr& pod) {
-    const PodFacts& facts = pod->facts;
+    const PodInfo& facts = pod->facts;
     if (!facts.node.empty() || facts.finished || facts.terminating) {
         queue_.erase(facts.uid);
         return;
@@ -84,7 +84,7 @@ void KubeScheduler::know(const PodPtr& pod) {
 }
 
 void KubeScheduler::take(const Change<PodObject>& change) {
-    const PodFacts& facts = change.object->facts;
+    const PodInfo& facts = change.object->facts;
     const bool leaves = change.deleted || facts.finished || facts.terminating;
     if (leaves) queue_.erase(facts.uid);
     if (leaves && !facts.node.empty()) room_may_be_there();
@@ -110,7 +110,7 @@ void KubeScheduler::room_may_be_there() {
 }
 
 KubeScheduler::Waiting* KubeScheduler::next() {
-    // Of those that are due the most important one.
+    // Chooses the pod with the highest priority among those that are due.
     const auto rank = [now = scene_.loop.now()](const Waiting& waiting) {
         const bool is_due = waiting.due <= now;
         return std::tuple(!is_due, is_due ? -waiting.pod->facts.priority : 0, waiting.due);
@@ -149,18 +149,18 @@ void KubeScheduler::again(const PodUid& uid, bool fits_nowhere) {
 }
 
 void KubeScheduler::try_pod(const PodPtr& pod) {
-    const PodFacts& facts = pod->facts;
+    const PodInfo& facts = pod->facts;
     std::vector<NodeName> names;
     for (const auto& [name, there] : nodes_)
         names.push_back(name);
     const auto request = request_of(facts, names);
     const auto filter = [request](Controller& c) { return c.filter(request->args); };
-    auto asked = service_.ask(Service::For::anyone, kTimeout, filter);
-    if (asked && !*asked) asked = service_.ask(Service::For::leader, kTimeout, filter);
+    auto asked = service_.request(Service::For::anyone, kTimeout, filter);
+    if (asked && !*asked) asked = service_.request(Service::For::leader, kTimeout, filter);
     const std::optional<FilterAnswer> answer = asked.value_or(std::nullopt);
     if (!answer) return again(facts.uid, false);
     if (answer->fitting.empty()) {
-        // It may have victims of its own in mind, or take back a nomination that led nowhere.
+        // Sometimes clears the nomination, as kube-scheduler does after its own preemption attempt.
         if (!facts.nominated.empty() && scene_.rng.chance(300))
             (void)server_.nominate(facts.uid, facts.name, NodeName());
         return again(facts.uid, true);
@@ -169,10 +169,10 @@ void KubeScheduler::try_pod(const PodPtr& pod) {
     for (const std::size_t at : answer->fitting)
         fitting.push_back(names[at]);
     const auto offer = request_of(facts, fitting);
-    const auto scores = service_.ask(Service::For::anyone, kTimeout, [offer](Controller& c) {
+    const auto scores = service_.request(Service::For::anyone, kTimeout, [offer](Controller& c) {
         return c.scheduler().prioritize(offer->args);
     });
-    // kube-scheduler goes on without scores.
+    // Without scores, kube-scheduler chooses any fitting node.
     std::size_t best = scene_.rng.below(fitting.size());
     for (std::size_t i = 0; scores && i < fitting.size(); ++i) {
         if ((*scores)[i] > (*scores)[best]) best = i;
@@ -180,10 +180,10 @@ void KubeScheduler::try_pod(const PodPtr& pod) {
     process_->spawn([this, facts, node = fitting[best]] { bind(facts, node); });
 }
 
-void KubeScheduler::bind(const PodFacts& pod, const NodeName& node) {
+void KubeScheduler::bind(const PodInfo& pod, const NodeName& node) {
     const BindArgs args{pod.name, pod.uid, node};
     scene_.note("scheduler", [&] { return "binds " + pod.uid.str() + " to " + node.str(); });
-    const auto done = service_.ask(Service::For::leader, kTimeout, [args](Controller& c) {
+    const auto done = service_.request(Service::For::leader, kTimeout, [args](Controller& c) {
         return c.scheduler().bind(args).has_value();
     });
     if (!done.value_or(false)) return again(pod.uid, false);

@@ -1,6 +1,6 @@
-// kube-scheduler with Tessera's extender: one pod at a time through filter and prioritize, its
-// binding beside the next ones; failures wait longer each time, and pods that fit nowhere until
-// something happens in the cluster, or five minutes.
+// kube-scheduler with Tessera's extender. It calls filter and prioritize for one pod at a time, and
+// binds in parallel. After each failure the back-off grows. An unschedulable pod waits until the
+// cluster changes, or for five minutes.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ class KubeScheduler {
     KubeScheduler(Scene& scene, ApiServer& server, Service& service);
 
     void start();
-    // Forgets what it has asked for; the controller goes on.
+    // Forgets its requests, which the controller still handles.
     void stop();
     [[nodiscard]] bool runs() const { return process_ != nullptr; }
 
@@ -36,7 +36,7 @@ class KubeScheduler {
     void schedule();
     Waiting* next();
     void try_pod(const PodPtr& pod);
-    void bind(const PodFacts& pod, const NodeName& node);
+    void bind(const PodInfo& pod, const NodeName& node);
     void again(const PodUid& uid, bool fits_nowhere);
 
     Scene& scene_;

@@ -24,17 +24,17 @@ std::vector<std::string> parts_of(const std::string& text) {
     return out;
 }
 
-// The cards and amounts that a container was handed, by its environment.
-std::map<GpuUuid, Bytes> cards_of(const ContainerEdits& edits) {
-    std::vector<std::string> cards;
+// The GPUs of a container and the memory on each, by its environment.
+std::map<GpuUuid, Bytes> gpus_of(const ContainerEdits& edits) {
+    std::vector<std::string> gpus;
     std::vector<std::string> amounts;
     for (const auto& [name, value] : edits.env) {
-        if (name == kVisibleDevices) cards = parts_of(value);
+        if (name == kVisibleDevices) gpus = parts_of(value);
         if (name == kMemory) amounts = parts_of(value);
     }
     std::map<GpuUuid, Bytes> out;
-    for (std::size_t i = 0; i < cards.size() && i < amounts.size(); ++i)
-        out[GpuUuid(cards[i])] = Bytes{std::stoll(amounts[i])};
+    for (std::size_t i = 0; i < gpus.size() && i < amounts.size(); ++i)
+        out[GpuUuid(gpus[i])] = Bytes{std::stoll(amounts[i])};
     return out;
 }
 
@@ -45,17 +45,18 @@ std::string resource_of(const ContainerSpec& spec) {
     return std::string(resource::kGpu);
 }
 
-// Kubelet gives an app container the devices of an init container before it.
+// kubelet reuses the devices of an init container for the app containers of the pod.
 std::vector<std::string> devices_of(const PodObject& pod, const ContainerSpec& spec) {
     return {pod.facts.uid.str() + "-" + resource_of(spec)};
 }
 
 }  // namespace
 
-Kubelet::Kubelet(Scene& scene, ApiServer& server, Truth& truth, Machine& machine, Identity identity)
+Kubelet::Kubelet(Scene& scene, ApiServer& server, GroundTruth& ground_truth, Machine& machine,
+                 Identity identity)
     : scene_(scene),
       server_(server),
-      truth_(truth),
+      ground_truth_(ground_truth),
       machine_(machine),
       identity_(identity),
       informer_(scene, 20ms, [this](const Change<PodObject>& change) { take(change); }) {
@@ -79,7 +80,7 @@ void Kubelet::stop() {
     pods_.clear();
 }
 
-// Containers and records of pods that went while nobody looked.
+// Removes containers and records of pods that were deleted while kubelet was down.
 void Kubelet::reap_orphans() {
     std::set<PodUid> orphans;
     for (const auto& [id, container] : machine_.containers) {
@@ -140,8 +141,8 @@ void Kubelet::work(const PodUid& uid) {
     const PodPtr first = known.pod;
     if (!is_to_end(known)) admit(*first);
     const bool done = run_to_end(known);
-    // A pod that is told to end has its grace period; one that was removed has what it takes to
-    // notice.
+    // A terminating pod uses its grace period. For a removed pod, this is the time until kubelet
+    // notices.
     if (!done) scene_.loop.sleep(scene_.rng.between(Time(0), Time(5s)));
     machine_.end_containers(uid);
     scene_.loop.sleep(scene_.delay(20ms));
@@ -152,7 +153,7 @@ void Kubelet::work(const PodUid& uid) {
 }
 
 void Kubelet::finish(Known& known) {
-    const PodFacts facts = known.pod->facts;
+    const PodInfo facts = known.pod->facts;
     while (!known.gone && scene_.loop.now() < server_.silent_until)
         scene_.loop.sleep(1s);
     if (facts.terminating || known.pod->facts.terminating) {
@@ -162,7 +163,7 @@ void Kubelet::finish(Known& known) {
     }
 }
 
-// True when the pod's work is done, false when it is told to end before.
+// True if the pod's work is done, false if the pod must end before that.
 bool Kubelet::run_to_end(Known& known) {
     const PodPtr pod = known.pod;  // its containers never change; known.pod does
     const PodUid uid = pod->facts.uid;
@@ -196,7 +197,7 @@ bool Kubelet::run_to_end(Known& known) {
     return false;
 }
 
-// The device manager writes who holds what before anything starts.
+// The device manager records the pod's devices before any container starts.
 void Kubelet::admit(const PodObject& pod) {
     const PodUid uid = pod.facts.uid;
     if (std::ranges::find(machine_.record, uid, &DeviceHolder::pod) != machine_.record.end())
@@ -206,10 +207,12 @@ void Kubelet::admit(const PodObject& pod) {
         const auto ids = devices_of(pod, spec);
         std::vector<std::string> names;
         while (true) {
-            const auto given = !agent ? std::nullopt
-                                      : call(scene_.loop, agent->process(), kAgentTimeout,
-                                             [gate = &agent->gate(), resource = resource_of(spec),
-                                              ids] { return gate->allocate(resource, ids); });
+            const auto given =
+                !agent ? std::nullopt
+                       : call(scene_.loop, agent->process(), kAgentTimeout,
+                              [handler = &agent->handler(), resource = resource_of(spec), ids] {
+                                  return handler->allocate(resource, ids);
+                              });
             if (given && *given) {
                 names = **given;
                 break;
@@ -235,15 +238,16 @@ bool Kubelet::start_container(const PodObject& pod, const ContainerSpec& spec) {
 
 bool Kubelet::pre_start(const PodObject& pod, const ContainerSpec& spec) {
     if (!agent) return false;
-    const auto answer =
-        call(scene_.loop, agent->process(), kAgentTimeout,
-             [gate = &agent->gate(), resource = resource_of(spec), ids = devices_of(pod, spec)] {
-                 return gate->pre_start(resource, ids).has_value();
-             });
+    const auto answer = call(
+        scene_.loop, agent->process(), kAgentTimeout,
+        [handler = &agent->handler(), resource = resource_of(spec), ids = devices_of(pod, spec)] {
+            return handler->pre_start(resource, ids).has_value();
+        });
     return answer.value_or(false);
 }
 
-// In one instant. Without its NRI plugin the runtime creates what it is told to.
+// Takes no simulated time. While no NRI plugin is connected, the runtime creates the container
+// without edits.
 bool Kubelet::create(const PodObject& pod, const ContainerSpec& spec) {
     RuntimeContainer asked{.id = fmt::format("{}-{}", machine_.name.str(), next_id_++),
                            .name = spec.name,
@@ -258,7 +262,7 @@ bool Kubelet::create(const PodObject& pod, const ContainerSpec& spec) {
     if (identity_ == Identity::nri) {
         by_agent = agent && agent->linked();
         if (by_agent) {
-            auto completed = agent->gate().complete(asked);
+            auto completed = agent->handler().complete(asked);
             if (!completed) return false;
             edits = *std::move(completed);
         }
@@ -279,13 +283,13 @@ bool Kubelet::create(const PodObject& pod, const ContainerSpec& spec) {
                    .pod_annotations = pod.annotations,
                    .env = asked.env,
                    .id = asked.id,
-                   .cards = cards_of(edits),
+                   .gpus = gpus_of(edits),
                    .since = scene_.loop.now()};
     for (const auto& [name, value] : edits.env)
         made.env.push_back(fmt::format("{}={}", name, value));
     asked.env = made.env;
-    if (identity_ == Identity::nri && by_agent && !agent->gate().verify(asked)) return false;
-    truth_.check_start(machine_, made, by_agent);
+    if (identity_ == Identity::nri && by_agent && !agent->handler().verify(asked)) return false;
+    ground_truth_.check_start(machine_, made, by_agent);
     scene_.note(machine_.name.str(), [&] {
         return fmt::format("starts {} of {} {}{}", made.name, made.pod_name.name, made.pod.str(),
                            by_agent ? "" : " without the agent");

@@ -1,5 +1,6 @@
-// A node's kubelet and runtime: starts the containers of its pods through the agent's gate, ends
-// them, and says so. It may be killed and started again; its containers go on.
+// A node's kubelet and runtime: starts the containers of its pods through the agent's
+// ContainerStartHandler, ends them, and reports that. It may be killed and restarted, and its
+// containers keep running.
 #pragma once
 
 #include <map>
@@ -7,20 +8,21 @@
 #include <string>
 
 #include "testing/simulation/agent.hpp"
+#include "testing/simulation/ground_truth.hpp"
 #include "testing/simulation/informer.hpp"
-#include "testing/simulation/truth.hpp"
 
 namespace tessera::simulation {
 
 class Kubelet {
   public:
-    Kubelet(Scene& scene, ApiServer& server, Truth& truth, Machine& machine, Identity identity);
+    Kubelet(Scene& scene, ApiServer& server, GroundTruth& ground_truth, Machine& machine,
+            Identity identity);
 
     void start();
     void stop();
     [[nodiscard]] bool runs() const { return process_ != nullptr; }
     [[nodiscard]] Identity identity() const { return identity_; }
-    // The agent that answers now; null while there is none.
+    // The running agent; null if there is none.
     std::unique_ptr<Agent> agent;
 
   private:
@@ -41,13 +43,13 @@ class Kubelet {
     bool create(const PodObject& pod, const ContainerSpec& spec);
     bool run_to_end(Known& known);
     void finish(Known& known);
-    // False once the pod is to end.
+    // Waits. False if the pod must end.
     bool pause(Known& known, Time duration);
     [[nodiscard]] static bool is_to_end(const Known& known);
 
     Scene& scene_;
     ApiServer& server_;
-    Truth& truth_;
+    GroundTruth& ground_truth_;
     Machine& machine_;
     const Identity identity_;
     int next_id_ = 0;

@@ -12,7 +12,7 @@ void Loop::at(Time when, std::function<void()> action) {
 
 bool Loop::step() {
     if (events_.empty()) return false;
-    // The top is const only to protect its order, and it is removed at once.
+    // The top is const only to protect the order of the queue, and it is removed at once.
     auto action = std::move(const_cast<Event&>(events_.top()).action);
     now_ = events_.top().when;
     events_.pop();
@@ -23,7 +23,7 @@ bool Loop::step() {
 
 bool Loop::wait(std::optional<Time> timeout) {
     TESSERA_CHECK(current_ != nullptr, "only a task waits");
-    Task& self = *current_;
+    SimulatedTask& self = *current_;
     const Waiter waiter = me();
     ++self.waits;
     if (timeout) after(*timeout, [this, waiter] { resume(waiter, false); });
@@ -44,7 +44,7 @@ void Loop::resume(const Waiter& waiter, bool woken) {
     run(task);
 }
 
-void Loop::run(const std::shared_ptr<Task>& task) {
+void Loop::run(const std::shared_ptr<SimulatedTask>& task) {
     TESSERA_CHECK(current_ == nullptr, "tasks do not nest");
     current_ = task;
     task->started = true;
@@ -55,7 +55,7 @@ void Loop::run(const std::shared_ptr<Task>& task) {
 
 void Process::spawn(std::function<void()> body) {
     if (!alive_) return;
-    auto task = std::make_shared<Task>(*this, [body = std::move(body)] {
+    auto task = std::make_shared<SimulatedTask>(*this, [body = std::move(body)] {
         try {
             body();
         } catch (const Killed&) {
@@ -63,7 +63,7 @@ void Process::spawn(std::function<void()> body) {
         }
     });
     tasks_.push_back(task);
-    // Not kept alive by the event: a process that is killed before takes it along.
+    // The event does not keep the task alive: if the process is killed before that, the task ends.
     loop_.wake({task, 0});
 }
 

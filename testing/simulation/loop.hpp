@@ -1,5 +1,5 @@
-// Simulated time: events in the order of their moments, and tasks, which are functions that may
-// wait in the middle. One event or one task runs at a time; everything else stands still.
+// Simulated time: events in the order of their times, and tasks, which are functions that may wait
+// in the middle. Only one event or one task runs at a time.
 #pragma once
 
 #include <cstdint>
@@ -18,24 +18,25 @@ namespace tessera::simulation {
 
 class Process;
 
-// Thrown out of a task's wait when its process is killed. Product code catches nothing, so its
-// stack is unwound, and what was to come never happens.
+// Thrown from a task's wait when its process is killed. Product code does not catch it, so the
+// stack is unwound, and the rest of the task never runs.
 struct Killed {};
 
-struct Task {
-    Task(Process& owner, std::function<void()> body) : process(&owner), fiber(std::move(body)) {}
+struct SimulatedTask {
+    SimulatedTask(Process& owner, std::function<void()> body)
+        : process(&owner), fiber(std::move(body)) {}
 
     Process* process;
     Fiber fiber;
-    std::uint64_t waits = 0;  // so far, the present one included
-    bool woken = false;       // how the last one ended
+    std::uint64_t waits = 0;  // number of waits, including the current one
+    bool woken = false;       // whether the last wait was woken, or timed out
     bool started = false;
     bool killed = false;
 };
 
-// One wait of one task. Waking a wait that is over has no effect.
+// Identifies one wait of one task. Waking a wait that has ended has no effect.
 struct Waiter {
-    std::weak_ptr<Task> task;
+    std::weak_ptr<SimulatedTask> task;
     std::uint64_t number = 0;
 };
 
@@ -48,25 +49,26 @@ class Loop {
 
     void at(Time when, std::function<void()> action);
     void after(Time delay, std::function<void()> action) { at(now_ + delay, std::move(action)); }
-    // Runs the next event; false when there is none.
+    // Runs the next event; false if there is none.
     bool step();
 
-    // Of the task that runs.
-    [[nodiscard]] Task* current() const { return current_.get(); }
-    // The next wait() of the task that runs.
+    // The running task; null if there is none.
+    [[nodiscard]] SimulatedTask* current() const { return current_.get(); }
+    // The next wait() of the running task.
     [[nodiscard]] Waiter me() const { return {current_, current_->waits + 1}; }
-    // True when woken, false when the time has passed. A yield point, as are the next two.
+    // True if woken, false after the timeout. Other tasks may run meanwhile, as in the next two
+    // functions.
     bool wait(std::optional<Time> timeout);
     void sleep(Time duration) { wait(duration); }
-    // A moment in which others may run.
+    // Lets other tasks run.
     void yield() { sleep(rng_.between(Time(1'000), Time(2'000'000))); }
 
-    // Shortly after now; any caller.
+    // Wakes the waiter a short time later. May be called by tasks and events.
     void wake(const Waiter& waiter);
 
   private:
     friend class Process;
-    void run(const std::shared_ptr<Task>& task);
+    void run(const std::shared_ptr<SimulatedTask>& task);
     void resume(const Waiter& waiter, bool woken);
 
     struct Event {
@@ -85,10 +87,10 @@ class Loop {
     std::uint64_t steps_ = 0;
     std::uint64_t order_ = 0;
     std::priority_queue<Event, std::vector<Event>, Later> events_;
-    std::shared_ptr<Task> current_;
+    std::shared_ptr<SimulatedTask> current_;
 };
 
-// Tasks that die together. The objects that they use are destroyed after it.
+// Tasks that are killed together. Destroy the objects that they use after the process.
 class Process {
   public:
     Process(Loop& loop, std::string name) : loop_(loop), name_(std::move(name)) {}
@@ -97,7 +99,7 @@ class Process {
     Process& operator=(const Process&) = delete;
 
     void spawn(std::function<void()> body);
-    // Every task ends where it waits. Not from within one of them.
+    // Ends every task at its current wait. Must not be called from within a task.
     void kill();
     [[nodiscard]] bool alive() const { return alive_; }
     [[nodiscard]] const std::string& name() const { return name_; }
@@ -108,12 +110,12 @@ class Process {
     Loop& loop_;
     const std::string name_;
     bool alive_ = true;
-    std::vector<std::shared_ptr<Task>> tasks_;
+    std::vector<std::shared_ptr<SimulatedTask>> tasks_;
 };
 
-// Runs `work` as a task of another process, and waits for its answer in the task that calls.
-// Nothing when that process is dead or dies, or the time has passed; in the last case the work goes
-// on.
+// Runs `work` as a task of another process, and waits for its result in the calling task. Returns
+// std::nullopt if that process is dead, is killed, or the timeout passes. After a timeout the work
+// continues.
 template <class Function>
 auto call(Loop& loop, Process& callee, Time timeout, Function work)
     -> std::optional<decltype(work())> {

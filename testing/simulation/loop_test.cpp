@@ -20,7 +20,7 @@ class LoopTest : public ::testing::Test {
     Loop loop_{rng_};
 };
 
-// Goal: time passes by events alone, in their order.
+// Goal: events run in the order of their times, and only they advance the time.
 TEST_F(LoopTest, EventsInOrder) {
     std::string order;
     loop_.at(2s, [&] { order += 'b'; });
@@ -33,8 +33,8 @@ TEST_F(LoopTest, EventsInOrder) {
     EXPECT_EQ(loop_.now(), Time(4s));
 }
 
-// Goal: a wait ends at its time, or when it is woken, and says which; a waking that comes late has
-// no effect on the next wait.
+// Goal: a wait ends after its timeout or when it is woken, and returns which; a late wake has no
+// effect on the next wait.
 TEST_F(LoopTest, WaitsAndIsWoken) {
     Process process(loop_, "p");
     Waiter first;
@@ -52,8 +52,8 @@ TEST_F(LoopTest, WaitsAndIsWoken) {
     EXPECT_FALSE(woken_again);
 }
 
-// Goal: a process that is killed never goes on: its tasks are unwound where they wait, and one that
-// had not begun never does.
+// Goal: a killed process never continues: its tasks are unwound at their waits, and a task that has
+// not started never starts.
 TEST_F(LoopTest, KillUnwinds) {
     int unwound = 0;
     bool went_on = false;
@@ -77,8 +77,8 @@ TEST_F(LoopTest, KillUnwinds) {
     EXPECT_FALSE(process.alive());
 }
 
-// Goal: a call gives the answer of another process, or nothing when that one dies or takes too
-// long.
+// Goal: a call returns the result of another process, or nothing if that process is killed or the
+// call times out.
 TEST_F(LoopTest, Calls) {
     Process caller(loop_, "caller");
     Process callee(loop_, "callee");

@@ -9,7 +9,7 @@ namespace tessera::simulation {
 Machine::Machine(Scene& scene, NodeName node, int count, Bytes each)
     : name(std::move(node)), scene_(scene) {
     for (int i = 0; i < count; ++i)
-        cards.push_back({.uuid = GpuUuid(fmt::format("GPU-{}-{}", name.str(), i)), .memory = each});
+        gpus.push_back({.uuid = GpuUuid(fmt::format("GPU-{}-{}", name.str(), i)), .memory = each});
 }
 
 const Container* Machine::running(const PodUid& pod, const std::string& container) const {
@@ -41,15 +41,15 @@ Result<std::vector<GpuReading>> Machine::read() {
     }
     std::vector<GpuReading> out;
     int index = 0;
-    for (const PhysicalCard& card : cards) {
-        out.push_back({.uuid = card.uuid,
+    for (const PhysicalGpu& gpu : gpus) {
+        out.push_back({.uuid = gpu.uuid,
                        .index = index,
                        .minor = index,
                        .model = "Simulated",
-                       .memory = card.memory,
+                       .memory = gpu.memory,
                        .reserved = {},
-                       .lost = card.lost ? "GPU is lost" : "",
-                       .recovery = card.faulty ? RecoveryAction::reset : RecoveryAction::none});
+                       .lost = gpu.lost ? "GPU is lost" : "",
+                       .recovery = gpu.faulty ? RecoveryAction::reset : RecoveryAction::none});
         ++index;
     }
     return out;

@@ -1,5 +1,5 @@
-// One node's machine: its cards, what its driver says, kubelet's record and the runtime's files on
-// its disk, and the containers that run. It outlives the programs on it.
+// One node's machine: its GPUs and driver, kubelet's record and the runtime's files on its disk,
+// and the running containers. It outlives the programs on it.
 #pragma once
 
 #include <deque>
@@ -15,7 +15,7 @@
 
 namespace tessera::simulation {
 
-struct PhysicalCard {
+struct PhysicalGpu {
     GpuUuid uuid;
     Bytes memory;
     bool lost = false;
@@ -30,21 +30,21 @@ struct Container {
     StringMap pod_annotations;
     std::vector<std::string> env;
     std::string id;
-    // The cards that it was handed, and how much of each; none when it started without the agent.
-    std::map<GpuUuid, Bytes> cards;
+    // Its GPUs, and the memory on each; empty if it started without the agent.
+    std::map<GpuUuid, Bytes> gpus;
     Time since{};
 };
 
 class Machine final : public GpuInventory, public DeviceHolders, public CdiStore {
   public:
-    Machine(Scene& scene, NodeName name, int cards, Bytes each);
+    Machine(Scene& scene, NodeName name, int gpus, Bytes each);
 
     const NodeName name;
-    std::vector<PhysicalCard> cards;
+    std::vector<PhysicalGpu> gpus;
     Time driver_silent_until{};
-    std::deque<GpuFault> faults;                   // reported and not taken yet
-    std::vector<DeviceHolder> record;              // what kubelet knows
-    std::vector<DeviceHolder> written;             // what its file shows
+    std::deque<GpuFault> faults;                   // reported, and not handled yet
+    std::vector<DeviceHolder> record;              // kubelet's record in memory
+    std::vector<DeviceHolder> written;             // kubelet's record in its file
     std::map<std::string, ContainerEdits> shares;  // CDI files
     std::map<std::string, Container> containers;   // by id
     std::map<PodUid, Time> ends;                   // when a pod's work will be done
@@ -52,13 +52,13 @@ class Machine final : public GpuInventory, public DeviceHolders, public CdiStore
     [[nodiscard]] const Container* running(const PodUid& pod, const std::string& container) const;
     void end_containers(const PodUid& pod);
     void forget(const PodUid& pod);
-    // Kubelet writes its file, unless that goes wrong.
+    // Writes kubelet's record to its file, unless a fault strikes.
     void write_record();
 
     Result<std::vector<GpuReading>> read() override;
-    // Nobody is held here, so nobody goes past it.
+    // No limits are enforced in the simulation, so no process bypasses them.
     Result<std::vector<GpuProcess>> processes() override { return std::vector<GpuProcess>{}; }
-    // Never called: the agent's loop is the simulation's (agent.cpp).
+    // Never called: the simulation has its own loop of the agent (agent.cpp).
     Result<std::optional<GpuFault>> wait_fault(std::chrono::milliseconds timeout) override;
     Result<> reopen() override { return {}; }
     void close() override {}

@@ -1,4 +1,4 @@
-// The simulation: runs seeds, counts what happened, and says how to replay the one that failed.
+// The simulation: runs seeds, counts what happened, and prints how to replay a failed one.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -34,7 +34,7 @@ struct Report {
     double seconds = 0;
 };
 
-// A broken invariant of the product aborts: then this is all that is left to say.
+// A failed check in the product aborts the program. Then only the seed can be printed.
 thread_local std::uint64_t seed_of_thread = 0;
 
 extern "C" void say_seed(int) {
@@ -77,7 +77,7 @@ Report run_seeds(const Flags& flags) {
                     add(report.sum, one);
                     if (one.violation.empty()) continue;
                     report.broken.push_back(std::move(one));
-                    // The first finding is what such a run is for.
+                    // With --expect-violation the first violation is enough.
                     enough = flags.expect_violation;
                 }
             });
@@ -94,7 +94,8 @@ void print(const Report& report) {
     fmt::print("seeds {}, steps {}, simulated {} hours, took {:.1f} s\n", report.seeds, sum.steps,
                sum.simulated.count() / 3'600'000'000'000, report.seconds);
     fmt::print(
-        "pods {}, bound {}, containers {}, evicted {}; on a card with a ghost {}, ghosts {}\n",
+        "pods {}, bound {}, containers {}, evicted {}; started beside an orphaned container {}, "
+        "orphaned {}\n",
         sum.pods, sum.bound, sum.started, sum.evicted, sum.ghosts_met, sum.ghosts_started);
     fmt::print("faults:\n");
     for (std::size_t i = 0; i < sum.faults.size(); ++i)
@@ -109,24 +110,25 @@ int run_one(const Flags& flags) {
     const Outcome one =
         run({.seed = *flags.seed, .keep_log = flags.log, .unpromised = flags.unpromised});
     fmt::print("{}seed {}, steps {}: {}\n", one.log, one.seed, one.steps,
-               one.violation.empty() ? "every promise held" : one.violation);
+               one.violation.empty() ? "no violation" : one.violation);
     return one.violation.empty() ? 0 : 1;
 }
 
 int main_of(int argc, char** argv) {
     Flags flags;
     CLI::App app("Tessera's controller and agents in simulated time, with faults");
-    app.add_option("--seeds", flags.seeds, "how many runs");
+    app.add_option("--seeds", flags.seeds, "number of runs");
     app.add_option("--first", flags.first, "the first seed");
-    app.add_option("--seed", flags.seed, "this run alone");
-    app.add_flag("--log", flags.log, "print what happened in it");
-    app.add_option("--jobs", flags.jobs, "threads");
+    app.add_option("--seed", flags.seed, "run only this seed");
+    app.add_flag("--log", flags.log, "with --seed: print what happened");
+    app.add_option("--jobs", flags.jobs, "number of threads");
     app.add_flag("--expect-violation", flags.expect_violation,
-                 "stop at the first broken promise; fail when there is none");
+                 "stop at the first broken invariant; fail if there is none");
     app.add_flag("--frozen-leader", flags.unpromised.frozen_leader,
-                 "let a leader stand still between the check of its Lease and the write");
+                 "freeze a leader between the check of its Lease and the write");
     app.add_flag("--write-without-lease", flags.unpromised.write_without_lease,
-                 "without an election: let writes land after their writer was killed and replaced");
+                 "without an election: let writes take effect after their writer was killed and "
+                 "replaced");
     CLI11_PARSE(app, argc, argv);
     std::signal(SIGABRT, say_seed);
     if (flags.seed) return run_one(flags);

@@ -1,5 +1,5 @@
-// Every random choice of a simulated run comes from one of these: integers only, computed here, so
-// that a seed means the same run on every platform.
+// The source of every random choice in a simulated run. It uses only integers and its own
+// distributions, so that a seed gives the same run on every platform.
 #pragma once
 
 #include <chrono>
@@ -9,15 +9,15 @@
 
 namespace tessera::simulation {
 
-using Time = std::chrono::nanoseconds;  // since the run began, or between two moments of it
+using Time = std::chrono::nanoseconds;  // since the start of the run, or a duration
 
 class Rng {
   public:
     explicit Rng(std::uint64_t seed) : engine_(seed) {}
 
-    // 0 to n - 1; n is above 0. The bias of the remainder is below one in 2^40 here.
+    // 0 to n - 1; n must be above 0. The bias of the remainder is below one in 2^40 here.
     std::uint64_t below(std::uint64_t n) { return engine_() % n; }
-    // Both ends included.
+    // From `low` to `high`, both included.
     std::int64_t between(std::int64_t low, std::int64_t high) {
         return low + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(high - low + 1)));
     }
@@ -27,7 +27,7 @@ class Rng {
     const T& pick(const std::vector<T>& items) {
         return items[below(items.size())];
     }
-    // A delay of a network: mostly near `usual`, now and then ten times that.
+    // A network delay: usually near `usual`, sometimes up to ten times that.
     Time delay(Time usual) { return between(usual / 2, chance(50) ? usual * 10 : usual * 3 / 2); }
 
   private:

@@ -4,20 +4,20 @@
 
 #include "base/log.hpp"
 #include "testing/simulation/cluster.hpp"
-#include "testing/simulation/watchman.hpp"
+#include "testing/simulation/invariant_checker.hpp"
 
 namespace tessera::simulation {
 namespace {
 
-// Longer than any doubt (scheduler.cpp, kDoubt), so that what is left then is left for good.
+// Longer than any bind stays uncertain (scheduler.cpp, kDoubt), so what remains after it is leaked.
 constexpr Time kRest = 150s;
 
-// What the product logs belongs to the process whose task logs it.
+// Adds the product's log to the journal, with the name of the process whose task logs.
 class ProductLog {
   public:
     explicit ProductLog(Scene& scene) {
         set_log_sink([&scene](Event event, std::initializer_list<LogField> fields) {
-            const Task* task = scene.loop.current();
+            const SimulatedTask* task = scene.loop.current();
             scene.note(task == nullptr ? "keeper" : task->process->name(), [&] {
                 std::string text(event_name(event));
                 for (const LogField& field : fields)
@@ -37,7 +37,7 @@ class Run {
         : scene_(options.seed, options.keep_log, options.unpromised),
           log_(scene_),
           cluster_(scene_),
-          watchman_(cluster_) {}
+          checker_(cluster_) {}
 
     ~Run() { scene_.over = true; }
     Run(const Run&) = delete;
@@ -45,11 +45,11 @@ class Run {
 
     void go() {
         until(scene_.rng.between(Time(60s), Time(300s)), [] { return false; });
-        scene_.troubled = false;
+        scene_.has_faults = false;
         scene_.note("run", [] { return "the faults stop"; });
-        const bool drained = until(Watchman::kDrain, [this] {
+        const bool drained = until(InvariantChecker::kDrain, [this] {
             cluster_.users->clean_up();
-            watchman_.check_waiting();
+            checker_.check_waiting();
             return cluster_.server.pods().empty();
         });
         if (!drained) {
@@ -59,7 +59,7 @@ class Run {
                                                  cluster_.server.pods().begin()->first.name));
         }
         until(kRest, [] { return false; });
-        if (!scene_.journal.broken()) watchman_.check_all_free();
+        if (!scene_.journal.broken()) checker_.check_all_free();
     }
 
     [[nodiscard]] Outcome outcome() const {
@@ -67,19 +67,19 @@ class Run {
                 .steps = scene_.loop.steps(),
                 .simulated = scene_.loop.now(),
                 .pods = cluster_.users->created(),
-                .bound = cluster_.truth.bound(),
-                .started = cluster_.truth.started(),
+                .bound = cluster_.ground_truth.bound(),
+                .started = cluster_.ground_truth.started(),
                 .evicted = cluster_.server.evicted(),
-                .ghosts_met = cluster_.truth.ghosts_met(),
-                .ghosts_started = cluster_.truth.ghosts_started(),
+                .ghosts_met = cluster_.ground_truth.ghosts_met(),
+                .ghosts_started = cluster_.ground_truth.ghosts_started(),
                 .faults = scene_.journal.faults(),
                 .violation = scene_.journal.violation(),
                 .log = scene_.journal.log()};
     }
 
   private:
-    // Steps until `done`, which is asked every simulated second; false when `longest` has passed
-    // before, or a promise is broken.
+    // Runs steps until `done` returns true; it is called every simulated second. False if `longest`
+    // passes before that, or an invariant is broken.
     template <class Done>
     bool until(Time longest, const Done& done) {
         const Time end = scene_.loop.now() + longest;
@@ -89,7 +89,7 @@ class Run {
             cluster_.maybe_trouble();
             if (scene_.loop.now() < look) continue;
             look = scene_.loop.now() + 1s;
-            watchman_.look();
+            checker_.look();
             if (done()) return true;
         }
         return false;
@@ -98,7 +98,7 @@ class Run {
     Scene scene_;
     ProductLog log_;
     Cluster cluster_;
-    Watchman watchman_;
+    InvariantChecker checker_;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// One run of the simulated cluster, from a seed: troubles for some minutes, then none, until every
-// pod has ended and everything is free again. The same seed gives the same run.
+// One run of the simulated cluster, from a seed: some minutes with faults, and then without, until
+// every pod has ended and all GPUs are free again. The same seed gives the same run.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,17 @@ struct Outcome {
     std::uint64_t seed = 0;
     std::uint64_t steps = 0;
     Time simulated{};
-    std::uint64_t pods = 0;     // created
-    std::uint64_t bound = 0;    // with cards
-    std::uint64_t started = 0;  // containers
-    std::uint64_t evicted = 0;  // for pods of higher priority
-    // truth.hpp: starts on a card that a ghost still had, and starts of ghosts.
+    std::uint64_t pods = 0;     // pods created
+    std::uint64_t bound = 0;    // pods bound with GPUs
+    std::uint64_t started = 0;  // containers started
+    std::uint64_t evicted = 0;  // pods evicted for pods of higher priority
+    // ground_truth.hpp: starts on a GPU that an orphaned container still used, and starts of
+    // orphaned containers.
     std::uint64_t ghosts_met = 0;
     std::uint64_t ghosts_started = 0;
     FaultCounts faults{};
-    std::string violation;  // the first; empty when every promise held
-    std::string log;        // where it was kept
+    std::string violation;  // the first one; empty if there was none
+    std::string log;        // empty unless keep_log
 };
 
 Outcome run(const RunOptions& options);

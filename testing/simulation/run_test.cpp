@@ -5,8 +5,8 @@
 namespace tessera::simulation {
 namespace {
 
-// Goal: a seed is a run: the log is the same byte for byte, with others run in between; and keeping
-// a log changes nothing.
+// Goal: a seed always gives the same run: the log is the same byte for byte, even with other runs
+// in between; keeping a log does not change the run.
 TEST(Run, SameSeedSameLog) {
     for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
         const Outcome once = run({.seed = seed, .keep_log = true, .unpromised = {}});
@@ -23,7 +23,7 @@ TEST(Run, SameSeedSameLog) {
               run({.seed = 2, .keep_log = true, .unpromised = {}}).log);
 }
 
-// Goal: among some seeds every fault that is on strikes, pods run, and every promise holds.
+// Goal: with 60 seeds every enabled fault strikes, pods run, and no invariant is broken.
 TEST(Run, EveryFaultStrikes) {
     FaultCounts sum{};
     std::uint64_t started = 0;

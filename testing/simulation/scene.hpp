@@ -1,4 +1,4 @@
-// What every part of a run shares: time, chance, the journal, and which faults may strike.
+// The state that all components of a run share: time, random numbers, the journal, and the faults.
 #pragma once
 
 #include <array>
@@ -11,13 +11,13 @@ namespace tessera::simulation {
 
 using namespace std::chrono_literals;
 
-// Faults that stand for something that the product does not promise yet (docs/simulation.md). Off
-// unless asked for.
+// Faults against which the product does not protect yet (docs/internals/simulation.md). Off by
+// default.
 struct Unpromised {
-    // A controller that is frozen between the check of its Lease and the write, and goes on when
-    // the Lease is another's.
+    // A controller is frozen between the check of its Lease and the write, and continues when
+    // another controller has the Lease.
     bool frozen_leader = false;
-    // Without an election, a write that lands after its writer was killed and replaced.
+    // Without an election, a write takes effect after its writer was killed and replaced.
     bool write_without_lease = false;
 };
 
@@ -29,21 +29,21 @@ struct Scene {
     Loop loop;
     Journal journal;
     const Unpromised unpromised;
-    // Per thousand occasions; 0 once the faults have stopped.
+    // Probability of each fault per thousand occasions. Applies only while `has_faults` is true.
     std::array<std::uint64_t, kFaultNames.size()> rates{};
-    bool election = false;    // several controllers, and a Lease that says which may write
-    bool priorities = false;  // pods have some, and those of lower ones end for others
-    bool over = false;        // the run has ended, and its parts are being taken down
-    bool troubled = true;     // faults may strike
-    int slowness = 1;  // of all networks; the slower, the more happens between question and answer
+    bool election = false;    // there are several controllers, and the holder of a Lease may write
+    bool priorities = false;  // pods have priorities, and may be evicted for higher ones
+    bool over = false;        // the run has ended, and its components are being destroyed
+    bool has_faults = true;   // faults may strike
+    int slowness = 1;         // factor on all network delays, so that more happens during a request
 
     Time delay(Time usual) { return rng.delay(usual * slowness); }
 
-    // Draws whether the fault strikes on this occasion, and counts it when it does.
-    // `times`: how much likelier than usual.
+    // Draws whether the fault strikes on this occasion, and counts it if it does.
+    // `times`: factor on its probability.
     bool strikes(Fault fault, std::uint64_t times = 1) {
         const std::uint64_t rate = rates[static_cast<std::size_t>(fault)] * times;
-        if (!troubled || rate == 0 || !rng.chance(rate)) return false;
+        if (!has_faults || rate == 0 || !rng.chance(rate)) return false;
         struck(fault, "");
         return true;
     }

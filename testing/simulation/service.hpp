@@ -1,5 +1,5 @@
-// The controllers that run, and the way of a request to one of them. Without an election there is
-// one, but for moments with none.
+// The running controllers, and the route of a request to one of them. Without an election there is
+// at most one controller.
 #pragma once
 
 #include <memory>
@@ -18,17 +18,17 @@ class Service {
         controllers.push_back(std::make_unique<Controller>(scene_, server_, replica, ++lives_));
         scene_.note("service", [&] { return controllers.back()->process().name() + " starts"; });
     }
-    // No effect when that life is over.
+    // No effect if that controller has already ended.
     void kill(int life) {
         std::erase_if(controllers, [&](const auto& one) { return one->life() == life; });
     }
 
-    // What `work` answers for a controller; nothing when there is none, it is not ready, it dies,
-    // or a message is lost, or it takes too long. `work` may outlive the caller.
-    // A bind is sent on to the leader (routes.cpp, 307), and so are some filters.
+    // Runs `work` with a controller and returns its result. Returns std::nullopt if no controller
+    // is ready, if it is killed, if a message is lost, or after the timeout. `work` may outlive the
+    // caller. Binds and some filter requests are redirected to the leader (routes.cpp, 307).
     enum class For { anyone, leader };
     template <class Function>
-    auto ask(For whom, Time timeout, Function work)
+    auto request(For whom, Time timeout, Function work)
         -> std::optional<decltype(work(std::declval<Controller&>()))> {
         Loop& loop = scene_.loop;
         loop.sleep(scene_.delay(kLatency));
@@ -50,7 +50,7 @@ class Service {
   private:
     static constexpr Time kLatency = 1ms;
 
-    // One that takes requests; null when none does.
+    // A controller that accepts requests; null if there is none.
     Controller* any() {
         std::vector<Controller*> ready;
         for (const auto& controller : controllers) {
@@ -58,7 +58,7 @@ class Service {
         }
         return ready.empty() ? nullptr : scene_.rng.pick(ready);
     }
-    // Where a bind that came to `first` ends up.
+    // The controller that handles a bind that was sent to `first`; null if it is unavailable.
     Controller* sent_on(Controller* first) {
         if (first == nullptr || first->leads()) return first;
         const std::string url = first->leader_url();

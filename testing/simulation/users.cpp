@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "testing/builders/builders.hpp"
-#include "wire/keys.hpp"
+#include "wire/tessera/keys.hpp"
 
 namespace tessera::simulation {
 namespace {
@@ -12,11 +12,11 @@ constexpr std::uint64_t kNames = 40;
 
 }  // namespace
 
-Users::Users(Scene& scene, ApiServer& server, std::vector<NodeName> nodes, int cards, Bytes each)
+Users::Users(Scene& scene, ApiServer& server, std::vector<NodeName> nodes, int gpus, Bytes each)
     : scene_(scene),
       server_(server),
       nodes_(std::move(nodes)),
-      cards_(cards),
+      gpus_(gpus),
       gib_(each.count / kGiB),
       pods_at_once_(scene.rng.between(4, 32)),
       process_(scene.loop, "users") {}
@@ -24,7 +24,7 @@ Users::Users(Scene& scene, ApiServer& server, std::vector<NodeName> nodes, int c
 void Users::start() {
     const Time pace = scene_.rng.pick(std::vector<Time>{50ms, 200ms, 500ms, 1s, 4s});
     process_.spawn([this, pace] {
-        while (scene_.troubled) {
+        while (scene_.has_faults) {
             act();
             scene_.loop.sleep(scene_.rng.delay(pace));
         }
@@ -53,10 +53,10 @@ std::vector<ContainerSpec> Users::draw_containers() {
                                                : rng.between(1, gib_);
     switch (rng.below(6)) {
         case 0:
-            out = build::whole(static_cast<int>(rng.between(1, cards_)));
+            out = build::whole(static_cast<int>(rng.between(1, gpus_)));
             break;
         case 1:
-            out = build::native(gibibytes(units), static_cast<int>(rng.between(1, cards_)));
+            out = build::native(gibibytes(units), static_cast<int>(rng.between(1, gpus_)));
             break;
         case 2:
         case 3:
@@ -94,7 +94,7 @@ void Users::create(const PodName& name) {
     server_.create_pod(pod);
 }
 
-// Null when there is none.
+// A random pod that is bound, or not bound; null if there is none.
 PodPtr Users::draw(bool bound) {
     std::vector<PodPtr> pods;
     for (const auto& [name, pod] : server_.pods()) {
@@ -110,7 +110,7 @@ void Users::delete_one() {
     server_.delete_pod(pod->facts.name);
 }
 
-void Users::delete_by_force(const PodFacts& pod) {
+void Users::delete_by_force(const PodInfo& pod) {
     const PodName name = pod.name;
     server_.remove_pod(name, PodUid(pod.uid));
     if (!scene_.strikes(Fault::namesake)) return;
@@ -127,14 +127,14 @@ void Users::bind_past_everyone() {
 }
 
 void Users::clean_up() {
-    std::vector<PodFacts> ended;
+    std::vector<PodInfo> ended;
     for (const auto& [name, pod] : server_.pods()) {
-        const PodFacts& facts = pod->facts;
+        const PodInfo& facts = pod->facts;
         const bool astray = !facts.node.empty() && own_allocation(facts) == nullptr;
         if (facts.finished) ended.push_back(facts);
         if (astray && !facts.finished) server_.delete_pod(PodName(facts.name));
     }
-    for (const PodFacts& facts : ended)
+    for (const PodInfo& facts : ended)
         server_.remove_pod(facts.name, facts.uid);
 }
 

@@ -1,5 +1,5 @@
-// The people, controllers and other schedulers around: they create pods and delete them, gently and
-// not, use names again, and go past Tessera.
+// Users, workload controllers and other schedulers: they create pods, delete them gracefully or by
+// force, reuse names, and bypass Tessera.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ namespace tessera::simulation {
 
 class Users {
   public:
-    // `cards` and `each` are of the largest node: every pod fits there.
-    Users(Scene& scene, ApiServer& server, std::vector<NodeName> nodes, int cards, Bytes each);
+    // `gpus` and `each`: the GPUs of the first node, on which every pod fits.
+    Users(Scene& scene, ApiServer& server, std::vector<NodeName> nodes, int gpus, Bytes each);
 
-    // Until told to stop: one more act every few seconds.
+    // Acts repeatedly while faults may strike.
     void start();
-    // No more pods; those that can never run are deleted, and those that ended.
+    // Deletes pods that can never run, and finished pods.
     void clean_up();
     [[nodiscard]] std::uint64_t created() const { return static_cast<std::uint64_t>(next_uid_); }
 
@@ -24,7 +24,7 @@ class Users {
     void act();
     void create(const PodName& name);
     void delete_one();
-    void delete_by_force(const PodFacts& pod);
+    void delete_by_force(const PodInfo& pod);
     void bind_past_everyone();
     [[nodiscard]] std::vector<ContainerSpec> draw_containers();
     PodPtr draw(bool bound);
@@ -33,7 +33,7 @@ class Users {
     Scene& scene_;
     ApiServer& server_;
     const std::vector<NodeName> nodes_;
-    const int cards_;
+    const int gpus_;
     const std::int64_t gib_;
     const std::int64_t pods_at_once_;
     int next_uid_ = 0;

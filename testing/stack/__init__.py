@@ -1,1 +1,1 @@
-"""Tessera on a real Kubernetes with simulated GPUs: what the demo and the e2e tests start."""
+"""Tessera on a real Kubernetes with simulated GPUs, for the demo and the e2e tests."""

@@ -1,4 +1,4 @@
-"""Where the built programs are, and the images made of them."""
+"""The built programs, and the container images made from them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ GUARD = Path("guard/lib/libtessera-guard.so")
 
 
 def build_directory() -> Path:
-    """The CMake build that is tested: $TESSERA_BUILD, else build/release."""
+    """The CMake build to test: $TESSERA_BUILD, or else build/release."""
     return Path(os.environ.get("TESSERA_BUILD", ROOT / "build" / "release"))
 
 
 def program(name: str) -> Path:
-    """A built program; KubeError with the fix when it is missing."""
+    """The path of a built program. Raises KubeError with the fix if it is missing."""
     path = build_directory() / "bin" / name
     if not path.exists():
         raise KubeError(f"{path} is missing: run ./dev build")
@@ -36,7 +36,7 @@ def images(directory: Path) -> list[Path]:
         _image(directory, CONTROLLER, "tessera-controller"),
         _image(directory, AGENT, "tessera-agent", "--file",
                f"{build_directory() / GUARD}=/usr/lib/tessera/libtessera-guard.so"),
-        # The driver comes from the node, as on a real one.
+        # As on a real node, the driver comes from the node and not from the image.
         _image(directory, GPUHOG, "gpuhog", "--program", f"{program('gpusmi')}=/usr/bin/gpusmi",
                "--program", f"{program('gpuspin')}=/usr/bin/gpuspin", "--busybox", "--without", "libcuda.so.1", "--without", "libnvidia-ml.so.1"),
     ]

@@ -1,5 +1,5 @@
-"""Tessera's own manifests (deploy/base), fitted to a cluster of the harness: it has no Services and
-no control-plane nodes."""
+"""Deploys Tessera's own manifests (deploy/base) on a cluster of the harness, which has no Services
+and no control-plane nodes."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ DEPLOY = builds.ROOT / "deploy"
 BASE = DEPLOY / "base"
 SHIPPED_PORT = "12345"
 NAMESPACE = "tessera-system"
+
 LEASE = f"--lease={NAMESPACE}/tessera-controller"
 CONTROLLER_USER = f"system:serviceaccount:{NAMESPACE}:tessera-controller"
 AGENT_USER = f"system:serviceaccount:{NAMESPACE}:tessera-agent"
@@ -28,19 +29,26 @@ KEY_FILE = "--allocation-key-file=/etc/tessera/allocation-key/keys"
 GUARD_LIBRARY = "--guard-library=/usr/lib/tessera/libtessera-guard.so"
 
 
+def pods_of(component: str) -> str:
+    """The path of the list of Tessera's pods of a component: "controller" or "agent"."""
+    return (f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=app.kubernetes.io%2Fname%3Dtessera,"
+            f"app.kubernetes.io%2Fcomponent%3D{component}")
+
+
 @dataclass(frozen=True)
 class AgentRules:
-    """arguments: added to those of the agents. folders: of the node, in their pods at the same
-    path, read-only."""
+    """arguments: additional arguments of the agents. folders: folders of the node that are mounted
+    read-only into the agents' pods, at the same paths."""
 
     arguments: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
 
 
 def scheduler_config(port: int, certificates: Path | None = None) -> str:
-    """The shipped configuration of kube-scheduler, with the controller on `port`, and without the
-    election: there is one kube-scheduler, and a restarted one should not wait for its old lease.
-    certificates: that `deploy/ha/certificates` made; the extender speaks TLS then."""
+    """The shipped configuration of kube-scheduler, with the controller on `port`, and without
+    leader election: there is only one kube-scheduler, and after a restart it must not wait for its
+    old Lease. certificates: the folder that `deploy/ha/certificates` made; then the extender uses
+    TLS."""
     text = (DEPLOY / "scheduler" / "config.yaml").read_text()
     if certificates is not None:
         text = (DEPLOY / "ha" / "scheduler.yaml").read_text()
@@ -50,7 +58,7 @@ def scheduler_config(port: int, certificates: Path | None = None) -> str:
 
 
 def make_certificates(directory: Path) -> None:
-    """What of them is missing, as the manual says; KubeError when that fails."""
+    """Creates missing certificates with deploy/ha/certificates. Raises KubeError if that fails."""
     done = subprocess.run([str(DEPLOY / "ha" / "certificates"), str(directory)], text=True,
                           capture_output=True)
     if done.returncode != 0:
@@ -60,16 +68,16 @@ def make_certificates(directory: Path) -> None:
 def apply(cluster: ClusterHandle, port: int, health_port: int, key: str, identity: str = "nri",
           memory_unit: str = "GiB", certificates: Path | None = None, guard: bool = False,
           rules: AgentRules = AgentRules()) -> None:
-    """Deploys the shipped manifests; `wait` says when they run. key: what allocations are signed
-    with, in hexadecimal. certificates: as for `scheduler_config`; the controller is one of several
-    then."""
+    """Deploys the shipped manifests; `wait` waits until they run. key: the hexadecimal key that
+    signs allocations. certificates: as for `scheduler_config`; then deploy/ha is used, for several
+    controllers."""
     overlay = cluster.directory / "overlay"
     overlay.mkdir(exist_ok=True)
-    def relative(path: Path) -> str:  # as kustomize wants them
+    def relative(path: Path) -> str:  # kustomize needs relative paths
         return os.path.relpath(path, overlay.resolve())
     components = [DEPLOY / "identity-kubelet"] if identity == "kubelet" else []
     if guard:
-        components += [DEPLOY / "guard", DEPLOY / "end-evaders", DEPLOY / "listening"]
+        components += [DEPLOY / "guard", DEPLOY / "kill-bypassing", DEPLOY / "listening"]
     if certificates is not None:
         components.append(DEPLOY / "ha")
         cluster.kubectl("create", "namespace", NAMESPACE)
@@ -92,7 +100,7 @@ def apply(cluster: ClusterHandle, port: int, health_port: int, key: str, identit
 
 
 def put_certificates(cluster: ClusterHandle, certificates: Path) -> None:
-    """Makes the Secret of the controllers' certificates, or replaces what is in it."""
+    """Creates or updates the Secret of the controllers' certificates."""
     folder = certificates / "controller"
     secret = cluster.kubectl(
         "-n", NAMESPACE, "create", "secret", "generic", "tessera-controller-tls",
@@ -102,7 +110,7 @@ def put_certificates(cluster: ClusterHandle, certificates: Path) -> None:
 
 
 def wait(cluster: ClusterHandle, nodes: int) -> None:
-    """Until the controller answers and every agent has published its cards."""
+    """Waits until the controller runs and every agent has published its GPUs."""
     def ready() -> bool:
         text = cluster.kubectl("get", "nodes", "-o", "json")
         published = [n for n in json.loads(text)["items"]
@@ -115,7 +123,7 @@ def wait(cluster: ClusterHandle, nodes: int) -> None:
 
 
 def wait_rolled_out(cluster: ClusterHandle, what: str) -> None:
-    """Until all pods of a workload of ours (KIND/NAME) are those of its newest template."""
+    """Waits until all pods of one of our workloads (KIND/NAME) have its newest template."""
     cluster.kubectl("-n", NAMESPACE, "rollout", "status", what, "--timeout=300s", timeout=310)
 
 
@@ -132,7 +140,7 @@ def _controller(cluster: ClusterHandle, port: int, health_port: int,
     listen = ["--listen=127.0.0.1", "--open-reads"]
     replicas = []
     if tls:
-        # On this machine all nodes have one network: each replica needs ports of its own.
+        # All nodes share one network on this machine, so each replica needs its own ports.
         replicas = [{"op": "replace", "path": "/spec/replicas", "value": 1}]
         listen = ["--listen=0.0.0.0", f"--advertise=https://$(POD_IP):{port}",
                   *(f"--{name}=/etc/tessera/tls/{file}" for name, file in TLS_FILES)]
@@ -160,8 +168,8 @@ def _agent(cluster: ClusterHandle, identity: str, memory_unit: str,
          "value": [f"--driver-root={DRIVER_ROOT}", f"--memory-unit={memory_unit}",
                    f"--identity={identity}", KEY_FILE, "--listen=$(POD_IP)",
                    f"--metrics-port={port}",
-                   *([GUARD_LIBRARY, "--evaders=end"] if guard else [])]},
-        # All nodes have one network here: on its node's own address each agent has the port.
+                   *([GUARD_LIBRARY, "--bypass-action=kill"] if guard else [])]},
+        # All nodes share one network here, so each agent uses the port on its own node's address.
         {"op": "add", "path": f"{container}/env/-", "value": {
             "name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}},
     ]

@@ -1,4 +1,4 @@
-"""A node with simulated GPUs: a driver root where NVIDIA's operator would put the real one."""
+"""A node with simulated GPUs, with its driver root where the NVIDIA GPU Operator puts it."""
 
 from __future__ import annotations
 
@@ -18,29 +18,30 @@ DRIVER_ROOT = "/run/nvidia/driver"  # inside the node
 
 @dataclass(frozen=True)
 class GpuNode:
-    """cards: a file of gpusim/cards (its form is in gpusim/README.md). kubelet: entries of its
-    configuration. publishes: its agent is expected to come up. containerd_release: as NodeSpec's."""
+    """gpus: a file of gpusim/gpus (see gpusim/README.md for its format). kubelet: entries of its
+    configuration. publishes: whether its agent is expected to start. containerd_release: as in
+    NodeSpec."""
 
     name: str
-    cards: Path
+    gpus: Path
     nri: bool = True
     kubelet: Mapping[str, Any] = field(default_factory=dict)
     publishes: bool = True
     containerd_release: str = ""
 
     def driver_root(self, directory: Path) -> Path:
-        """Its driver root as this machine sees it."""
+        """The path of its driver root on this machine."""
         return directory / "drivers" / self.name
 
     def spec(self, directory: Path) -> NodeSpec:
-        """Makes the driver root below `directory`, and the node that has it."""
+        """Creates the driver root below `directory`, and returns a node that uses it."""
         root = self.driver_root(directory)
         root.parent.mkdir(parents=True, exist_ok=True)
-        gpusimctl("create", "--seed", self.name, str(self.cards), str(root))
+        gpusimctl("create", "--seed", self.name, str(self.gpus), str(root))
         cdi = gpusimctl("cdi", str(root)).replace(str(root), DRIVER_ROOT)
         json.loads(cdi)
         return NodeSpec(self.name, nri=self.nri, binds=((root, DRIVER_ROOT),),
-                        files={"/run/cdi/nvidia.json": cdi}, labels={"gpushare": "true"},
+                        files={"/run/cdi/nvidia.json": cdi}, labels={"tessera.dev/agent": "true"},
                         kubelet=self.kubelet, containerd_release=self.containerd_release)
 
 

@@ -1,6 +1,6 @@
 """A cluster with Tessera on it.
 
-    with Stack([GpuNode("node-a", cards)]) as stack:
+    with Stack([GpuNode("node-a", GPUs)]) as stack:
         stack.cluster.kubectl("apply", "-f", "-", input=manifest)
         print(stack.tessera("inspect"))
 """
@@ -23,16 +23,16 @@ from stack.deploy import AgentRules
 from stack.gpu_node import GpuNode
 
 _GATES = "--feature-gates=GenericWorkload=true,GangScheduling=true"
-# Kubernetes' own gangs, which are alpha in 1.36.
+# Enables Kubernetes' own gang scheduling, which is alpha in 1.36.
 POD_GROUPS = {"kube-apiserver": (_GATES, "--runtime-config=scheduling.k8s.io/v1alpha2=true"),
               "kube-scheduler": (_GATES,)}
 
 
 class Stack:
-    """nodes: with simulated GPUs. identity: how the agents recognise a container (nri, kubelet).
-    tls: as deploy/ha, with certificates in `certificates`. audit: the API server writes down what
-    our programs ask it for, in logs/audit.log. guard: with deploy/guard. pod_groups: Kubernetes'
-    own gangs are on. rules: what an administrator decides for the agents."""
+    """nodes: nodes with simulated GPUs. identity: how the agents identify a container (nri,
+    kubelet). tls: use deploy/ha, with the certificates in `certificates`. audit: the API server
+    logs our programs' requests to logs/audit.log. guard: use deploy/guard. pod_groups: enable
+    Kubernetes' own gang scheduling. rules: an administrator's settings for the agents."""
 
     def __init__(self, nodes: Sequence[GpuNode], *, identity: str = "nri",
                  memory_unit: str = "GiB", name: str | None = None, tls: bool = False,
@@ -51,7 +51,8 @@ class Stack:
         self.key = secrets.token_hex(32)
 
     def start(self) -> "Stack":
-        """Returns when pods with GPU requests can be made; on failure nothing is left."""
+        """Starts the stack and returns when pods with GPUs can be created. A failure leaves
+        nothing."""
         cluster = self.cluster
         try:
             cluster.nodes = [node.spec(cluster.directory) for node in self.nodes.values()]
@@ -69,7 +70,7 @@ class Stack:
         return self
 
     def apply(self) -> None:
-        """Deploys Tessera as this stack says now, and returns when it runs."""
+        """Deploys Tessera with the current settings of this stack, and returns when it runs."""
         certificates = self.certificates if self.tls else None
         deploy.apply(self.cluster, self.port, self.health_port, self.key, self.identity,
                      self.memory_unit, certificates, self.guard, self.rules)
@@ -77,7 +78,7 @@ class Stack:
 
     @property
     def certificates(self) -> Path:
-        """What deploy/ha/certificates made."""
+        """The folder of the certificates that deploy/ha/certificates made."""
         return self.cluster.directory / "certificates"
 
     def __enter__(self) -> "Stack":
@@ -92,7 +93,7 @@ class Stack:
         return hmac.new(bytes.fromhex(self.key), allocation.encode(), "sha256").hexdigest()
 
     def stock_kubectl(self, *arguments: str) -> str:
-        """Runs kubectl as a user with our programs in his PATH does: it finds our plugin there."""
+        """Runs kubectl with our programs in the PATH, where it finds our plugin."""
         path = f"{builds.build_directory() / 'bin'}:{os.environ['PATH']}"
         environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig), "PATH": path,
                        "HOME": str(self.cluster.directory)}
@@ -104,7 +105,7 @@ class Stack:
 
     def run_tessera(self, *arguments: str, program: str = "tessera",
                     check: bool = True) -> subprocess.CompletedProcess[str]:
-        """As `tessera`, with what it says on stderr."""
+        """Like `tessera`, but returns the completed process, including its stderr."""
         environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
         return self._run([str(builds.program(program)), *arguments], environment, check)
 

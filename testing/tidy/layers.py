@@ -1,16 +1,18 @@
-"""The rules of the house that a compiler does not check: layers, purity, sizes.
+"""The rules of the tree that a compiler does not check: layers, folders, purity, sizes.
 
 usage: layers.py [ROOT]    prints one line per fault, exit status 1 when there is one.
 
 Layers (ARCHITECTURE.md): base -> domain -> wire -> ports -> adapters | app -> programs. A file includes
 its own layer and what ALLOWED names. domain/ and wire/ are pure: time, randomness and everything else
-from outside come in as values.
+from outside come in as values. Folders (ARCHITECTURE.md) include each other without a cycle, and none
+has more than MAX_FOLDER files, where a header and its source count once.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,6 +29,8 @@ PURE = {"domain", "wire"}
 # Beside the layers: each stands on api/ and libc. Their tests may use each other.
 HOUSES = {"guard", "gpusim"}
 TEST_FOLDERS = {"test_support", "hardware"}
+# tessera-sim: it uses every layer, and no layer uses it.
+SIMULATOR = "simulator"
 IMPURE = re.compile(
     r"<(thread|mutex|shared_mutex|condition_variable|future|atomic|stop_token|semaphore|filesystem|"
     r"fstream|iostream|chrono|ctime|random|csignal|unistd\.h|fcntl\.h|netdb\.h|pthread\.h|poll\.h|"
@@ -36,6 +40,11 @@ MAX_COLUMNS = 100
 MAX_FUNCTION = 70
 MAX_FILE = 600
 MAX_PROGRAM = 150
+MAX_FOLDER = 20
+# Counts as one folder here: a CUDA context owns memory, pools, streams and graphs, and each of these
+# knows its context.
+ONE_ROOM = "gpusim/cuda/"
+PROGRAMS = {"tessera.cpp", "tessera_agent.cpp", "tessera_controller.cpp", "tessera_sim.cpp"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"][^>"]+[>"])')
 # A brace after such a statement opens no function.
@@ -53,10 +62,11 @@ def faults(root: Path) -> Iterator[str]:
         lines = path.read_text(encoding="utf-8").split("\n")
         for number, sentence in _faults_of(name, lines):
             yield f"{name}:{number}: {sentence}"
+    yield from _folders(root)
 
 
 def _sources(root: Path) -> Iterator[Path]:
-    for top in ("src", "guard", "gpusim", "testing"):
+    for top in ("src", "guard", "gpusim", "simulator", "testing"):
         for suffix in ("*.cpp", "*.hpp", "*.h", "*.def", "*.inc"):
             yield from (root / top).rglob(suffix)
 
@@ -93,6 +103,8 @@ def _layers(name: Path, code: list[str]) -> Iterator[tuple[int, str]]:
         other = target.strip('"').split("/")[0]
         if other == "testing" and not is_test:
             yield number, "src includes nothing of testing/ but in tests."
+        if other == SIMULATOR:
+            yield number, "src includes nothing of simulator/."
         if other in HOUSES and layer != "adapters" and not is_test:
             yield number, f"src/{layer} may not include {target}: only adapters know a house."
         if other in ALLOWED and other != layer and other not in ALLOWED[layer]:
@@ -103,7 +115,7 @@ def _layers(name: Path, code: list[str]) -> Iterator[tuple[int, str]]:
 def _houses(name: Path, code: list[str]) -> Iterator[tuple[int, str]]:
     house = name.parts[0]
     is_test = TEST.search(name.name) is not None or not TEST_FOLDERS.isdisjoint(name.parts)
-    foreign = {*ALLOWED, "src"} | (set() if is_test else HOUSES - {house})
+    foreign = {*ALLOWED, "src", SIMULATOR} | (set() if is_test else HOUSES - {house})
     for number, line in enumerate(code, 1):
         include = INCLUDE.match(line)
         if include is None:
@@ -116,18 +128,60 @@ def _sizes(name: Path, lines: list[str]) -> Iterator[tuple[int, str]]:
     count = len(lines) - (1 if lines and lines[-1] == "" else 0)
     if count > MAX_FILE:
         yield count, f"{count} lines: a file has one idea and at most {MAX_FILE} lines."
-    is_program = name.parts[:2] == ("src", "programs") and len(name.parts) == 3
-    if is_program and name.suffix == ".cpp" and count > MAX_PROGRAM:
+    is_program = name.parts[0] in ("src", SIMULATOR) and name.name in PROGRAMS
+    if is_program and count > MAX_PROGRAM:
         yield count, f"{count} lines: a program has at most {MAX_PROGRAM}; the rest belongs to app."
     if name.suffix in (".def", ".inc"):
         return
     raw_string = False
     for number, line in enumerate(lines, 1):
         raw_string = ('R"' in line or raw_string) and ')"' not in line.split('R"')[-1]
-        # An include, or text that must stand as it is, has nowhere to break.
+        # An include, or text that must not be changed, has nowhere to break.
         fixed = line.lstrip().startswith("#include") or 'R"' in line or raw_string
         if len(line) > MAX_COLUMNS and not fixed:
             yield number, f"{len(line)} columns: a line has at most {MAX_COLUMNS}."
+
+
+def _folders(root: Path) -> Iterator[str]:
+    """Folders that are too large, and cycles among them; tests count for neither."""
+    files: dict[str, set[str]] = defaultdict(set)
+    edges: dict[str, dict[str, str]] = defaultdict(dict)  # folder -> folder -> an include
+    for path in _sources(root):
+        name = path.relative_to(root)
+        if name.parts[0] not in ("src", SIMULATOR, *HOUSES) or TEST.search(name.name) \
+                or not TEST_FOLDERS.isdisjoint(name.parts):
+            continue
+        folder = name.parent.as_posix()
+        files[folder].add(name.stem)
+        for line in path.read_text(encoding="utf-8").split("\n"):
+            include = INCLUDE.match(line)
+            if include is None or include.group(1).startswith("<"):
+                continue
+            other = include.group(1).strip('"')
+            other = other if other.split("/")[0] in (SIMULATOR, *HOUSES) else f"src/{other}"
+            target = Path(other).parent.as_posix()
+            if target != folder and (root / target).is_dir():
+                edges[folder].setdefault(target, f"{name}: {other}")
+    for folder, stems in sorted(files.items()):
+        if len(stems) > MAX_FOLDER:
+            yield f"{folder}:0: {len(stems)} files: a folder has one topic and at most {MAX_FOLDER}."
+    for folder in sorted(edges):
+        for target, include in sorted(edges[folder].items()):
+            in_one_room = folder.startswith(ONE_ROOM) and target.startswith(ONE_ROOM)
+            if folder < target and not in_one_room and _reaches(edges, target, folder):
+                yield f"{folder}:0: a cycle with {target} ({include})."
+
+
+def _reaches(edges: dict[str, dict[str, str]], start: str, goal: str) -> bool:
+    seen, left = {start}, [start]
+    while left:
+        for target in edges.get(left.pop(), {}):
+            if target == goal:
+                return True
+            if target not in seen:
+                seen.add(target)
+                left.append(target)
+    return False
 
 
 def _functions(lines: list[str]) -> Iterator[tuple[int, str]]:

@@ -75,13 +75,46 @@ class LayersTest(unittest.TestCase):
         self.assertEqual(self.faults_of("guard/hooks/a_test.cpp", state), [])
         self.assertEqual(self.faults_of("guard/test_support/a.hpp", state), [])
 
+    def test_no_layer_includes_the_replay_of_traces(self) -> None:
+        replay = '#include "simulator/replay/replay.hpp"\n'
+        self.assert_fault("src/app/x/a.cpp", replay, "nothing of simulator/")
+        self.assert_fault("src/programs/x/a_test.cpp", replay, "nothing of simulator/")
+        self.assert_fault("guard/hooks/a.cpp", replay, "house of its own")
+        self.assertEqual(self.faults_of("testing/bench/a.cpp", replay), [])
+        self.assertEqual(self.faults_of("simulator/churn/a.cpp", replay), [])
+        self.assertEqual(self.faults_of("simulator/churn/a.cpp", '#include "app/cli/x.hpp"\n'), [])
+
     def test_lines_files_and_programs_are_short(self) -> None:
         self.assert_fault("src/base/a.cpp", "x" * 101 + "\n", "at most 100")
         self.assertEqual(self.faults_of("src/base/a.cpp", "x" * 100 + "\n"), [])
         self.assert_fault("src/base/a.hpp", "int x;\n" * 601, "at most 600")
         self.assertEqual(self.faults_of("src/base/a.hpp", "int x;\n" * 600), [])
-        self.assert_fault("src/programs/a.cpp", "int x;\n" * 151, "at most 150")
+        self.assert_fault("src/programs/agent/tessera_agent.cpp", "int x;\n" * 151, "at most 150")
         self.assertEqual(self.faults_of("src/programs/common/a.cpp", "int x;\n" * 151), [])
+        self.assert_fault("simulator/program/tessera_sim.cpp", "int x;\n" * 151, "at most 150")
+
+    def test_folders_have_one_topic_and_no_cycle(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for layer in ("domain/x", "domain/y", "domain/z"):
+                (Path(folder) / "src" / layer).mkdir(parents=True)
+            many = Path(folder) / "src/domain/x"
+            for number in range(20):
+                (many / f"a{number}.hpp").write_text("int x;\n", encoding="utf-8")
+                (many / f"a{number}.cpp").write_text("int x;\n", encoding="utf-8")
+            (many / "more_test.cpp").write_text("int x;\n", encoding="utf-8")
+            self.assertEqual(list(layers.faults(Path(folder))), [])
+            (many / "more.hpp").write_text('#include "domain/y/b.hpp"\n', encoding="utf-8")
+            (Path(folder) / "src/domain/y/b.hpp").write_text(
+                '#include "domain/z/c.hpp"\n', encoding="utf-8")
+            found = list(layers.faults(Path(folder)))
+            self.assertEqual(len(found), 1, found)
+            self.assertIn("21 files", found[0])
+            (many / "a0.hpp").unlink()
+            (many / "a0.cpp").unlink()
+            (Path(folder) / "src/domain/z/c.hpp").write_text(
+                '#include "domain/x/a1.hpp"\n', encoding="utf-8")
+            found = list(layers.faults(Path(folder)))
+            self.assertTrue(found and all("a cycle with" in fault for fault in found), found)
 
     def test_functions_fit_on_a_screen(self) -> None:
         body = "    go();\n"

@@ -24,22 +24,22 @@ class DecisionLock {
     bool is_held_;
 };
 
-// The three below want the decision lock.
+// The three functions below require the decision lock.
 
 CUresult need_slot() {
     if (driver.slot < 0) driver.slot = claim_slot(driver.state);
     return driver.slot < 0 ? CUDA_ERROR_DEVICE_UNAVAILABLE : CUDA_SUCCESS;
 }
 
-CUresult check_room(int card, std::uint64_t bytes) {
-    const std::uint64_t capacity = capacity_bytes(driver.state.file->cards[card]);
-    const std::uint64_t used = used_bytes(driver.state, card);
+CUresult check_room(int gpu, std::uint64_t bytes) {
+    const std::uint64_t capacity = capacity_bytes(driver.state.file->gpus[gpu]);
+    const std::uint64_t used = used_bytes(driver.state, gpu);
     return used > capacity || bytes > capacity - used ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
-// Counts an allocation that there is room for; true for the one that was ordered to fail.
-bool is_ordered_to_fail(int card) {
-    std::atomic<std::uint64_t>& left = driver.state.file->cards[card].failing_allocation;
+// Counts an allocation that there is room for; true for the one that must fail.
+bool is_ordered_to_fail(int gpu) {
+    std::atomic<std::uint64_t>& left = driver.state.file->gpus[gpu].failing_allocation;
     const std::uint64_t before = left.load();
     if (before != 0) left.store(before - 1);
     return before == 1;
@@ -47,58 +47,59 @@ bool is_ordered_to_fail(int card) {
 
 enum class Purpose { context, allocation };
 
-CUresult add(int card, std::uint64_t bytes, unsigned contexts, Purpose purpose) {
+CUresult add(int gpu, std::uint64_t bytes, unsigned contexts, Purpose purpose) {
     const DecisionLock lock;
     if (!lock.is_held()) return CUDA_ERROR_OPERATING_SYSTEM;
     if (const CUresult error = need_slot(); error != CUDA_SUCCESS) return error;
-    if (const CUresult error = check_room(card, bytes); error != CUDA_SUCCESS) return error;
-    if (purpose == Purpose::allocation && is_ordered_to_fail(card)) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (const CUresult error = check_room(gpu, bytes); error != CUDA_SUCCESS) return error;
+    if (purpose == Purpose::allocation && is_ordered_to_fail(gpu)) return CUDA_ERROR_OUT_OF_MEMORY;
     Slot& slot = driver.state.file->slots[driver.slot];
-    slot.bytes[card].store(slot.bytes[card].load() + bytes);
-    slot.contexts[card].store(slot.contexts[card].load() + contexts);
+    slot.bytes[gpu].store(slot.bytes[gpu].load() + bytes);
+    slot.contexts[gpu].store(slot.contexts[gpu].load() + contexts);
     return CUDA_SUCCESS;
 }
 
 }  // namespace
 
-CUresult charge(int card, std::uint64_t bytes, unsigned contexts) {
-    return add(card, bytes, contexts, Purpose::context);
+CUresult charge(int gpu, std::uint64_t bytes, unsigned contexts) {
+    return add(gpu, bytes, contexts, Purpose::context);
 }
 
-void discharge(int card, std::uint64_t bytes, unsigned contexts) {
+void discharge(int gpu, std::uint64_t bytes, unsigned contexts) {
     Slot& slot = driver.state.file->slots[driver.slot];
-    slot.bytes[card].store(slot.bytes[card].load() - bytes);
-    slot.contexts[card].store(slot.contexts[card].load() - contexts);
+    slot.bytes[gpu].store(slot.bytes[gpu].load() - bytes);
+    slot.contexts[gpu].store(slot.contexts[gpu].load() - contexts);
 }
 
-CUresult take(int card, std::uint64_t bytes) {
-    return add(card, bytes, 0, Purpose::allocation);
+CUresult take(int gpu, std::uint64_t bytes) {
+    return add(gpu, bytes, 0, Purpose::allocation);
 }
 
-CUresult take_shared(std::uint32_t card, std::uint64_t bytes, int* entry) {
+CUresult take_shared(std::uint32_t gpu, std::uint64_t bytes, int* entry) {
     const DecisionLock lock;
     if (!lock.is_held()) return CUDA_ERROR_OPERATING_SYSTEM;
     if (const CUresult error = need_slot(); error != CUDA_SUCCESS) return error;
-    if (card != kNoCard) {
-        const int index = static_cast<int>(card);
+    if (gpu != kNoGpu) {
+        const int index = static_cast<int>(gpu);
         if (const CUresult error = check_room(index, bytes); error != CUDA_SUCCESS) return error;
         if (is_ordered_to_fail(index)) return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    *entry = make_shared(driver.state, driver.slot, card, bytes);
+    *entry = make_shared(driver.state, driver.slot, gpu, bytes);
     if (*entry < 0) return CUDA_ERROR_OUT_OF_MEMORY;
     holds[*entry] = 1;
     return CUDA_SUCCESS;
 }
 
-// The entry comes first: for a moment a reader without the lock sees the bytes twice, never not.
-int share(int card, std::uint64_t bytes) {
+// The entry is made first: for a moment a reader without the lock sees the bytes twice, but never
+// misses them.
+int share(int gpu, std::uint64_t bytes) {
     const DecisionLock lock;
     if (!lock.is_held()) return -1;
     const int entry =
-        make_shared(driver.state, driver.slot, static_cast<std::uint32_t>(card), bytes);
+        make_shared(driver.state, driver.slot, static_cast<std::uint32_t>(gpu), bytes);
     if (entry < 0) return -1;
     holds[entry] = 1;
-    discharge(card, bytes, 0);
+    discharge(gpu, bytes, 0);
     return entry;
 }
 

@@ -1,5 +1,5 @@
-// What this process takes of the cards and gives back: its slot, and the shared memory it holds.
-// Every function wants a Session.
+// What this process takes of the GPUs and releases: its slot, and the shared memory it holds. Every
+// function requires a Session.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,23 @@
 
 namespace gpusim {
 
-// Adds `bytes` and `contexts` to what this process holds of the card, if the card has that much
-// left. CUDA_ERROR_OUT_OF_MEMORY if not; CUDA_ERROR_DEVICE_UNAVAILABLE when the node has no slot
-// left.
-CUresult charge(int card, std::uint64_t bytes, unsigned contexts);
-void discharge(int card, std::uint64_t bytes, unsigned contexts);
+// Adds `bytes` and `contexts` to what this process holds of the GPU, if the GPU has that much left.
+// CUDA_ERROR_OUT_OF_MEMORY if not; CUDA_ERROR_DEVICE_UNAVAILABLE if the node has no slot left.
+CUresult charge(int gpu, std::uint64_t bytes, unsigned contexts);
+void discharge(int gpu, std::uint64_t bytes, unsigned contexts);
 
-// `bytes` for an allocation: as charge, but for the failure that was ordered for the card
-// (`gpusimctl fault`). discharge() gives them back.
-CUresult take(int card, std::uint64_t bytes);
+// Takes `bytes` for an allocation: like charge, but also subject to the failure that `gpusimctl
+// fault` has set for the GPU. discharge() releases them.
+CUresult take(int gpu, std::uint64_t bytes);
 
-// The same for memory that other processes may come to hold; `*entry` is held once. `card` may be
-// kNoCard: the host's memory is not counted.
-CUresult take_shared(std::uint32_t card, std::uint64_t bytes, int* entry);
+// The same for memory that other processes may come to hold; `*entry` is held once. `gpu` may be
+// kNoGpu: host memory is not counted.
+CUresult take_shared(std::uint32_t gpu, std::uint64_t bytes, int* entry);
 
-// `bytes` that take() gave are from now on the entry's, which is held once. -1: no entry left.
-int share(int card, std::uint64_t bytes);
+// Moves `bytes` of take() to a new entry, which is held once. -1: no entry left.
+int share(int gpu, std::uint64_t bytes);
 
-// Holds the entry once (more). False when it is not there any more.
+// Holds the entry once more. False if it does not exist any more.
 bool hold_shared(int entry, std::uint64_t serial);
 void drop_shared(int entry);
 

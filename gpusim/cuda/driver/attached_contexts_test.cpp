@@ -1,5 +1,5 @@
-// Goal: contexts end by the last detach, and green contexts keep their device's primary one.
-// Method: what they take of the card, which counts 300 MiB for a context.
+// Goal: the last detach ends a context, and green contexts keep their device's primary one. Method:
+// what they take of the GPU, which counts 300 MiB for a context.
 #include "gpusim/test_support/cuda_test.hpp"
 
 namespace gpusim {

@@ -32,7 +32,7 @@ CUcontext handle_of(Context* context) {
     return reinterpret_cast<CUcontext>(context);
 }
 
-// The context behind a handle, null for a handle that is none or is of a dead context.
+// The context behind a handle; null if the handle is invalid or the context is dead.
 Context* find_context(CUcontext handle) {
     for (int i = 0; i < driver.devices.count; i++) {
         Context* context = &driver.primary[i].context;
@@ -50,24 +50,25 @@ CUresult push(Context* context) {
     return CUDA_SUCCESS;
 }
 
-// What a green context takes by itself: a guess.
+// What a green context takes itself: a guess.
 std::uint64_t green_bytes(const Context& context) {
-    const std::uint64_t part = gpusim::card_of(context).context_overhead_bytes / 8;
-    return (part + gpusim::kGranuleBytes - 1) / gpusim::kGranuleBytes * gpusim::kGranuleBytes;
+    const std::uint64_t part = gpusim::gpu_of(context).context_overhead_bytes / 8;
+    return (part + gpusim::kAllocationUnitBytes - 1) / gpusim::kAllocationUnitBytes *
+           gpusim::kAllocationUnitBytes;
 }
 
 CUresult bring_up(Context& context) {
-    if (gpusim::is_lost(context.card)) return CUDA_ERROR_DEVICE_UNAVAILABLE;
+    if (gpusim::is_lost(context.gpu)) return CUDA_ERROR_DEVICE_UNAVAILABLE;
     const CUresult charged =
-        gpusim::charge(context.card, gpusim::card_of(context).context_overhead_bytes, 1);
+        gpusim::charge(context.gpu, gpusim::gpu_of(context).context_overhead_bytes, 1);
     if (charged == CUDA_SUCCESS) context.alive = true;
     return charged;
 }
 
-// Green contexts have no memory of their own to give back.
+// Green contexts have no memory of their own to release.
 void end_green(Context& green) {
     gpusim::end_work(green);
-    gpusim::discharge(green.card, green_bytes(green), 0);
+    gpusim::discharge(green.gpu, green_bytes(green), 0);
     green.alive = false;
 }
 
@@ -84,7 +85,7 @@ void bring_down(Context& context) {
     gpusim::end_graph_memory(context);
     gpusim::reset_limits(context);
     gpusim::release_idle_memory();
-    gpusim::discharge(context.card, gpusim::card_of(context).context_overhead_bytes, 1);
+    gpusim::discharge(context.gpu, gpusim::gpu_of(context).context_overhead_bytes, 1);
     context.alive = false;
     context.error = CUDA_SUCCESS;
 }
@@ -93,8 +94,8 @@ bool are_flags(unsigned flags) {
     return (flags & ~unsigned{CU_CTX_FLAGS_MASK}) == 0;
 }
 
-// An empty one: where a green context has ended, in its place. Drivers give handles again, and what
-// keeps books by them must not take the new context for the old one.
+// Returns an empty context: if a green context has ended, in its place. Drivers use handles again,
+// and code that records handles must not take the new context for the old one.
 Context* allocate_context() {
     for (Context** link = &driver.contexts; *link != nullptr; link = &(*link)->next) {
         Context* dead = *link;
@@ -115,7 +116,7 @@ CUresult create(CUcontext* handle, unsigned flags, CUdevice device, unsigned api
     Context* context = allocate_context();
     if (context == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     context->device = device;
-    context->card = driver.devices.cards[device];
+    context->gpu = driver.devices.gpus[device];
     context->flags = flags;
     context->api_version = api_version;
     context->uses = 1;
@@ -129,7 +130,7 @@ CUresult create(CUcontext* handle, unsigned flags, CUdevice device, unsigned api
     return push(context);
 }
 
-// One that cuCtxCreate made; null for a primary or a green one.
+// A context that cuCtxCreate made; null for a primary or a green one.
 Context* find_made(CUcontext handle) {
     Context* context = find_context(handle);
     if (context == nullptr || context->home != nullptr) return nullptr;
@@ -177,19 +178,19 @@ CUresult current_context(Context** context) {
     if (stack.depth == 0) return CUDA_ERROR_INVALID_CONTEXT;
     *context = stack.items[stack.depth - 1];
     if (!(*context)->alive) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    return is_lost((*context)->card) ? CUDA_ERROR_UNKNOWN : (*context)->error;
+    return is_lost((*context)->gpu) ? CUDA_ERROR_UNKNOWN : (*context)->error;
 }
 
 CUresult make_green(CUdevice device, CUgreenCtx* green) {
     auto* context = static_cast<Context*>(std::calloc(1, sizeof(Context)));
     if (context == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     context->device = device;
-    context->card = driver.devices.cards[device];
+    context->gpu = driver.devices.gpus[device];
     context->api_version = 3020;
     context->home = &driver.primary[device].context;
     CUresult result = retain_primary(device);
     if (result == CUDA_SUCCESS) {
-        result = charge(context->card, green_bytes(*context), 0);
+        result = charge(context->gpu, green_bytes(*context), 0);
         if (result != CUDA_SUCCESS) release_primary(device);
     }
     if (result != CUDA_SUCCESS) {
@@ -363,7 +364,7 @@ CUresult cuCtxSynchronize() {
     return gpusim::current_context(&context);
 }
 
-// Of CUDA 13: of any context, also one that is not current.
+// Of CUDA 13: for any context, also one that is not current.
 CUresult cuCtxSynchronize_v2(CUcontext handle) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
@@ -396,7 +397,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
     return cuDevicePrimaryCtxRelease_v2(device);
 }
 
-// What retained the context still has to release it, so the count stays.
+// The program still has to release what it retained, so the count stays.
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();

@@ -1,6 +1,6 @@
-// cuCtxSetLimit and cuCtxGetLimit. What a limit begins with is in the context's overhead; what it
-// has grown by the card gives at once, in granules, and has back when it is set lower. A real
-// driver takes some of it later, when a kernel needs it.
+// cuCtxSetLimit and cuCtxGetLimit. A limit's initial value is in the context's overhead. When a
+// limit is raised, the GPU gives the memory at once, in allocation units, and gets it back when the
+// limit is lowered. A real driver takes some of it later, when a kernel needs it.
 #include "gpusim/cuda/driver/context_limits.hpp"
 
 #include "gpusim/cuda/driver/accounts.hpp"
@@ -15,7 +15,7 @@ constexpr std::uint64_t kThreadsOfMultiprocessor = 1024;
 
 struct Limit {
     std::size_t begins_with;
-    std::uint64_t units;  // each of so many bytes
+    std::uint64_t units;  // how many bytes one byte of the limit takes
 };
 
 // By CUlimit.
@@ -30,14 +30,15 @@ std::size_t value_of(const Context& context, int limit) {
     return set != 0 ? set : kOf[limit].begins_with;
 }
 
-// No number of bytes is more than the card has, so that nothing here overflows.
+// Cut to more bytes than any GPU has, so that nothing here overflows.
 std::uint64_t growth(int limit, std::size_t value) {
     constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
     const Limit& of = kOf[limit];
     if (value <= of.begins_with) return 0;
     const std::uint64_t more = value - of.begins_with;
     const std::uint64_t bytes = more < kMost / of.units ? more * of.units : kMost;
-    return (bytes + gpusim::kGranuleBytes - 1) / gpusim::kGranuleBytes * gpusim::kGranuleBytes;
+    return (bytes + gpusim::kAllocationUnitBytes - 1) / gpusim::kAllocationUnitBytes *
+           gpusim::kAllocationUnitBytes;
 }
 
 bool is_modelled(CUlimit limit) {
@@ -50,7 +51,7 @@ namespace gpusim {
 
 void reset_limits(Context& context) {
     for (int limit = 0; limit < kLimits; limit++) {
-        discharge(context.card, context.limit_bytes[limit], 0);
+        discharge(context.gpu, context.limit_bytes[limit], 0);
         context.limits[limit] = 0;
         context.limit_bytes[limit] = 0;
     }
@@ -60,7 +61,7 @@ CUresult grow_stack(Context& context, std::size_t bytes) {
     const std::uint64_t wanted = growth(CU_LIMIT_STACK_SIZE, bytes);
     std::uint64_t& given = context.limit_bytes[CU_LIMIT_STACK_SIZE];
     if (wanted <= given) return CUDA_SUCCESS;
-    const CUresult full = charge(context.card, wanted - given, 0);
+    const CUresult full = charge(context.gpu, wanted - given, 0);
     if (full == CUDA_SUCCESS) given = wanted;
     return full;
 }
@@ -76,10 +77,10 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     const std::uint64_t wanted = growth(limit, value);
     std::uint64_t& given = context->limit_bytes[limit];
     if (wanted > given) {
-        const CUresult full = gpusim::charge(context->card, wanted - given, 0);
+        const CUresult full = gpusim::charge(context->gpu, wanted - given, 0);
         if (full != CUDA_SUCCESS) return full;
     } else {
-        gpusim::discharge(context->card, given - wanted, 0);
+        gpusim::discharge(context->gpu, given - wanted, 0);
     }
     given = wanted;
     context->limits[limit] = value;

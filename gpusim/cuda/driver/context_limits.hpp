@@ -1,15 +1,15 @@
-// What a context takes of its card beyond its overhead: for the stacks of its threads, what kernels
-// print, and the heap that they allocate from. Wants a Session.
+// What a context takes of its GPU beyond its overhead: for the stacks of its threads, for kernels'
+// printf, and for the heap that they allocate from. Requires a Session.
 #pragma once
 
 #include "gpusim/cuda/driver/driver.hpp"
 
 namespace gpusim {
 
-// A kernel's threads need so much local memory each: a smaller stack grows to that, and stays so.
-// CUDA_ERROR_OUT_OF_MEMORY where the card has not that much left.
+// Each of a kernel's threads needs this much local memory: a smaller stack grows to that, and
+// stays. CUDA_ERROR_OUT_OF_MEMORY if the GPU does not have that much left.
 CUresult grow_stack(Context& context, std::size_t bytes);
-// Gives back what the limits took, and sets them as they began.
+// Releases what the limits took, and sets them to their initial values.
 void reset_limits(Context& context);
 
 }  // namespace gpusim

@@ -1,11 +1,11 @@
-// cuDevice*: what a card is. No call here needs a context.
+// cuDevice*: properties of a GPU. No call here needs a context.
 #include <cstdio>
 #include <cstring>
 
 #include "gpusim/cuda/driver/driver.hpp"
 
-using gpusim::Card;
 using gpusim::driver;
+using gpusim::Gpu;
 using gpusim::Session;
 
 namespace {
@@ -15,8 +15,7 @@ struct Attribute {
     int value;
 };
 
-// The same for every card: no test of ours depends on them, and programs only want to read
-// something.
+// The same for every GPU: no test depends on them, and programs only need some value.
 constexpr Attribute kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
     {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
@@ -59,15 +58,15 @@ constexpr Attribute kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED, 1},
 };
 
-// The card of `device`, or null with the reason in `error`.
-const Card* find_card(const Session& session, CUdevice device, CUresult* error) {
+// The GPU of `device`, or null with the reason in `error`.
+const Gpu* find_gpu(const Session& session, CUdevice device, CUresult* error) {
     *error = session.error();
     if (*error != CUDA_SUCCESS) return nullptr;
     if (!gpusim::is_device(device)) {
         *error = CUDA_ERROR_INVALID_DEVICE;
         return nullptr;
     }
-    return &driver.state.file->cards[driver.devices.cards[device]];
+    return &driver.state.file->gpus[driver.devices.gpus[device]];
 }
 
 int hex_value(char c) {
@@ -76,9 +75,9 @@ int hex_value(char c) {
     return c - 'A' + 10;
 }
 
-void format_bus_id(const Card& card, char (&text)[16]) {
-    std::snprintf(text, sizeof text, "%04x:%02x:%02x.0", card.pci_domain & 0xffffU,
-                  card.pci_bus & 0xffU, card.pci_device & 0xffU);
+void format_bus_id(const Gpu& gpu, char (&text)[16]) {
+    std::snprintf(text, sizeof text, "%04x:%02x:%02x.0", gpu.pci_domain & 0xffffU,
+                  gpu.pci_bus & 0xffU, gpu.pci_device & 0xffU);
 }
 
 }  // namespace
@@ -103,20 +102,20 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
     const Session session;
     CUresult error = CUDA_SUCCESS;
-    const Card* card = find_card(session, device, &error);
-    if (card == nullptr) return error;
+    const Gpu* gpu = find_gpu(session, device, &error);
+    if (gpu == nullptr) return error;
     if (name == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
-    std::snprintf(name, static_cast<std::size_t>(length), "%s", card->model);
+    std::snprintf(name, static_cast<std::size_t>(length), "%s", gpu->model);
     return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
     const Session session;
     CUresult error = CUDA_SUCCESS;
-    const Card* card = find_card(session, device, &error);
-    if (card == nullptr) return error;
+    const Gpu* gpu = find_gpu(session, device, &error);
+    if (gpu == nullptr) return error;
     if (uuid == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const char* digit = card->uuid + std::strlen("GPU-");
+    const char* digit = gpu->uuid + std::strlen("GPU-");
     for (char& byte : uuid->bytes) {
         if (*digit == '-') digit++;
         byte = static_cast<char>(hex_value(digit[0]) * 16 + hex_value(digit[1]));
@@ -133,25 +132,25 @@ CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
 CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
     const Session session;
     CUresult error = CUDA_SUCCESS;
-    const Card* card = find_card(session, device, &error);
-    if (card == nullptr) return error;
+    const Gpu* gpu = find_gpu(session, device, &error);
+    if (gpu == nullptr) return error;
     if (bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *bytes = gpusim::capacity_bytes(*card);
+    *bytes = gpusim::capacity_bytes(*gpu);
     return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
     const Session session;
     CUresult error = CUDA_SUCCESS;
-    const Card* card = find_card(session, device, &error);
-    if (card == nullptr) return error;
+    const Gpu* gpu = find_gpu(session, device, &error);
+    if (gpu == nullptr) return error;
     if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const Attribute own[] = {
-        {CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, static_cast<int>(card->pci_domain)},
-        {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, static_cast<int>(card->pci_bus)},
-        {CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, static_cast<int>(card->pci_device)},
-        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, card->compute_major},
-        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, card->compute_minor},
+        {CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, static_cast<int>(gpu->pci_domain)},
+        {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, static_cast<int>(gpu->pci_bus)},
+        {CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, static_cast<int>(gpu->pci_device)},
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, gpu->compute_major},
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, gpu->compute_minor},
     };
     for (const Attribute& row : own) {
         if (row.name == attribute) return *value = row.value, CUDA_SUCCESS;
@@ -165,21 +164,21 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
 CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
     const Session session;
     CUresult error = CUDA_SUCCESS;
-    const Card* card = find_card(session, device, &error);
-    if (card == nullptr) return error;
+    const Gpu* gpu = find_gpu(session, device, &error);
+    if (gpu == nullptr) return error;
     if (major == nullptr || minor == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *major = card->compute_major;
-    *minor = card->compute_minor;
+    *major = gpu->compute_major;
+    *minor = gpu->compute_minor;
     return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetPCIBusId(char* bus_id, int length, CUdevice device) {
     const Session session;
     CUresult error = CUDA_SUCCESS;
-    const Card* card = find_card(session, device, &error);
-    if (card == nullptr) return error;
+    const Gpu* gpu = find_gpu(session, device, &error);
+    if (gpu == nullptr) return error;
     char text[16];
-    format_bus_id(*card, text);
+    format_bus_id(*gpu, text);
     if (bus_id == nullptr || length <= static_cast<int>(std::strlen(text))) {
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -196,8 +195,8 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* bus_id) {
     unsigned slot = 0;
     if (std::sscanf(bus_id, "%x:%x:%x", &domain, &bus, &slot) != 3) return CUDA_ERROR_INVALID_VALUE;
     for (int i = 0; i < driver.devices.count; i++) {
-        const Card& card = driver.state.file->cards[driver.devices.cards[i]];
-        if (card.pci_domain != domain || card.pci_bus != bus || card.pci_device != slot) continue;
+        const Gpu& gpu = driver.state.file->gpus[driver.devices.gpus[i]];
+        if (gpu.pci_domain != domain || gpu.pci_bus != bus || gpu.pci_device != slot) continue;
         *device = i;
         return CUDA_SUCCESS;
     }

@@ -31,19 +31,19 @@ CUresult start() {
     if (!find_directory(&driver, directory)) return CUDA_ERROR_NO_DEVICE;
     const CUresult opened = result_of(open_state(driver.state, directory, Access::read_write));
     if (opened != CUDA_SUCCESS) return opened;
-    const CardList present = present_cards(driver.state, std::getenv("NVIDIA_VISIBLE_DEVICES"));
-    driver.devices = cuda_cards(driver.state, present, std::getenv("CUDA_VISIBLE_DEVICES"));
+    const GpuList present = present_gpus(driver.state, std::getenv("NVIDIA_VISIBLE_DEVICES"));
+    driver.devices = cuda_gpus(driver.state, present, std::getenv("CUDA_VISIBLE_DEVICES"));
     for (int device = 0; device < driver.devices.count; device++) {
         Context& context = driver.primary[device].context;
         context.device = device;
-        context.card = driver.devices.cards[device];
+        context.gpu = driver.devices.gpus[device];
     }
     return driver.devices.count > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
 }
 
 }  // namespace
 
-// A fork child must not even try the mutex: another thread of its parent may have held it.
+// A fork child must not even try to lock the mutex: another thread of its parent may have held it.
 Session::Session() : error_(CUDA_ERROR_NOT_INITIALIZED) {
     if (driver.owner.load() != getpid()) return;
     pthread_mutex_lock(&driver.mutex);
@@ -54,21 +54,21 @@ Session::~Session() {
     if (error_ == CUDA_SUCCESS) pthread_mutex_unlock(&driver.mutex);
 }
 
-Card& card_of(const Context& context) {
-    return driver.state.file->cards[context.card];
+Gpu& gpu_of(const Context& context) {
+    return driver.state.file->gpus[context.gpu];
 }
 
 bool is_device(CUdevice device) {
     return device >= 0 && device < driver.devices.count;
 }
 
-bool is_lost(int card) {
-    return driver.state.file->cards[card].lost.load() != 0;
+bool is_lost(int gpu) {
+    return driver.state.file->gpus[gpu].lost.load() != 0;
 }
 
-CUdevice device_of(int card) {
+CUdevice device_of(int gpu) {
     for (int device = 0; device < driver.devices.count; device++) {
-        if (driver.devices.cards[device] == card) return device;
+        if (driver.devices.gpus[device] == gpu) return device;
     }
     return -1;
 }

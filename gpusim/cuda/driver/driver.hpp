@@ -1,8 +1,8 @@
-// What libcuda.so.1 knows in one process: the devices it shows, contexts, and the slot in which it
-// accounts for what it takes.
+// State of libcuda.so.1 in one process: the devices it shows, contexts, and the slot that accounts
+// for what it takes.
 //
-// Thread rule: everything here is guarded by the driver's mutex, which a Session holds. A process
-// that was forked from one that had called cuInit has no driver, as with the real one: no Session
+// Thread rule: the driver's mutex protects everything here, and a Session holds it. A process that
+// was forked from one that had called cuInit has no driver, as with the real one: no Session
 // succeeds in it, and nothing that its parent holds is touched.
 #pragma once
 
@@ -25,24 +25,24 @@ struct Module;
 struct Range;
 struct Stream;
 
-inline constexpr int kLimits = 3;  // those by which a context may grow
+inline constexpr int kLimits = 3;  // the limits by which a context may grow
 
 // A CUcontext points to one. Never freed, so that no stale handle can become a valid one again.
 struct Context {
     CUdevice device;
-    int card;  // index into CardsFile::cards
+    int gpu;  // index into GpusFile::gpus
     bool alive;
     unsigned flags;
     unsigned api_version;
-    CUresult error;  // of its work: every call in it answers this from then on
-    Range* ranges;   // what dies with it (address_book.hpp)
-    Block* chunks;   // where its small allocations are (blocks.hpp)
+    CUresult error;  // of its work: every call in it returns this from then on
+    Range* ranges;   // ranges that end with it (address_book.hpp)
+    Block* chunks;   // for its small allocations (blocks.hpp)
     Stream* streams;
     Module* modules;
-    unsigned uses;                       // what cuCtxDetach has to take off to end it
-    Context* home;                       // of a green context: the primary one, whose memory it has
-    std::size_t limits[kLimits];         // by CUlimit; 0: as it began (context_limits.hpp)
-    std::uint64_t limit_bytes[kLimits];  // what the card has given for each
+    unsigned uses;                // how many calls of cuCtxDetach end it
+    Context* home;                // for a green context: the primary one, whose memory it uses
+    std::size_t limits[kLimits];  // by CUlimit; 0: initial value (context_limits.hpp)
+    std::uint64_t limit_bytes[kLimits];  // what the GPU has given for each
     Context* next;                       // in Driver::contexts
 };
 
@@ -53,17 +53,17 @@ struct PrimaryContext {
 
 struct Driver {
     pthread_mutex_t mutex;
-    std::atomic<pid_t> owner;  // the process that cuInit succeeded in; 0 before
+    std::atomic<pid_t> owner;  // the process in which cuInit succeeded; 0 before
     State state;
-    CardList devices;  // CUdevice -> card
+    GpuList devices;  // by CUdevice: the GPU
     int slot;
-    PrimaryContext primary[kMaxCards];  // by CUdevice
-    Context* contexts;                  // those of cuCtxCreate, dead ones included
+    PrimaryContext primary[kMaxGpus];  // by CUdevice
+    Context* contexts;                 // made by cuCtxCreate, dead ones included
 };
 
 extern constinit Driver driver;
 
-// Holds the driver's mutex while it lives, unless error() says that there is no driver to hold.
+// Holds the driver's mutex while it exists, unless error() says that there is no driver.
 class Session {
   public:
     Session();
@@ -78,22 +78,23 @@ class Session {
     CUresult error_;
 };
 
-// The functions below want a Session.
+// The functions below require a Session.
 
-Card& card_of(const Context& context);
-// The context that has the memory: of a green one its device's primary, of others they themselves.
+Gpu& gpu_of(const Context& context);
+// The context that owns the memory: for a green context its device's primary one, for others the
+// context itself.
 inline Context& home_of(Context& context) {
     return context.home != nullptr ? *context.home : context;
 }
 bool is_device(CUdevice device);
-bool is_lost(int card);
+bool is_lost(int gpu);
 
 // The context that is current on this thread. CUDA_ERROR_INVALID_CONTEXT when none is,
-// CUDA_ERROR_CONTEXT_IS_DESTROYED when it was destroyed, CUDA_ERROR_UNKNOWN when its card is lost,
+// CUDA_ERROR_CONTEXT_IS_DESTROYED when it was destroyed, CUDA_ERROR_UNKNOWN when its GPU is lost,
 // and the error of its work.
 CUresult current_context(Context** context);
 
-// The device that shows the card in this process, -1 when none does.
-CUdevice device_of(int card);
+// The device that shows the GPU in this process, -1 if none does.
+CUdevice device_of(int gpu);
 
 }  // namespace gpusim

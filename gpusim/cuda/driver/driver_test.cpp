@@ -14,7 +14,7 @@ namespace {
 
 class CudaDriver : public testing::Test {
   protected:
-    SimulatedNode node_{kTwoCards};
+    SimulatedNode node_{kTwoGpus};
     Library load() const { return Library(node_.library("libcuda.so.1")); }
 };
 
@@ -54,9 +54,9 @@ TEST_F(CudaDriver, DescribesDevices) {
     });
 }
 
-TEST_F(CudaDriver, UuidIsTheCardsInBytes) {
+TEST_F(CudaDriver, UuidIsTheGpusInBytes) {
     const SimulatedNode node(
-        "cards: [{model: A, memory: 1GiB, uuid: GPU-01234567-89ab-cdef-fedc-ba9876543210}]");
+        "gpus: [{model: A, memory: 1GiB, uuid: GPU-01234567-89ab-cdef-fedc-ba9876543210}]");
     in_child([&] {
         const Library cuda(node.library("libcuda.so.1"));
         ASSERT_EQ(CALL(cuda, cuInit)(0), CUDA_SUCCESS);
@@ -71,7 +71,7 @@ TEST_F(CudaDriver, UuidIsTheCardsInBytes) {
     });
 }
 
-TEST_F(CudaDriver, AHiddenCardIsNoDevice) {
+TEST_F(CudaDriver, AHiddenGpuIsNoDevice) {
     const auto init_with = [&](const char* variable, const char* value) {
         CUresult result = CUDA_ERROR_UNKNOWN;
         Peer peer([&](Wire& wire) {
@@ -93,7 +93,7 @@ TEST_F(CudaDriver, AHiddenCardIsNoDevice) {
 }
 
 TEST_F(CudaDriver, FindsStateByVariableToo) {
-    const SimulatedNode other("cards: [{model: Elsewhere, memory: 1GiB}]");
+    const SimulatedNode other("gpus: [{model: Elsewhere, memory: 1GiB}]");
     in_child([&] {
         setenv("GPUSIM_DIR", other.state_directory().c_str(), 1);
         const Library cuda = load();
@@ -126,8 +126,9 @@ TEST_F(CudaDriver, ChildOfInitializedProcessIsNot) {
 }
 
 TEST_F(CudaDriver, ReadOnlyStateIsAnOperatingSystemError) {
-    if (geteuid() != 0) GTEST_SKIP() << "drops root's rights to find the files read-only";
-    for (const char* name : {"cards", "locks"}) {
+    if (geteuid() != 0)
+        GTEST_SKIP() << "needs root, whose rights it drops so that the files are read-only";
+    for (const char* name : {"gpus", "locks"}) {
         std::filesystem::permissions(node_.state_directory() / name,
                                      static_cast<std::filesystem::perms>(0444));
     }
@@ -138,7 +139,8 @@ TEST_F(CudaDriver, ReadOnlyStateIsAnOperatingSystemError) {
     });
 }
 
-// What the conformance suite cannot say of any driver: what this one has not, or has beyond it.
+// What the conformance suite cannot expect of any driver: functions that this driver does not have,
+// or has in addition.
 TEST_F(CudaDriver, ProcAddressKnowsWhatIsModelled) {
     const struct {
         const char* name;

@@ -1,6 +1,6 @@
-// Green contexts: each has some of a device's multiprocessors, takes a little of the card by
-// itself, and shares the memory of the device's primary context, which lives as long as it does. Of
-// the resources only the multiprocessors are told, and all kernels have all of them.
+// Green contexts: each has some of a device's multiprocessors, takes a little of the GPU itself,
+// and shares the memory of the device's primary context, which lives as long as it does. Only the
+// multiprocessors are reported as resources, and every kernel can use all of them.
 #include "gpusim/cuda/driver/green_contexts.hpp"
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Green contexts as contexts. Every function wants a Session.
+// Green contexts as contexts. Every function requires a Session.
 #pragma once
 
 #include "api/nvidia/cuda.h"

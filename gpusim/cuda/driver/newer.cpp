@@ -1,6 +1,6 @@
 #include "gpusim/cuda/driver/newer.h"
 
-// This library is linked as a real driver is: its calls of its own functions stay within.
+// This library is linked as a real driver is: its calls of its own functions stay within it.
 CUresult cuMemAlloc_v3(CUdeviceptr* pointer, size_t bytes, unsigned long long flags) {
     return flags == 0 ? cuMemAlloc_v2(pointer, bytes) : CUDA_ERROR_INVALID_VALUE;
 }

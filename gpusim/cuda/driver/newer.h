@@ -1,5 +1,5 @@
-/* Entry points that no driver has: of the build that stands for a driver of tomorrow, which whoever
- * stands before a driver has never heard of. */
+/* Entry points that no driver has. They are in the build that plays a later driver, whose functions
+ * a library in front of a driver does not know. */
 #pragma once
 
 #include "api/nvidia/cuda.h"

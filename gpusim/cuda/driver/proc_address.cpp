@@ -60,7 +60,8 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** function, int cuda_versi
     return CUDA_SUCCESS;
 }
 
-// The first version had no status to say that there is no such function, so its result says it.
+// The first version has no status to report that there is no such function, so its result reports
+// it.
 CUresult cuGetProcAddress(const char* symbol, void** function, int cuda_version, cuuint64_t flags) {
     const CUresult result = cuGetProcAddress_v2(symbol, function, cuda_version, flags, nullptr);
     if (result != CUDA_SUCCESS) return result;

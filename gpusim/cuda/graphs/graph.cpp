@@ -1,4 +1,4 @@
-// cuGraph*: made by hand, copied, launched. capture.cpp makes them of streams.
+// cuGraph*: built by hand, copied, launched. capture.cpp builds them from streams.
 #include "gpusim/cuda/graphs/graph.hpp"
 
 #include <cstdlib>
@@ -26,7 +26,7 @@ Graph* find(Handle handle, std::uint32_t mark) {
     return graph != nullptr && graph->mark == mark ? graph : nullptr;
 }
 
-// Where a copy of a graph has the node that stands at the same place.
+// The node at the same place in a copy of a graph.
 Node* counterpart(const Graph& from, const Graph& to, const Node* node) {
     Node* there = to.first;
     for (const Node* here = from.first; here != nullptr && there != nullptr; here = here->next) {
@@ -77,20 +77,20 @@ CUresult enqueue_node(Stream& stream, const Node& node) {
     if (operation == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     *operation = node.pattern;
     operation->references = 1;
-    operation->id.card = stream.context->card;
+    operation->id.gpu = stream.context->gpu;
     return enqueue(stream, operation);
 }
 
-// A graph that allocates has one executable at a time.
-// What the driver needs to launch it. Nothing without a context.
+// Takes what the driver needs to launch the executable. Takes nothing if no context is current.
 CUresult take_overhead(Graph& exec) {
     Context* context = nullptr;
     if (current_context(&context) != CUDA_SUCCESS) return CUDA_SUCCESS;
-    const std::uint64_t bytes = card_of(*context).graph_overhead_bytes;
-    const std::uint64_t whole = (bytes + kGranuleBytes - 1) / kGranuleBytes * kGranuleBytes;
-    const CUresult result = charge(context->card, whole, 0);
+    const std::uint64_t bytes = gpu_of(*context).graph_overhead_bytes;
+    const std::uint64_t whole =
+        (bytes + kAllocationUnitBytes - 1) / kAllocationUnitBytes * kAllocationUnitBytes;
+    const CUresult result = charge(context->gpu, whole, 0);
     if (result != CUDA_SUCCESS) return result;
-    exec.overhead_card = context->card;
+    exec.overhead_gpu = context->gpu;
     exec.overhead_bytes = whole;
     return CUDA_SUCCESS;
 }
@@ -199,7 +199,7 @@ CUresult clone_graph(const Graph& from, Graph** clone) {
     for (const Node* node = from.first; node != nullptr; node = node->next) {
         if (const CUresult error = clone_node(from, *node, *made); error != CUDA_SUCCESS) {
             free_graph(made);
-            return error;  // NOLINT(clang-analyzer-unix.Malloc): it stays, for stale handles
+            return error;  // it stays, for stale handles
         }
     }
     *clone = made;
@@ -383,7 +383,7 @@ CUresult cuGraphExecDestroy(CUgraphExec handle) {
     Graph* exec = gpusim::find(handle, gpusim::kExecMark);
     if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
     gpusim::leave(*exec);
-    gpusim::discharge(exec->overhead_card, exec->overhead_bytes, 0);
+    gpusim::discharge(exec->overhead_gpu, exec->overhead_bytes, 0);
     gpusim::free_graph(exec);
     return CUDA_SUCCESS;
 }

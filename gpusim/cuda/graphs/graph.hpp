@@ -1,6 +1,6 @@
-// Graphs: work that is written down once and launched as often as wanted. A node stands behind
-// those it depends on in the order of its graph, which is therefore an order in which to run them;
-// nodes run one after the other, also those that could run side by side.
+// Graphs: work that is recorded once and launched many times. In the order of its graph, a node
+// comes after those it depends on, so nodes can run in that order. They run one after the other,
+// also if they could run side by side.
 #pragma once
 
 #include "gpusim/cuda/work/work.hpp"
@@ -14,41 +14,41 @@ struct GraphAllocation;
 struct Node {
     CUgraphNodeType type;
     Operation pattern;        // what it does: place, engine, work, deed and what that needs
-    Graph* child;             // of a child graph, its own copy
-    GraphAllocation* memory;  // that it allocates or frees (graph_memory.hpp)
-    Node** after;             // that it depends on
+    Graph* child;             // its own copy, for a child graph node
+    GraphAllocation* memory;  // what it allocates or frees (graph_memory.hpp)
+    Node** after;             // the nodes that it depends on
     int after_count;
     Node* next;
 };
 
-// A CUgraph and a CUgraphExec point to one each, an executable being a copy. Never freed, but for
-// its nodes, so that a stale handle is recognised.
+// A CUgraph and a CUgraphExec point to one each; an executable is a copy. Never freed, except its
+// nodes, so that a stale handle is recognised.
 struct Graph {
-    std::uint32_t mark;  // a graph's or an executable's, while it is one
+    std::uint32_t mark;  // of a graph or an executable, while it is one
     Node* first;
     Node* last;
-    // Where its nodes allocate or free. Of a graph: its executable, of which there may be one. Of
-    // an executable: what the card has given up for it, by CUdevice.
+    // If its nodes allocate or free. For a graph: its executable, of which there may be only one.
+    // For an executable: what the GPU has given for it, by CUdevice.
     Graph* exec;
-    int overhead_card;             // of an executable: where it took so much by itself
-    std::uint64_t overhead_bytes;  // whole granules
-    bool frees_itself;             // what was not freed, before each launch
-    std::uint64_t backed[kMaxCards];
-    Operation* last_launch;  // a marker behind it, referred to
+    int overhead_gpu;              // for an executable: the GPU that has its overhead
+    std::uint64_t overhead_bytes;  // whole allocation units
+    bool frees_itself;             // frees before each launch what was not freed
+    std::uint64_t backed[kMaxGpus];
+    Operation* last_launch;  // a marker after the last launch, with a reference
     const Context* launched_in;
     Graph* next_exec;
 };
 
 Graph* make_graph();
-// Null for a handle that is none.
+// Null for an invalid handle.
 Graph* find_graph(CUgraph handle);
 void free_graph(Graph* graph);
-// Null without memory.
+// Null if there is no memory.
 Node* make_node(CUgraphNodeType type);
-// The graph owns it from here on, also where this fails.
+// The graph owns the node from here on, also if this fails.
 CUresult add_node(Graph& graph, Node* node, Node* const* after, std::size_t after_count);
-// The same by handles, which are checked by being found; the node is freed where this fails. A null
-// node is "without memory".
+// The same by handles, which are checked by lookup; the node is freed if this fails. A null node
+// means that there was no memory.
 CUresult add(CUgraphNode* handle, CUgraph graph, const CUgraphNode* dependencies, std::size_t count,
              Node* node);
 // Nodes that allocate and free memory (graph_memory_nodes.cpp).

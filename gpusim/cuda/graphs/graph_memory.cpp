@@ -11,18 +11,18 @@
 namespace gpusim {
 namespace {
 
-// Of a device: what the card has given up for graphs, and what of it executables and live
-// allocations have.
+// For a device: what the GPU has given for graphs, and what of it executables and live allocations
+// use.
 struct GraphPool {
     Level reserved;
     Level used;
 };
 
-constinit GraphPool pools[kMaxCards] = {};  // by CUdevice
-constinit Graph* execs = nullptr;           // that have memory, until they are done
+constinit GraphPool pools[kMaxGpus] = {};  // by CUdevice
+constinit Graph* execs = nullptr;          // with memory, until they are done
 
-int card_of(CUdevice device) {
-    return driver.devices.cards[device];
+int gpu_of(CUdevice device) {
+    return driver.devices.gpus[device];
 }
 
 bool is_allocation(const Node& node) {
@@ -33,12 +33,12 @@ bool is_free(const Node& node) {
     return node.type == CU_GRAPH_NODE_TYPE_MEM_FREE;
 }
 
-// Allocations of its own that outlive a launch.
+// Its own allocation, which outlives a launch.
 bool outlives(const Node& node) {
     return is_allocation(node) && !node.memory->has_free_within;
 }
 
-// A free of what another graph allocates.
+// A free of memory that another graph allocates.
 bool frees_beyond(const Node& node) {
     return is_free(node) && node.memory->has_free_beyond;
 }
@@ -70,7 +70,7 @@ void unback(Graph& exec, CUdevice device) {
     exec.backed[device] = 0;
 }
 
-// Executables that were destroyed while they ran, and are done.
+// Looks for executables that were destroyed while they ran, and are done now.
 void look_for_done() {
     for (Graph** link = &execs; *link != nullptr;) {
         Graph& exec = **link;
@@ -88,7 +88,7 @@ void look_for_done() {
 
 void give_cached(CUdevice device) {
     GraphPool& pool = pools[device];
-    discharge(card_of(device), pool.reserved.now - pool.used.now, 0);
+    discharge(gpu_of(device), pool.reserved.now - pool.used.now, 0);
     pool.reserved.now = pool.used.now;
 }
 
@@ -106,7 +106,7 @@ CUresult back_on(Graph& exec, CUdevice device) {
     const std::uint64_t more = most - exec.backed[device];
     const std::uint64_t cached = pool.reserved.now - pool.used.now;
     if (more > cached) {
-        const CUresult result = take(card_of(device), more - cached);
+        const CUresult result = take(gpu_of(device), more - cached);
         if (result != CUDA_SUCCESS) return result;
         raise(pool.reserved, more - cached);
     }
@@ -120,7 +120,7 @@ void forget_free(GraphAllocation& allocation) {
     allocation.free = nullptr;
 }
 
-// It was freed: what begins to live again is launched again.
+// The memory was freed. It lives again only after another launch.
 void end_life(GraphAllocation& allocation) {
     forget_free(allocation);
     allocation.is_live = false;
@@ -153,12 +153,13 @@ const std::uint64_t* number_of(const GraphPool& pool, CUgraphMem_attribute attri
 }  // namespace
 
 CUresult make_graph_allocation(CUdevice device, std::size_t bytes, GraphAllocation** made) {
-    if (bytes > capacity_bytes(driver.state.file->cards[card_of(device)])) {
+    if (bytes > capacity_bytes(driver.state.file->gpus[gpu_of(device)])) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     auto* allocation = static_cast<GraphAllocation*>(std::calloc(1, sizeof(GraphAllocation)));
     if (allocation == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-    const std::size_t extent = (bytes + kGranuleBytes - 1) / kGranuleBytes * kGranuleBytes;
+    const std::size_t extent =
+        (bytes + kAllocationUnitBytes - 1) / kAllocationUnitBytes * kAllocationUnitBytes;
     void* pages = mmap(nullptr, extent, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pages == MAP_FAILED) {
@@ -244,7 +245,7 @@ CUresult note_launch(Graph& exec, Stream& stream) {
     return enqueue(stream, end);
 }
 
-// Before its nodes are freed.
+// Call this before its nodes are freed.
 void leave(Graph& exec) {
     for (const Node* node = exec.first; node != nullptr; node = node->next) {
         if (node->memory == nullptr || !outlives(*node) || !node->memory->is_live) continue;

@@ -1,4 +1,4 @@
-// cuGraphAddMem*Node and what says what such a node is made of.
+// cuGraphAddMem*Node, and the calls that return a node's parameters.
 #include "gpusim/cuda/graphs/graph_memory.hpp"
 
 using gpusim::Graph;
@@ -10,7 +10,7 @@ namespace gpusim {
 
 namespace {
 
-// Where the graph has freed as much already, as nodes run in their order.
+// Memory of that size that the graph has already freed, in the order of its nodes.
 GraphAllocation* find_freed(const Graph& graph, CUdevice device, std::size_t bytes) {
     for (const Node* node = graph.first; node != nullptr; node = node->next) {
         GraphAllocation* freed = node->memory;
@@ -98,7 +98,7 @@ CUresult add_free(CUgraphNode* handle, const Place& place, CUdeviceptr pointer) 
     return gpusim::add(handle, place.graph, place.dependencies, place.count, node);
 }
 
-// Of the other types there are calls of their own, which are all that is modelled of them.
+// Other types have calls of their own, and only those are modelled.
 CUresult add_any(CUgraphNode* handle, const Place& place, CUgraphNodeParams* parameters) {
     if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
     switch (parameters->type) {

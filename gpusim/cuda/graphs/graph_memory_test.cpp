@@ -1,5 +1,6 @@
-// Goal: graphs' memory is the card's as exactly as the simulation says: in granules, as much as a
-// graph needs at once, refused where the card is full, and gone with the context and the process.
+// Goal: graphs take GPU memory exactly as the simulation defines: in allocation units, as much as a
+// graph needs at once. It is refused if the GPU is full, and is gone with the context and the
+// process.
 #include "gpusim/test_support/simulated_node.hpp"
 #include "gpusim/test_support/worker.hpp"
 
@@ -8,14 +9,14 @@ namespace {
 
 class GraphMemory : public testing::Test {
   protected:
-    SimulatedNode node_{"cards:\n  - {model: A, memory: 1GiB}\n"};
+    SimulatedNode node_{"gpus:\n  - {model: A, memory: 1GiB}\n"};
 
     template <class Body>
     void in_worker(Body body) const {
         in_child([&] { body(Worker(node_.library("libcuda.so.1"))); });
         EXPECT_EQ(node_.used(0), 0U);
     }
-    // Of so many captured allocations, each of which is freed before the next.
+    // A graph of `count` captured allocations, each of which is freed before the next.
     static CUgraphExec capture(const Worker& worker, CUstream stream, std::uint64_t bytes,
                                int count) {
         CUgraph graph = nullptr;
@@ -52,7 +53,7 @@ TEST_F(GraphMemory, IsWhatAGraphNeedsAtOnce) {
     });
 }
 
-TEST_F(GraphMemory, IsRefusedWhereTheCardIsFull) {
+TEST_F(GraphMemory, IsRefusedWhereTheGpuIsFull) {
     in_worker([this](const Worker& worker) {
         CUstream stream = worker.make_stream();
         CUgraphExec first = capture(worker, stream, 600 * kMiB, 1);

@@ -1,5 +1,5 @@
-// The book of address ranges: all that a program may address through the driver, whatever is
-// behind it. Every function wants a Session.
+// The address book: all address ranges that a program may use through the driver, whatever is
+// behind them. Every function requires a Session.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ enum class RangeKind {
     managed,     // cuMemAllocManaged
     host,        // cuMemHostAlloc, cuMemAllocHost
     registered,  // cuMemHostRegister
-    array,       // behind a CUarray: an address that no program gets
+    array,       // behind a CUarray: a program does not get its address
     mapping,     // cuMemMap
     imported,    // cuIpcOpenMemHandle
     external     // cuExternalMemoryGetMappedBuffer
@@ -24,50 +24,50 @@ enum class RangeKind {
 
 inline constexpr std::uint64_t kAllDevices = ~std::uint64_t{0};
 
-// The family that makes a range derives from it what it needs to know.
+// The family of calls that makes a range derives its own type from this.
 struct Range {
     CUdeviceptr base;
-    std::size_t bytes;   // as asked for
-    std::size_t extent;  // what it fills of the address space
+    std::size_t bytes;   // as requested
+    std::size_t extent;  // its size in the address space
     RangeKind kind;
-    Context* context;        // whose ranges it is among; null: it outlives contexts
-    CUdevice device;         // that has the memory, or whose context asked for it
+    Context* context;        // the context that it ends with; null: it outlives contexts
+    CUdevice device;         // the device of the memory, or of the context that allocated it
     std::uint64_t readable;  // one bit per device
     std::uint64_t writable;
     std::uint64_t id;               // never given twice in a process
-    void (*release)(Range* range);  // gives back what it stands for, and itself
+    void (*release)(Range* range);  // releases what the range stands for, and the range
     Range* next;                    // in Context::ranges
     Range* previous;
 };
 
-// The host address of a device address: they are one.
+// The host address of a device address: they are the same.
 void* address(CUdeviceptr pointer);
 
-// The range that `pointer` points into, null when there is none.
+// The range that `pointer` points into; null if there is none.
 Range* find_range(CUdeviceptr pointer);
 
-// What begins at `pointer` and is of that kind, null when that is nothing.
+// The range of that kind that begins at `pointer`; null if there is none.
 Range* find_range(CUdeviceptr pointer, RangeKind kind);
 
-// False for the host's memory, whoever may address it.
+// False for host memory, also if devices can address it.
 bool is_device_memory(CUdeviceptr pointer);
 
 // The first range that shares an address with [pointer, pointer + bytes).
 Range* find_overlap(CUdeviceptr pointer, std::size_t bytes);
 
-// Enters a range whose base, bytes, extent, kind, device and release are set, readable and writable
-// by all. `context` may be null. False without memory, or where another range is.
+// Adds a range whose base, bytes, extent, kind, device and release are set; all devices can read
+// and write it. `context` may be null. False if there is no memory, or if another range is there.
 bool add_range(Range& range, Context* context);
 void remove_range(Range& range);
 
-// Releases what is the context's.
+// Releases the ranges of the context.
 void release_ranges(Context& context);
 
-enum class Side { device, either };  // either: a host address will do
+enum class Side { device, either };  // either: a host address is accepted
 enum class Use { read, write };
 
-// True when the context's device may use every byte. A span may cross neighbouring mappings, but
-// no other border.
+// True if the context's device may use every byte. A span may cross from one mapping to the next,
+// but no other border.
 bool is_reachable(const Context& context, CUdeviceptr pointer, std::size_t bytes, Side side,
                   Use use);
 

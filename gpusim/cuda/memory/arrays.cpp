@@ -1,6 +1,6 @@
 // cuArray* and cuMipmappedArray*: memory for textures. The layout of a real array is the vendor's
-// secret; here it is tiles of 64 bytes by 8 rows, which is what is known of it. An array with
-// deferred mapping takes nothing: what would map it (cuMemMapArrayAsync) is not modelled.
+// secret. Here it is tiles of 64 bytes by 8 rows, which is what is known. An array with deferred
+// mapping takes nothing: the call that would map it (cuMemMapArrayAsync) is not modelled.
 #include <cstdlib>
 
 #include "gpusim/cuda/memory/device_memory.hpp"
@@ -15,7 +15,7 @@ using gpusim::Session;
 struct CUarray_st {
     CUDA_ARRAY3D_DESCRIPTOR descriptor;
     std::size_t bytes;
-    CUdeviceptr content;  // 0: deferred, or a level's
+    CUdeviceptr content;  // 0: deferred, or of a level
     bool is_level;
     CUarray_st* next;
 };
@@ -44,7 +44,7 @@ constexpr unsigned kLegalFlags = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDS
 constinit CUarray_st* arrays = nullptr;
 constinit CUmipmappedArray_st* mipmaps = nullptr;
 
-// Null for a handle that is none.
+// Null for an invalid handle.
 template <class Object>
 Object* find(Object* first, const Object* handle) {
     while (first != nullptr && first != handle)
@@ -59,7 +59,7 @@ void remove(Object** link, const Object* object) {
     *link = object->next;
 }
 
-// 0 for a format that is not modelled: those of video and of compressed textures.
+// 0 for a format that is not modelled: video and compressed textures.
 std::size_t bytes_of(CUarray_format format) {
     switch (format) {
         case CU_AD_FORMAT_UNSIGNED_INT8:
@@ -116,7 +116,7 @@ std::size_t bytes_of(const CUDA_ARRAY3D_DESCRIPTOR& array) {
     return tiled(row, kTileWidth) * tiled(array.Height, kTileHeight) * kTileBytes * depth;
 }
 
-// The descriptor of a level of a mipmap: layers do not become fewer.
+// The descriptor of a level of a mipmap: the number of layers stays the same.
 CUDA_ARRAY3D_DESCRIPTOR level_of(const CUDA_ARRAY3D_DESCRIPTOR& whole, unsigned level) {
     const auto halved = [level](std::size_t length) {
         const std::size_t smaller = length >> level;
@@ -160,7 +160,7 @@ CUresult take_content(const CUDA_ARRAY3D_DESCRIPTOR& array, std::size_t bytes,
     return error;
 }
 
-// The context may have taken it away.
+// The context may already have released it.
 void give_content(CUdeviceptr content) {
     gpusim::Range* range = gpusim::find_range(content, gpusim::RangeKind::array);
     if (range != nullptr) range->release(range);
@@ -213,7 +213,7 @@ bool make_levels(CUmipmappedArray_st& mipmap) {
     return true;
 }
 
-// Documented for arrays with deferred mapping alone.
+// Documented only for arrays with deferred mapping.
 CUresult requirements_of(CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements,
                          const CUDA_ARRAY3D_DESCRIPTOR& array, std::size_t bytes, CUdevice device) {
     if (requirements == nullptr || !is_deferred(array)) return CUDA_ERROR_INVALID_VALUE;

@@ -1,5 +1,5 @@
-// Goal: arrays and mipmaps take memory of the card, what a program may ask of them is as
-// documented, and those with deferred mapping take none.
+// Goal: arrays and mipmaps take memory of the GPU, queries of them are answered as documented, and
+// those with deferred mapping take none.
 #include "gpusim/test_support/cuda_test.hpp"
 
 namespace gpusim {

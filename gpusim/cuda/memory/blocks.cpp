@@ -30,13 +30,13 @@ bool map_pages(Block& block) {
 CUresult take_block(Context& context, std::size_t bytes, Reach reach, Block** taken) {
     auto* block = static_cast<Block*>(std::calloc(1, sizeof(Block)));
     if (block == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-    block->bytes = rounded_up(bytes, kGranuleBytes);
+    block->bytes = rounded_up(bytes, kAllocationUnitBytes);
     block->context = &context;
     block->entry = -1;
     block->reach = reach;
-    CUresult result = take(context.card, block->bytes);
+    CUresult result = take(context.gpu, block->bytes);
     if (result == CUDA_SUCCESS && !map_pages(*block)) {
-        discharge(context.card, block->bytes, 0);
+        discharge(context.gpu, block->bytes, 0);
         result = CUDA_ERROR_OUT_OF_MEMORY;
     }
     if (result != CUDA_SUCCESS) {
@@ -52,7 +52,7 @@ void give_block(Block* block) {
     if (block->entry >= 0) {
         drop_shared(block->entry);
     } else {
-        discharge(block->context->card, block->bytes, 0);
+        discharge(block->context->gpu, block->bytes, 0);
     }
     std::free(block);
 }
@@ -67,7 +67,7 @@ void mark(Block& chunk, int first, int count) {
     }
 }
 
-// First fit; -1 when the chunk has no `count` free grains in a row.
+// First fit; -1 if the chunk does not have `count` free grains in a row.
 int find_grains(const Block& chunk, int count) {
     if (kGrainsPerChunk - chunk.used_grains < count) return -1;
     int run = 0;
@@ -92,7 +92,7 @@ void remove_chunk(Block* chunk) {
     *link = chunk->next;
 }
 
-// Untouched pages stay holes in the file.
+// Pages that were never written stay holes in the file.
 bool copy_out(const Block& block, std::uint64_t offset) {
     static constexpr char kZeros[kPageBytes] = {};
     for (std::size_t at = 0; at < block.bytes; at += kPageBytes) {
@@ -107,7 +107,7 @@ bool copy_out(const Block& block, std::uint64_t offset) {
 }  // namespace
 
 CUresult take_piece(Context& context, std::size_t bytes, Reach reach, Piece* piece) {
-    if (bytes > capacity_bytes(card_of(context))) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (bytes > capacity_bytes(gpu_of(context))) return CUDA_ERROR_OUT_OF_MEMORY;
     Block* block = nullptr;
     if (bytes >= kSmallBytes) {
         const CUresult error = take_block(context, bytes, reach, &block);
@@ -119,7 +119,7 @@ CUresult take_piece(Context& context, std::size_t bytes, Reach reach, Piece* pie
         const int first = chunk->reach == reach ? find_grains(*chunk, count) : -1;
         if (first >= 0) return take_grains(*chunk, first, count, piece), CUDA_SUCCESS;
     }
-    if (const CUresult error = take_block(context, kGranuleBytes, reach, &block);
+    if (const CUresult error = take_block(context, kAllocationUnitBytes, reach, &block);
         error != CUDA_SUCCESS) {
         return error;
     }
@@ -150,7 +150,7 @@ void* map_shared(int entry, std::size_t bytes, void* at) {
 
 bool share_block(Block& block) {
     if (block.is_shared) return true;
-    if (block.entry < 0) block.entry = share(block.context->card, block.bytes);
+    if (block.entry < 0) block.entry = share(block.context->gpu, block.bytes);
     if (block.entry < 0) return false;
     const std::uint64_t offset = driver.state.file->shared[block.entry].offset.load();
     block.is_shared = copy_out(block, offset) &&

@@ -1,6 +1,6 @@
-// Memory of a card for a context: taken and given back in whole granules, and as much of the
-// address space with it, played by anonymous pages that cost nothing until touched. Small pieces
-// share a granule, as in the real driver. Every function wants a Session.
+// Memory of a GPU for a context. It is taken and released in whole allocation units, together with
+// as much of the address space, for which anonymous pages are used that cost nothing until touched.
+// Small pieces share an allocation unit, as in the real driver. Every function requires a Session.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +9,22 @@
 
 namespace gpusim {
 
-inline constexpr std::size_t kGrainBytes =
-    512;  // what small pieces are multiples of, and aligned to
-inline constexpr std::size_t kSmallBytes = std::size_t{1} << 20;  // smaller ones share
-inline constexpr int kGrainsPerChunk = static_cast<int>(kGranuleBytes / kGrainBytes);
+inline constexpr std::size_t kGrainBytes = 512;  // the size unit and the alignment of small pieces
+inline constexpr std::size_t kSmallBytes = std::size_t{1} << 20;  // smaller pieces share
+inline constexpr int kGrainsPerChunk = static_cast<int>(kAllocationUnitBytes / kGrainBytes);
 
 enum class Reach { anywhere, low };  // low: below 4 GiB
 
-// What is taken and given back as a whole. One of a single granule may be a chunk of small pieces.
+// Memory that is taken and released as a whole. A block of one allocation unit may be a chunk of
+// small pieces.
 struct Block {
     CUdeviceptr base;
-    std::size_t bytes;  // whole granules
+    std::size_t bytes;  // whole allocation units
     Context* context;
-    int entry;       // of CardsFile::shared, -1 while no other process may have it
-    bool is_shared;  // its pages are the entry's
+    int entry;       // in GpusFile::shared; -1 while no other process may have it
+    bool is_shared;  // its pages belong to the entry
     Reach reach;
-    int used_grains;  // of a chunk
+    int used_grains;  // for a chunk
     std::uint64_t grains[kGrainsPerChunk / 64];
     Block* next;  // in Context::chunks
 };
@@ -35,16 +35,16 @@ struct Piece {
     std::size_t extent;
 };
 
-// `bytes` of the context's card. CUDA_ERROR_OUT_OF_MEMORY when the card, or this process, has not
-// that much left.
+// Takes `bytes` of the context's GPU. CUDA_ERROR_OUT_OF_MEMORY if the GPU, or this process, does
+// not have that much left.
 CUresult take_piece(Context& context, std::size_t bytes, Reach reach, Piece* piece);
 void give_piece(const Piece& piece);
 
-// Makes the block one that other processes may hold; it stays where it is. What another thread
-// writes to it meanwhile may be lost. False when the node has no entry left.
+// Makes the block one that other processes may hold; its address stays. What another thread writes
+// to it meanwhile may be lost. False if the node has no entry left.
 bool share_block(Block& block);
 
-// Maps an entry's content into this process, at `at` or where there is room for null. Null when it
+// Maps an entry's content into this process, at `at` or, if that is null, anywhere. Null if it
 // cannot.
 void* map_shared(int entry, std::size_t bytes, void* at);
 

@@ -1,4 +1,5 @@
-// Goal: small allocations share granules, as on a real card, and no granule outlives them.
+// Goal: small allocations share allocation units, as on a real GPU, and no allocation unit outlives
+// them.
 #include "gpusim/test_support/cuda_test.hpp"
 
 namespace gpusim {
@@ -6,7 +7,7 @@ namespace {
 
 class CudaBlocks : public CudaTest {};
 
-TEST_F(CudaBlocks, ThousandSmallOnesCostOneGranule) {
+TEST_F(CudaBlocks, ThousandSmallOnesCostOneAllocationUnit) {
     with_context([this](const Library& cuda) {
         std::vector<CUdeviceptr> pointers(1000);
         for (CUdeviceptr& pointer : pointers) {
@@ -46,7 +47,7 @@ TEST_F(CudaBlocks, FreedRoomIsUsedAgain) {
     EXPECT_EQ(node_.used(0), 0U);
 }
 
-TEST_F(CudaBlocks, ContextsDoNotShareGranules) {
+TEST_F(CudaBlocks, ContextsDoNotShareAllocationUnits) {
     with_context([this](const Library& cuda) {
         CUdeviceptr first = 0;
         CUdeviceptr second = 0;
@@ -62,7 +63,7 @@ TEST_F(CudaBlocks, ContextsDoNotShareGranules) {
     });
 }
 
-TEST_F(CudaBlocks, OneGoesIntoAFullCardWithRoomInAGranule) {
+TEST_F(CudaBlocks, OneGoesIntoAFullGpuWithRoomInAnAllocationUnit) {
     with_context([](const Library& cuda) {
         const auto alloc = CALL(cuda, cuMemAlloc_v2);
         CUdeviceptr small = 0;

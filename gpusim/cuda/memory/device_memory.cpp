@@ -1,4 +1,4 @@
-// cuMemAlloc and what frees it, cuMemAllocPitch, cuMemGetInfo, cuMemGetAddressRange.
+// cuMemAlloc and the calls that free it, cuMemAllocPitch, cuMemGetInfo, cuMemGetAddressRange.
 #include "gpusim/cuda/memory/device_memory.hpp"
 
 #include <cstdlib>
@@ -74,7 +74,7 @@ CUresult pitched(const Pitched& wanted, std::size_t* row, std::size_t* bytes) {
 
 }  // namespace gpusim
 
-// As the real driver: what the caller does not want may be null.
+// As in the real driver, an argument that the caller does not want may be null.
 CUresult cuMemGetInfo_v2(size_t* free_bytes, size_t* total_bytes) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
@@ -82,8 +82,8 @@ CUresult cuMemGetInfo_v2(size_t* free_bytes, size_t* total_bytes) {
     if (const CUresult error = gpusim::current_context(&context); error != CUDA_SUCCESS) {
         return error;
     }
-    const std::uint64_t capacity = gpusim::capacity_bytes(gpusim::card_of(*context));
-    const std::uint64_t used = gpusim::used_bytes(driver.state, context->card);
+    const std::uint64_t capacity = gpusim::capacity_bytes(gpusim::gpu_of(*context));
+    const std::uint64_t used = gpusim::used_bytes(driver.state, context->gpu);
     if (total_bytes != nullptr) *total_bytes = capacity;
     if (free_bytes != nullptr) *free_bytes = used < capacity ? capacity - used : 0;
     return CUDA_SUCCESS;
@@ -117,7 +117,8 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width_by
     return error;
 }
 
-// As the real one, it waits for all work of the context first, but for what is from a pool.
+// As in the real driver, this first waits for all work of the context, except for memory from a
+// pool.
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
@@ -130,7 +131,7 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
     if (gpusim::is_being_freed(*range)) return CUDA_ERROR_INVALID_VALUE;
     if (range->kind != RangeKind::pooled) {
         gpusim::wait_for(*context);
-        range = gpusim::find_freeable(pointer);  // others may have had the mutex meanwhile
+        range = gpusim::find_freeable(pointer);  // other threads may have had the mutex meanwhile
         if (range == nullptr) return CUDA_ERROR_INVALID_VALUE;
     }
     range->release(range);

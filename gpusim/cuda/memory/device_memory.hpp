@@ -1,4 +1,4 @@
-// Device memory with its place in the address book: what cuMemAlloc and the arrays stand on.
+// Device memory with its place in the address book: the base of cuMemAlloc and of arrays.
 #pragma once
 
 #include "gpusim/cuda/memory/address_book.hpp"
@@ -16,10 +16,10 @@ struct DeviceRequest {
     Reach reach = Reach::anywhere;
 };
 
-// Wants a Session. `bytes` is not 0; errors as of take_piece.
+// Requires a Session. `bytes` is not 0; errors as for take_piece.
 CUresult allocate(Context& context, const DeviceRequest& request, DeviceRange** range);
 
-// What begins there and cuMemFree may free, null when that is nothing.
+// The range that begins there and that cuMemFree may free; null if there is none.
 Range* find_freeable(CUdeviceptr pointer);
 
 struct Pitched {

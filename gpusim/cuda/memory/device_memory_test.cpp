@@ -1,5 +1,5 @@
 // Goal: pitched memory and the entry points of CUDA 2 behave as documented, and the allocation that
-// was ordered to fail fails.
+// `gpusimctl fault` selects fails.
 #include "gpusim/test_support/cuda_test.hpp"
 #include "gpusim/test_support/tenant.hpp"
 
@@ -60,8 +60,8 @@ TEST_F(CudaDeviceMemory, FirstVersionsHave32Bits) {
     });
 }
 
-TEST(CudaBigCard, FirstVersionsSayWhatFits) {
-    const SimulatedNode node(kTwoCards);
+TEST(CudaBigGpu, FirstVersionsSayWhatFits) {
+    const SimulatedNode node(kTwoGpus);
     in_child([&] {
         const Tenant tenant(node.library("libcuda.so.1"));
         unsigned free_bytes = 0;

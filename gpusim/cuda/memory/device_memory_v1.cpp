@@ -1,6 +1,6 @@
 // The entry points of CUDA 2, with pointers and sizes of 32 bits. libcuda still exports them on
-// 64-bit machines; what they answer there is a guess: memory below 4 GiB while there is such, and
-// numbers that do not fit as the greatest that does.
+// 64-bit machines. What they answer there is a guess: memory below 4 GiB while there is some, and
+// the largest number for numbers that do not fit.
 #include <climits>
 
 #include "gpusim/cuda/memory/device_memory.hpp"

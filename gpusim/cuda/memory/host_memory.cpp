@@ -1,5 +1,6 @@
-// cuMemHost*: page-locked memory of the host, and the program's own that it registers. The device
-// addresses both as the host does, for there is unified addressing; neither takes memory of a card.
+// cuMemHost*: page-locked host memory, and the program's own memory that it registers. The device
+// uses the host's addresses for both, because there is unified addressing. Neither takes memory of
+// a GPU.
 #include <sys/mman.h>
 
 #include <cstdlib>
@@ -86,7 +87,7 @@ CUresult allocate_host(void** pointer, std::size_t bytes, unsigned flags) {
     return CUDA_SUCCESS;
 }
 
-// msync does nothing here but say whether there are pages.
+// msync is used here only to find out whether there are pages.
 bool is_mapped(void* host, std::size_t bytes) {
     const CUdeviceptr start = pointer_of(host) / kPageBytes * kPageBytes;
     return msync(gpusim::address(start), bytes + (pointer_of(host) - start), MS_ASYNC) == 0;
@@ -106,7 +107,7 @@ CUresult cuMemAllocHost(void** pointer, unsigned int bytes) {
     return allocate_host(pointer, bytes, 0);
 }
 
-// As the real one, it waits for all work of the context first.
+// As in the real driver, this first waits for all work of the context.
 CUresult cuMemFreeHost(void* pointer) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
@@ -146,7 +147,7 @@ CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned int flags) {
     return CUDA_SUCCESS;
 }
 
-// The versions differ in the flags that CUDA 6.5 made legal; here both know them all.
+// The versions differ in the flags that CUDA 6.5 made legal; here both accept them all.
 CUresult cuMemHostRegister(void* pointer, size_t bytes, unsigned int flags) {
     return cuMemHostRegister_v2(pointer, bytes, flags);
 }

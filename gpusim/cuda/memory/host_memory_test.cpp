@@ -1,5 +1,4 @@
-// Goal: page-locked and registered memory of the host is the device's to use and takes nothing of
-// the card.
+// Goal: the device can use page-locked and registered host memory, and it takes nothing of the GPU.
 #include <sys/mman.h>
 
 #include <cstring>

@@ -9,7 +9,7 @@
 #include "gpusim/cuda/work/capture.hpp"
 
 using gpusim::Context;
-using gpusim::kGranuleBytes;
+using gpusim::kAllocationUnitBytes;
 using gpusim::Range;
 using gpusim::RangeKind;
 using gpusim::Session;
@@ -17,8 +17,8 @@ using gpusim::Session;
 namespace {
 
 struct ManagedRange : Range {
-    std::size_t resident;  // granules that are on the card
-    bool* is_resident;     // by granule
+    std::size_t resident;  // allocation units that are on the GPU
+    bool* is_resident;     // by allocation unit
 };
 
 void give_back(Range* range) {
@@ -26,19 +26,19 @@ void give_back(Range* range) {
     gpusim::remove_range(*mine);
     munmap(gpusim::address(mine->base), mine->extent);
     if (mine->resident > 0) {
-        gpusim::discharge(mine->context->card, mine->resident * kGranuleBytes, 0);
+        gpusim::discharge(mine->context->gpu, mine->resident * kAllocationUnitBytes, 0);
     }
     std::free(mine->is_resident);
     std::free(mine);
 }
 
 CUresult enter(ManagedRange& range, Context& context, std::size_t bytes) {
-    const std::size_t granules = (bytes - 1) / kGranuleBytes + 1;
+    const std::size_t units = (bytes - 1) / kAllocationUnitBytes + 1;
     range.bytes = bytes;
-    if (__builtin_mul_overflow(granules, kGranuleBytes, &range.extent)) {
+    if (__builtin_mul_overflow(units, kAllocationUnitBytes, &range.extent)) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    range.is_resident = static_cast<bool*>(std::calloc(granules, sizeof(bool)));
+    range.is_resident = static_cast<bool*>(std::calloc(units, sizeof(bool)));
     void* pages = mmap(nullptr, range.extent, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pages == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -59,12 +59,12 @@ void touch_managed(CUdeviceptr pointer, std::size_t bytes) {
     Range* range = find_range(pointer);
     if (range == nullptr || range->kind != RangeKind::managed || bytes == 0) return;
     auto* mine = static_cast<ManagedRange*>(range);
-    const std::size_t first = (pointer - mine->base) / kGranuleBytes;
-    const std::size_t last = (pointer - mine->base + bytes - 1) / kGranuleBytes;
-    for (std::size_t granule = first; granule <= last; granule++) {
-        if (mine->is_resident[granule]) continue;
-        if (charge(mine->context->card, kGranuleBytes, 0) != CUDA_SUCCESS) return;
-        mine->is_resident[granule] = true;
+    const std::size_t first = (pointer - mine->base) / kAllocationUnitBytes;
+    const std::size_t last = (pointer - mine->base + bytes - 1) / kAllocationUnitBytes;
+    for (std::size_t unit = first; unit <= last; unit++) {
+        if (mine->is_resident[unit]) continue;
+        if (charge(mine->context->gpu, kAllocationUnitBytes, 0) != CUDA_SUCCESS) return;
+        mine->is_resident[unit] = true;
         mine->resident++;
     }
 }

@@ -1,5 +1,5 @@
-// Managed memory. It takes nothing of the card when it is allocated: a granule moves to the card
-// when the device first uses it, and stays with the host while the card has no room for it.
+// Managed memory. It takes nothing of the GPU when it is allocated: an allocation unit moves to the
+// GPU when the device first uses it, and stays in host memory while the GPU has no room for it.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace gpusim {
 
-// Says that the device uses these bytes. Does nothing for memory that is not managed. Wants a
+// Reports that the device uses these bytes. Does nothing for memory that is not managed. Requires a
 // Session.
 void touch_managed(CUdeviceptr pointer, std::size_t bytes);
 

@@ -1,4 +1,4 @@
-// Goal: managed memory takes of the card what the device uses of it, and may be more than the card
+// Goal: managed memory takes of the GPU what the device uses of it, and may be more than the GPU
 // has.
 #include <cstring>
 
@@ -9,16 +9,16 @@ namespace {
 
 class CudaManagedMemory : public CudaTest {};
 
-TEST_F(CudaManagedMemory, MovesToTheCardWhenTheDeviceUsesIt) {
+TEST_F(CudaManagedMemory, MovesToTheGpuWhenTheDeviceUsesIt) {
     with_context([this](const Library& cuda) {
         CUdeviceptr pointer = 0;
         const auto alloc = CALL(cuda, cuMemAllocManaged);
         ASSERT_EQ(alloc(&pointer, 10 * kMiB, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
         EXPECT_EQ(node_.used(0), 0U);
         std::memset(at(pointer), 1, 10 * kMiB);
-        EXPECT_EQ(node_.used(0), 0U) << "the host's use is not the device's";
+        EXPECT_EQ(node_.used(0), 0U) << "use by the host takes nothing of the device";
         EXPECT_EQ(CALL(cuda, cuMemsetD8_v2)(pointer + 3 * kMiB, 2, 2 * kMiB), CUDA_SUCCESS);
-        EXPECT_EQ(node_.used(0), 4 * kMiB) << "the granules at 2 and 4 MiB";
+        EXPECT_EQ(node_.used(0), 4 * kMiB) << "the allocation units at 2 and 4 MiB";
         EXPECT_EQ(CALL(cuda, cuMemsetD8_v2)(pointer + 3 * kMiB, 2, 2 * kMiB), CUDA_SUCCESS);
         EXPECT_EQ(node_.used(0), 4 * kMiB);
         EXPECT_EQ(CALL(cuda, cuMemFree_v2)(pointer), CUDA_SUCCESS);
@@ -26,7 +26,7 @@ TEST_F(CudaManagedMemory, MovesToTheCardWhenTheDeviceUsesIt) {
     });
 }
 
-TEST_F(CudaManagedMemory, MayBeMoreThanTheCardHas) {
+TEST_F(CudaManagedMemory, MayBeMoreThanTheGpuHas) {
     with_context([this](const Library& cuda) {
         CUdeviceptr plain = 0;
         CUdeviceptr managed = 0;

@@ -1,5 +1,5 @@
-// Goal: contexts and memory of one process behave as documented, and a card never gives more than
-// it has. Method: libcuda.so.1 by symbol name, each case in a process of its own.
+// Goal: contexts and memory of one process behave as documented, and a GPU never gives more than it
+// has. Method: libcuda.so.1 by symbol name, each case in a process of its own.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,14 +13,15 @@ namespace {
 
 class CudaMemory : public CudaTest {};
 
-TEST_F(CudaMemory, RefusesWhatTheCardDoesNotHave) {
+TEST_F(CudaMemory, RefusesWhatTheGpuDoesNotHave) {
     with_context([this](const Library& cuda) {
         const auto alloc = CALL(cuda, cuMemAlloc_v2);
         CUdeviceptr big = 0;
         CUdeviceptr more = 0;
         size_t free_bytes = 0;
         size_t total = 0;
-        EXPECT_EQ(alloc(&big, kGiB + 1), CUDA_ERROR_OUT_OF_MEMORY) << "the reserve is not for us";
+        EXPECT_EQ(alloc(&big, kGiB + 1), CUDA_ERROR_OUT_OF_MEMORY)
+            << "the reserve is not available to programs";
         EXPECT_EQ(alloc(&big, SIZE_MAX), CUDA_ERROR_OUT_OF_MEMORY);
         ASSERT_EQ(alloc(&big, kGiB), CUDA_SUCCESS);
         EXPECT_EQ(alloc(&more, 1), CUDA_ERROR_OUT_OF_MEMORY);
@@ -29,7 +30,7 @@ TEST_F(CudaMemory, RefusesWhatTheCardDoesNotHave) {
         EXPECT_EQ(total, kGiB);
         EXPECT_EQ(CALL(cuda, cuMemFree_v2)(big), CUDA_SUCCESS);
         EXPECT_EQ(alloc(&more, 1), CUDA_SUCCESS);
-        EXPECT_EQ(node_.used(0), 2 * kMiB) << "one granule";
+        EXPECT_EQ(node_.used(0), 2 * kMiB) << "one allocation unit";
     });
     EXPECT_EQ(node_.used(0), 0U);
 }
@@ -125,7 +126,7 @@ TEST_F(CudaMemory, PrimaryContextCostsOnceAndIsReset) {
     });
 }
 
-TEST_F(CudaMemory, ManyThreadsShareOneCard) {
+TEST_F(CudaMemory, ManyThreadsShareOneGpu) {
     with_cuda([this](const Library& cuda) {
         constexpr int kThreads = 8;
         constexpr int kRounds = 100;

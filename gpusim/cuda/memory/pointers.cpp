@@ -1,4 +1,4 @@
-// cuPointerGetAttribute: what the book of addresses says about one.
+// cuPointerGetAttribute: what the address book says about an address.
 #include <cstring>
 
 #include "gpusim/cuda/memory/address_book.hpp"
@@ -21,7 +21,7 @@ CUresult give(void* data, Value value) {
     return CUDA_SUCCESS;
 }
 
-// Of the answer, in bytes; 0 for an attribute that is not modelled.
+// The size of the answer in bytes; 0 for an attribute that is not modelled.
 std::size_t width_of(CUpointer_attribute attribute) {
     switch (attribute) {
         case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
@@ -104,7 +104,8 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
     return attribute_of(*range, pointer, attribute, data);
 }
 
-// Unlike the one above it takes any address: of one that is not the driver's all is 0.
+// Unlike the function above it takes any address: for one that is not the driver's, all values are
+// 0.
 CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute* attributes, void** data,
                                 CUdeviceptr pointer) {
     const Session session;

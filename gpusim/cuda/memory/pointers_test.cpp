@@ -1,4 +1,4 @@
-// Goal: what the driver says about an address is true, whatever is behind it.
+// Goal: what the driver reports about an address is true, whatever is behind it.
 #include "gpusim/test_support/cuda_test.hpp"
 
 namespace gpusim {

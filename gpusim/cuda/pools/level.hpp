@@ -17,7 +17,7 @@ inline void raise(Level& level, std::uint64_t bytes) {
     if (level.now > level.high) level.high = level.now;
 }
 
-// A high mark may be set to 0, which sets it to what is now.
+// A high mark may only be set to 0, which resets it to the current value.
 inline CUresult set_high(Level& level, std::uint64_t value) {
     if (value != 0) return CUDA_ERROR_INVALID_VALUE;
     level.high = level.now;

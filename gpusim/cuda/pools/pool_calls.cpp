@@ -1,4 +1,4 @@
-// cuMemPool*, cuDevice*MemPool, and the allocations that are ordered by a stream.
+// cuMemPool*, cuDevice*MemPool, and stream-ordered allocations.
 #include <cstring>
 
 #include "gpusim/cuda/graphs/graph_memory.hpp"
@@ -6,7 +6,7 @@
 #include "gpusim/cuda/pools/pools.hpp"
 #include "gpusim/cuda/work/capture.hpp"
 
-using gpusim::kMaxCards;
+using gpusim::kMaxGpus;
 using gpusim::Node;
 using gpusim::Pool;
 using gpusim::PoolKind;
@@ -17,15 +17,16 @@ using gpusim::Stream;
 
 namespace {
 
-constinit Pool* current[kMaxCards] = {};  // by CUdevice; null: the default
-// Of the host, anywhere and on its node, and managed; null: the default.
+constinit Pool* current[kMaxGpus] = {};  // by CUdevice; null: the default
+// For host memory anywhere, host memory on its node, and managed memory; null: the default.
 constinit Pool* current_elsewhere[3] = {};
 
 Pool& current_pool(CUdevice device) {
     return current[device] != nullptr ? *current[device] : gpusim::default_pool(device);
 }
 
-// Of a pool of such a kind at such a location. A device of which there is one part is that part.
+// The kind of a pool with this type at this location. A device has only one part, which is the
+// whole device.
 CUresult find_kind(CUmemLocation& location, CUmemAllocationType type, PoolKind& kind) {
     if (location.type == CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN) {
         const int part = location.id >> 8 & 0xff;
@@ -98,7 +99,7 @@ std::uint64_t* number_of(Pool& pool, CUmemPool_attribute attribute) {
 }
 
 #ifdef GPUSIM_NEWER
-// What drivers say of a pool since CUDA 13.
+// What drivers report about a pool since CUDA 13.
 bool tell_place(const Pool& pool, CUmemPool_attribute attribute, void* value) {
     switch (attribute) {
         case CU_MEMPOOL_ATTR_ALLOCATION_TYPE: {
@@ -141,7 +142,7 @@ CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, Pool* pool, CUstream 
     if (pointer == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     if (pool == nullptr) pool = &current_pool(stream->context->device);
     if (stream->capture == nullptr) return gpusim::allocate_from(*pool, *stream, bytes, pointer);
-    // Of the pool, a graph takes the device alone.
+    // In a graph, only the pool's device counts.
     if (pool->kind != PoolKind::device) return gpusim::spoil(*stream, CUDA_ERROR_NOT_SUPPORTED);
     Node* node = nullptr;
     const CUresult error =
@@ -282,7 +283,7 @@ CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t bytes_to_keep) {
     return CUDA_SUCCESS;
 }
 
-// Peers are not modelled, and a device cannot be kept from its own memory.
+// Peers are not modelled, and a device always has access to its own memory.
 CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc* accesses, size_t count) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();

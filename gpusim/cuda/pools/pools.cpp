@@ -15,22 +15,23 @@ struct PooledRange;
 
 struct Segment {
     CUdeviceptr base;
-    std::size_t bytes;    // whole granules
-    PooledRange* ranges;  // in the order of addresses
+    std::size_t bytes;    // whole allocation units
+    PooledRange* ranges;  // ordered by address
     Segment* next;
 };
 
 struct PooledRange : Range {
     Pool* pool;
     Segment* segment;
-    Operation* free;  // the operation that frees it, referred to; null: it is not being freed
+    Operation* free;  // the operation that frees it, with a reference; null: it is not being freed
     PooledRange* next_in_segment;
 };
 
 namespace {
 
-constinit Pool default_pools[kMaxCards] = {};
-// Of the host: anywhere and on a node; the simulated host has one node. Managed.
+constinit Pool default_pools[kMaxGpus] = {};
+// For host memory, anywhere and on a node (the simulated host has one node), and for managed
+// memory.
 constinit Pool default_host_pools[2] = {};
 constinit Pool default_managed_pool = {};
 constinit Pool* pools = nullptr;
@@ -39,25 +40,25 @@ std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
     return (bytes + unit - 1) / unit * unit;
 }
 
-int card_of(const Pool& pool) {
-    return driver.devices.cards[pool.device];
+int gpu_of(const Pool& pool) {
+    return driver.devices.gpus[pool.device];
 }
 
-// The host's memory is no card's.
+// Host memory takes nothing of a GPU.
 CUresult take_for(const Pool& pool, std::uint64_t bytes) {
-    return pool.kind == PoolKind::host ? CUDA_SUCCESS : take(card_of(pool), bytes);
+    return pool.kind == PoolKind::host ? CUDA_SUCCESS : take(gpu_of(pool), bytes);
 }
 
 void give_for(const Pool& pool, std::uint64_t bytes) {
-    if (pool.kind != PoolKind::host) discharge(card_of(pool), bytes, 0);
+    if (pool.kind != PoolKind::host) discharge(gpu_of(pool), bytes, 0);
 }
 
 bool is_unused(const Segment& segment) {
     return segment.ranges == nullptr;
 }
 
-// Gives unused segments back while more than `bytes` are reserved, and at least `bytes_to_keep`
-// stay.
+// Releases unused segments while more than `bytes` are reserved, and keeps at least
+// `bytes_to_keep`.
 void give_segments(Pool& pool, std::uint64_t bytes, std::uint64_t bytes_to_keep) {
     for (Segment** link = &pool.segments; *link != nullptr && pool.reserved.now > bytes;) {
         Segment* segment = *link;
@@ -87,7 +88,7 @@ void give_back(Range* range) {
     if (pool.is_destroyed && pool.used.now == 0) give_segments(pool, 0, 0);
 }
 
-// Where in the segment `bytes` fit, first fit; null where they do not.
+// Where `bytes` fit in the segment, first fit; null if they do not.
 PooledRange** find_gap(Segment& segment, std::size_t bytes, CUdeviceptr* at) {
     *at = segment.base;
     PooledRange** link = &segment.ranges;
@@ -111,7 +112,7 @@ bool place(Pool& pool, PooledRange& range) {
 }
 
 CUresult grow(Pool& pool, std::size_t bytes) {
-    const std::size_t whole = rounded_up(bytes, kGranuleBytes);
+    const std::size_t whole = rounded_up(bytes, kAllocationUnitBytes);
     if (pool.most != 0 && whole > pool.most - pool.reserved.now) return CUDA_ERROR_OUT_OF_MEMORY;
     auto* segment = static_cast<Segment*>(std::calloc(1, sizeof(Segment)));
     if (segment == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -134,8 +135,8 @@ CUresult grow(Pool& pool, std::size_t bytes) {
 
 enum class Whose { the_streams, anyones };
 
-// Takes away one that is being freed and is big enough. `*free`, where not null, is its operation,
-// still referred to.
+// Removes a range that is being freed and is large enough. `*free` is its operation, with a
+// reference.
 bool reclaim(Pool& pool, const Stream& stream, std::size_t bytes, Whose whose, Operation** free) {
     for (Segment* segment = pool.segments; segment != nullptr; segment = segment->next) {
         for (PooledRange* range = segment->ranges; range != nullptr;
@@ -150,7 +151,7 @@ bool reclaim(Pool& pool, const Stream& stream, std::size_t bytes, Whose whose, O
     return false;
 }
 
-// The stream waits for the operation before what it is given from now on.
+// The stream waits for the operation before any work that it is given from now on.
 CUresult wait_in_stream(Stream& stream, Operation* operation) {
     CUresult result = CUDA_SUCCESS;
     if (operation->stream != &stream && !is_done(*operation)) {
@@ -161,7 +162,7 @@ CUresult wait_in_stream(Stream& stream, Operation* operation) {
     return result;
 }
 
-// Finds room by all the means that the pool has, in the order of what they cost.
+// Finds room by all means that the pool has, the cheapest first.
 CUresult find_room(Pool& pool, Stream& stream, PooledRange& range) {
     move_on();
     Operation* free = nullptr;
@@ -183,14 +184,14 @@ CUresult find_room(Pool& pool, Stream& stream, PooledRange& range) {
     return place(pool, range) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-// Which operation frees it; null where any may.
+// The operation that frees it; null if any operation may.
 Operation** free_of(Range& range) {
     if (range.kind == RangeKind::pooled) return &static_cast<PooledRange&>(range).free;
     if (range.kind == RangeKind::graph) return &static_cast<GraphAllocation&>(range).free;
     return nullptr;
 }
 
-// It is the stream's turn. Another allocation may have its place by now, or its address.
+// The stream has reached the free. Another allocation may have its place by now, or its address.
 void free_now(Operation& operation) {
     Range* range = find_freeable(operation.to);
     if (range == nullptr) return;
@@ -198,7 +199,7 @@ void free_now(Operation& operation) {
     if (free == nullptr || *free == &operation) range->release(range);
 }
 
-// Managed memory without a device that it prefers counts as the first one's: a guess.
+// Managed memory without a preferred device is charged to the first device: a guess.
 CUdevice device_of(PoolKind kind, CUmemLocation location) {
     if (kind == PoolKind::host) return -1;
     return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : 0;
@@ -268,7 +269,7 @@ Pool* find_pool(CUmemoryPool handle) {
 
 CUresult allocate_from(Pool& pool, Stream& stream, std::size_t bytes, CUdeviceptr* pointer) {
     if (pool.kind != PoolKind::host &&
-        bytes > capacity_bytes(driver.state.file->cards[card_of(pool)])) {
+        bytes > capacity_bytes(driver.state.file->gpus[gpu_of(pool)])) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     auto* range = static_cast<PooledRange*>(std::calloc(1, sizeof(PooledRange)));
@@ -285,7 +286,7 @@ CUresult allocate_from(Pool& pool, Stream& stream, std::size_t bytes, CUdevicept
     }
     raise(pool.used, range->extent);
     add_range(*range, stream.context);
-    if (pool.kind == PoolKind::device) {  // access to the host's is not modelled
+    if (pool.kind == PoolKind::device) {  // access to host memory is not modelled
         range->readable = std::uint64_t{1} << pool.device;
         range->writable = range->readable;
     }

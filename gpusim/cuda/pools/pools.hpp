@@ -1,11 +1,11 @@
-// Pools: memory of a card that a process keeps for allocations that are made and freed in the order
-// of a stream. What the card has given up is the pool's `reserved`, in segments of whole granules;
-// what the program holds of that, in grains, is its `used`. What is unused goes back to the card
-// when the process next waits for a stream, an event or a context, down to the pool's threshold.
+// Pools: memory of a GPU that a process keeps for stream-ordered allocations. A pool's `reserved`
+// is what the GPU has given it, in segments of whole allocation units. Its `used` is what the
+// program holds of that, in grains. Unused memory goes back to the GPU when the process next waits
+// for a stream, an event or a context, down to the pool's threshold.
 //
-// An allocation whose free has not had its turn in its stream may at once be had again by the same
-// stream, and by others when they wait for it, which is what they do before the pool says that
-// there is no memory. Every function wants a Session.
+// If the stream has not reached an allocation's free, the same stream may use the memory again at
+// once. Other streams may use it after they wait for the free. They do that before the pool reports
+// that there is no memory. Every function requires a Session.
 #pragma once
 
 #include "gpusim/cuda/memory/address_book.hpp"
@@ -16,21 +16,21 @@ namespace gpusim {
 
 struct Segment;
 
-// Whose memory a pool has. Managed memory counts as the device's, wherever its pages are.
+// The location of a pool's memory. Managed memory is charged to the device, wherever its pages are.
 enum class PoolKind { device, managed, host };
 
 // A CUmemoryPool points to one. Never freed, so that no stale handle can become a valid one again.
 struct Pool {
     PoolKind kind;
-    CUmemLocation location;  // as it was asked for
-    CUdevice device;         // -1: of the host
+    CUmemLocation location;  // as requested
+    CUdevice device;         // -1: host memory
     std::uint64_t most;      // bytes to reserve; 0: no limit
     std::uint64_t threshold;
     int may_follow_events;
     int may_take_what_is_done;
     int may_wait;
     bool is_set_up;
-    bool is_destroyed;  // it gives nothing more, and goes with its last allocation
+    bool is_destroyed;  // it gives no more memory, and is freed with its last allocation
     Level reserved;
     Level used;
     Segment* segments;
@@ -39,28 +39,28 @@ struct Pool {
 
 Pool* make_pool(PoolKind kind, CUmemLocation location);  // null without memory
 Pool& default_pool(CUdevice device);
-// The driver's own pool of the host's or of managed memory.
+// The driver's own pool of host memory or of managed memory.
 Pool& default_pool(PoolKind kind, CUmemLocation location);
 bool is_default(const Pool& pool);
-// Null for a handle that is none, or of a pool that was destroyed.
+// Null for an invalid handle, or for a pool that was destroyed.
 Pool* find_pool(CUmemoryPool handle);
 CUmemoryPool handle_of(Pool& pool);
-// Null for what is from no pool.
+// Null for memory that is not from a pool.
 CUmemoryPool pool_of(const Range& range);
 bool is_of_managed_pool(const Range& range);
 
-// CUDA_ERROR_OUT_OF_MEMORY where the card, or the pool's limit, has not that much left.
+// CUDA_ERROR_OUT_OF_MEMORY if the GPU, or the pool's limit, does not have that much left.
 CUresult allocate_from(Pool& pool, Stream& stream, std::size_t bytes, CUdeviceptr* pointer);
-// Frees what is from a pool, a graph or cuMemAlloc when it is the stream's turn.
+// Frees memory of a pool, a graph or cuMemAlloc in stream order.
 CUresult free_in_order(Range& range, Stream& stream);
-// True from then on.
+// True after free_in_order().
 bool is_being_freed(const Range& range);
 
-// Gives unused segments back while `bytes_to_keep` stay.
+// Releases unused segments, and keeps at least `bytes_to_keep`.
 void trim(Pool& pool, std::uint64_t bytes_to_keep);
 void destroy(Pool& pool);
 
-// Gives back what is unused above the thresholds: to be called when the process has waited.
+// Releases what is unused above the thresholds. Call it when the process has waited.
 void release_idle_memory();
 
 }  // namespace gpusim

@@ -1,5 +1,5 @@
-// Goal: allocations in the order of streams, and the pools that they come from, behave as
-// documented: what a pool keeps, what it gives back and when, and who may have freed memory again.
+// Goal: stream-ordered allocations and their pools behave as documented: what a pool keeps, what it
+// releases and when, and which streams may use freed memory again.
 #include <cstring>
 
 #include "gpusim/test_support/cuda_test.hpp"
@@ -18,7 +18,7 @@ class CudaPools : public CudaTest {
             body(worker);
         });
     }
-    // Of the card, without what the worker's module takes.
+    // Taken of the GPU, without the worker's module.
     std::uint64_t taken() const { return node_.used(0) - free_at_first(); }
 
     static CUmemoryPool default_pool(const Library& cuda) {
@@ -111,7 +111,7 @@ TEST_F(CudaPools, ThresholdKeepsMemory) {
     });
 }
 
-TEST_F(CudaPools, SmallOnesShareAGranule) {
+TEST_F(CudaPools, SmallOnesShareAnAllocationUnit) {
     with_context([this](const Library& cuda) {
         std::vector<CUdeviceptr> pointers(100);
         for (CUdeviceptr& pointer : pointers)
@@ -155,7 +155,8 @@ TEST_F(CudaPools, TheSameStreamHasFreedMemoryAtOnce) {
             EXPECT_EQ(taken(), 10 * kMiB) << "without waiting for anything";
         }
         EXPECT_EQ(CALL(cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
-        EXPECT_EQ(get(cuda, default_pool(cuda), kUsed), 10 * kMiB) << "the old frees are no more";
+        EXPECT_EQ(get(cuda, default_pool(cuda), kUsed), 10 * kMiB)
+            << "the old frees no longer count";
         EXPECT_EQ(CALL(cuda, cuMemsetD8_v2)(pointer, 1, 10 * kMiB), CUDA_SUCCESS);
     });
 }
@@ -263,7 +264,7 @@ TEST_F(CudaPools, ContextsGiveBackTheirs) {
     });
 }
 
-TEST_F(CudaPools, OfTheHostTakeNothingOfTheCard) {
+TEST_F(CudaPools, OfTheHostTakeNothingOfTheGpu) {
     with_worker([this](const Worker& worker) {
         const Library& cuda = worker.cuda;
         const auto types = {CU_MEM_LOCATION_TYPE_HOST, CU_MEM_LOCATION_TYPE_HOST_NUMA};

@@ -1,5 +1,5 @@
-// External memory: what another API made, here the file behind a descriptor (a memfd plays Vulkan's
-// memory). It takes no memory of a card: whoever made it has taken that.
+// External memory: memory that another API made. Here it is the file behind a descriptor (a memfd
+// plays Vulkan's memory). It takes no memory of a GPU: the API that made it has taken that.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -32,7 +32,7 @@ CUextMemory_st** find(CUexternalMemory handle) {
     return nullptr;
 }
 
-// -1 for what is no file.
+// -1 if it is not a file.
 long long size_of(int fd) {
     struct statx about = {};
     if (statx(fd, "", AT_EMPTY_PATH, STATX_SIZE | STATX_TYPE, &about) != 0) return -1;
@@ -114,7 +114,7 @@ CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr* pointer, CUexternalMemory 
     return CUDA_SUCCESS;
 }
 
-// Nobody's memory here has the layout of an array.
+// No external memory here has the layout of an array.
 CUresult cuExternalMemoryGetMappedMipmappedArray(
     CUmipmappedArray* /*mipmap*/, CUexternalMemory /*memory*/,
     const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC* /*descriptor*/) {

@@ -1,5 +1,5 @@
-// Goal: imported memory of another API is the device's to use and takes nothing of the card.
-// Method: a memfd in the place of Vulkan's memory.
+// Goal: the device can use imported memory of another API, and it takes nothing of the GPU. Method:
+// a memfd instead of Vulkan's memory.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
-// cuIpc*Mem*: cuMemAlloc's memory in other processes. The memory is the card's once, and stays
-// while any of them has it open, as in the real driver (where the documentation leaves it open what
-// a cuMemFree in the exporting process does).
+// cuIpc*Mem*: cuMemAlloc's memory in other processes. The memory counts once on the GPU. It stays
+// while any of them has it open, as in the real driver (the documentation does not say what a
+// cuMemFree in the exporting process does).
 #include <sys/mman.h>
 
 #include <cstdlib>
@@ -21,11 +21,11 @@ namespace {
 
 constexpr char kHandleMagic[8] = {'g', 'p', 'u', 's', 'i', 'm', 'i', 'p'};
 
-// What a CUipcMemHandle has in it.
+// The content of a CUipcMemHandle.
 struct Ticket {
     char magic[8];
     std::uint64_t serial;
-    std::uint64_t offset;  // of the allocation in the entry: small ones share it
+    std::uint64_t offset;  // of the allocation in the entry: small allocations share it
     std::uint64_t bytes;
     std::int32_t entry;
 };
@@ -60,7 +60,7 @@ void give_back(Range* range) {
     std::free(mine);
 }
 
-// The entry is held; the range holds it from now on.
+// The caller holds the entry; the range holds it from now on.
 CUresult enter(Context& context, const Ticket& ticket, ImportedRange** entered) {
     const gpusim::SharedMemory& shared = driver.state.file->shared[ticket.entry];
     auto* range = static_cast<ImportedRange*>(std::calloc(1, sizeof(ImportedRange)));
@@ -80,7 +80,7 @@ CUresult enter(Context& context, const Ticket& ticket, ImportedRange** entered) 
     range->bytes = ticket.bytes;
     range->extent = ticket.bytes;
     range->kind = RangeKind::imported;
-    range->device = gpusim::device_of(static_cast<int>(shared.card.load()));
+    range->device = gpusim::device_of(static_cast<int>(shared.gpu.load()));
     range->release = give_back;
     if (!gpusim::add_range(*range, &context)) {
         munmap(pages, range->entry_bytes);
@@ -136,9 +136,9 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pointer, CUipcMemHandle handle, unsi
     ImportedRange* range = find_open(*context, ticket);
     if (range == nullptr) {
         if (gpusim::is_own(ticket.entry)) return CUDA_ERROR_INVALID_CONTEXT;
-        // Peers are not modelled: memory of another card cannot be mapped.
-        const std::uint32_t card = driver.state.file->shared[ticket.entry].card.load();
-        if (card != static_cast<std::uint32_t>(context->card)) return CUDA_ERROR_MAP_FAILED;
+        // Peers are not modelled: memory of another GPU cannot be mapped.
+        const std::uint32_t gpu = driver.state.file->shared[ticket.entry].gpu.load();
+        if (gpu != static_cast<std::uint32_t>(context->gpu)) return CUDA_ERROR_MAP_FAILED;
         if (!gpusim::hold_shared(ticket.entry, ticket.serial)) return CUDA_ERROR_INVALID_HANDLE;
         const CUresult error = enter(*context, ticket, &range);
         if (error != CUDA_SUCCESS) {

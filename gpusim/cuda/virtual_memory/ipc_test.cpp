@@ -1,5 +1,5 @@
-// Goal: memory of cuMemAlloc opened in other processes by its IPC handle is the same memory, there
-// once. Method: forked peers that pass handles through a file.
+// Goal: memory of cuMemAlloc opened in other processes by its IPC handle is the same memory, and
+// counts once. Method: forked peers that pass handles through a file.
 #include <fstream>
 
 #include "gpusim/test_support/cuda_test.hpp"
@@ -22,7 +22,7 @@ class CudaIpc : public CudaTest {
         return handle;
     }
 
-    // Allocates `bytes`, writes 'e' to them, publishes the handle, and frees them when told.
+    // Allocates `bytes`, writes 'e' to them, publishes the handle, and frees them on a command.
     std::unique_ptr<Peer> start_exporter(std::size_t bytes) const {
         auto exporter =
             std::make_unique<Peer>([this, bytes](Wire& wire) { with_exported(bytes, wire); });
@@ -48,7 +48,7 @@ class CudaIpc : public CudaTest {
         CUdeviceptr mine = 0;
         EXPECT_EQ(CALL(cuda, cuIpcOpenMemHandle_v2)(&mine, handle, kLazy),
                   CUDA_ERROR_INVALID_CONTEXT)
-            << "for other processes alone";
+            << "only other processes may open it";
         wire.send();
         wire.receive();
         char byte = 0;
@@ -96,7 +96,7 @@ TEST_F(CudaIpc, IsTheSameMemory) {
     EXPECT_EQ(exporter->join(), 0);
 }
 
-TEST_F(CudaIpc, SmallOnesShareTheirGranule) {
+TEST_F(CudaIpc, SmallOnesShareTheirAllocationUnit) {
     const auto exporter = start_exporter(1000);
     EXPECT_EQ(node_.used(0), 2 * kMiB);
     with_context([this](const Library& cuda) {

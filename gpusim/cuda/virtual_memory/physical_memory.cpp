@@ -14,8 +14,8 @@
 #include "gpusim/state/shared.hpp"
 
 using gpusim::driver;
-using gpusim::kGranuleBytes;
-using gpusim::kNoCard;
+using gpusim::kAllocationUnitBytes;
+using gpusim::kNoGpu;
 using gpusim::Physical;
 using gpusim::Session;
 
@@ -24,7 +24,8 @@ namespace {
 constinit void* handles = nullptr;  // tsearch tree of Physical by handle
 constinit CUmemGenericAllocationHandle last_handle = 0;
 
-// The content of what is not shared: one sparse file for all, as descriptors are few.
+// The content of memory that is not shared: one sparse file for all, because descriptors are
+// scarce.
 constinit int own_file = -1;
 constinit Physical* in_own_file = nullptr;
 
@@ -34,7 +35,7 @@ int compare(const void* left, const void* right) {
     return a < b ? -1 : static_cast<int>(a > b);
 }
 
-// First fit; false without memory.
+// First fit; false if there is no memory.
 bool place_in_own_file(Physical& physical) {
     if (own_file < 0) own_file = memfd_create("gpusim", MFD_CLOEXEC);
     if (own_file < 0) return false;
@@ -65,7 +66,7 @@ bool is_on_device(const CUmemAllocationProp& properties) {
     return properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
 }
 
-// A device is of one part, so that is the whole.
+// A device has only one part, which is the whole device.
 CUmemAllocationProp of_whole_device(CUmemAllocationProp properties) {
     CUmemLocation& location = properties.location;
     const bool is_part = location.type == CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN;
@@ -92,26 +93,25 @@ CUresult check(const CUmemAllocationProp& properties) {
 // Takes the memory that the properties describe.
 CUresult acquire(Physical& physical) {
     const bool on_device = is_on_device(physical.properties);
-    const int card = on_device ? driver.devices.cards[physical.device] : -1;
+    const int gpu = on_device ? driver.devices.gpus[physical.device] : -1;
     if (on_device) {
-        if (gpusim::is_lost(card)) return CUDA_ERROR_UNKNOWN;
-        const auto capacity = gpusim::capacity_bytes(driver.state.file->cards[card]);
+        if (gpusim::is_lost(gpu)) return CUDA_ERROR_UNKNOWN;
+        const auto capacity = gpusim::capacity_bytes(driver.state.file->gpus[gpu]);
         if (physical.bytes > capacity) return CUDA_ERROR_OUT_OF_MEMORY;
     }
     if (physical.properties.requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE) {
-        const CUresult error =
-            gpusim::take_shared(on_device ? static_cast<std::uint32_t>(card) : kNoCard,
-                                physical.bytes, &physical.entry);
+        const CUresult error = gpusim::take_shared(
+            on_device ? static_cast<std::uint32_t>(gpu) : kNoGpu, physical.bytes, &physical.entry);
         if (error != CUDA_SUCCESS) return error;
         physical.offset = driver.state.file->shared[physical.entry].offset.load();
         return CUDA_SUCCESS;
     }
     if (on_device) {
-        const CUresult error = gpusim::take(card, physical.bytes);
+        const CUresult error = gpusim::take(gpu, physical.bytes);
         if (error != CUDA_SUCCESS) return error;
     }
     if (place_in_own_file(physical)) return CUDA_SUCCESS;
-    if (on_device) gpusim::discharge(card, physical.bytes, 0);
+    if (on_device) gpusim::discharge(gpu, physical.bytes, 0);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -119,7 +119,7 @@ void give_back(Physical& physical) {
     if (physical.entry >= 0) return gpusim::drop_shared(physical.entry);
     leave_own_file(physical);
     if (physical.device < 0) return;
-    gpusim::discharge(driver.devices.cards[physical.device], physical.bytes, 0);
+    gpusim::discharge(driver.devices.gpus[physical.device], physical.bytes, 0);
 }
 
 void destroy_if_unused(Physical* physical) {
@@ -139,7 +139,7 @@ Physical* new_physical(const CUmemAllocationProp& properties, std::size_t bytes)
     return physical;
 }
 
-// False without memory.
+// False if there is no memory.
 bool give_handle(Physical* physical) {
     physical->handle = ++last_handle;
     physical->handles = 1;
@@ -184,7 +184,7 @@ CUresult cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllocatio
     if (properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const CUmemAllocationProp whole = of_whole_device(*properties);
     if (const CUresult error = check(whole); error != CUDA_SUCCESS) return error;
-    *granularity = kGranuleBytes;
+    *granularity = kAllocationUnitBytes;
     return CUDA_SUCCESS;
 }
 
@@ -192,7 +192,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
                      const CUmemAllocationProp* properties, unsigned long long flags) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
-    if (handle == nullptr || flags != 0 || bytes == 0 || bytes % kGranuleBytes != 0) {
+    if (handle == nullptr || flags != 0 || bytes == 0 || bytes % kAllocationUnitBytes != 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -251,14 +251,14 @@ CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAllocationHan
     const Physical* physical = gpusim::find_physical(handle);
     if (shareable == nullptr || physical == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
     if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
-    if (physical->entry < 0) return CUDA_ERROR_INVALID_VALUE;  // it was not made for that
+    if (physical->entry < 0) return CUDA_ERROR_INVALID_VALUE;  // it was not created for export
     const int fd = gpusim::export_shared(driver.state, physical->entry);
     if (fd < 0) return CUDA_ERROR_OPERATING_SYSTEM;
     *static_cast<int*>(shareable) = fd;
     return CUDA_SUCCESS;
 }
 
-// The descriptor stays the caller's.
+// The descriptor still belongs to the caller.
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* shareable,
                                         CUmemAllocationHandleType type) {
     const Session session;
@@ -269,15 +269,16 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
     const auto [entry, serial] = gpusim::name_of_export(driver.state, fd);
     if (entry < 0) return CUDA_ERROR_INVALID_VALUE;
     const gpusim::SharedMemory& shared = driver.state.file->shared[entry];
-    const std::uint32_t card = shared.card.load();
+    const std::uint32_t gpu = shared.gpu.load();
     CUmemAllocationProp properties = {};
     properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     properties.location = {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0};
-    if (card != kNoCard) {
+    if (gpu != kNoGpu) {
         properties.location = {CU_MEM_LOCATION_TYPE_DEVICE,
-                               gpusim::device_of(static_cast<int>(card))};
-        if (properties.location.id < 0) return CUDA_ERROR_NOT_SUPPORTED;  // not a card of ours
+                               gpusim::device_of(static_cast<int>(gpu))};
+        if (properties.location.id < 0)
+            return CUDA_ERROR_NOT_SUPPORTED;  // not a GPU of this process
     }
     Physical* physical = new_physical(properties, shared.bytes.load());
     if (physical == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;

@@ -1,6 +1,6 @@
-// Physical memory: what a CUmemGenericAllocationHandle names. It is taken when it is made and given
-// back when neither a handle nor a mapping is left, here and, where it was exported, anywhere else.
-// Every function wants a Session.
+// Physical memory, which a CUmemGenericAllocationHandle names. It is taken when it is created. It
+// is released when neither a handle nor a mapping is left in this process or, if it was exported,
+// in any other. Every function requires a Session.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 namespace gpusim {
 
 struct Physical {
-    CUmemGenericAllocationHandle handle;  // never given twice in a process
+    CUmemGenericAllocationHandle handle;  // never used twice in a process
     CUmemAllocationProp properties;
     std::size_t bytes;
-    CUdevice device;       // -1: memory of the host
-    int entry;             // of CardsFile::shared; -1: nobody else can have it
+    CUdevice device;       // -1: host memory
+    int entry;             // of GpusFile::shared; -1: no other process can have it
     std::uint64_t offset;  // of its content: in `gpusim/memory`, or in the process's own file
     unsigned handles;      // how often cuMemRelease may be called
     unsigned mappings;
-    Physical* next;  // in the order of offsets, those of the process's own file
+    Physical* next;  // ordered by offset, in the process's own file
 };
 
-// Null for a number that is no handle, or is one that was released.
+// Null for a number that is not a handle, or for a handle that was released.
 Physical* find_physical(CUmemGenericAllocationHandle handle);
 
 // The descriptor of the file that has the content.

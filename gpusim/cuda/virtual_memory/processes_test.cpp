@@ -1,5 +1,5 @@
-// Goal: processes share a card as on a real node: each sees what the others hold, none gets what is
-// not there, and whoever dies, however it dies, gives everything back. Method: forked peers.
+// Goal: processes share a GPU as on a real node. Each sees what the others hold, and none gets more
+// than there is. A process that dies, however it dies, releases everything. Method: forked peers.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ namespace {
 
 class CudaProcesses : public testing::Test {
   protected:
-    SimulatedNode node_{kTwoCards};
+    SimulatedNode node_{kTwoGpus};
 
     const std::filesystem::path library_ = node_.library("libcuda.so.1");
 
@@ -59,7 +59,7 @@ TEST_F(CudaProcesses, KillGivesBackAtOnce) {
     EXPECT_EQ(survivor.join(), 0);
 }
 
-// A process that runs another program has lost its driver with its memory image.
+// A process that executes another program has lost its driver with its memory image.
 TEST_F(CudaProcesses, ExecGivesBackToo) {
     Peer peer([this](Wire& wire) {
         Tenant tenant(library_);
@@ -107,8 +107,8 @@ TEST_F(CudaProcesses, RaceNeverOvercommits) {
     EXPECT_EQ(node_.used(0), 0U);
 }
 
-// Kills land wherever they land in the life of a process that allocates without pause: after each
-// one the card is empty, the lock is free, and the slot can be had again.
+// Kills happen at any point in the life of a process that allocates without pause. After each one
+// the GPU is empty, the lock is free, and the slot can be taken again.
 TEST_F(CudaProcesses, KillAtAnyInstantLeavesGoodState) {
     for (int round = 0; round < 40; round++) {
         Peer peer([this, round](Wire& wire) {
@@ -135,8 +135,8 @@ TEST_F(CudaProcesses, KillAtAnyInstantLeavesGoodState) {
     });
 }
 
-TEST_F(CudaProcesses, LostCardRefuses) {
-    const auto index = node_.cards()[0].uuid;
+TEST_F(CudaProcesses, LostGpuRefuses) {
+    const auto index = node_.gpus()[0].uuid;
     Peer peer([this](Wire& wire) {
         Tenant tenant(library_);
         CUcontext context = nullptr;

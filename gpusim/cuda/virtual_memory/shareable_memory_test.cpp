@@ -1,5 +1,5 @@
-// Goal: memory that one process exports and others import is there once, and as long as any of them
-// has it, however the others end. Method: forked peers that pass descriptors.
+// Goal: memory that one process exports and others import counts once, while any of them has it,
+// however the others end. Method: forked peers that pass descriptors.
 #include <unistd.h>
 
 #include "gpusim/test_support/cuda_test.hpp"
@@ -13,7 +13,7 @@ constexpr auto kDescriptor = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 constexpr CUmemAccessDesc kReadWrite = {{CU_MEM_LOCATION_TYPE_DEVICE, 0},
                                         CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 
-// A process with a context on device 0 and what virtual memory it is told to have.
+// A process with a context on device 0, and the virtual memory that a test gives it.
 struct Sharer {
     explicit Sharer(const std::filesystem::path& library) : cuda(library) {
         CUcontext context = nullptr;
@@ -64,7 +64,7 @@ class CudaShareableMemory : public CudaTest {
   protected:
     DescriptorPipe pipe_;
 
-    // Creates, writes 'c', sends the descriptor and ends when told, or killed.
+    // Creates memory, writes 'c', sends the descriptor and ends on a command or a kill.
     std::unique_ptr<Peer> start_creator() {
         auto creator = std::make_unique<Peer>([this](Wire& wire) {
             Sharer sharer(library());
@@ -163,7 +163,7 @@ TEST_F(CudaShareableMemory, GoesWhenTheKilledImporterWasTheLast) {
     EXPECT_EQ(node_.used(0), 0U);
 }
 
-// A descriptor alone keeps it, even in a message that nobody has read.
+// A descriptor alone keeps it, even in a message that no process has read.
 TEST_F(CudaShareableMemory, IsKeptByADescriptor) {
     start_creator()->kill_hard();
     EXPECT_EQ(node_.used(0), kBytes);
@@ -260,7 +260,7 @@ TEST_F(CudaShareableMemory, KillAtAnyInstantLeavesGoodState) {
         Sharer sharer(library());
         sharer.create();
         sharer.map();
-        EXPECT_EQ(sharer.read(), '\0') << "zeros, whoever had it before";
+        EXPECT_EQ(sharer.read(), '\0') << "zeros, whichever process had it before";
         EXPECT_EQ(node_.used(0), kBytes);
     });
 }

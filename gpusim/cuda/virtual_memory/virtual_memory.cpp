@@ -8,7 +8,7 @@
 #include "gpusim/cuda/memory/address_book.hpp"
 #include "gpusim/cuda/work/work.hpp"
 
-using gpusim::kGranuleBytes;
+using gpusim::kAllocationUnitBytes;
 using gpusim::Physical;
 using gpusim::Range;
 using gpusim::RangeKind;
@@ -57,7 +57,7 @@ void* place(CUdeviceptr at, std::size_t bytes, int flags) {
     return pages != MAP_FAILED ? pages : nullptr;
 }
 
-// Room for `bytes` at a multiple of `alignment`: maps more and gives back what sticks out.
+// Reserves `bytes` at a multiple of `alignment`: maps more and unmaps the excess.
 void* reserve_aligned(CUdeviceptr hint, std::size_t bytes, std::size_t alignment) {
     std::size_t room = 0;
     if (__builtin_add_overflow(bytes, alignment, &room)) return nullptr;
@@ -70,7 +70,7 @@ void* reserve_aligned(CUdeviceptr hint, std::size_t bytes, std::size_t alignment
     return gpusim::address(base);
 }
 
-// Back to a bare reservation.
+// Returns to a bare reservation.
 void give_back(Range* range) {
     auto* mine = static_cast<MappingRange*>(range);
     gpusim::remove_range(*mine);
@@ -79,7 +79,7 @@ void give_back(Range* range) {
     std::free(mine);
 }
 
-// True when mappings fill [pointer, pointer + bytes) from border to border.
+// True if mappings fill [pointer, pointer + bytes) from border to border.
 bool is_whole_mappings(CUdeviceptr pointer, std::size_t bytes) {
     const CUdeviceptr end = pointer + bytes;
     if (bytes == 0 || end < pointer) return false;
@@ -91,7 +91,7 @@ bool is_whole_mappings(CUdeviceptr pointer, std::size_t bytes) {
     return pointer == end;
 }
 
-// Peers are not modelled: a device sees its own memory and the host's.
+// Peers are not modelled: a device accesses its own memory and the host's.
 CUresult check(const MappingRange& mapping, const CUmemAccessDesc& wanted) {
     const CUmemLocation& where = wanted.location;
     const unsigned flags = wanted.flags;
@@ -156,8 +156,8 @@ CUresult cuMemAddressReserve(CUdeviceptr* pointer, size_t bytes, size_t alignmen
     if (alignment != 0 && !is_power_of_two(alignment)) return CUDA_ERROR_INVALID_VALUE;
     auto* reservation = static_cast<Reservation*>(std::calloc(1, sizeof(Reservation)));
     if (reservation == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-    void* pages =
-        reserve_aligned(hint, bytes, alignment > kGranuleBytes ? alignment : kGranuleBytes);
+    void* pages = reserve_aligned(
+        hint, bytes, alignment > kAllocationUnitBytes ? alignment : kAllocationUnitBytes);
     if (pages == nullptr) {
         std::free(reservation);
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -192,7 +192,7 @@ CUresult cuMemMap(CUdeviceptr pointer, size_t bytes, size_t offset,
     if (session.error() != CUDA_SUCCESS) return session.error();
     Physical* physical = gpusim::find_physical(handle);
     if (physical == nullptr || flags != 0 || offset != 0 || bytes == 0 || bytes > physical->bytes ||
-        (pointer | bytes) % kGranuleBytes != 0) {
+        (pointer | bytes) % kAllocationUnitBytes != 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     const Reservation* reservation = find_reservation(pointer, 1);
@@ -222,7 +222,7 @@ CUresult cuMemMap(CUdeviceptr pointer, size_t bytes, size_t offset,
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-// As the real one mostly does, it waits for the work that may use the addresses.
+// As the real driver mostly does, this waits for the work that may use the addresses.
 CUresult cuMemUnmap(CUdeviceptr pointer, size_t bytes) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();

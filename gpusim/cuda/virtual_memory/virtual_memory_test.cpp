@@ -1,5 +1,5 @@
 // Goal: virtual memory management in one process behaves as documented: physical memory is taken
-// when it is created and given back with the last handle and the last mapping.
+// when it is created and released with the last handle and the last mapping.
 #include <cstring>
 
 #include "gpusim/test_support/cuda_test.hpp"

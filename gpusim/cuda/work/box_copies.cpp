@@ -1,5 +1,5 @@
 // Copies of rows and boxes, to and from arrays, between contexts, and in batches; fills of other
-// values and of rows; and managed memory that is moved by hand.
+// values and of rows; and explicit moves of managed memory.
 #include "gpusim/cuda/driver/driver.hpp"
 #include "gpusim/cuda/memory/managed_memory.hpp"
 #include "gpusim/cuda/work/copies.hpp"
@@ -81,7 +81,7 @@ CUresult copy_2d(const CUDA_MEMCPY2D_v2* copy, CUstream stream, bool waits) {
     return copy_box(to, from, {copy->WidthInBytes, copy->Height, 1}, stream, waits);
 }
 
-// Also of those between contexts: they are of one process, whose addresses are all one.
+// Also for copies between contexts: they are in one process, which has one address space.
 template <class Copy>
 CUresult copy_3d(const Copy* copy, CUstream stream, bool waits) {
     if (copy == nullptr || copy->srcLOD != 0 || copy->dstLOD != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -163,7 +163,7 @@ CUresult prefetch(CUdeviceptr pointer, std::size_t bytes, bool to_host, CUstream
             return CUDA_ERROR_INVALID_VALUE;
         }
     }
-    // Nothing moves back to the host here, but the time passes in which it would.
+    // Nothing moves back to the host here, but the time of the move passes.
     if (to_host) return cuLaunchHostFunc(stream, [](void*) {}, nullptr);
     const End same = {pointer, Side::device, false, {}};
     return gpusim::copy(same, same, {.bytes = bytes}, stream, false);
@@ -338,7 +338,7 @@ CUresult cuMemPrefetchBatchAsync(CUdeviceptr* pointers, size_t* bytes, size_t co
     return CUDA_SUCCESS;
 }
 
-// What becomes of the content is not modelled.
+// What happens to the content is not modelled.
 CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr* pointers, size_t* bytes, size_t count,
                                            CUmemLocation* locations, size_t* location_indices,
                                            size_t location_count, unsigned long long flags,

@@ -1,4 +1,4 @@
-// cuStreamBeginCapture and what belongs to it.
+// cuStreamBeginCapture and the calls around it.
 #include "gpusim/cuda/work/capture.hpp"
 
 #include <sys/syscall.h>
@@ -41,7 +41,7 @@ bool add_tail(Stream& stream, Node* node) {
     return true;
 }
 
-// Whether all that other streams recorded comes before the end of the first.
+// Whether everything that other streams recorded comes before the end of the first stream.
 bool are_all_joined(const Capture& capture) {
     const Stream& origin = *capture.origin;
     for (const Stream* stream = origin.context->streams; stream != nullptr; stream = stream->next) {
@@ -61,7 +61,7 @@ void end(Capture& capture) {
     }
 }
 
-// The program's own graph, and behind which of its nodes what is recorded comes; null: a new one.
+// The program's own graph, and the nodes that the recorded work comes after; null: a new graph.
 struct Place {
     CUgraph graph;
     const CUgraphNode* after;
@@ -153,7 +153,7 @@ CUresult record(Stream& stream, Node* node) {
     return CUDA_SUCCESS;
 }
 
-// An event that stands behind several nodes stands behind one that joins them.
+// If an event comes after several nodes, an empty node joins them.
 CUresult record_event(Stream& stream, StreamEvent& event) {
     if (stream.tail_count > 1) {
         const CUresult joined = record(stream, make_node(CU_GRAPH_NODE_TYPE_EMPTY));
@@ -212,7 +212,7 @@ CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
     return begin(stream, mode, {graph, dependencies, dependency_count});
 }
 
-// What is captured is added to the graph, and not compared with what it has.
+// What is captured is added to the graph, and not compared with its nodes.
 CUresult cuStreamBeginRecaptureToGraph(CUstream stream, CUstreamCaptureMode mode, CUgraph graph,
                                        CUgraphRecaptureCallback /*callback*/, void* /*data*/) {
     return cuStreamBeginCaptureToGraph(stream, graph, nullptr, nullptr, 0, mode);

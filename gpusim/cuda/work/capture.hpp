@@ -1,4 +1,5 @@
-// Streams that are being recorded into a graph instead of being run. All functions want a Session.
+// Streams that are being captured into a graph instead of being run. All functions require a
+// Session.
 #pragma once
 
 #include "gpusim/cuda/graphs/graph.hpp"
@@ -6,10 +7,10 @@
 
 namespace gpusim {
 
-// Never freed: events remember it.
+// Never freed: events refer to it.
 struct Capture {
     Graph* graph;
-    bool is_programs;  // it was there before
+    bool is_programs;  // the graph existed before
     Stream* origin;
     CUstreamCaptureMode mode;
     pid_t thread;
@@ -19,20 +20,21 @@ struct Capture {
 };
 
 Node* host_node(CUhostFn function, void* data);
-// What a launched operation would be, as a node; frees the operation.
+// Turns a launched operation into a node; frees the operation.
 Node* node_of(CUgraphNodeType type, Operation* operation);
 
-// Adds the node to the graph, behind what the stream has recorded; null is "without memory".
+// Adds the node to the graph, after what the stream has recorded; null means that there was no
+// memory.
 CUresult record(Stream& stream, Node* node);
 CUresult record_event(Stream& stream, StreamEvent& event);
-// Where the event, the stream or both belong to a capture.
+// Call this if the event, the stream or both belong to a capture.
 CUresult wait_in_capture(Stream& stream, const StreamEvent& event);
-// The stream did what cannot be recorded: the capture is worth nothing. Gives `error` back.
+// The stream did what cannot be recorded, so the capture is invalid. Returns `error`.
 CUresult spoil(Stream& stream, CUresult error);
 void leave_capture(Stream& stream);
-// Of calls that are not safe beside a capture: what they are to answer, if it is not CUDA_SUCCESS.
+// For calls that are unsafe during a capture: the error to return, or CUDA_SUCCESS.
 CUresult check_unsafe_call();
-// A stream that the program's default stream would have to wait for, and cannot.
+// A captured stream that the program's default stream would have to wait for, and cannot.
 Stream* recorded_in_the_way_of(const Stream& stream);
 
 }  // namespace gpusim

@@ -1,4 +1,4 @@
-// cuMemcpy* and cuMemset*: an engine takes time for them, and at the end of it the bytes are there.
+// cuMemcpy* and cuMemset*: they take time on an engine, and at the end of it the bytes are there.
 #include "gpusim/cuda/work/copies.hpp"
 
 #include <cstring>
@@ -18,9 +18,9 @@ using gpusim::Use;
 
 namespace {
 
-// Of PCIe 3, and of the card's own memory.
+// The rates of PCIe 3, and of the GPU's own memory.
 constexpr std::int64_t kHostBytesPerNs = 12;
-constexpr std::int64_t kCardBytesPerNs = 300;
+constexpr std::int64_t kGpuBytesPerNs = 300;
 
 CUdeviceptr pointer_of(const void* host) {
     return reinterpret_cast<CUdeviceptr>(host);
@@ -31,7 +31,7 @@ gpusim::Work work_of(std::size_t bytes, std::int64_t bytes_per_ns) {
             gpusim::kWholeEngine};
 }
 
-// Calls `body` with how far each row is from the first, at both ends.
+// Calls `body` with the distance of each row from the first, at both ends.
 template <class Body>
 void for_each_row(const gpusim::Box& box, const Body& body) {
     for (std::size_t z = 0; z < box.slices; z++) {
@@ -105,8 +105,8 @@ CUresult run(const Operation& wanted, CUgraphNodeType type, const Arrays& arrays
     const bool is_inside =
         (arrays.to || gpusim::is_device_memory(wanted.to)) &&
         (type == CU_GRAPH_NODE_TYPE_MEMSET || arrays.from || gpusim::is_device_memory(wanted.from));
-    operation->id = {context.card, is_inside ? Engine::compute : Engine::copies};
-    operation->work = work_of(bytes, is_inside ? kCardBytesPerNs : kHostBytesPerNs);
+    operation->id = {context.gpu, is_inside ? Engine::compute : Engine::copies};
+    operation->work = work_of(bytes, is_inside ? kGpuBytesPerNs : kHostBytesPerNs);
     if (stream->capture != nullptr) {
         if (!waits) return gpusim::record(*stream, gpusim::node_of(type, operation));
         gpusim::release(operation);
@@ -116,7 +116,7 @@ CUresult run(const Operation& wanted, CUgraphNodeType type, const Arrays& arrays
     CUresult result = gpusim::enqueue(*stream, operation);
     if (result == CUDA_SUCCESS && waits) {
         gpusim::wait_for(*operation);
-        result = gpusim::is_lost(context.card) ? CUDA_ERROR_UNKNOWN : context.error;
+        result = gpusim::is_lost(context.gpu) ? CUDA_ERROR_UNKNOWN : context.error;
     }
     gpusim::release(operation);
     return result;

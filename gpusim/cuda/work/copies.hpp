@@ -1,10 +1,10 @@
-// Copies and fills, of whatever shape, as operations of a stream.
+// Copies and fills, of any shape, as operations of a stream.
 #pragma once
 
 #include "gpusim/cuda/work/work.hpp"
 
-// Without a stream: in the default one, and they come back when they are done. (A real memset and a
-// copy within the card may come back before.)
+// Calls without a stream use the default one, and return when they are done. (A real memset and a
+// copy within the GPU may return before.)
 #define IN_DEFAULT_STREAM(name, parameters, call_in)  \
     CUresult name parameters {                        \
         const CUstream stream = CU_STREAM_LEGACY;     \
@@ -21,7 +21,7 @@ namespace gpusim {
 struct End {
     CUdeviceptr pointer;
     Side side;
-    bool is_array;  // then it was checked before
+    bool is_array;  // then it is already checked
     Box::Strides strides;
 };
 
@@ -40,7 +40,7 @@ struct Fill {
     std::size_t value_bytes;
 };
 
-// `extent` in values.
+// `extent` is in values.
 CUresult fill(const Fill& fill, const Extent& extent, CUstream stream, bool waits);
 
 // Where an array's rows are.
@@ -50,8 +50,8 @@ struct ArrayContent {
     Extent extent;
 };
 
-// CUDA_ERROR_INVALID_HANDLE for none, CUDA_ERROR_NOT_SUPPORTED for a level of a mipmap,
-// CUDA_ERROR_INVALID_VALUE for one that is not mapped. Wants a Session.
+// CUDA_ERROR_INVALID_HANDLE for an invalid handle, CUDA_ERROR_NOT_SUPPORTED for a level of a
+// mipmap, CUDA_ERROR_INVALID_VALUE for an array that is not mapped. Requires a Session.
 CUresult find_content(CUarray array, ArrayContent* content);
 
 }  // namespace gpusim

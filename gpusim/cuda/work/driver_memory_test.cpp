@@ -1,5 +1,5 @@
-// Goal: what a driver takes by itself to run graphs and kernels is taken, once, and comes back.
-// Method: a card whose graphs cost something, and PTX that says what its code and its kernels need.
+// Goal: what a driver itself takes to run graphs and kernels is taken once, and is released.
+// Method: a GPU whose graphs cost something, and PTX that says what its code and its kernels need.
 #include "gpusim/test_support/cuda_test.hpp"
 
 namespace gpusim {
@@ -14,7 +14,7 @@ constexpr char kImage[] =
 
 class CudaDriverMemory : public testing::Test {
   protected:
-    SimulatedNode node_{"cards:\n  - {model: A, memory: 1GiB, graph_overhead: 30MiB}\n"};
+    SimulatedNode node_{"gpus:\n  - {model: A, memory: 1GiB, graph_overhead: 30MiB}\n"};
 
     template <class Body>
     void in_tenant(Body body) const {

@@ -30,7 +30,7 @@ CUresult state_of(StreamEvent& event) {
     gpusim::move_on();
     if (event.context->error != CUDA_SUCCESS) return event.context->error;
     if (event.recorded == nullptr || gpusim::is_done(*event.recorded)) return CUDA_SUCCESS;
-    return gpusim::is_lost(event.context->card) ? CUDA_ERROR_UNKNOWN : CUDA_ERROR_NOT_READY;
+    return gpusim::is_lost(event.context->gpu) ? CUDA_ERROR_UNKNOWN : CUDA_ERROR_NOT_READY;
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ CUresult cuEventCreate(CUevent* handle, unsigned int flags) {
     return CUDA_SUCCESS;
 }
 
-// Who waits for what it was recorded behind still does.
+// What waits for the work before the event still does.
 CUresult cuEventDestroy_v2(CUevent handle) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
@@ -143,7 +143,7 @@ CUresult cuEventElapsedTime(float* milliseconds, CUevent start_handle, CUevent e
         if (const CUresult state = state_of(*event); state != CUDA_SUCCESS) return state;
     }
     const auto ns = static_cast<double>(end->recorded->done_ns - start->recorded->done_ns);
-    const double rate = 1 + gpusim::card_of(*start->context).event_clock_fast_ppm / 1e6;
+    const double rate = 1 + gpusim::gpu_of(*start->context).event_clock_fast_ppm / 1e6;
     *milliseconds = static_cast<float>(ns * rate / 1e6);
     return CUDA_SUCCESS;
 }

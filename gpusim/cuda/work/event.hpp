@@ -9,15 +9,15 @@ struct Node;
 
 // A CUevent points to one. Never freed, so that a stale handle is recognised.
 struct StreamEvent {
-    std::uint32_t mark;  // an StreamEvent's, while it is one
+    std::uint32_t mark;  // of a StreamEvent, while it is one
     unsigned flags;
     Context* context;
-    Operation* recorded;  // null before it was
-    Capture* capture;     // it was last recorded in a stream that is being recorded
-    Node* node;           // behind that node of it; null: at its beginning
+    Operation* recorded;  // null if it was never recorded
+    Capture* capture;     // it was last recorded in a stream that is being captured
+    Node* node;           // after that node of the capture; null: at its beginning
 };
 
-// Null for what is no event. Wants a Session.
+// Null if it is not an event. Requires a Session.
 StreamEvent* find_event(CUevent handle);
 
 }  // namespace gpusim

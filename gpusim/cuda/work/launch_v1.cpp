@@ -1,4 +1,4 @@
-// The launches of CUDA 2, whose shape and parameters are set call by call before.
+// The launches of CUDA 2, whose shape and parameters are set by separate calls before.
 #include <cstring>
 
 #include "gpusim/cuda/work/module.hpp"
@@ -91,7 +91,7 @@ CUresult cuLaunchGridAsync(CUfunction function, int width, int height, CUstream 
     return launch(function, width, height, stream);
 }
 
-// Each on the device of its stream, which must not be a default one.
+// Each is on the device of its stream, which must not be a default one.
 CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS_v1* launches, unsigned int count,
                                               unsigned int flags) {
     if (launches == nullptr || count == 0 || flags > 3) return CUDA_ERROR_INVALID_VALUE;

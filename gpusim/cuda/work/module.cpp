@@ -15,8 +15,8 @@ using gpusim::Session;
 
 namespace gpusim {
 
-// A CUfunction and a CUkernel point to one. Never freed, as modules are not, so that a stale handle
-// is recognised.
+// A CUfunction and a CUkernel point to one. Never freed, and neither are modules, so that a stale
+// handle is recognised.
 struct Function {
     std::uint32_t mark;
     Module* module;
@@ -41,8 +41,8 @@ struct Module {
     Context* context;
     Function* functions;
     Variable* variables;
-    std::uint64_t lazy_bytes;  // what its code takes of the card when a function is first looked up
-    bool is_loaded;            // and it has
+    std::uint64_t lazy_bytes;  // what its code takes of the GPU when a function is first looked up
+    bool is_loaded;            // whether the code has been loaded
     Module* next;              // in Context::modules
 };
 
@@ -150,14 +150,15 @@ bool is_ptx(const char* text) {
 
 CUresult load_lazily(Module& module) {
     if (module.is_loaded) return CUDA_SUCCESS;
-    module.lazy_bytes = (module.lazy_bytes + kGranuleBytes - 1) / kGranuleBytes * kGranuleBytes;
-    const CUresult result = charge(module.context->card, module.lazy_bytes, 0);
+    module.lazy_bytes = (module.lazy_bytes + kAllocationUnitBytes - 1) / kAllocationUnitBytes *
+                        kAllocationUnitBytes;
+    const CUresult result = charge(module.context->gpu, module.lazy_bytes, 0);
     module.is_loaded = result == CUDA_SUCCESS;
     return result;
 }
 
 void free_module(Module* module) {
-    if (module->is_loaded) discharge(module->context->card, module->lazy_bytes, 0);
+    if (module->is_loaded) discharge(module->context->gpu, module->lazy_bytes, 0);
     module->is_loaded = false;
     while (module->functions != nullptr) {
         Function* function = module->functions;
@@ -229,7 +230,7 @@ CUresult variable_of(const Module* module, const char* name, CUdeviceptr* pointe
     return CUDA_SUCCESS;
 }
 
-// The first parameter, from either of the two ways to give them.
+// The first parameter, from either of the two ways to pass them.
 CUresult first_parameter(const Launch& launch, std::uint64_t* value) {
     const void* from = nullptr;
     if (launch.parameters != nullptr) {
@@ -280,7 +281,7 @@ CUresult operation_of(const Launch& launch, Operation** operation) {
     const std::uint64_t waves = (blocks + room - 1) / room;
     const std::uint64_t demand =
         waves > 1 ? kWholeEngine : (blocks * kWholeEngine + room - 1) / room;
-    made->id = {context->card, Engine::compute};
+    made->id = {context->gpu, Engine::compute};
     made->work = {static_cast<std::int64_t>(waves * block_ns) * kPsPerNs,
                   static_cast<std::uint32_t>(demand)};
     *operation = made;
@@ -363,7 +364,7 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* pointer, size_t* bytes, CUmodule modu
     return gpusim::variable_of(find_module(module), name, pointer, bytes);
 }
 
-// A library is loaded for the current context at once, and not, as the real one may be, for each
+// A library is loaded for the current context at once. A real driver may load it for each context
 // when it is used there.
 CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* /*jit_options*/,
                            void** /*jit_values*/, unsigned int /*jit_count*/,

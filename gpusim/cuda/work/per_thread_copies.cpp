@@ -1,5 +1,5 @@
-// Copies and fills in the default stream of the calling thread. Those that name no stream (_ptds)
-// are beside their twins.
+// Copies and fills in the default stream of the calling thread. Calls without a stream argument
+// (_ptds) are defined beside their twins.
 #include "gpusim/cuda/driver/per_thread.hpp"
 
 using gpusim::of_thread;

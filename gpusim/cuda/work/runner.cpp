@@ -6,7 +6,8 @@
 
 #include "gpusim/cuda/work/work.hpp"
 
-// One version since the oldest glibc that we run on; weak, as it stood in libpthread before 2.34.
+// It has one version since the oldest supported glibc. Weak, because it was in libpthread before
+// 2.34.
 #pragma weak pthread_create
 #if defined(__x86_64__)
 __asm__(".symver pthread_create, pthread_create@GLIBC_2.2.5");
@@ -31,7 +32,7 @@ void* run(void* /*unused*/) {
     return nullptr;
 }
 
-// Signals of the program's are the program's threads' to take.
+// Signals of the program must be delivered to the program's threads.
 bool start() {
     sigset_t all;
     sigset_t before;

@@ -1,6 +1,6 @@
-// Goal: processes share a card's time as its kind of sharing says, whatever the machine they run on
-// does meanwhile; who dies makes room; NVML says what was used. Method: processes that always have
-// work queued, and what the state says they used between two looks.
+// Goal: processes share a GPU's time according to its sharing mode, whatever their machine does
+// meanwhile. A process that dies makes room, and NVML reports what was used. Method: processes that
+// always have work queued, and the difference of what the state says they used at two times.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -18,12 +18,12 @@ constexpr EngineId kCompute = {0, Engine::compute};
 
 struct Task {
     std::uint64_t kernel_ns;
-    unsigned blocks = kWholeCardBlocks;
+    unsigned blocks = kWholeGpuBlocks;
 };
 
 class CudaSharing : public testing::Test {
   protected:
-    SimulatedNode node_{kTwoCards};
+    SimulatedNode node_{kTwoGpus};
 
     // A process that never runs out of work, until it is killed.
     std::unique_ptr<Peer> busy(Task task) const {
@@ -42,7 +42,7 @@ class CudaSharing : public testing::Test {
     std::int64_t used(int slot, std::int64_t now) const {
         return used_ps(node_.state(), kCompute, slot, now) / kPsPerNs;
     }
-    // Thousandths of the card that a slot got over the next while.
+    // Thousandths of the GPU that each slot gets over the next moments.
     std::vector<int> shares(std::size_t slots) const {
         const auto all_used = [&](std::int64_t now) {
             std::vector<std::int64_t> all(slots);
@@ -76,7 +76,7 @@ TEST_F(CudaSharing, WhoIsKilledMakesRoom) {
     const auto other = busy({.kernel_ns = kMillisecond});
     other->kill_hard();
     in_child([this] {
-        // Somebody is to look; whoever waits does.
+        // A process must notice the death; a process that waits does.
         const Worker worker(node_.library("libcuda.so.1"));
         worker.launch(50 * kMillisecond);
         EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
@@ -86,8 +86,8 @@ TEST_F(CudaSharing, WhoIsKilledMakesRoom) {
 
 TEST_F(CudaSharing, SideBySideTheyFit) {
     EXPECT_EQ(node_.control("sharing 0 side-by-side"), 0);
-    const auto one = busy({.kernel_ns = kMillisecond, .blocks = kTenthOfCardBlocks});
-    const auto other = busy({.kernel_ns = kMillisecond, .blocks = 3 * kTenthOfCardBlocks});
+    const auto one = busy({.kernel_ns = kMillisecond, .blocks = kTenthOfGpuBlocks});
+    const auto other = busy({.kernel_ns = kMillisecond, .blocks = 3 * kTenthOfGpuBlocks});
     const auto fitting = shares(2);
     EXPECT_NEAR(fitting[0], 100, 1);
     EXPECT_NEAR(fitting[1], 300, 1);

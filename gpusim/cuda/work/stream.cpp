@@ -1,4 +1,4 @@
-// cuStream*, and the host's functions in streams.
+// cuStream*, and host functions in streams.
 #include "gpusim/cuda/pools/pools.hpp"
 #include "gpusim/cuda/work/capture.hpp"
 #include "gpusim/cuda/work/event.hpp"
@@ -12,7 +12,7 @@ using gpusim::StreamEvent;
 
 namespace {
 
-// As the real one: lower is more urgent. It changes nothing here.
+// As in the real driver, lower is more urgent. It has no effect here.
 constexpr int kLeastPriority = 0;
 constexpr int kGreatestPriority = -5;
 
@@ -37,7 +37,7 @@ CUresult enqueue_host(CUstream handle, CUhostFn function, CUstreamCallback callb
     return gpusim::enqueue(*stream, operation);
 }
 
-// One that may be asked and waited for: not while it is recorded.
+// A stream that may be queried and waited for: not while it is captured.
 CUresult find_running(CUstream handle, Stream** stream) {
     if (const CUresult error = gpusim::find_stream(handle, stream); error != CUDA_SUCCESS) {
         return error;
@@ -81,7 +81,7 @@ CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
     return CUDA_SUCCESS;
 }
 
-// Its work goes on; who waits for the context waits for that too.
+// Its work goes on; a wait for the context includes it.
 CUresult cuStreamDestroy_v2(CUstream handle) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
@@ -117,7 +117,7 @@ CUresult cuStreamSynchronize(CUstream handle) {
     const Context& context = *stream->context;
     gpusim::wait_for(*stream);
     gpusim::release_idle_memory();
-    return gpusim::is_lost(context.card) ? CUDA_ERROR_UNKNOWN : context.error;
+    return gpusim::is_lost(context.gpu) ? CUDA_ERROR_UNKNOWN : context.error;
 }
 
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned int flags) {
@@ -143,7 +143,7 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
     return enqueue_host(stream, function, nullptr, data);
 }
 
-// How the stream waits for the function, which is all that the mode says, is not modelled.
+// The mode says only how the stream waits for the function, which is not modelled.
 CUresult cuLaunchHostFunc_v2(CUstream stream, CUhostFn function, void* data, unsigned int mode) {
     constexpr unsigned kModes = 2;
     return mode < kModes ? cuLaunchHostFunc(stream, function, data) : CUDA_ERROR_INVALID_VALUE;

@@ -19,9 +19,9 @@ namespace {
 using Place = Operation::Place;
 using Progress = Operation::Progress;
 
-// As far as a program may be ahead of a stream; the real one lets it some 1,000 launches.
+// How far a program may be ahead of a stream; the real driver allows some 1,000 launches.
 constexpr int kMaxPending = 1024;
-// A neighbour that dies makes work done earlier than was foreseen.
+// When a neighbour dies, work is done earlier than was predicted.
 constexpr std::int64_t kLookAgainNs = 5'000'000;
 
 std::int64_t earlier(std::int64_t one, std::int64_t other) {
@@ -34,7 +34,7 @@ Context& context_of(const Operation& operation) {
 
 bool is_on(const Operation& operation, EngineId id) {
     return operation.progress == Progress::booked && operation.place != Place::host &&
-           operation.id.engine == id.engine && operation.id.card == id.card;
+           operation.id.engine == id.engine && operation.id.gpu == id.gpu;
 }
 
 constinit std::atomic<std::uint32_t> bell = 0;  // a futex
@@ -43,14 +43,14 @@ constinit std::atomic<int> sleepers = 0;
 void look_for_dead() {
     for (int device = 0; device < driver.devices.count; device++) {
         for (const Engine engine : {Engine::compute, Engine::copies}) {
-            const EngineId id = {driver.devices.cards[device], engine};
+            const EngineId id = {driver.devices.gpus[device], engine};
             const EngineLock lock(driver.state, id);
             cut_off_dead(driver.state, id, monotonic_ns());
         }
     }
 }
 
-// Where an operation stands beside those that are to be done before.
+// The state of the operations that must be done before an operation.
 struct Before {
     bool are_all_done = true;
     bool are_on_one_engine = true;  // or done
@@ -61,7 +61,7 @@ struct Before {
 
 void look_at(Before& before, const Operation* operation) {
     if (operation == nullptr) return;
-    // A marker with nothing before it has been reached, whether or not anybody has looked.
+    // A marker with nothing before it has been reached, even if no call has checked it.
     const bool is_reached = operation->progress == Progress::booked && operation->is_point;
     if (operation->progress == Progress::done || is_reached) {
         if (operation->done_ns > before.done_ns) before.done_ns = operation->done_ns;
@@ -88,23 +88,23 @@ Before before(const Operation& operation) {
 
 void take_fault(Operation& operation) {
     if (operation.id.engine != Engine::compute || operation.work.work_ps == 0) return;
-    auto& ordered = driver.state.file->cards[operation.id.card].next_kernel;
+    auto& ordered = driver.state.file->gpus[operation.id.gpu].next_kernel;
     if (ordered.load() == KernelFault::none) return;
     operation.fault = ordered.exchange(KernelFault::none);
     if (operation.fault == KernelFault::hang) operation.work.work_ps = kNever;
 }
 
-// Books it, or finds that it is done, if what is before it allows that.
+// Books it, or finds that it is done, if the operations before it allow that.
 void try_start(Operation& operation, std::int64_t now) {
     const Before what = before(operation);
     const std::int64_t ready = what.done_ns > operation.done_ns ? what.done_ns : operation.done_ns;
     if (operation.place == Place::engine) {
         const bool is_ready =
-            what.are_all_done || (what.are_on_one_engine && what.engine.card == operation.id.card &&
+            what.are_all_done || (what.are_on_one_engine && what.engine.gpu == operation.id.gpu &&
                                   what.engine.engine == operation.id.engine);
         if (!is_ready) return;
         take_fault(operation);
-        // The card began when what is before was done, however late anybody looks.
+        // The GPU began when the operations before it were done, however late this call checks.
         const std::int64_t begin = what.are_all_done ? earlier(ready, now) : now;
         const EngineLock lock(driver.state, operation.id);
         operation.until_ps = book(driver.state, operation.id, driver.slot, operation.work, begin);
@@ -135,7 +135,7 @@ CUresult error_of(KernelFault fault) {
     return CUDA_SUCCESS;
 }
 
-// When it is or will be done; kNever where that depends on others.
+// When it is or will be done; kNever if that depends on others.
 std::int64_t due_at(const Operation& operation, std::int64_t now) {
     if (operation.progress != Progress::booked || operation.place == Place::host) return kNever;
     if (operation.is_point) return operation.done_ns;
@@ -158,7 +158,7 @@ void move_on(Stream& stream, std::int64_t now) {
         if (due > now) break;
         finish(operation, due);
     }
-    // Those behind may be bookable although the first is not done.
+    // Operations behind the first may be bookable although it is not done.
     for (Operation* operation = stream.first; operation != nullptr; operation = operation->next) {
         if (operation->progress != Progress::waiting) continue;
         try_start(*operation, now);
@@ -184,7 +184,7 @@ void for_each_stream(const Body& body) {
 }
 
 bool is_hopeless(const Context& context) {
-    return context.error != CUDA_SUCCESS || !context.alive || is_lost(context.card);
+    return context.error != CUDA_SUCCESS || !context.alive || is_lost(context.gpu);
 }
 
 bool has_hung_kernel(const Stream& stream) {
@@ -193,7 +193,7 @@ bool has_hung_kernel(const Stream& stream) {
     return false;
 }
 
-// But for a function of the host that is being called: that comes back.
+// Waits for a host function that is being called, because it returns to its operation.
 void drop_all(Stream& stream) {
     while (Operation* first = stream.first) {
         // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): finish() has moved on
@@ -229,7 +229,8 @@ bool is_blocking(const Stream& stream) {
     return (stream.flags & CU_STREAM_NON_BLOCKING) == 0;
 }
 
-// The program's default stream and those that are not made otherwise wait for each other.
+// The program's default stream and the streams that are not created as non-blocking wait for each
+// other.
 bool waits_for(const Stream& stream, const Stream& other) {
     if (&stream == &other || other.last == nullptr) return false;
     if (is_legacy(stream)) return is_blocking(other);
@@ -337,7 +338,7 @@ bool is_done(const Operation& operation) {
     return operation.progress == Operation::Progress::done;
 }
 
-// Its stream gives it up; whoever else refers to it finds it done.
+// Its stream releases it; other code that refers to it finds it done.
 void finish(Operation& operation, std::int64_t done_ns) {
     Stream& stream = *operation.stream;
     Context& context = *stream.context;
@@ -353,7 +354,7 @@ void finish(Operation& operation, std::int64_t done_ns) {
     stream.pending--;
     if (stream.first != nullptr) {
         stream.first->previous = nullptr;
-        // What follows is not earlier.
+        // What follows is not done earlier.
         if (stream.first->done_ns < done_ns) stream.first->done_ns = done_ns;
     } else {
         stream.last = nullptr;
@@ -364,7 +365,7 @@ void finish(Operation& operation, std::int64_t done_ns) {
 
 void move_on() {
     const std::int64_t now = monotonic_ns();
-    // What is done in one stream may let another go on, which may have been looked at before.
+    // What is done in one stream may let another go on, which may have been checked before.
     for (bool has_changed = true; has_changed;) {
         has_changed = false;
         for_each_stream([&](Stream& stream) {
@@ -441,7 +442,7 @@ void end_work(Context& context) {
         has_hung |= has_hung_kernel(*stream);
     if (!has_hung) wait_for(context);
     for (const Engine engine : {Engine::compute, Engine::copies}) {
-        const EngineId id = {context.card, engine};
+        const EngineId id = {context.gpu, engine};
         const EngineLock lock(driver.state, id);
         if (has_hung || context.error != CUDA_SUCCESS)
             cut_off(driver.state, id, driver.slot, monotonic_ns());

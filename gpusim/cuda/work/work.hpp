@@ -1,10 +1,10 @@
-// The work that a process gives to its cards: streams of operations, each of which waits for those
-// before it, is done by an engine of the card at a time that follows from the timeline
-// (state/timeline.hpp), or by the host, and may be waited for.
+// The work that a process gives to its GPUs: streams of operations. Each operation waits for those
+// before it. It is done by the host, or by an engine of the GPU at a time that follows from the
+// timeline (state/timeline.hpp). A thread may wait for it.
 //
-// Nobody runs an engine: whoever calls the driver moves on what has become due (`move_on`). A
-// thread of the driver's own does so where nobody would: for operations that become ready by others
-// being done, and for functions of the host. All functions want a Session.
+// No thread runs an engine: each thread that calls the driver moves on what has become due
+// (`move_on`). A thread of the driver does so if no other would: for operations that become ready
+// when others are done, and for host functions. All functions require a Session.
 #pragma once
 
 #include "gpusim/cuda/memory/address_book.hpp"
@@ -17,7 +17,7 @@ struct Node;
 struct Operation;
 struct Stream;
 
-// What an operation does when its turn comes, besides taking time.
+// What an operation does when it runs, besides taking time.
 using Deed = void (*)(Operation& operation);
 
 // Rows that are copied or filled as one; zeros: one row.
@@ -35,9 +35,9 @@ struct Operation {
     enum class Progress { waiting, booked, done };
 
     Stream* stream;
-    Operation* previous;  // in its stream, while that is not done
+    Operation* previous;  // in its stream, while that one is not done
     Operation* next;
-    Operation* next_call;  // of the functions that are to be called (runner.hpp)
+    Operation* next_call;  // of the functions that wait to be called (runner.hpp)
     unsigned references;
     Place place;
     Progress progress;
@@ -45,10 +45,10 @@ struct Operation {
     Work work;
     KernelFault fault;
     std::int64_t until_ps;
-    std::int64_t done_ns;  // until it is done: it begins no sooner than this
-    bool is_point;         // a marker behind nothing that is still to be done
-    bool is_called;        // the function of the host has been
-    Operation** others;    // of other streams, that are to be done before
+    std::int64_t done_ns;  // until it is done: the earliest time at which it begins
+    bool is_point;         // a marker with no unfinished work before it
+    bool is_called;        // the host function has been called
+    Operation** others;    // of other streams, that must be done before
     int other_count;
     Deed deed;
     // For the deed.
@@ -59,13 +59,13 @@ struct Operation {
     std::size_t bytes;  // of a row
     Box box;
     std::uint32_t value;
-    std::size_t value_bytes;  // that are repeated; 0: one
+    std::size_t value_bytes;  // of the repeated value; 0: one
     CUhostFn host_function;
     CUstreamCallback callback;
     void* data;
 };
 
-// A CUstream points to one. Freed with its context only, so that a stale handle is recognised.
+// A CUstream points to one. Freed only with its context, so that a stale handle is recognised.
 struct Stream {
     Context* context;
     bool alive;
@@ -73,38 +73,39 @@ struct Stream {
     int priority;
     std::uint64_t id;
     bool is_default;
-    pid_t thread;      // whose default stream it is; 0: the program's
+    pid_t thread;      // the thread whose default stream it is; 0: the program's
     Operation* first;  // not yet done
     Operation* last;
     int pending;
-    Capture* capture;  // it is being recorded
-    Node** tails;      // what the next recorded node is behind
+    Capture* capture;  // while it is being captured
+    Node** tails;      // the nodes that the next recorded node comes after
     int tail_count;
     Stream* next;  // in Context::streams
 };
 
-// The stream behind a handle, of whichever context; null and the two special handles are the
-// default streams of the current one. CUDA_ERROR_INVALID_HANDLE; of these, what current_context
-// says.
+// The stream behind a handle, of any context. Null and the two special handles are the default
+// streams of the current context. CUDA_ERROR_INVALID_HANDLE; for the default streams, the errors of
+// current_context.
 CUresult find_stream(CUstream handle, Stream** stream);
 CUresult make_stream(Context& context, unsigned flags, Stream** stream);
 
-// A new operation, to be filled in and enqueued. Null without memory.
+// A new operation, to be filled in and enqueued. Null if there is no memory.
 Operation* make_operation(Operation::Place place);
 // Gives it to the stream. `wait_for` may name one more operation to wait for.
 CUresult enqueue(Stream& stream, Operation* operation, Operation* wait_for = nullptr);
 Operation* refer(Operation* operation);
 void release(Operation* operation);
 
-// Does what has become due.
+// Processes what has become due.
 void move_on();
-// When something will be, as far as anything waits for it; kNever if not.
+// When something becomes due next, if anything waits for it; kNever if not.
 std::int64_t next_due();
-// The operation is done, since then.
+// Marks the operation as done at `done_ns`.
 void finish(Operation& operation, std::int64_t done_ns);
-// Until that time, or something has been done, or a neighbour may have died. Without the mutex.
+// Sleeps until that time, or until something is done, or until a neighbour may have died. Does not
+// hold the mutex.
 void sleep_until(std::int64_t time_ns);
-// Wakes all who sleep.
+// Wakes all sleeping threads.
 void ring();
 bool is_done(const Operation& operation);
 // Waits until the operation is done; without the driver's mutex, so other threads go on.

@@ -1,6 +1,7 @@
-// Goal: what work costs on the simulated card, what it refuses, and what faulty work does; what the
-// CUDA driver API says of all work is in conformance/work_test.cpp. Method: the real symbols in a
-// process of their own; times between events behind other work, which do not depend on the host.
+// Goal: what work costs on the simulated GPU, what is refused, and what faulty work does.
+// conformance/work_test.cpp tests what the CUDA driver API says about all work. Method: the real
+// symbols in a process of their own; times between events behind other work, which do not depend on
+// the host.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -17,7 +18,7 @@ constexpr std::uint64_t kLong = 300 * kMillisecond;
 
 class CudaWork : public testing::Test {
   protected:
-    SimulatedNode node_{kTwoCards};
+    SimulatedNode node_{kTwoGpus};
 
     template <typename Body>
     void in_worker(Body body) const {
@@ -65,7 +66,7 @@ TEST_F(CudaWork, CopiesToTheHostTakeTheirTurnToo) {
     });
 }
 
-TEST_F(CudaWork, ALaunchMustFitTheCard) {
+TEST_F(CudaWork, ALaunchMustFitTheGpu) {
     in_worker([](const Worker& worker) {
         const Library& cuda = worker.cuda;
         std::uint64_t ns = kMillisecond;
@@ -89,7 +90,7 @@ TEST_F(CudaWork, ManyBlocksComeInWaves) {
     in_worker([](const Worker& worker) {
         worker.launch(kLong);
         CUevent start = worker.mark();
-        EXPECT_EQ(worker.launch(kMillisecond, nullptr, 3 * kWholeCardBlocks - 1), CUDA_SUCCESS);
+        EXPECT_EQ(worker.launch(kMillisecond, nullptr, 3 * kWholeGpuBlocks - 1), CUDA_SUCCESS);
         EXPECT_EQ(worker.ns_between(start, worker.mark()), 3 * kMillisecond);
     });
 }
@@ -207,7 +208,7 @@ TEST_F(CudaWork, AKernelThatHangsGoesWithItsContext) {
     });
 }
 
-TEST_F(CudaWork, ACardThatIsLostIsNotWaitedFor) {
+TEST_F(CudaWork, AGpuThatIsLostIsNotWaitedFor) {
     in_worker([this](const Worker& worker) {
         worker.launch(3600'000 * kMillisecond);
         EXPECT_EQ(node_.control("lose 0"), 0);

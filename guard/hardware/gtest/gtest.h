@@ -1,6 +1,6 @@
-// As much of googletest as the files need that run on a machine with a driver, a compiler and CMake
-// and nothing else: on the path as <gtest/gtest.h> in this build alone. Each test runs in a process
-// of its own with a deadline, for here a driver may crash or hang; main() is run_all_tests().
+// As much of googletest as the tests need on a machine that has only a driver, a compiler and
+// CMake. It is found as <gtest/gtest.h> in this build only. Each test runs in a process of its own
+// with a deadline, because a driver may crash or hang here. main() is run_all_tests().
 #pragma once
 
 #include <sys/prctl.h>
@@ -71,7 +71,7 @@ void print(std::ostream& out, const Value& value) {
     }
 }
 
-// What a test says behind an expectation by <<.
+// What a test adds to an expectation with <<.
 class Message {
   public:
     template <class Value>
@@ -85,7 +85,7 @@ class Message {
     std::ostringstream text_;
 };
 
-// An expectation that did not hold. What is assigned to it is said with it.
+// An expectation that did not hold. Text that is assigned to it is printed with it.
 struct Failure {
     const char* file;
     int line;
@@ -139,7 +139,7 @@ inline Outcome is_same_text(const char* text, const char* left, const char* righ
                    left != nullptr ? left : "null", right != nullptr ? right : "null");
 }
 
-// '*' is any text, '?' any character.
+// '*' matches any text, '?' any character.
 inline bool matches(const char* pattern, const char* end, const char* name) {
     if (pattern == end) return *name == '\0';
     if (*pattern == '*') {
@@ -150,7 +150,7 @@ inline bool matches(const char* pattern, const char* end, const char* name) {
            matches(pattern + 1, end, name + 1);
 }
 
-// Patterns with ':' between them; those after a '-' take away.
+// Patterns are separated by ':'; those after a '-' exclude tests.
 inline bool is_chosen(const std::string& filter, const std::string& name) {
     const auto any = [&](const std::string& patterns) {
         for (std::size_t at = 0; at <= patterns.size();) {
@@ -204,7 +204,7 @@ inline bool run(const Registered& test) {
 
 }  // namespace internal
 
-// Takes --gtest_filter=PATTERNS. 0 if all of them hold.
+// Accepts --gtest_filter=PATTERNS. Returns 0 if all tests pass.
 inline int run_all_tests(int argc, char** argv) {
     std::string filter;
     for (int i = 1; i < argc; i++)

@@ -1,6 +1,6 @@
-"""As much of PyTorch as pytorch_loop.py calls, over the driver API: so that the loop can be tested without a GPU.
+"""As much of PyTorch as pytorch_loop.py calls, over the driver API, to test the loop without a GPU.
 
-A step is kernels of a known length, memory is cuMemAlloc's, and the driver is found as PyTorch finds it.
+A step is kernels of a known length, memory comes from cuMemAlloc, and the driver is found as PyTorch finds it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Driver:
         self.call("cuModuleGetFunction", ctypes.byref(self.kernel), module, b"spin")
 
     def call(self, name: str, *arguments: object) -> None:
-        """A call that is to succeed."""
+        """Makes a call that must succeed."""
         result = getattr(self.library, name)(*arguments)
         if result == 2:
             raise OutOfMemoryError("CUDA out of memory")
@@ -45,7 +45,7 @@ class _Driver:
             raise RuntimeError(f"{name}: {result}")
 
     def launch(self) -> None:
-        """A kernel of a millisecond."""
+        """Launches a kernel of a millisecond."""
         self.call("cuLaunchKernel", self.kernel, 40, 1, 1, 1024, 1, 1, 0, None, None, None)
 
 
@@ -69,7 +69,7 @@ class _Memory:
 
 
 class _Model:
-    """A model, a layer, a tensor: whatever is called upon it is itself, and being called is work."""
+    """A model, a layer or a tensor: each method returns it, and calling it launches work."""
 
     def __call__(self, *_arguments: object) -> _Model:
         _get().launch()

@@ -12,10 +12,10 @@
 #include <filesystem>
 #include <system_error>
 
-#include "adapters/guard/card_share.hpp"
+#include "adapters/guard/guard_units.hpp"
 #include "adapters/guard/host_facts.hpp"
 #include "adapters/guard/open_region.hpp"
-#include "adapters/guard/told_limits.hpp"
+#include "adapters/guard/reported_limits.hpp"
 #include "adapters/os/plain_file.hpp"
 #include "adapters/os/text_file.hpp"
 #include "base/log.hpp"
@@ -25,7 +25,7 @@
 #include "guard/region/create.hpp"
 #include "guard/region/layout.hpp"
 #include "guard/region/life.hpp"
-#include "wire/mountinfo.hpp"
+#include "wire/node/mountinfo.hpp"
 
 namespace fs = std::filesystem;
 
@@ -37,10 +37,10 @@ constexpr const char* kPreload = "ld.so.preload";
 constexpr const char* kPods = "pods";
 constexpr const char* kPodName = "pod";
 
-// Where the guard is in a container: the region stands beside the library.
+// The folder of the library and the region in a container.
 constexpr const char* kInContainer = "/usr/local/tessera";
 
-// A pod's own list of libraries to preload has some lines.
+// A pod's own list of libraries to preload has a few lines.
 constexpr std::size_t kMostPreloadBytes = std::size_t{64} << 10;
 
 constexpr std::string_view kMayNotReadLinks =
@@ -53,7 +53,7 @@ std::string in_container(std::string_view name) {
     return fmt::format("{}/{}", kInContainer, name);
 }
 
-// A folder and all above it. Nobody but root passes it: containers get single files.
+// Creates a folder and its parents. Only root may enter it: containers get single files.
 Result<> make_folder(const fs::path& path) {
     std::error_code error;
     fs::create_directories(path, error);
@@ -74,8 +74,8 @@ Result<MountView> read_mounts(const fs::path& thread) {
     return MountView{thread, std::move(text)};
 }
 
-// Of the process's first thread; where that has ended and others go on, of the first of those that
-// can be read. A tenant may make mounts by the thousand, which are not read to their end:
+// The mounts of the process's first thread. If that has ended and others run, the first readable
+// one of those. A tenant may create thousands of mounts, which are not read completely:
 // invalid_argument.
 Result<MountView> read_mounts_of(std::int64_t pid) {
     auto of_first = read_mounts(fmt::format("/proc/{}", pid));
@@ -87,10 +87,11 @@ Result<MountView> read_mounts_of(std::int64_t pid) {
     return of_first;
 }
 
-// Where the runtime's mount at `path` stands, since it follows the links of the image's folders.
+// The place of the runtime's mount at `path`, because the runtime follows the links of the image's
+// folders.
 struct ResolvedPath {
     std::string path;
-    bool is_denied = false;  // the links may not be read, and count as none
+    bool is_denied = false;  // the links may not be read, and are ignored
 };
 
 ResolvedPath resolved_in(const MountView& view, const std::string& path) {
@@ -105,11 +106,11 @@ ResolvedPath resolved_in(const MountView& view, const std::string& path) {
     return out;
 }
 
-Bytes bytes_of(guard::Granules granules) {
-    return {static_cast<std::int64_t>(granules * guard::kGranuleBytes)};
+Bytes bytes_of(guard::AllocationUnits units) {
+    return {static_cast<std::int64_t>(units * guard::kAllocationUnitBytes)};
 }
 
-// Of a region that an older agent made: empty.
+// Empty for a region that an older agent created.
 PodName read_pod_name(const fs::path& path) {
     const auto text = read_text_file(path);
     const std::size_t slash = text ? text->find('/') : std::string::npos;
@@ -117,31 +118,31 @@ PodName read_pod_name(const fs::path& path) {
     return {text->substr(0, slash), text->substr(slash + 1, text->find('\n') - slash - 1)};
 }
 
-// Tenants write the accounts: more than the container could ever hold is not believed.
-void add_held(const std::vector<guard::Holder>& holders, guard::Granules nobodys,
-              guard::Granules most, ShareUse& use) {
+// Tenants write the accounts, so more than the container can ever have is not counted.
+void add_held(const std::vector<guard::Holder>& holders, guard::AllocationUnits nobodys,
+              guard::AllocationUnits most, ShareUse& use) {
     use.held = bytes_of(std::min(nobodys, most));
     for (const guard::Holder& holder : holders) {
-        const Bytes held = bytes_of(std::min(holder.granules, most));
+        const Bytes held = bytes_of(std::min(holder.units, most));
         use.processes.push_back({.pid = std::max(holder.pid, 0), .held = held});
         use.held += held;
     }
     use.held = std::min(use.held, bytes_of(most));
 }
 
-ShareUse read_use(const OpenRegion& region, int card) {
-    const guard::CardLimit& limit = region.limits().cards[card];
-    ShareUse use{.card = card_of(limit),
+ShareUse read_use(const OpenRegion& region, int gpu) {
+    const guard::GpuLimit& limit = region.limits().gpus[gpu];
+    ShareUse use{.gpu = gpu_of(limit),
                  .limit = bytes_of(limit.memory.load()),
                  .cores = {static_cast<int>(limit.cores.load() / kPercent)},
-                 .ceiling = {static_cast<int>(limit.ceiling.load() / kPercent)},
+                 .cores_limit = {static_cast<int>(limit.cores_limit.load() / kPercent)},
                  .is_timed = limit.is_timed.load() != 0};
     guard::HeldReading held;
     guard::ContainerReading time;
     std::vector<guard::Holder> holders;
-    if (!region.has_sound_accounts() || !read_held(region.accounts(), card, held) ||
-        !read_times(region.accounts(), card, guard::monotonic_ns(), time) ||
-        !read_holders(region.accounts(), card, holders)) {
+    if (!region.has_sound_accounts() || !read_held(region.accounts(), gpu, held) ||
+        !read_times(region.accounts(), gpu, guard::monotonic_ns(), time) ||
+        !read_holders(region.accounts(), gpu, holders)) {
         use.is_damaged = true;
         return use;
     }
@@ -155,14 +156,14 @@ void add_uses(const RegionPath& region, const TimeSharer& sharer, std::vector<Sh
     const auto opened = OpenRegion::open(region.path);
     if (opened == nullptr) return;
     const PodName name = read_pod_name(region.path / kPodName);
-    for (unsigned i = 0; i < opened->limits().card_count; i++) {
+    for (unsigned i = 0; i < opened->limits().gpu_count; i++) {
         ShareUse use = read_use(*opened, static_cast<int>(i));
         use.pod = PodUid(region.pod);
         use.name = name;
         use.container = region.container;
         const std::string container = fs::path(region.pod) / region.container;
-        use.had = sharer.had(container, use.card);
-        use.in_flight = sharer.busy(container, use.card);
+        use.had = sharer.had(container, use.gpu);
+        use.in_flight = sharer.busy(container, use.gpu);
         all.push_back(std::move(use));
     }
 }
@@ -179,7 +180,7 @@ Result<> GuardFolder::install() {
     TRY_VOID(make_folder(folder / kPods));
     TRY_VOID(make_folder(folder));
     const bool has_selinux = options_.has_selinux.value_or(enforces_selinux());
-    // The agent goes on: the node's whole GPUs need no guard.
+    // The agent continues, because whole GPUs need no guard.
     if (auto checked = check_host(read_host_facts(folder, has_selinux)); !checked) {
         fault_ = checked.error().text;
         log_event(Event::guard_unusable, {{"reason", fault_}});
@@ -205,37 +206,37 @@ fs::path GuardFolder::region_of(const PodUid& pod, const std::string& container)
     return fs::path(options_.folder) / kPods / pod.str() / container;
 }
 
-Result<std::vector<FileMount>> GuardFolder::hold(const HeldContainer& container,
-                                                 const std::vector<HeldShare>& shares) {
+Result<std::vector<FileMount>> GuardFolder::hold(const EnforcedContainer& container,
+                                                 const std::vector<EnforcedShare>& shares) {
     if (!fault_.empty()) return fail(Code::unsupported, fault_);
     const fs::path region = region_of(container.pod, container.container);
     TRY_VOID(make_folder(region));
     TRY(const fs::path preload, preload_list_for(container));
     TRY_VOID(write_text_file(region / kPodName, container.name.str() + "\n"));
-    std::vector<guard::CardShare> cards;
-    cards.reserve(shares.size());
-    for (const HeldShare& share : shares) {
-        cards.push_back({.uuid = share.card.str().c_str(),
-                         .memory_bytes = static_cast<std::uint64_t>(share.memory.count),
-                         .context_bytes = 0,
-                         .cores = millionths_of(share.cores),
-                         .ceiling = millionths_of(share.ceiling)});
+    std::vector<guard::RegionGpu> gpus;
+    gpus.reserve(shares.size());
+    for (const EnforcedShare& share : shares) {
+        gpus.push_back({.uuid = share.gpu.str().c_str(),
+                        .memory_bytes = static_cast<std::uint64_t>(share.memory.count),
+                        .context_bytes = 0,
+                        .cores = millionths_of(share.cores),
+                        .cores_limit = millionths_of(share.cores_limit)});
     }
     const int error =
-        guard::create_region(region.c_str(), cards.data(), static_cast<int>(cards.size()));
+        guard::create_region(region.c_str(), gpus.data(), static_cast<int>(gpus.size()));
     if (error != 0) {
         return fail(Code::unavailable,
-                    fmt::format("the guard's region {} cannot be made, so the container cannot be "
-                                "held to its share: {}",
+                    fmt::format("the guard's region {} cannot be created, so the container's "
+                                "share cannot be enforced: {}",
                                 region.string(), std::strerror(error)));
     }
     sharer_.look_again();
     return mounts_of(container, preload);
 }
 
-// One for all containers, or, where the pod brings a list of its own, one with the lines of both.
-// Ours is first, so that its libraries find the guard in place.
-Result<fs::path> GuardFolder::preload_list_for(const HeldContainer& container) const {
+// One list for all containers. If the pod has its own list, a list with the lines of both: ours
+// come first, so that the guard is loaded before the pod's libraries.
+Result<fs::path> GuardFolder::preload_list_for(const EnforcedContainer& container) const {
     fs::path common = fs::path(options_.folder) / kPreload;
     fs::path merged = region_of(container.pod, container.container) / kPreload;
     if (container.preload_list.empty()) {
@@ -258,7 +259,7 @@ Result<fs::path> GuardFolder::preload_list_for(const HeldContainer& container) c
     return merged;
 }
 
-std::vector<FileMount> GuardFolder::mounts_of(const HeldContainer& container,
+std::vector<FileMount> GuardFolder::mounts_of(const EnforcedContainer& container,
                                               const fs::path& preload) const {
     const fs::path region = region_of(container.pod, container.container);
     return {
@@ -283,7 +284,7 @@ bool GuardFolder::is_ours(const std::string& source) const {
     return is_at_or_below(normalized_path(source), normalized_path(options_.folder));
 }
 
-Result<> GuardFolder::check_mounted(const HeldContainer& container, std::int64_t pid) const {
+Result<> GuardFolder::check_mounted(const EnforcedContainer& container, std::int64_t pid) const {
     if (pid <= 0) {
         return fail(Code::unavailable, fmt::format("container {}: the runtime names no process of "
                                                    "it, so its mounts cannot be checked",
@@ -361,10 +362,11 @@ bool GuardFolder::is_in_use(const PodUid& pod) const {
     bool is_used = false;
     for_each_region(fs::path(options_.folder) / kPods, [&](const RegionPath& region) {
         if (PodUid(region.pod) != pod) return;
-        // Not through OpenRegion: a region of another release is in use all the same.
+        // Not through OpenRegion, because a region of another release is in use, too.
         const int accounts =
             open((region.path / guard::kAccountsName).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-        // Only what is not there is in no use: too many open files say nothing.
+        // Only a missing file means that the region is not in use; other errors, such as too many
+        // open files, do not.
         if (accounts < 0) {
             is_used |= errno != ENOENT;
             return;
@@ -385,20 +387,20 @@ std::set<PodUid> GuardFolder::unreadable() const {
     return pods;
 }
 
-std::optional<ToldLimit> GuardFolder::told(const ShareUse& use) const {
-    return read_told_limit(region_of(use.pod, use.container), use.card);
+std::optional<ReportedLimit> GuardFolder::reported(const ShareUse& use) const {
+    return read_reported_limit(region_of(use.pod, use.container), use.gpu);
 }
 
-void GuardFolder::note_told(const ShareUse& use, const ToldLimit& told) {
-    note_told_limit(region_of(use.pod, use.container), use.card, told);
+void GuardFolder::note_reported(const ShareUse& use, const ReportedLimit& reported) {
+    note_reported_limit(region_of(use.pod, use.container), use.gpu, reported);
 }
 
-bool GuardFolder::is_damage_told(const ShareUse& use) const {
-    return read_told_damage(region_of(use.pod, use.container));
+bool GuardFolder::is_damage_reported(const ShareUse& use) const {
+    return read_reported_damage(region_of(use.pod, use.container));
 }
 
-void GuardFolder::note_damage_told(const ShareUse& use, bool is_told) {
-    note_told_damage(region_of(use.pod, use.container), is_told);
+void GuardFolder::note_damage_reported(const ShareUse& use, bool is_reported) {
+    note_reported_damage(region_of(use.pod, use.container), is_reported);
 }
 
 }  // namespace tessera

@@ -1,5 +1,5 @@
-// Goal: a container gets what it needs to be held, the same when it starts again; what is gone
-// leaves nothing; and the library of a running container is never written to.
+// Goal: a container gets the files that enforce its share, the same ones when it restarts. Removed
+// containers leave nothing. The library of a running container is never changed.
 #include "adapters/guard/guard_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const GpuUuid card("GPU-01234567-89ab-cdef-0123-456789abcdef");
+const GpuUuid gpu("GPU-01234567-89ab-cdef-0123-456789abcdef");
 
 class GuardFolderTest : public testing::Test {
   protected:
@@ -56,7 +56,7 @@ class GuardFolderTest : public testing::Test {
     }
     Result<std::vector<FileMount>> hold(std::int64_t gib) {
         return guard_.hold({PodUid("uid-p"), {"space", "p"}, "main"},
-                           {{card, Bytes{gib << 30}, Percent{25}}});
+                           {{gpu, Bytes{gib << 30}, Percent{25}}});
     }
 };
 
@@ -74,7 +74,7 @@ TEST_F(GuardFolderTest, GivesAContainerItsRegionAndTheLibrary) {
               }));
     EXPECT_EQ(read(mounts->at(0).source), "the library");
     EXPECT_EQ(read(mounts->at(3).source), "/usr/local/tessera/libtessera-guard.so\n");
-    EXPECT_EQ(guard::open_limits((region_ / "limits").c_str())->cards[0].memory, 3U * 512);
+    EXPECT_EQ(guard::open_limits((region_ / "limits").c_str())->gpus[0].memory, 3U * 512);
 }
 
 TEST_F(GuardFolderTest, AContainerThatStartsAgainKeepsItsRegion) {
@@ -113,57 +113,59 @@ TEST_F(GuardFolderTest, KnowsWhetherAPodIsInUse) {
     ASSERT_TRUE(guard_.install());
     ASSERT_TRUE(hold(3));
     EXPECT_FALSE(guard_.is_in_use(PodUid("uid-p")));
-    guard::Seat seat;
-    ASSERT_EQ(guard::take_seat((region_ / "accounts").c_str(), seat), guard::SeatError::none);
+    guard::ProcessSlot process_slot;
+    ASSERT_EQ(guard::register_process((region_ / "accounts").c_str(), process_slot),
+              guard::ProcessSlotError::none);
     EXPECT_TRUE(guard_.is_in_use(PodUid("uid-p")));
     EXPECT_FALSE(guard_.is_in_use(PodUid("another")));
-    // Limits that another release wrote cannot be read, and the process lives all the same.
+    // Limits of another release cannot be read, but the process is alive.
     std::ofstream(region_ / "limits") << "of another release";
     EXPECT_EQ(guard_.unreadable(), std::set{PodUid("uid-p")});
     EXPECT_TRUE(guard_.is_in_use(PodUid("uid-p")));
-    munmap(seat.accounts, sizeof(guard::Accounts));
+    munmap(process_slot.accounts, sizeof(guard::Accounts));
     EXPECT_FALSE(guard_.is_in_use(PodUid("uid-p")));
 }
 
-// A process of the container, as the accounts know it.
+// A process of the container, as recorded in the accounts.
 TEST_F(GuardFolderTest, SaysWhatContainersMakeOfTheirShares) {
     ASSERT_TRUE(guard_.install());
     ASSERT_TRUE(hold(3));
-    guard::Seat seat;
-    ASSERT_EQ(guard::take_seat((region_ / "accounts").c_str(), seat), guard::SeatError::none);
-    ASSERT_TRUE(guard::reserve(*seat.accounts, 0, seat.slot, 512, 1536));
-    seat.accounts->cards[0].refusals = 2;
-    seat.accounts->times[seat.slot][0].waited_ns = 7;
+    guard::ProcessSlot process_slot;
+    ASSERT_EQ(guard::register_process((region_ / "accounts").c_str(), process_slot),
+              guard::ProcessSlotError::none);
+    ASSERT_TRUE(guard::reserve(*process_slot.accounts, 0, process_slot.slot, 512, 1536));
+    process_slot.accounts->gpus[0].refusals = 2;
+    process_slot.accounts->times[process_slot.slot][0].waited_ns = 7;
     const auto uses = guard_.uses();
     ASSERT_EQ(uses.size(), 1U);
     EXPECT_EQ(uses[0].pod, PodUid("uid-p"));
     EXPECT_EQ(uses[0].name, (PodName{"space", "p"}));
     EXPECT_EQ(uses[0].container, "main");
     EXPECT_EQ(uses[0].cores, Percent{25});
-    EXPECT_EQ(uses[0].ceiling, kNoCeiling);
+    EXPECT_EQ(uses[0].cores_limit, kNoCoresLimit);
     EXPECT_FALSE(uses[0].is_damaged);
-    EXPECT_EQ(uses[0].card, card);
+    EXPECT_EQ(uses[0].gpu, gpu);
     EXPECT_EQ(uses[0].held, Bytes{std::int64_t{1} << 30});
     EXPECT_EQ(uses[0].limit, Bytes{std::int64_t{3} << 30});
     EXPECT_EQ(uses[0].refusals, 2);
     EXPECT_EQ(uses[0].waited_ns, 7);
     EXPECT_EQ(uses[0].processes,
               (std::vector<ProcessUse>{{.pid = getpid(), .held = Bytes{std::int64_t{1} << 30}}}));
-    seat.accounts->cards[0].refusals = ~std::uint64_t{0};
-    seat.accounts->slots[seat.slot].pid = -1;
-    seat.accounts->slots[seat.slot].held[0].value = ~std::uint64_t{0};
-    seat.accounts->cards[0].last_move = {};
+    process_slot.accounts->gpus[0].refusals = ~std::uint64_t{0};
+    process_slot.accounts->slots[process_slot.slot].pid = -1;
+    process_slot.accounts->slots[process_slot.slot].held[0].value = ~std::uint64_t{0};
+    process_slot.accounts->gpus[0].last_move = {};
     const ShareUse lies = guard_.uses().at(0);
-    EXPECT_EQ(lies.held, lies.limit) << "nobody is believed to hold more than he ever could";
+    EXPECT_EQ(lies.held, lies.limit) << "no container counts for more than it can ever have";
     EXPECT_GE(lies.refusals, 0);
     EXPECT_EQ(lies.processes.at(0).pid, 0);
     fs::resize_file(region_ / "accounts", 3);
-    ASSERT_EQ(guard_.uses().size(), 1U) << "the container is held all the same";
+    ASSERT_EQ(guard_.uses().size(), 1U) << "the container's share is enforced anyway";
     EXPECT_EQ(guard_.uses()[0].limit, Bytes{std::int64_t{3} << 30});
     EXPECT_EQ(guard_.uses()[0].held, Bytes{});
     EXPECT_TRUE(guard_.uses()[0].is_damaged);
     ASSERT_TRUE(hold(3));
-    EXPECT_FALSE(guard_.uses()[0].is_damaged) << "well when it starts again";
+    EXPECT_FALSE(guard_.uses()[0].is_damaged) << "repaired at a restart";
     std::fstream(region_ / "accounts", std::ios::in | std::ios::out) << "overwritten";
     EXPECT_TRUE(guard_.uses()[0].is_damaged);
     EXPECT_EQ(guard_.uses()[0].refusals, 0);
@@ -171,33 +173,33 @@ TEST_F(GuardFolderTest, SaysWhatContainersMakeOfTheirShares) {
 
 TEST_F(GuardFolderTest, KnowsWhatWasToldAsLongAsThePodIsKept) {
     ASSERT_TRUE(hold(3));
-    const ShareUse use{.pod = PodUid("uid-p"), .container = "main", .card = card};
+    const ShareUse use{.pod = PodUid("uid-p"), .container = "main", .gpu = gpu};
     ShareUse other = use;
-    other.card = GpuUuid("GPU-other");
-    EXPECT_EQ(guard_.told(use), std::nullopt);
-    const ToldLimit all{gibibytes(3), ToldLimit::kAll};
-    guard_.note_told(use, all);
-    guard_.note_told(other, {gibibytes(1), 7});
+    other.gpu = GpuUuid("GPU-other");
+    EXPECT_EQ(guard_.reported(use), std::nullopt);
+    const ReportedLimit all{gibibytes(3), ReportedLimit::kAll};
+    guard_.note_reported(use, all);
+    guard_.note_reported(other, {gibibytes(1), 7});
     ASSERT_TRUE(hold(3));
     const GuardFolder after_a_restart({.folder = folder_, .library = {}}, clock_);
-    EXPECT_EQ(after_a_restart.told(use), all);
-    EXPECT_EQ(after_a_restart.told(other), (ToldLimit{gibibytes(1), 7}));
+    EXPECT_EQ(after_a_restart.reported(use), all);
+    EXPECT_EQ(after_a_restart.reported(other), (ReportedLimit{gibibytes(1), 7}));
     guard_.forget(PodUid("uid-p"));
-    EXPECT_EQ(guard_.told(use), std::nullopt);
+    EXPECT_EQ(guard_.reported(use), std::nullopt);
 }
 
 TEST_F(GuardFolderTest, RemembersThatDamageWasTold) {
     ASSERT_TRUE(hold(3));
     const ShareUse use{.pod = PodUid("uid-p"), .container = "main"};
-    EXPECT_FALSE(guard_.is_damage_told(use));
-    guard_.note_damage_told(use, true);
+    EXPECT_FALSE(guard_.is_damage_reported(use));
+    guard_.note_damage_reported(use, true);
     const GuardFolder after_a_restart({.folder = folder_, .library = {}}, clock_);
-    EXPECT_TRUE(after_a_restart.is_damage_told(use));
-    guard_.note_damage_told(use, false);
-    EXPECT_FALSE(guard_.is_damage_told(use));
+    EXPECT_TRUE(after_a_restart.is_damage_reported(use));
+    guard_.note_damage_reported(use, false);
+    EXPECT_FALSE(guard_.is_damage_reported(use));
 }
 
-// Goal: what an agent of another release made is told from what is being made.
+// Goal: a region of another release is distinguished from one that is being created.
 TEST_F(GuardFolderTest, RegionsOfAnotherRelease) {
     ASSERT_TRUE(hold(3));
     EXPECT_TRUE(guard_.unreadable().empty());
@@ -211,13 +213,13 @@ TEST_F(GuardFolderTest, RegionsOfAnotherRelease) {
     EXPECT_TRUE(guard_.unreadable().empty());
 }
 
-TEST_F(GuardFolderTest, SaysWhatItIsSureOfOfACardsTime) {
+TEST_F(GuardFolderTest, SaysWhatItIsSureOfOfAGpusTime) {
     ASSERT_TRUE(guard_.install());
     ASSERT_TRUE(hold(3));
     const guard::Limits* limits = guard::open_limits((region_ / "limits").c_str());
     ASSERT_NE(limits, nullptr);
-    EXPECT_EQ(limits->cards[0].cores.load(), guard::kWhole / 4);
-    EXPECT_EQ(limits->cards[0].ceiling.load(), guard::kWhole);
+    EXPECT_EQ(limits->gpus[0].cores.load(), guard::kWhole / 4);
+    EXPECT_EQ(limits->gpus[0].cores_limit.load(), guard::kWhole);
 }
 
 TEST_F(GuardFolderTest, SaysWhatIsWrong) {
@@ -235,9 +237,9 @@ TEST_F(GuardFolderTest, SaysWhatIsWrong) {
     EXPECT_FALSE(nowhere.install());
 }
 
-// Goal: where SELinux is on, containers may read what is in the folder: what an agent made in it
-// before the node had SELinux, or before this release, gets the label at the start. What is made
-// later has the label of its folder, by the kernel.
+// Goal: with SELinux on, containers may read the folder's files. Files that were created before the
+// node had SELinux, or before this release, get the label at the start. The kernel gives later
+// files the label of their folder.
 TEST_F(GuardFolderTest, LabelsItsFilesForContainers) {
     fs::create_directories(region_);
     write(region_ / "limits", "of an earlier agent");
@@ -266,8 +268,8 @@ TEST_F(GuardFolderTest, LabelsItsFilesForContainers) {
     EXPECT_EQ(label_of(scratch_ / "b"), "");
 }
 
-// Goal: the list of libraries that a pod brings is merged with ours, as long as the pod brings it;
-// a link in its place is not followed.
+// Goal: the pod's own list of libraries is merged with ours as long as the pod has one; a link in
+// its place is not followed.
 TEST_F(GuardFolderTest, MergesAPodsPreloadList) {
     ASSERT_TRUE(guard_.install());
     const fs::path theirs = fs::canonical(scratch_) / "apm" / "ld.so.preload";
@@ -275,7 +277,7 @@ TEST_F(GuardFolderTest, MergesAPodsPreloadList) {
     write(theirs, "/apm/lib.so\n");
     const auto preload_with = [&](const std::string& list) {
         const auto mounts =
-            guard_.hold({PodUid("uid-p"), {}, "main", list}, {{card, Bytes{kGiB}, Percent{0}}});
+            guard_.hold({PodUid("uid-p"), {}, "main", list}, {{gpu, Bytes{kGiB}, Percent{0}}});
         EXPECT_TRUE(mounts);
         EXPECT_EQ(mounts->size(), 5U);
         EXPECT_EQ(mounts->at(3).destination, "/etc/ld.so.preload");
@@ -297,8 +299,8 @@ TEST_F(GuardFolderTest, MergesAPodsPreloadList) {
     EXPECT_NE(unseen.error().text.find("mount each into the agent's pod"), std::string::npos);
 }
 
-// Goal: that our files are in force is read from the mounts of the container's process. This
-// process has none of them, and a process that is not there cannot be asked.
+// Goal: the mounts of the container's process show whether our files are in force. This process has
+// none of them, and a missing process cannot be checked.
 TEST_F(GuardFolderTest, MissesItsMounts) {
     ASSERT_TRUE(guard_.install());
     ASSERT_TRUE(hold(3));
@@ -311,13 +313,13 @@ TEST_F(GuardFolderTest, MissesItsMounts) {
     EXPECT_FALSE(guard_.check_mounted({PodUid("uid-p"), {}, "main"}, 1 << 30));
 }
 
-// A process in a mount namespace of its own that has these mounts, as the runtime makes them.
+// A process in its own mount namespace with these mounts, as the runtime makes them.
 class ContainerProcess {
   public:
     enum class Leader { stays, ends };
     enum class Image { plain, links_usr_local };
 
-    // Without the right to mount: pid() is 0.
+    // Without the permission to mount: pid() is 0.
     explicit ContainerProcess(const std::vector<FileMount>& mounts, Leader leader = Leader::stays,
                               Image image = Image::plain) {
         std::array<int, 2> ready{};
@@ -380,15 +382,15 @@ class ContainerProcess {
     pid_t pid_ = 0;
 };
 
-// Goal: files of ours that are in force are seen as that, also where the first thread of the
-// program has ended and others go on, and after the agent was upgraded.
+// Goal: our files are recognised as in force, also if the program's first thread has ended and
+// others run, and after an upgrade of the agent.
 TEST_F(GuardFolderTest, SeesItsMounts) {
     ASSERT_TRUE(guard_.install());
     const auto mounts = hold(3);
     ASSERT_TRUE(mounts);
     const ContainerProcess good(*mounts);
     if (good.pid() == 0) GTEST_SKIP() << "needs the right to mount";
-    const HeldContainer container{PodUid("uid-p"), {}, "main"};
+    const EnforcedContainer container{PodUid("uid-p"), {}, "main"};
     EXPECT_TRUE(guard_.check_mounted(container, good.pid()));
     const ContainerProcess without_leader(*mounts, ContainerProcess::Leader::ends);
     EXPECT_TRUE(guard_.check_mounted(container, without_leader.pid()));
@@ -408,8 +410,8 @@ TEST_F(GuardFolderTest, SeesItsMounts) {
     EXPECT_NE(refused.error().text.find("/etc/ld.so.preload"), std::string::npos);
 }
 
-// Goal: an image whose /usr/local is a link (ostree): the mounts are where it leads. What covers
-// them there is seen.
+// Goal: an image whose /usr/local is a link (ostree): the mounts are at the link's target. A mount
+// that covers them there is found.
 TEST_F(GuardFolderTest, FollowsTheLinksOfAnImage) {
     using Process = ContainerProcess;
     ASSERT_TRUE(guard_.install());
@@ -417,7 +419,7 @@ TEST_F(GuardFolderTest, FollowsTheLinksOfAnImage) {
     ASSERT_TRUE(mounts);
     const Process good(*mounts, Process::Leader::stays, Process::Image::links_usr_local);
     if (good.pid() == 0) GTEST_SKIP() << "needs the right to mount";
-    const HeldContainer container{PodUid("uid-p"), {}, "main"};
+    const EnforcedContainer container{PodUid("uid-p"), {}, "main"};
     const auto checked = guard_.check_mounted(container, good.pid());
     EXPECT_TRUE(checked) << checked.error().text;
     auto covered = *mounts;

@@ -28,8 +28,8 @@ std::string label_of(const std::filesystem::path& path) {
 
 }  // namespace
 
-// A container does not see /sys/fs/selinux, but the label of its process: USER:ROLE:TYPE:LEVEL.
-// AppArmor's profiles, in the same file, have no such form.
+// A container does not see /sys/fs/selinux, but it sees the label of its process:
+// USER:ROLE:TYPE:LEVEL. AppArmor's profiles, in the same file, have another form.
 bool enforces_selinux() {
     const auto enforce = read_text_file("/sys/fs/selinux/enforce");
     if (enforce) return enforce->starts_with('1');
@@ -46,7 +46,7 @@ void label_for_containers(const std::filesystem::path& folder) {
         label(at->path());
 }
 
-// Whether it worked is seen in the label.
+// The label shows whether labelling worked.
 HostFacts read_host_facts(const std::filesystem::path& guard_folder, bool has_selinux) {
     HostFacts facts;
     utsname system = {};

@@ -1,4 +1,4 @@
-// What check_host() judges, of the node that this program runs on.
+// The facts about this node that check_host() judges.
 #pragma once
 
 #include <filesystem>
@@ -7,15 +7,15 @@
 
 namespace tessera {
 
-// Whether SELinux is on, or may be and cannot be asked.
+// Whether SELinux is on. True also if it may be on and its state cannot be read.
 bool enforces_selinux();
 
-// Labels the folder for containers, and all that is in it by now: files that are made in it later
-// get its label. Links are not followed. What cannot be labelled keeps the label that it has.
+// Labels the folder and everything in it for containers; files that are created later get the
+// folder's label. Links are not followed. A file that cannot be labelled keeps its label.
 void label_for_containers(const std::filesystem::path& folder);
 
-// Where SELinux is on, labels the guard's folder for containers, and says how the node is then.
-// Never fails: what cannot be read is left empty.
+// With SELinux on, labels the guard's folder for containers; then reads the node's state. Never
+// fails: a value that cannot be read is empty.
 HostFacts read_host_facts(const std::filesystem::path& guard_folder, bool has_selinux);
 
 }  // namespace tessera

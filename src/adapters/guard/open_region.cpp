@@ -16,7 +16,8 @@ namespace tessera {
 std::unique_ptr<OpenRegion> OpenRegion::open(const fs::path& region) {
     std::unique_ptr<OpenRegion> opened(new OpenRegion);
     const fs::path limits = region / guard::kLimitsName;
-    // First: limits that are made anew meanwhile are not taken for those that are mapped.
+    // This must come first, so that limits that are created meanwhile are not mistaken for the
+    // mapped ones.
     struct stat of_limits = {};
     if (stat(limits.c_str(), &of_limits) != 0) return nullptr;
     opened->limits_ = guard::change_limits(limits.c_str());
@@ -53,7 +54,7 @@ void OpenRegion::cut_back() const {
     struct stat about = {};
     if (fstat(accounts_, &about) == 0 && about.st_size > off_t{sizeof(guard::Accounts)} &&
         ftruncate(accounts_, sizeof(guard::Accounts)) != 0)
-        return;  // the next look tries again
+        return;  // the next call tries again
 }
 
 void for_each_region(const fs::path& pods, const std::function<void(const RegionPath&)>& body) {
@@ -63,7 +64,7 @@ void for_each_region(const fs::path& pods, const std::function<void(const Region
     }
 }
 
-GpuUuid card_of(const guard::CardLimit& limit) {
+GpuUuid gpu_of(const guard::GpuLimit& limit) {
     char uuid[guard::kUuidText + 1];
     guard::write_uuid(limit.uuid, uuid);
     return GpuUuid(uuid);

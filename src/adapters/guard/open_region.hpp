@@ -1,6 +1,6 @@
-// The two files of a container's region (guard/region/layout.hpp), as the agent has them open: the
-// limits mapped, which are its own; the accounts by a descriptor, for tenants write them, and may
-// truncate them.
+// The two open files of a container's region (guard/region/layout.hpp). The agent owns the limits
+// and maps them. Tenants write the accounts and may truncate them, so the agent uses a descriptor
+// for these.
 #pragma once
 
 #include <sys/types.h>
@@ -17,23 +17,22 @@ namespace tessera {
 
 class OpenRegion {
   public:
-    // Null where it is not whole (yet).
+    // Null if the region is not complete (yet).
     static std::unique_ptr<OpenRegion> open(const std::filesystem::path& region);
     ~OpenRegion();
     OpenRegion(const OpenRegion&) = delete;
     OpenRegion& operator=(const OpenRegion&) = delete;
 
-    // The limits are made anew when a container starts again, and the accounts where they were
-    // damaged.
+    // Whether the region still has these files. A container's restart creates new limits, and
+    // damaged accounts are replaced.
     [[nodiscard]] bool is_still(const std::filesystem::path& region) const;
-    // What the accounts say is what the guard's processes wrote, as far as their beginning and
-    // their length tell.
+    // Whether the header and the length of the accounts are as the guard's processes write them.
     [[nodiscard]] bool has_sound_accounts() const;
-    // Accounts that a tenant has made longer are as long as they should be again.
+    // Restores the length of accounts that a tenant has made longer.
     void cut_back() const;
     [[nodiscard]] guard::Limits& limits() const { return *limits_; }
     [[nodiscard]] int accounts() const { return accounts_; }
-    // Of the file of the accounts: others have another one.
+    // The inode of the accounts file: different files have different ones.
     [[nodiscard]] ino_t accounts_inode() const { return accounts_inode_; }
 
   private:
@@ -52,11 +51,11 @@ struct RegionPath {
     std::filesystem::path path;
 };
 
-// Those that can be listed: pods may go meanwhile.
+// The regions that can be listed; a pod may disappear meanwhile.
 void for_each_region(const std::filesystem::path& pods,
                      const std::function<void(const RegionPath&)>& body);
 
-// The card that a limit is of.
-GpuUuid card_of(const guard::CardLimit& limit);
+// The GPU of a limit.
+GpuUuid gpu_of(const guard::GpuLimit& limit);
 
 }  // namespace tessera

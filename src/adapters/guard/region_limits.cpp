@@ -7,11 +7,11 @@
 #include <memory>
 #include <system_error>
 
-#include "adapters/guard/card_share.hpp"
+#include "adapters/guard/guard_units.hpp"
 #include "adapters/os/text_file.hpp"
 #include "guard/region/limits.hpp"
 #include "guard/region/uuid.hpp"
-#include "wire/allocation_json.hpp"
+#include "wire/tessera/allocation_json.hpp"
 
 namespace fs = std::filesystem;
 
@@ -24,11 +24,11 @@ struct Unmap {
     void operator()(guard::Limits* limits) const { munmap(limits, sizeof(guard::Limits)); }
 };
 
-guard::CardLimit* find_limit(guard::Limits& limits, const GpuUuid& card) {
+guard::GpuLimit* find_limit(guard::Limits& limits, const GpuUuid& gpu) {
     std::uint8_t uuid[16];
-    if (!guard::read_uuid(card.str().c_str(), uuid)) return nullptr;
-    const int index = guard::find_card(limits, uuid);
-    return index < 0 ? nullptr : &limits.cards[index];
+    if (!guard::read_uuid(gpu.str().c_str(), uuid)) return nullptr;
+    const int index = guard::find_gpu(limits, uuid);
+    return index < 0 ? nullptr : &limits.gpus[index];
 }
 
 template <class Value>
@@ -36,20 +36,20 @@ bool set(std::atomic<Value>& limit, Value value) {
     return limit.exchange(value) != value;
 }
 
-// Running processes and the arbiter read each by itself: at no moment is the ceiling below the
-// cores.
-bool set_limits(guard::CardLimit& limit, const HeldShare& share) {
+// Running processes and the arbiter read each value separately. The order of the writes keeps the
+// compute limit at or above the cores at every moment.
+bool set_limits(guard::GpuLimit& limit, const EnforcedShare& share) {
     const guard::Millionths cores = millionths_of(share.cores);
-    const guard::Millionths ceiling = millionths_of(share.ceiling);
-    const guard::Granules memory = granules_within(share.memory);
+    const guard::Millionths cores_limit = millionths_of(share.cores_limit);
+    const guard::AllocationUnits memory = units_within(share.memory);
     limit.most_memory = std::max(limit.most_memory.load(), memory);
     bool has_changed = set(limit.memory, memory);
-    if (ceiling >= limit.cores.load()) {
-        has_changed |= set(limit.ceiling, ceiling);
+    if (cores_limit >= limit.cores.load()) {
+        has_changed |= set(limit.cores_limit, cores_limit);
         has_changed |= set(limit.cores, cores);
     } else {
         has_changed |= set(limit.cores, cores);
-        has_changed |= set(limit.ceiling, ceiling);
+        has_changed |= set(limit.cores_limit, cores_limit);
     }
     return has_changed;
 }
@@ -57,7 +57,7 @@ bool set_limits(guard::CardLimit& limit, const HeldShare& share) {
 }  // namespace
 
 Result<bool> RegionLimits::change(const PodUid& pod, const std::string& container,
-                                  const std::vector<HeldShare>& shares) {
+                                  const std::vector<EnforcedShare>& shares) {
     const fs::path path = pods_ / pod.str() / container / guard::kLimitsName;
     std::error_code none;
     if (!fs::exists(path, none)) return false;
@@ -68,8 +68,8 @@ Result<bool> RegionLimits::change(const PodUid& pod, const std::string& containe
                                        "limits change when the container starts again");
     }
     bool has_changed = false;
-    for (const HeldShare& share : shares) {
-        guard::CardLimit* limit = find_limit(*limits, share.card);
+    for (const EnforcedShare& share : shares) {
+        guard::GpuLimit* limit = find_limit(*limits, share.gpu);
         if (limit != nullptr) has_changed |= set_limits(*limit, share);
     }
     if (has_changed && on_change_) on_change_();

@@ -1,8 +1,8 @@
-// The LiveLimits port over the guard's regions (guard_folder.hpp), whose limits running processes
-// have mapped.
+// The LiveLimits port over the guard's regions (guard_folder.hpp). Running processes have mapped
+// the limits.
 //
 //     FOLDER/pods/UID/allocation.json   the newest allocation of a pod that was resized
-//     FOLDER/pods/UID/CONTAINER/limits  (no name of a container has a dot)
+//     FOLDER/pods/UID/CONTAINER/limits  (no container name contains a dot)
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@ class RegionLimits final : public LiveLimits {
         : pods_(std::move(pods)), on_change_(std::move(on_change)) {}
 
     Result<bool> change(const PodUid& pod, const std::string& container,
-                        const std::vector<HeldShare>& shares) override;
+                        const std::vector<EnforcedShare>& shares) override;
     Result<> keep(const Allocation& allocation) override;
     [[nodiscard]] Result<std::optional<Allocation>> kept(const PodUid& pod) const override;
 

@@ -1,5 +1,5 @@
-// Goal: limits change under the processes that have them mapped, and what is kept outlives us.
-// Method: a region as a container starts with it, and a mapping of its limits as a process has one.
+// Goal: limits change for processes that have mapped them, and what is kept survives the agent.
+// Method: a region as for a new container, and a mapping of its limits as in a process.
 #include "adapters/guard/region_limits.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class RegionLimitsTest : public testing::Test {
     const guard::Limits& start() {
         const fs::path region = pods_ / "uid-p" / "main";
         fs::create_directories(region);
-        const guard::CardShare shares[] = {
+        const guard::RegionGpu shares[] = {
             {kFirst, std::uint64_t{4} << 30, 0, 30 * kOnePercent, guard::kWhole},
             {kSecond, std::uint64_t{2} << 30, 0, 0, guard::kWhole}};
         EXPECT_EQ(guard::create_region(region.c_str(), shares, 2), 0);
@@ -41,27 +41,27 @@ class RegionLimitsTest : public testing::Test {
         EXPECT_NE(mapped, nullptr);
         return *mapped;
     }
-    Result<bool> change(const char* card, Bytes memory, int cores = 0, int ceiling = 100) {
+    Result<bool> change(const char* gpu, Bytes memory, int cores = 0, int cores_limit = 100) {
         return limits_.change(PodUid("uid-p"), "main",
-                              {{GpuUuid(card), memory, {cores}, {ceiling}}});
+                              {{GpuUuid(gpu), memory, {cores}, {cores_limit}}});
     }
 };
 
 TEST_F(RegionLimitsTest, ChangeWhatIsMapped) {
     const guard::Limits& limits = start();
     EXPECT_TRUE(change(kFirst, gibibytes(6), 40, 80).value());
-    EXPECT_EQ(limits.cards[0].memory, 6U * 512);
-    EXPECT_EQ(limits.cards[0].cores, 40 * kOnePercent);
-    EXPECT_EQ(limits.cards[0].ceiling, 80 * kOnePercent);
-    EXPECT_EQ(limits.cards[1].memory, 2U * 512) << "another card's";
+    EXPECT_EQ(limits.gpus[0].memory, 6U * 512);
+    EXPECT_EQ(limits.gpus[0].cores, 40 * kOnePercent);
+    EXPECT_EQ(limits.gpus[0].cores_limit, 80 * kOnePercent);
+    EXPECT_EQ(limits.gpus[1].memory, 2U * 512) << "another GPU's";
     EXPECT_EQ(changes_, 1);
-    EXPECT_FALSE(change(kFirst, gibibytes(6), 40, 80).value()) << "it has them";
+    EXPECT_FALSE(change(kFirst, gibibytes(6), 40, 80).value()) << "it has them already";
     EXPECT_EQ(changes_, 1);
     EXPECT_TRUE(change(kFirst, gibibytes(1) + Bytes{1}, 10, 10).value());
-    EXPECT_EQ(limits.cards[0].memory, 512U) << "a part of a granule is none";
-    EXPECT_EQ(limits.cards[0].ceiling, 10 * kOnePercent);
+    EXPECT_EQ(limits.gpus[0].memory, 512U) << "a part of an allocation unit does not count";
+    EXPECT_EQ(limits.gpus[0].cores_limit, 10 * kOnePercent);
     EXPECT_TRUE(change(kFirst, gibibytes(1), 90, 100).value());
-    EXPECT_EQ(limits.cards[0].cores, 90 * kOnePercent);
+    EXPECT_EQ(limits.gpus[0].cores, 90 * kOnePercent);
 }
 
 TEST_F(RegionLimitsTest, WhereNothingIsHeldNothingChanges) {
@@ -76,9 +76,9 @@ TEST_F(RegionLimitsTest, WhereNothingIsHeldNothingChanges) {
 
 TEST_F(RegionLimitsTest, WhatIsKeptOutlivesUs) {
     EXPECT_FALSE(limits_.kept(PodUid("uid-p")).value());
-    const PodFacts pod = build::pod("p", build::native(gibibytes(4)));
+    const PodInfo pod = build::pod("p", build::native(gibibytes(4)));
     Allocation allocation = build::allocation(
-        pod, "n", {{.uuid = GpuUuid(kFirst), .memory = gibibytes(4), .ceiling = {50}}});
+        pod, "n", {{.uuid = GpuUuid(kFirst), .memory = gibibytes(4), .cores_limit = {50}}});
     allocation.revision = 1;
     ASSERT_TRUE(limits_.keep(allocation));
     allocation.revision = 2;

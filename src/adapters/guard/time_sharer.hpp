@@ -1,12 +1,12 @@
-// Shares out the time of this node's cards among the containers that the guard holds: an arbiter
-// for each card (guard/arbiter/arbiter.hpp), fed from the accounts of its containers, whose grants
-// stand in their limits. A card's time is shared out as soon as a container on it is sure of a part
-// of it, or has a ceiling; other cards cost nothing.
+// Shares out the time of this node's GPUs among the containers with an enforced share. Each GPU has
+// an arbiter (guard/arbiter/arbiter.hpp). It reads the accounts of the GPU's containers, and its
+// grants are in their limits. A GPU's time is shared out as soon as a container on it has a
+// guarantee or a compute limit; other GPUs cost nothing.
 //
-// What tenants write is read, never mapped, and cut back where it was made longer. A container
-// whose accounts are damaged has no part in it: it goes by what it is sure of. Containers that run
-// do not notice when this ends: they go on by what was granted last, and after a second by what
-// they are sure of.
+// Files that tenants write are read, never mapped, and cut back if they were made longer. A
+// container with damaged accounts takes no part: it gets its guarantee. Running containers do not
+// notice when the agent stops: they continue with the last grants, and after one second with their
+// guarantees.
 #pragma once
 
 #include <atomic>
@@ -33,32 +33,32 @@ class TimeSharer {
     TimeSharer(const TimeSharer&) = delete;
     TimeSharer& operator=(const TimeSharer&) = delete;
 
-    // A region was made or removed. Any thread.
+    // Call it after a region was created or removed. Any thread.
     void look_again() { has_changed_ = true; }
-    // Of a card's time, what a container (POD/CONTAINER) had since it was first seen here; none of
-    // a card whose time is not shared out. Any thread.
-    [[nodiscard]] CardTime had(const std::string& container, const GpuUuid& card) const;
-    // How long any of its processes had work there, as above.
-    [[nodiscard]] CardTime busy(const std::string& container, const GpuUuid& card) const;
-    // Until `stop`. One thread.
+    // The part of a GPU's time that counts as a container's own (POD/CONTAINER), since this object
+    // first saw it. Zero for a GPU whose time is not shared out. Any thread.
+    [[nodiscard]] GpuTime had(const std::string& container, const GpuUuid& gpu) const;
+    // How long any of its processes had work there; as above.
+    [[nodiscard]] GpuTime busy(const std::string& container, const GpuUuid& gpu) const;
+    // Runs until `stop`. One thread.
     void run(const std::stop_token& stop);
 
   private:
-    struct Card;
+    struct SharedGpu;
     using TimeOf = std::int64_t (guard::Arbiter::*)(std::uint64_t, guard::WorkKind) const;
 
     void look();
-    [[nodiscard]] CardTime time_of(const std::string& container, const GpuUuid& card,
-                                   TimeOf time) const;
-    // How long until the next tick.
+    [[nodiscard]] GpuTime time_of(const std::string& container, const GpuUuid& gpu,
+                                  TimeOf time) const;
+    // Returns the time until the next tick.
     std::chrono::milliseconds tick();
 
     const std::filesystem::path pods_;
     Clock& clock_;
     std::atomic<bool> has_changed_ = true;
-    mutable std::mutex mutex_;  // of the next two, which the thread of run() alone changes
+    mutable std::mutex mutex_;  // guards held_ and gpus_, which only the thread of run() changes
     std::map<std::string, std::unique_ptr<OpenRegion>> held_;  // by POD/CONTAINER
-    std::map<GpuUuid, std::unique_ptr<Card>> cards_;
+    std::map<GpuUuid, std::unique_ptr<SharedGpu>> gpus_;
     std::chrono::nanoseconds looked_at_{};
 };
 

@@ -1,6 +1,6 @@
-// Goal: each card's time is shared out among the containers that are there, and nobody else's
-// business; containers come, start again and go. Method: regions in a folder, a process's work
-// written by hand into its accounts, and what is granted.
+// Goal: each GPU's time is shared out among its own containers only; containers start, restart and
+// end. Method: regions in a folder, a process's work written by hand into its accounts, and the
+// resulting grants.
 #include "adapters/guard/time_sharer.hpp"
 
 #include <fcntl.h>
@@ -43,17 +43,17 @@ class TimeSharerTest : public testing::Test {
         thread_ = std::jthread([this](const std::stop_token& stop) { sharer_.run(stop); });
     }
     [[nodiscard]] fs::path region(const std::string& name) const { return pods_ / name; }
-    void add(const std::string& name, guard::Millionths cores, const char* card = kFirst,
-             guard::Millionths ceiling = guard::kWhole) {
+    void add(const std::string& name, guard::Millionths cores, const char* gpu = kFirst,
+             guard::Millionths cores_limit = guard::kWhole) {
         fs::create_directories(region(name));
-        const guard::CardShare share = {card, std::uint64_t{1} << 30, 0, cores, ceiling};
+        const guard::RegionGpu share = {gpu, std::uint64_t{1} << 30, 0, cores, cores_limit};
         ASSERT_EQ(guard::create_region(region(name).c_str(), &share, 1), 0);
         sharer_.look_again();
     }
-    [[nodiscard]] const guard::CardLimit& limit(const std::string& name) const {
+    [[nodiscard]] const guard::GpuLimit& limit(const std::string& name) const {
         const auto* limits = guard::open_limits((region(name) / guard::kLimitsName).c_str());
         EXPECT_NE(limits, nullptr);
-        return limits->cards[0];
+        return limits->gpus[0];
     }
     static bool soon(const std::function<bool()>& holds) {
         for (int tried = 0; tried < 1000; tried++) {
@@ -65,13 +65,14 @@ class TimeSharerTest : public testing::Test {
     [[nodiscard]] std::int64_t granted_at(const std::string& name) const {
         return guard::read_grant(limit(name).grant).as_of_ns;
     }
-    // The sharer has written that container's grant since: what the region begins with is older.
+    // Whether the sharer has written that container's grant since then: the region's initial value
+    // is older.
     bool is_granted_since(const std::string& name, std::int64_t ns) {
         return soon([&] { return granted_at(name) > ns; });
     }
 };
 
-TEST_F(TimeSharerTest, WhoHasPartOfACardMakesItsTimeShared) {
+TEST_F(TimeSharerTest, WhoHasPartOfAGpuMakesItsTimeShared) {
     add("pod-a/main", 0);
     start();
     add("pod-b/main", 0, kSecond);
@@ -80,8 +81,8 @@ TEST_F(TimeSharerTest, WhoHasPartOfACardMakesItsTimeShared) {
     EXPECT_TRUE(soon([&] { return limit("pod-a/main").is_timed == 1; }));
     EXPECT_TRUE(soon([&] {
         return guard::read_grant(limit("pod-c/main").grant).rate > 30 * kPercent;
-    })) << "nobody else wants it";
-    EXPECT_EQ(limit("pod-b/main").is_timed, 0U) << "another card";
+    })) << "no other container wants it";
+    EXPECT_EQ(limit("pod-b/main").is_timed, 0U) << "another GPU";
     fs::remove_all(region("pod-c"));
     sharer_.look_again();
     EXPECT_TRUE(soon([&] { return limit("pod-a/main").is_timed == 0; }));
@@ -93,7 +94,7 @@ TEST_F(TimeSharerTest, BeforeItComesAContainerHasWhatItIsSureOf) {
     EXPECT_EQ(guard::read_grant(limit("pod-a/main").grant).rate, 30 * kPercent);
 }
 
-// Alone, who may have the whole card owes nobody.
+// A lone container that may have the whole GPU gets no debt.
 TEST_F(TimeSharerTest, WhatIsUsedIsPaidFor) {
     add("pod-a/main", 40 * kPercent, kFirst, 40 * kPercent);
     const int fd = open((region("pod-a/main") / guard::kAccountsName).c_str(), O_RDWR | O_CLOEXEC);
@@ -110,7 +111,8 @@ TEST_F(TimeSharerTest, WhatIsUsedIsPaidFor) {
     munmap(accounts, sizeof(guard::Accounts));
 }
 
-// Goal: who writes over his accounts goes by what he is sure of, as where nobody shares out time.
+// Goal: a container that damages its accounts gets its guarantee, as if its time were not shared
+// out.
 TEST_F(TimeSharerTest, WhoDamagesHisAccountsHasNoPart) {
     add("pod-a/main", 40 * kPercent);
     add("pod-b/main", 40 * kPercent);
@@ -124,7 +126,7 @@ TEST_F(TimeSharerTest, WhoDamagesHisAccountsHasNoPart) {
         const std::int64_t before = granted_at("pod-a/main");
         return is_granted_since("pod-b/main", guard::monotonic_ns() + 100'000'000) &&
                granted_at("pod-a/main") == before;
-    })) << "neighbours go on";
+    })) << "neighbours are not affected";
 }
 
 TEST_F(TimeSharerTest, AContainerThatStartsAgainIsFoundAgain) {
@@ -132,8 +134,7 @@ TEST_F(TimeSharerTest, AContainerThatStartsAgainIsFoundAgain) {
     start();
     ASSERT_TRUE(is_granted_since("pod-a/main", guard::monotonic_ns()));
     add("pod-a/main", 20 * kPercent);
-    EXPECT_TRUE(is_granted_since("pod-a/main", guard::monotonic_ns()))
-        << "it is the new file that is written";
+    EXPECT_TRUE(is_granted_since("pod-a/main", guard::monotonic_ns())) << "the new file is written";
 }
 
 TEST_F(TimeSharerTest, WhatATenantBreaksIsHisOwnLoss) {

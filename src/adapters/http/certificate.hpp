@@ -1,4 +1,4 @@
-// When a certificate ends.
+// When a certificate expires.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-// Of the first certificate of a PEM text, in seconds since 1970. corrupt when there is none.
+// The end of the first certificate in a PEM text, in seconds since 1970. corrupt if there is none.
 Result<std::int64_t> certificate_end(const std::string& pem);
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// HTTP messages, a client and a server: what the tree sees of cpp-httplib, whose parser they share.
+// HTTP messages, a client (on libcurl) and a server (with the parser of cpp-httplib).
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace tessera {
 
 struct HttpRequest {
     std::string method;
-    std::string path;  // with the query, on the client's side
+    std::string path;  // on the client's side, with the query
     std::string body;
     std::string content_type;  // empty: none
 };
@@ -27,41 +27,63 @@ struct HttpResponse {
     std::string content_type = "application/json";
     std::string location;      // of a redirect
     std::string allow;         // of a 405
-    std::string authenticate;  // of a 401: how
+    std::string authenticate;  // of a 401: the WWW-Authenticate header
 };
 
-// Where a server is and how to be believed there. PEM texts, not file names.
+struct HttpCredentials {
+    std::string authorization;    // the header's value; empty: none
+    std::string client_cert_pem;  // both or none; with its chain, if there is one
+    std::string client_key_pem;
+};
+
+// Credentials that change with time. Any thread may call.
+class HttpCredentialSource {
+  public:
+    virtual ~HttpCredentialSource() = default;
+
+    // Called for each request. The error says why there are none, and what fixes that.
+    virtual Result<HttpCredentials> get() = 0;
+    // The server answered 401 to them.
+    virtual void refused(const HttpCredentials& /*credentials*/) {}
+};
+
+// The address of a server, and the credentials for it. PEM texts, not file names.
 struct HttpEndpoint {
     std::string host;
     int port = 443;
     bool tls = true;
-    bool verify = true;           // false only where the user's kubeconfig says so
-    std::string path_prefix;      // of every request, as of a proxy; empty or "/..."
-    std::string tls_server_name;  // whom its certificate must name; empty: `host`
-    std::string ca_pem;           // empty: the machine's own authorities
-    std::string client_cert_pem;  // both or none; the chain behind it, where there is one
+    bool verify = true;           // false only if the user's kubeconfig says so
+    std::string path_prefix;      // of every request, for a proxy; empty or "/..."
+    std::string tls_server_name;  // the name that its certificate must have; empty: `host`
+    std::string ca_pem;           // empty: the system's certificate authorities
+    std::string client_cert_pem;  // both or none; with its chain, if there is one
     std::string client_key_pem;
-    std::function<std::string()> bearer_token;  // called for each request; may be empty
+    std::string proxy_url;  // http, https or socks5; empty: the proxy of the environment, if any
+    std::shared_ptr<HttpCredentialSource> credentials;  // null: the certificate alone
 };
 
-// invalid_argument, naming the PEM text of the endpoint that cannot be used.
+// Errors: invalid_argument, with the PEM text of the endpoint that cannot be used.
 Result<> check_credentials(const HttpEndpoint& endpoint);
 
-// A client of one server. Keeps idle connections; any thread may call it. From the first one on the
-// process ignores SIGPIPE. What check_credentials refuses, every call answers.
+// A client of one server. Keeps idle connections; any thread may call it. The first client makes
+// the process ignore SIGPIPE. If check_credentials refuses the endpoint, every call returns that
+// error.
 class HttpClient {
   public:
     explicit HttpClient(HttpEndpoint endpoint);
     ~HttpClient();
 
-    // unavailable when there is no whole answer within `deadline`, or before `stop`. Looking up the
-    // host's name is not stopped by either.
+    [[nodiscard]] const HttpEndpoint& endpoint() const;
+
+    // unavailable if there is no complete answer within `deadline`, or before `stop`; the error of
+    // the credential source if there are no credentials.
     Result<HttpResponse> send(const HttpRequest& request, std::chrono::milliseconds deadline,
                               const std::stop_token& stop = {});
 
-    // GETs `path` and hands over the body as it arrives, until it ends, `on_data` returns false,
-    // `idle` passes without a byte, or `stop`. Returns the status, 0 where `stop` came before it; a
-    // body with a status other than 200 is returned as text instead of being handed over.
+    // GETs `path` and passes the body to `on_data` as it arrives. Stops at the end of the body,
+    // when `on_data` returns false, after `idle` without a byte, or on `stop`. Returns the status,
+    // or 0 if `stop` came first. The body of a status other than 200 is returned as text and not
+    // passed to `on_data`.
     Result<HttpResponse> stream(const std::string& path,
                                 const std::function<bool(std::string_view)>& on_data,
                                 std::chrono::seconds idle, const std::stop_token& stop);
@@ -71,33 +93,34 @@ class HttpClient {
     std::unique_ptr<Impl> impl_;
 };
 
-// The files of a server that speaks TLS (1.2 or newer); each is PEM. They are read again every few
-// seconds: new connections get what is in them, and those that are there end with their next
-// answer. What cannot be used is logged, and the files' last good state stays in force.
+// The files of a server that uses TLS (1.2 or newer); each is PEM. They are read again every few
+// seconds: new connections use the new files, and open connections are closed after their next
+// answer. A file that cannot be used is logged, and the last good files stay in use.
 struct HttpTlsFiles {
-    std::string certificate;  // the server's, and the chain behind it; empty: plain HTTP
+    std::string certificate;  // the server's, with its chain; empty: plain HTTP
     std::string key;
-    std::string client_ca;  // who vouches for clients; empty: none is asked for a certificate
+    std::string client_ca;  // authorities of client certificates; empty: no client is asked for one
 };
 
-// invalid_argument or the reason why a file cannot be read; both name the file.
+// Errors: invalid_argument, or the reason why a file cannot be read; both name the file.
 Result<> check_tls_files(const HttpTlsFiles& files);
 
 struct HttpServerOptions {
     std::string address = "127.0.0.1";
     int port = 0;     // 0: any free one
-    int threads = 8;  // requests that are answered at once; an idle connection takes none
+    int threads = 8;  // requests that are answered at the same time; an idle connection uses none
     std::size_t most_connections = 512;
-    std::chrono::seconds idle{120};  // until a connection that asks nothing is closed
-    // For a request from its first byte to its last, and again for the answer.
+    std::chrono::seconds idle{120};  // until a connection without a request is closed
+    // Time limit for a request from its first byte to its last, and again for the answer.
     std::chrono::milliseconds exchange{10'000};
     std::size_t max_body_bytes = std::size_t{96} << 20;
-    // Bodies above large_body_bytes, or of unknown size, that are taken at once: a further one is
-    // answered 503. With max_body_bytes this bounds the memory that strangers can make us use.
+    // Limit for bodies above large_body_bytes, or of unknown size, that are read at the same time;
+    // a further one is answered 503. With max_body_bytes this bounds the memory that
+    // unauthenticated clients can use.
     std::size_t large_body_bytes = std::size_t{4} << 20;
     int large_bodies_at_once = 2;
-    // With a client_ca, who has shown no certificate is a stranger: all of them together get half
-    // of the threads, and one of them goes where a connection too many comes.
+    // With a client_ca, a client without a certificate is a stranger. All strangers together get
+    // half of the threads, and one of them is closed when there are too many connections.
     HttpTlsFiles tls;
     std::chrono::milliseconds tls_refresh{5'000};
 };
@@ -106,7 +129,7 @@ struct HttpServerOptions {
 struct HttpHead {
     std::string method;
     std::string path;  // without the query
-    // With TLS: the client has shown a certificate that is good now and that client_ca vouches for.
+    // With TLS: the client has a certificate that is valid now and that client_ca has signed.
     bool has_certificate = false;
     std::string bearer_token;
 };
@@ -114,17 +137,19 @@ struct HttpHead {
 class HttpServer {
   public:
     using Handler = std::function<HttpResponse(HttpRequest&)>;
-    // Whom it does not let in gets its answer, and the body is not read.
+    // Returns nothing to accept a request, or the answer that refuses it; then the body is not
+    // read.
     using Gate = std::function<std::optional<HttpResponse>(const HttpHead&)>;
 
-    // Both are called by many threads at once. Without a gate everybody is let in.
+    // Many threads call both at the same time. Without a gate every request is accepted.
     HttpServer(HttpServerOptions options, Handler handler, Gate gate = {});
     ~HttpServer();
 
-    // Binds the port: unavailable with the reason when it is taken; as check_tls_files. Returns the
-    // port.
+    // Binds the port and returns it. Errors: unavailable with the reason if the port is in use;
+    // those of check_tls_files.
     Result<int> listen();
-    // Serves until `stop`; answers that are under way are finished, idle connections closed. Once.
+    // Serves until `stop`; then it finishes the answers in progress and closes idle connections.
+    // Call it once.
     void serve(const std::stop_token& stop);
 
   private:

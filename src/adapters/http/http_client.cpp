@@ -1,118 +1,305 @@
-#include <fcntl.h>
+#include <curl/curl.h>
 #include <fmt/format.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
+#include <array>
+#include <csignal>
 #include <cstring>
-#include <exception>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "adapters/http/http.hpp"
-#include "adapters/http/socket_stream.hpp"
-#include "adapters/http/tls.hpp"
+#include "base/check.hpp"
 
 namespace tessera {
 namespace {
 
 using std::chrono::milliseconds;
+using SteadyTime = std::chrono::steady_clock::time_point;
 
-constexpr milliseconds kConnect{10'000};  // of a stream, whose end nobody knows
+constexpr milliseconds kConnect{10'000};  // of a stream, which has no end time
 
-std::string authority(const HttpEndpoint& endpoint) {
-    const bool v6 = endpoint.host.find(':') != std::string::npos;
-    return fmt::format("{}{}{}:{}", v6 ? "[" : "", endpoint.host, v6 ? "]" : "", endpoint.port);
+void start_library() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        // OpenSSL writes to sockets as to files, which raises SIGPIPE.
+        std::signal(SIGPIPE, SIG_IGN);
+        TESSERA_CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK, "libcurl starts");
+    });
+}
+
+std::string authority(const std::string& host, int port) {
+    const bool v6 = host.find(':') != std::string::npos;
+    return fmt::format("{}{}{}:{}", v6 ? "[" : "", host, v6 ? "]" : "", port);
 }
 
 std::string origin(const HttpEndpoint& endpoint) {
-    return (endpoint.tls ? "https://" : "http://") + authority(endpoint);
+    return (endpoint.tls ? "https://" : "http://") + authority(endpoint.host, endpoint.port);
 }
 
-// The library's writer of requests and parser of answers, without its connections: theirs have no
-// deadline for a whole answer, and cannot be stopped while they come to be.
-class Parser : public httplib::ClientImpl {
-  public:
-    using ClientImpl::ClientImpl;
-    // False where the library throws, too: it reads what comes with regular expressions.
-    bool exchange(SocketStream& stream, httplib::Request& request, httplib::Response& response,
-                  httplib::Error& error) {
-        try {
-            return process_request(stream, request, response, false, error);
-        } catch (const std::exception&) {
-            error = httplib::Error::Read;
-            return false;
-        }
-    }
-};
-
-class Connection {
-  public:
-    explicit Connection(int fd) : fd_(fd), stream_(std::make_unique<SocketStream>(fd)) {}
-    ~Connection() {
-        stream_.reset();
-        ::close(fd_);
-    }
-    Connection(const Connection&) = delete;
-    Connection& operator=(const Connection&) = delete;
-
-    [[nodiscard]] SocketStream& stream() const { return *stream_; }
-
-    // An idle connection has nothing to read. Where there is something, it is the server's goodbye:
-    // a request written to it would be lost.
-    [[nodiscard]] bool is_usable() const {
-        pollfd entry{fd_, POLLIN, 0};
-        return !stream_->has_more() && ::poll(&entry, 1, 0) == 0;
-    }
-
-  private:
-    const int fd_;
-    std::unique_ptr<SocketStream> stream_;
-};
-using ConnectionPtr = std::unique_ptr<Connection>;
-
-struct AddressesDeleter {
-    void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
-};
-using Addresses = std::unique_ptr<addrinfo, AddressesDeleter>;
-
-Result<Addresses> look_up(const HttpEndpoint& endpoint) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* list = nullptr;
-    const int error =
-        ::getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &hints, &list);
-    if (error != 0) return fail(Code::unavailable, ::gai_strerror(error));
-    return Addresses(list);
-}
-
-Result<ConnectionPtr> connect_to(const addrinfo& address, const SocketStream::Limits& limits) {
-    const int type = address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK;
-    const int fd = ::socket(address.ai_family, type, address.ai_protocol);
-    if (fd < 0) return fail(Code::unavailable, std::strerror(errno));
-    auto connection = std::make_unique<Connection>(fd);
-    const int on = 1;
-    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (::connect(fd, address.ai_addr, address.ai_addrlen) != 0 && errno != EINPROGRESS) {
-        return fail(Code::unavailable, std::strerror(errno));
-    }
-    connection->stream().start(limits);
-    TRY_VOID(connection->stream().finish_connect());
-    return connection;
-}
-
-milliseconds left_until(SteadyTime end) {
-    const auto left = std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now());
-    return std::max(left, milliseconds(0));
+bool is_loopback(const std::string& host) {
+    return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
 bool is_read_only(const std::string& method) {
     return method == "GET" || method == "HEAD";
+}
+
+milliseconds left_until(SteadyTime end) {
+    return std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now());
+}
+
+struct EasyDeleter {
+    void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+};
+struct MultiDeleter {
+    void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
+};
+struct ListDeleter {
+    void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using Easy = std::unique_ptr<CURL, EasyDeleter>;
+using Multi = std::unique_ptr<CURLM, MultiDeleter>;
+using List = std::unique_ptr<curl_slist, ListDeleter>;
+
+void append(List& list, const std::string& line) {
+    list.reset(curl_slist_append(list.release(), line.c_str()));
+}
+
+// A connection, or a place for one. Used by one thread at a time. libcurl keeps the connection in
+// the multi handle, and waits in it so that another thread can wake it up.
+struct Line {
+    Multi multi{curl_multi_init()};
+    Easy easy{curl_easy_init()};
+    std::array<char, CURL_ERROR_SIZE> error{};
+    std::string certificate;  // of the client, that the connection was made with
+};
+
+// One request and its answer.
+class Transfer {
+  public:
+    struct Limits {
+        std::optional<SteadyTime> end;             // of the whole
+        std::optional<std::chrono::seconds> idle;  // without a byte
+    };
+    enum class End { done, stopped, by_receiver, failed };
+
+    // `on_data` receives the body of a 200; null: the body is kept.
+    Transfer(const HttpEndpoint& endpoint, const HttpCredentials& credentials,
+             const HttpRequest& request, const std::function<bool(std::string_view)>* on_data)
+        : endpoint_(endpoint),
+          credentials_(credentials),
+          request_(request),
+          on_data_(on_data),
+          name_(endpoint.tls_server_name.empty() ? endpoint.host : endpoint.tls_server_name),
+          url_((endpoint.tls ? "https://" : "http://") + authority(name_, endpoint.port) +
+               endpoint.path_prefix + request.path) {}
+
+    // After `failed`, fault() says why.
+    End run(Line& line, const Limits& limits, const std::stop_token& stop) {
+        line_ = &line;
+        set_options(limits);
+        heard_at_ = std::chrono::steady_clock::now();
+        const std::stop_callback wake(stop, [&line] { (void)curl_multi_wakeup(line.multi.get()); });
+        curl_multi_add_handle(line.multi.get(), line.easy.get());
+        const End end = wait(limits, stop);
+        curl_multi_remove_handle(line.multi.get(), line.easy.get());
+        return end;
+    }
+    [[nodiscard]] HttpResponse& response() { return response_; }
+    [[nodiscard]] std::string fault() const;
+
+  private:
+    End wait(const Limits& limits, const std::stop_token& stop) {
+        CURLM* multi = line_->multi.get();
+        while (true) {
+            if (stop.stop_requested()) return End::stopped;
+            int running = 0;
+            curl_multi_perform(multi, &running);
+            if (running == 0) break;
+            milliseconds pause{60'000};
+            if (limits.idle) {
+                pause = left_until(heard_at_ + *limits.idle);
+                code_ = CURLE_OPERATION_TIMEDOUT;
+                if (pause <= milliseconds(0)) return End::failed;
+            }
+            curl_multi_poll(multi, nullptr, 0, static_cast<int>(pause.count()), nullptr);
+        }
+        int left = 0;
+        const CURLMsg* message = curl_multi_info_read(multi, &left);
+        code_ = message == nullptr ? CURLE_FAILED_INIT : message->data.result;
+        if (is_ended_by_receiver_) return End::by_receiver;
+        if (code_ != CURLE_OK) return End::failed;
+        response_.status = status();
+        return End::done;
+    }
+
+    [[nodiscard]] int status() const {
+        long status = 0;
+        curl_easy_getinfo(line_->easy.get(), CURLINFO_RESPONSE_CODE, &status);
+        return static_cast<int>(status);
+    }
+
+    template <typename Value>
+    void set(CURLoption option, Value value) {
+        const CURLcode code = curl_easy_setopt(line_->easy.get(), option, value);
+        TESSERA_CHECK(code == CURLE_OK, "libcurl knows the option");
+    }
+    void set_blob(CURLoption option, const std::string& text) {
+        curl_blob blob{const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
+        set(option, &blob);
+    }
+
+    void set_options(const Limits& limits) {
+        curl_easy_reset(line_->easy.get());
+        line_->error[0] = '\0';
+        set(CURLOPT_ERRORBUFFER, line_->error.data());
+        set(CURLOPT_NOSIGNAL, 1L);
+        set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+        set(CURLOPT_PROTOCOLS_STR, "http,https");
+        set(CURLOPT_URL, url_.c_str());
+        // Kubernetes' paths are sent as they are.
+        set(CURLOPT_PATH_AS_IS, 1L);
+        set(CURLOPT_USERAGENT, "tessera/" TESSERA_VERSION);
+        set_message();
+        set_server();
+        set_callbacks();
+        const auto whole =
+            limits.end ? std::max(left_until(*limits.end), milliseconds(1)) : milliseconds(0);
+        set(CURLOPT_TIMEOUT_MS, static_cast<long>(whole.count()));
+        set(CURLOPT_CONNECTTIMEOUT_MS,
+            static_cast<long>(limits.end ? whole.count() : kConnect.count()));
+    }
+
+    void set_message() {
+        headers_.reset();
+        append(headers_, "Host: " + authority(endpoint_.host, endpoint_.port));
+        append(headers_, "Accept: application/json");
+        append(headers_, "Expect:");  // otherwise a large body waits for a go-ahead
+        append(headers_, request_.content_type.empty() ? "Content-Type:"
+                                                       : "Content-Type: " + request_.content_type);
+        if (!credentials_.authorization.empty())
+            append(headers_, "Authorization: " + credentials_.authorization);
+        set(CURLOPT_HTTPHEADER, headers_.get());
+        if (request_.method == "GET") return;
+        if (request_.method == "HEAD") return set(CURLOPT_NOBODY, 1L);
+        set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+        set(CURLOPT_POSTFIELDS, request_.body.c_str());
+        set(CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+    }
+
+    void set_server() {
+        if (name_ != endpoint_.host) {
+            connect_to_.reset();
+            append(connect_to_, "::" + authority(endpoint_.host, endpoint_.port));
+            set(CURLOPT_CONNECT_TO, connect_to_.get());
+        }
+        // Without a setting, libcurl uses the proxy of the environment, as kubectl does.
+        if (is_loopback(endpoint_.host)) set(CURLOPT_PROXY, "");
+        if (!endpoint_.proxy_url.empty()) set(CURLOPT_PROXY, endpoint_.proxy_url.c_str());
+        if (!endpoint_.tls) return;
+        set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+        set(CURLOPT_SSL_VERIFYPEER, endpoint_.verify ? 1L : 0L);
+        set(CURLOPT_SSL_VERIFYHOST, endpoint_.verify ? 2L : 0L);
+        if (!endpoint_.ca_pem.empty()) set_blob(CURLOPT_CAINFO_BLOB, endpoint_.ca_pem);
+        if (credentials_.client_cert_pem.empty()) return;
+        set_blob(CURLOPT_SSLCERT_BLOB, credentials_.client_cert_pem);
+        set_blob(CURLOPT_SSLKEY_BLOB, credentials_.client_key_pem);
+    }
+
+    void set_callbacks() {
+        set(CURLOPT_WRITEFUNCTION, &Transfer::on_body);
+        set(CURLOPT_WRITEDATA, this);
+        set(CURLOPT_HEADERFUNCTION, &Transfer::on_header);
+        set(CURLOPT_HEADERDATA, this);
+        set(CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_connect);
+        set(CURLOPT_OPENSOCKETDATA, this);
+        set(CURLOPT_PREREQFUNCTION, &Transfer::on_send);
+        set(CURLOPT_PREREQDATA, this);
+    }
+
+    static int on_send(void* user, char*, char*, int, int) noexcept {
+        static_cast<Transfer*>(user)->is_sent_ = true;
+        return CURL_PREREQFUNC_OK;
+    }
+
+    // libcurl sends a request again, over a new connection, if the old one was closed before an
+    // answer came. A write that the server may have read must not be sent twice.
+    static curl_socket_t on_connect(void* user, curlsocktype /*purpose*/,
+                                    curl_sockaddr* address) noexcept {
+        auto& self = *static_cast<Transfer*>(user);
+        self.is_cut_off_ = self.is_sent_ && !is_read_only(self.request_.method);
+        if (self.is_cut_off_) return CURL_SOCKET_BAD;
+        // A program that this process starts must not inherit the connection.
+        return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    }
+
+    static std::size_t on_header(char*, std::size_t size, std::size_t count, void* user) noexcept {
+        static_cast<Transfer*>(user)->heard_at_ = std::chrono::steady_clock::now();
+        return size * count;
+    }
+
+    static std::size_t on_body(char* data, std::size_t size, std::size_t count,
+                               void* user) noexcept {
+        auto& self = *static_cast<Transfer*>(user);
+        self.heard_at_ = std::chrono::steady_clock::now();
+        const std::string_view part(data, size * count);
+        self.response_.status = self.status();
+        if (self.on_data_ == nullptr || self.response_.status != 200) {
+            self.response_.body.append(part);
+        } else if (!(*self.on_data_)(part)) {
+            self.is_ended_by_receiver_ = true;
+            return CURL_WRITEFUNC_ERROR;
+        }
+        return part.size();
+    }
+
+    const HttpEndpoint& endpoint_;
+    const HttpCredentials& credentials_;
+    const HttpRequest& request_;
+    const std::function<bool(std::string_view)>* const on_data_;
+    const std::string name_;  // that the server's certificate must have
+    const std::string url_;
+    Line* line_ = nullptr;
+    List headers_;
+    List connect_to_;
+    HttpResponse response_{.status = 0};
+    SteadyTime heard_at_;
+    bool is_sent_ = false;
+    bool is_cut_off_ = false;  // the connection was closed after a write was sent
+    bool is_ended_by_receiver_ = false;
+    CURLcode code_ = CURLE_OK;
+};
+
+std::string Transfer::fault() const {
+    constexpr const char* kClosed = "closed by the peer";
+    if (is_cut_off_) return kClosed;
+    const std::string text =
+        line_->error[0] != '\0' ? line_->error.data() : curl_easy_strerror(code_);
+    switch (code_) {
+        case CURLE_OPERATION_TIMEDOUT:
+            return "it takes too long";
+        case CURLE_PEER_FAILED_VERIFICATION:
+            return "its certificate is not good: " + text;
+        case CURLE_SSL_CONNECT_ERROR:
+            return "no TLS with it: " + text;
+        case CURLE_COULDNT_CONNECT: {
+            long error = 0;
+            curl_easy_getinfo(line_->easy.get(), CURLINFO_OS_ERRNO, &error);
+            return error == 0 ? text : std::strerror(static_cast<int>(error));
+        }
+        case CURLE_GOT_NOTHING:
+        case CURLE_PARTIAL_FILE:
+        case CURLE_RECV_ERROR:
+        case CURLE_SEND_ERROR:
+            return kClosed;
+        default:
+            return text;
+    }
 }
 
 }  // namespace
@@ -120,169 +307,103 @@ bool is_read_only(const std::string& method) {
 class HttpClient::Impl {
   public:
     explicit Impl(HttpEndpoint endpoint)
-        : endpoint_(std::move(endpoint)),
-          context_(tls_context(endpoint_)),
-          parser_(endpoint_.host, endpoint_.port) {}
+        : endpoint_(std::move(endpoint)), usable_(check_credentials(endpoint_)) {
+        start_library();
+    }
+
+    [[nodiscard]] const HttpEndpoint& endpoint() const { return endpoint_; }
 
     Result<HttpResponse> send(const HttpRequest& request, milliseconds deadline,
                               const std::stop_token& stop) {
-        if (!context_) return fail(context_.error());
-        WakeUp wake;
-        const std::stop_callback on_stop(stop, [&wake] { wake.signal(); });
         const SteadyTime end = std::chrono::steady_clock::now() + deadline;
-        if (ConnectionPtr idle = take_idle()) {
-            auto attempt = try_once(std::move(idle), request, end, wake);
-            if (!attempt.may_be_repeated) return std::move(attempt.answer);
+        TRY(const HttpCredentials credentials, this->credentials());
+        std::unique_ptr<Line> line = take_line(credentials.client_cert_pem);
+        Transfer transfer(endpoint_, credentials, request, nullptr);
+        switch (transfer.run(*line, {.end = end, .idle = {}}, stop)) {
+            case Transfer::End::done:
+            case Transfer::End::by_receiver:
+                break;
+            case Transfer::End::stopped:
+                return no_answer("stopped");
+            case Transfer::End::failed:
+                return no_answer(transfer.fault());
         }
-        auto connection = open({.whole = left_until(end), .wake = &wake});
-        if (!connection) return fail(connection.error());
-        return try_once(*std::move(connection), request, end, wake).answer;
+        give_back(std::move(line));
+        check_refusal(transfer.response().status, credentials);
+        return std::move(transfer.response());
     }
 
     Result<HttpResponse> stream(const std::string& path,
                                 const std::function<bool(std::string_view)>& on_data,
                                 std::chrono::seconds idle, const std::stop_token& stop) {
-        if (!context_) return fail(context_.error());
-        WakeUp wake;
-        const std::stop_callback on_stop(stop, [&wake] { wake.signal(); });
-        HttpResponse result{.status = 0};
-        const auto connection = open({.whole = kConnect, .wake = &wake});
-        if (!connection) return stop.stop_requested() ? result : fail_as(connection.error());
-        httplib::Request out = message({.method = "GET", .path = path});
-        out.response_handler = [&](const httplib::Response& response) {
-            result.status = response.status;
-            return true;
-        };
-        out.content_receiver = [&](const char* data, std::size_t size, std::uint64_t,
-                                   std::uint64_t) {
-            if (stop.stop_requested()) return false;
-            if (result.status == 200) return on_data({data, size});
-            result.body.append(data, size);
-            return true;
-        };
-        SocketStream& line = (*connection)->stream();
-        line.start({.whole = idle, .idle = idle, .wake = &wake});
-        httplib::Response in;
-        httplib::Error error = httplib::Error::Success;
-        // An end that was asked for (Canceled) is not an error.
-        if (parser_.exchange(line, out, in, error) || error == httplib::Error::Canceled ||
-            stop.stop_requested()) {
-            return result;
-        }
-        return no_answer(line.fault());
+        TRY(const HttpCredentials credentials, this->credentials());
+        const HttpRequest request{.method = "GET", .path = path};
+        Line line;
+        Transfer transfer(endpoint_, credentials, request, &on_data);
+        const auto end = transfer.run(line, {.end = {}, .idle = idle}, stop);
+        if (end == Transfer::End::failed) return no_answer(transfer.fault());
+        check_refusal(transfer.response().status, credentials);
+        return std::move(transfer.response());
     }
 
   private:
-    struct Attempt {
-        Result<HttpResponse> answer;
-        bool may_be_repeated = false;
-    };
-
-    static Result<HttpResponse> fail_as(const Error& error) { return fail(error); }
-
     [[nodiscard]] tl::unexpected<Error> no_answer(std::string_view reason) const {
         return fail(Code::unavailable,
                     fmt::format("{} does not answer: {}", origin(endpoint_), reason));
     }
 
-    [[nodiscard]] httplib::Request message(const HttpRequest& request) const {
-        httplib::Request out;
-        out.method = request.method;
-        out.path = endpoint_.path_prefix + request.path;
-        out.body = request.body;
-        out.headers.emplace("Host", authority(endpoint_));
-        out.headers.emplace("Accept", "application/json");
-        out.headers.emplace("User-Agent", "tessera/" TESSERA_VERSION);
-        if (!request.content_type.empty())
-            out.headers.emplace("Content-Type", request.content_type);
-        if (endpoint_.bearer_token) {
-            const std::string token = endpoint_.bearer_token();
-            if (!token.empty()) out.headers.emplace("Authorization", "Bearer " + token);
+    [[nodiscard]] Result<HttpCredentials> credentials() const {
+        TRY_VOID(usable_);
+        HttpCredentials out;
+        if (endpoint_.credentials) {
+            TRY(out, endpoint_.credentials->get());
+        }
+        if (out.client_cert_pem.empty()) {
+            out.client_cert_pem = endpoint_.client_cert_pem;
+            out.client_key_pem = endpoint_.client_key_pem;
         }
         return out;
     }
 
-    // Tries the host's addresses one after another, each with its part of the time.
-    Result<ConnectionPtr> open(const SocketStream::Limits& limits) {
-        const SteadyTime end = std::chrono::steady_clock::now() + limits.whole;
-        const auto addresses = look_up(endpoint_);
-        if (!addresses) return no_answer(addresses.error().text);
-        int untried = 0;
-        for (const addrinfo* at = addresses->get(); at != nullptr; at = at->ai_next)
-            ++untried;
-        std::string fault = "its name has no address";
-        for (const addrinfo* at = addresses->get(); at != nullptr; at = at->ai_next) {
-            SocketStream::Limits part = limits;
-            part.whole = left_until(end) / untried--;
-            auto connection = connect_to(*at, part);
-            if (!connection) {
-                fault = connection.error().text;
-                continue;
-            }
-            if (*context_ == nullptr) return connection;
-            part.whole = left_until(end);
-            (*connection)->stream().start(part);
-            const auto secured =
-                (*connection)->stream().start_tls(tls_session(context_->get(), endpoint_));
-            if (secured) return connection;
-            return no_answer(secured.error().text);
-        }
-        return no_answer(fault);
+    void check_refusal(int status, const HttpCredentials& credentials) const {
+        if (status == 401 && endpoint_.credentials) endpoint_.credentials->refused(credentials);
     }
 
-    Attempt try_once(ConnectionPtr connection, const HttpRequest& request, SteadyTime end,
-                     const WakeUp& wake) {
-        httplib::Request out = message(request);
-        httplib::Response in;
-        httplib::Error error = httplib::Error::Success;
-        SocketStream& line = connection->stream();
-        line.start({.whole = left_until(end), .wake = &wake});
-        if (!parser_.exchange(line, out, in, error)) {
-            // A server that closed the connection meanwhile has not read the whole request where
-            // writing failed, and has not answered where it said nothing.
-            const bool closed =
-                line.write_failed() ||
-                (is_read_only(request.method) && !line.heard() && left_until(end).count() > 0);
-            return {no_answer(line.fault()), closed};
-        }
-        const bool ends = in.get_header_value("Connection") == "close" ||
-                          in.version == "HTTP/1.0" ||
-                          (!in.has_header("Content-Length") &&
-                           !in.has_header("Transfer-Encoding") && in.status != 204);
-        if (!ends) give_back(std::move(connection));
-        return {HttpResponse{.status = in.status, .body = std::move(in.body)}};
-    }
-
-    // Null when none is good any more.
-    ConnectionPtr take_idle() {
-        std::vector<ConnectionPtr> dead;  // closed without the lock
+    // The server knows a connection by the certificate that it was made with.
+    std::unique_ptr<Line> take_line(const std::string& certificate) {
+        std::vector<std::unique_ptr<Line>> old;  // closed without the lock
         const std::scoped_lock lock(mutex_);
         while (!idle_.empty()) {
-            ConnectionPtr connection = std::move(idle_.back());
+            std::unique_ptr<Line> line = std::move(idle_.back());
             idle_.pop_back();
-            if (connection->is_usable()) return connection;
-            dead.push_back(std::move(connection));
+            if (line->certificate == certificate) return line;
+            old.push_back(std::move(line));
         }
-        return nullptr;
+        auto line = std::make_unique<Line>();
+        line->certificate = certificate;
+        return line;
     }
 
-    void give_back(ConnectionPtr connection) {
+    void give_back(std::unique_ptr<Line> line) {
         const std::scoped_lock lock(mutex_);
-        if (idle_.size() < kMaxIdle) idle_.push_back(std::move(connection));
+        if (idle_.size() < kMaxIdle) idle_.push_back(std::move(line));
     }
 
     static constexpr std::size_t kMaxIdle = 128;
 
     const HttpEndpoint endpoint_;
-    const Result<SslContext> context_;
-    Parser parser_;  // has no state of its own once it is made
+    const Result<> usable_;
     std::mutex mutex_;
-    std::vector<ConnectionPtr> idle_;  // guarded by mutex_
+    std::vector<std::unique_ptr<Line>> idle_;  // guarded by mutex_
 };
 
 HttpClient::HttpClient(HttpEndpoint endpoint)
     : impl_(std::make_unique<Impl>(std::move(endpoint))) {}
 HttpClient::~HttpClient() = default;
+
+const HttpEndpoint& HttpClient::endpoint() const {
+    return impl_->endpoint();
+}
 
 Result<HttpResponse> HttpClient::send(const HttpRequest& request, milliseconds deadline,
                                       const std::stop_token& stop) {

@@ -11,14 +11,14 @@ namespace tessera {
 namespace {
 
 constexpr std::chrono::seconds kDeadline{10};
-// Longer than any wait of a test: what ends sooner was ended.
+// Longer than any wait of a test: an earlier end was caused by the code.
 constexpr std::chrono::seconds kFar{120};
 
 HttpEndpoint plain(int port) {
     return {.host = "127.0.0.1", .port = port, .tls = false};
 }
 
-// Sends `head`, then a byte now and then for some seconds. Ends when the other side is gone.
+// Sends `head`, then a byte now and then for some seconds. Stops when the other side is gone.
 void drip(const RawListener& listener, std::string_view head) {
     RawPeer peer = listener.accept();
     peer.read_until("\r\n\r\n");
@@ -43,8 +43,8 @@ TEST(HttpClient, DeadlineOfTheWhole) {
     }
 }
 
-// Goal: a connection that the server closed while it was idle costs nothing but another one; a POST
-// that the server may have read is not sent twice.
+// Goal: if the server closed an idle connection, the client uses a new one. A POST that the server
+// may have read is not sent twice.
 TEST(HttpClient, ClosedWhileIdle) {
     const RawListener listener;
     std::atomic<int> posts = 0;
@@ -68,7 +68,7 @@ TEST(HttpClient, ClosedWhileIdle) {
     EXPECT_FALSE(client.send({"POST", "/", "", ""}, kDeadline));
 }
 
-// Goal: every request goes below the server's own path.
+// Goal: every request has the server's path prefix.
 TEST(HttpClient, PathPrefix) {
     const RawListener listener;
     std::string request;
@@ -83,6 +83,24 @@ TEST(HttpClient, PathPrefix) {
         EXPECT_TRUE(HttpClient(endpoint).send({"GET", "/api?x=1", "", ""}, kDeadline));
     }
     EXPECT_TRUE(request.starts_with("GET /k8s/clusters/c-1/api?x=1 HTTP/1.1\r\n")) << request;
+}
+
+// Goal: with a proxy, requests go there.
+TEST(HttpClient, Proxy) {
+    const RawListener listener;
+    std::string request;
+    {
+        const std::jthread server([&] {
+            RawPeer peer = listener.accept();
+            request = peer.read_until("\r\n\r\n");
+            peer.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        });
+        HttpEndpoint endpoint{.host = "api.example", .port = 6443, .tls = false};
+        endpoint.proxy_url = "http://127.0.0.1:" + std::to_string(listener.port());
+        const auto answer = HttpClient(endpoint).send({"GET", "/api", "", ""}, kDeadline);
+        EXPECT_TRUE(answer) << answer.error().text;
+    }
+    EXPECT_TRUE(request.starts_with("GET http://api.example:6443/api HTTP/1.1\r\n")) << request;
 }
 
 class Stream : public ::testing::Test {
@@ -108,8 +126,8 @@ class Stream : public ::testing::Test {
     std::future<Result<HttpResponse>> ended_;
 };
 
-// Goal: a stop ends a stream wherever it is: before it has begun, while the server is silent to its
-// hello, before its header, in the middle of its body.
+// Goal: a stop ends a stream at any time: before it has begun, while the server does not answer the
+// TLS hello, before its header, in the middle of its body.
 TEST_F(Stream, StoppedBefore) {
     stop_.request_stop();
     begin(plain(listener_.port()));
@@ -144,7 +162,7 @@ TEST_F(Stream, StoppedInTheBody) {
     EXPECT_TRUE(ended_.get());
 }
 
-// Goal: what came is handed over, the end of it is no error, an end in the middle is.
+// Goal: received data is passed on. The end of the body is no error, an end in the middle is one.
 TEST_F(Stream, Ends) {
     begin(plain(listener_.port()));
     {
@@ -168,7 +186,7 @@ TEST_F(Stream, Ends) {
 class Tls : public ::testing::Test {
   protected:
     // The server's answer, or the error.
-    static std::string ask(const HttpEndpoint& endpoint) {
+    static std::string request(const HttpEndpoint& endpoint) {
         const auto answer = HttpClient(endpoint).send({"GET", "/", "", ""}, kDeadline);
         return answer ? answer->body : answer.error().text;
     }
@@ -182,42 +200,46 @@ class Tls : public ::testing::Test {
     const Identity stranger_ = Identity::make("stranger", nullptr, "");
     const Identity server_ = Identity::make("server", &authority_, "IP:127.0.0.1,DNS:api.example");
     const Identity between_ = Identity::make("between", &authority_, "");
-    const Identity client_ = Identity::make("somebody", &between_, "DNS:somebody");
+    const Identity client_ = Identity::make("client", &between_, "DNS:client");
 };
 
-// Goal: a server is believed for its authority and its name, and for nothing less.
+// Goal: a server is trusted only if both its authority and its name are right.
 TEST_F(Tls, BelievesAuthorityAndName) {
     const TlsServer server(server_);
     HttpEndpoint to = endpoint(server);
-    EXPECT_EQ(ask(to), "nobody");
+    EXPECT_EQ(request(to), "anonymous");
     to.tls_server_name = "api.example";
-    EXPECT_EQ(ask(to), "nobody");
+    EXPECT_EQ(request(to), "anonymous");
     to.tls_server_name = "other.example";
-    EXPECT_NE(ask(to).find("its certificate is not good: hostname mismatch"), std::string::npos)
-        << ask(to);
+    EXPECT_NE(
+        request(to).find("its certificate is not good: SSL: no alternative certificate subject "
+                         "name matches target host name 'other.example'"),
+        std::string::npos)
+        << request(to);
     to.verify = false;
-    EXPECT_EQ(ask(to), "nobody");
+    EXPECT_EQ(request(to), "anonymous");
     to = endpoint(server);
     to.ca_pem = stranger_.certificate_pem();
-    EXPECT_NE(ask(to).find("its certificate is not good: "), std::string::npos) << ask(to);
+    EXPECT_NE(request(to).find("its certificate is not good: "), std::string::npos) << request(to);
     to.ca_pem.clear();
-    EXPECT_NE(ask(to).find("its certificate is not good: "), std::string::npos) << ask(to);
+    EXPECT_NE(request(to).find("its certificate is not good: "), std::string::npos) << request(to);
     to.ca_pem = stranger_.certificate_pem() + authority_.certificate_pem();
-    EXPECT_EQ(ask(to), "nobody") << "one of several authorities";
+    EXPECT_EQ(request(to), "anonymous") << "one of several authorities";
 }
 
-// Goal: the client's certificate is shown with the chain behind it: the server knows only the root.
+// Goal: the client's certificate is sent with its chain, because the server knows only the root.
 TEST_F(Tls, ShowsItsChain) {
     const TlsServer server(server_, &authority_);
     HttpEndpoint to = endpoint(server);
     to.client_cert_pem = client_.certificate_pem() + between_.certificate_pem();
     to.client_key_pem = client_.key_pem();
-    EXPECT_EQ(ask(to), "somebody");
+    EXPECT_EQ(request(to), "client");
     to.client_cert_pem = client_.certificate_pem();
-    EXPECT_NE(ask(to), "somebody") << "nobody knows who made it";
+    EXPECT_NE(request(to), "client") << "its issuer is unknown";
 }
 
-// Goal: what cannot be used is named instead of left out, which would make us anonymous.
+// Goal: credentials that cannot be used are named. To leave them out would make the client
+// anonymous.
 TEST_F(Tls, NamesWhatIsWrong) {
     const std::string certificate = client_.certificate_pem();
     const std::string key = client_.key_pem();
@@ -252,11 +274,12 @@ TEST_F(Tls, NamesWhatIsWrong) {
         if (checked) continue;
         EXPECT_EQ(checked.error().code, Code::invalid_argument);
         EXPECT_TRUE(checked.error().text.starts_with(c.fault)) << checked.error().text;
-        EXPECT_EQ(ask(to), checked.error().text) << "and it is what every call answers";
+        EXPECT_EQ(request(to), checked.error().text) << "and it is what every call answers";
     }
 }
 
-// Goal: the deadline holds for a server that says nothing to our hello, and one that speaks no TLS.
+// Goal: the deadline applies to a server that does not answer the TLS hello, and to one without
+// TLS.
 TEST_F(Tls, SilentAndForeignServers) {
     const RawListener listener;
     HttpClient client({.host = "127.0.0.1", .port = listener.port()});
@@ -264,7 +287,7 @@ TEST_F(Tls, SilentAndForeignServers) {
     ASSERT_FALSE(silent);
     EXPECT_NE(silent.error().text.find("takes too long"), std::string::npos) << silent.error().text;
     const std::jthread server([&] {
-        (void)listener.accept();  // the one from above
+        (void)listener.accept();  // the connection from above
         listener.accept().send("HTTP/1.1 400 Bad Request\r\n\r\n");
     });
     const auto foreign = client.send({"GET", "/", "", ""}, kDeadline);

@@ -22,15 +22,15 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// For the rest of a request that is half read when the server stops.
+// The time for the rest of a request that is partly read when the server stops.
 constexpr milliseconds kGrace{1'000};
-// How long a peer whose request was not read may take to read why.
+// The time for a peer to read the answer to a request that was not read.
 constexpr milliseconds kFarewell{500};
 constexpr int kNextQuestion = 5;  // milliseconds
 constexpr int kBacklog = 512;
 
-// Of the request that this thread answers. The library gives its handlers no way to know the
-// connection, nor to end it, and answers by itself what it could not read.
+// The request that this thread answers. The library's handlers can neither access nor close the
+// connection, and the library itself answers requests that it could not read.
 struct Exchange {
     bool read_whole = false;  // so that the next request follows
     bool is_last = false;
@@ -45,14 +45,15 @@ bool has_no_length(const httplib::Request& request) {
            ::strcasecmp(request.get_header_value("Transfer-Encoding").c_str(), "chunked") != 0;
 }
 
-// The library reads no body where a method needs none: the bytes of one would be the next request
-// of the connection, which nobody between us and the client has seen as one.
+// The library reads no body for methods that need none. The bytes of one would be read as the next
+// request of the connection, which no proxy between the client and us has seen as a request
+// (request smuggling).
 bool has_body(const httplib::Request& request) {
     return request.has_header("Transfer-Encoding") ||
            request.get_header_value<std::uint64_t>("Content-Length") > 0;
 }
 
-// How a body may not come, as a status: its size would be said twice, or be that of what is packed.
+// Why a body is refused, as a status: its size is given twice, or is that of compressed data.
 std::optional<int> fault_of_body(const httplib::Request& request) {
     if (has_no_length(request)) return 411;
     if (request.has_header("Content-Encoding")) return 415;
@@ -79,15 +80,16 @@ std::string bearer_token(const httplib::Request& in) {
     return bears ? value.substr(kScheme.size()) : std::string();
 }
 
-// kube-scheduler asks its next question as soon as it has read the answer. The thread that has the
-// last one's memory at hand answers it; others would each come to keep as much.
+// kube-scheduler sends its next request as soon as it has read the answer. The same thread should
+// answer it, because it has the memory of the last one; otherwise every thread would keep as much
+// memory.
 bool more_comes(int fd) {
     pollfd entry{fd, POLLIN, 0};
     return ::poll(&entry, 1, kNextQuestion) > 0;
 }
 
-// The library's parser and routes, without its threads: those sleep on idle connections for as long
-// as these last, and look at nothing meanwhile.
+// The library's parser and routes, without its threads: each of those waits on one idle connection
+// until it is closed.
 class Parser : public httplib::Server {
   public:
     Parser() {
@@ -104,7 +106,7 @@ class Parser : public httplib::Server {
         });
     }
 
-    // The bound socket, which is the caller's now.
+    // The bound socket; the caller owns it now.
     int take_socket() {
         const int fd = svr_sock_.exchange(INVALID_SOCKET);
         ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
@@ -112,8 +114,8 @@ class Parser : public httplib::Server {
         return fd;
     }
 
-    // One request and its answer. Whether another may follow on the connection: none where the
-    // library throws, outside of the handlers, whose exceptions it catches.
+    // One request and its answer. Returns whether another may follow on the connection. False if
+    // the library throws outside of the handlers, whose exceptions it catches.
     bool exchange(SocketStream& stream, int fd, bool last) {
         try {
             return exchange_once(stream, fd, last);
@@ -128,8 +130,8 @@ class Parser : public httplib::Server {
         exchange_now.is_last = last;
         bool closed = last;
         const bool answered = process_request(stream, last, closed, [](httplib::Request& request) {
-            // Over loopback compressing takes longer than sending, and bodies are JSON whatever
-            // they are called.
+            // Over loopback compressing takes longer than sending. Bodies are JSON, whatever their
+            // type says.
             request.headers.erase("Accept-Encoding");
             request.headers.erase("Content-Type");
         });
@@ -145,7 +147,8 @@ class HttpServer::Impl {
   public:
     Impl(HttpServerOptions options, Handler handler, Gate gate)
         : options_(std::move(options)), handler_(std::move(handler)), gate_(std::move(gate)) {
-        parser_.set_keep_alive_max_count(1'000'000);  // what Keep-Alive says; nobody counts
+        parser_.set_keep_alive_max_count(
+            1'000'000);  // the value of the header Keep-Alive; not enforced
         parser_.set_keep_alive_timeout(options_.idle.count());
         parser_.set_payload_max_length(options_.max_body_bytes);
         const httplib::Server::Handler answer = [this](const httplib::Request& in,
@@ -156,8 +159,8 @@ class HttpServer::Impl {
         for (const auto add : {&httplib::Server::Get, &httplib::Server::Options}) {
             (parser_.*add)(".*", answer);
         }
-        // These have bodies, which are read straight into our string: the library's own way keeps a
-        // second copy of what may be 70 MiB.
+        // The bodies of these methods are read directly into our string. The library's own way
+        // keeps a second copy of up to 70 MiB.
         const httplib::Server::HandlerWithContentReader with_body =
             [this](const httplib::Request& in, httplib::Response& out,
                    const httplib::ContentReader& read) { read_and_respond(in, out, read); };
@@ -201,19 +204,20 @@ class HttpServer::Impl {
                                 .most_connections = options_.most_connections,
                                 .first_byte = options_.idle};
         if (tls_ == nullptr) return out;
-        out.first_byte = options_.exchange;  // and all of the handshake
+        out.first_byte = options_.exchange;  // and for the whole handshake
         out.strangers = knows_clients();
         out.sweep = options_.tls_refresh;
         out.on_sweep = [this] { tls_->refresh(); };
         return out;
     }
 
-    // Whether more may come.
+    // Returns whether more may come.
     bool serve_one(ServedConnection& at) {
         if (tls_ != nullptr && !at.secured) return greet(at);
         at.stranger = knows_clients() && !(at.tls && has_good_certificate(at.tls.get()));
         if (!at.stranger) return converse(at);
-        // Who drips its requests holds a thread each; some are left for those that we know.
+        // A client that sends its requests slowly occupies a thread for each. Some threads are
+        // reserved for authenticated clients.
         const bool room = strangers_.fetch_add(1) < std::max(1, options_.threads / 2);
         const bool more = room && converse(at);
         --strangers_;
@@ -224,7 +228,7 @@ class HttpServer::Impl {
     bool greet(ServedConnection& at) {
         if (!at.tls) at.tls = tls_->new_session(at.fd);
         const Handshake now = shake_hands(at.tls.get());
-        if (now == Handshake::waits) return true;  // until its end_by
+        if (now == Handshake::waits) return true;  // closed at its end_by
         if (now == Handshake::failed) {
             tls_->complain_of_client(at.tls.get());
             return false;
@@ -235,12 +239,12 @@ class HttpServer::Impl {
         return true;
     }
 
-    // Answers the requests that are here. Whether more may come.
+    // Answers the requests that have arrived. Returns whether more may come.
     bool converse(ServedConnection& at) {
         const SSL* const session = at.tls.get();
         SocketStream stream(at.fd, std::move(at.tls));
         do {
-            // Anew for each request: who asks without a pause is no exception.
+            // Checked again for each request, because a client can send requests without a pause.
             const bool is_old = session != nullptr && !tls_->is_current(session);
             exchange_now.has_certificate = session != nullptr && has_good_certificate(session);
             stream.start({.whole = options_.exchange,
@@ -262,7 +266,7 @@ class HttpServer::Impl {
         return false;
     }
 
-    // Empty when as many large bodies as may be are here already.
+    // Empty if the allowed number of large bodies is being read.
     std::optional<Turn> take_turn(const httplib::Request& in) {
         const bool small =
             in.has_header("Content-Length") &&
@@ -275,7 +279,7 @@ class HttpServer::Impl {
         return Turn(&large_bodies_, [](std::atomic<int>* count) { --*count; });
     }
 
-    // With room for the padding that a JSON parser wants.
+    // Includes the padding that a JSON parser needs.
     [[nodiscard]] std::size_t announced_size(const httplib::Request& in) const {
         constexpr std::size_t kPadding = 64;
         const auto size = in.get_header_value<std::uint64_t>("Content-Length");
@@ -291,7 +295,7 @@ class HttpServer::Impl {
         if (!lets_in(in, out)) return;
         const std::optional<Turn> turn = take_turn(in);
         if (!turn) {
-            // Read and dropped: the next request of this connection comes after it.
+            // Reads and drops the body, because the next request of this connection follows it.
             exchange_now.read_whole = read([](const char*, std::size_t) { return true; });
             if (!exchange_now.read_whole) return;
             out.status = 503;
@@ -302,7 +306,7 @@ class HttpServer::Impl {
         request.body.reserve(announced_size(in));
         bool fits = true;
         exchange_now.read_whole = read([&](const char* data, std::size_t size) {
-            // The library compares what a request announces, not what comes in chunks.
+            // The library limits the announced size only, not a body in chunks.
             fits = size <= options_.max_body_bytes - request.body.size();
             if (fits) request.body.append(data, size);
             return fits;

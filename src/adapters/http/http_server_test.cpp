@@ -46,8 +46,8 @@ class Server : public ::testing::Test {
     std::jthread thread_;
 };
 
-// Goal: few large bodies are in memory at once; small ones do not wait for them, and the turn comes
-// back.
+// Goal: the number of large bodies in memory is limited; small ones do not wait for them, and the
+// slot is released.
 TEST_F(Server, LargeBodiesAtOnce) {
     auto first = std::async(std::launch::async, [this] { return post(kLarge + 1); });
     inside_.get_future().wait();
@@ -62,7 +62,7 @@ TEST_F(Server, LargeBodiesAtOnce) {
     EXPECT_EQ(post(kLarge + 1), 200);
 }
 
-// Goal: a connection is good for another request after a refusal.
+// Goal: a connection can be used for another request after a refusal.
 TEST_F(Server, RefusalKeepsTheConnection) {
     auto first = std::async(std::launch::async, [this] { return post(kLarge + 1); });
     inside_.get_future().wait();
@@ -79,8 +79,8 @@ TEST_F(Server, BodyAboveTheLimit) {
     EXPECT_EQ(post(3), 200);
 }
 
-// A server whose paths say what it does: /wait answers when it is let go, anything else at once
-// with a text that is worth compressing.
+// A server whose paths say what it does: /wait answers when it is released; any other path answers
+// at once with a text that could be compressed well.
 class Served {
   public:
     explicit Served(HttpServerOptions options)
@@ -104,7 +104,7 @@ class Served {
     void wait_until_inside() { inside_.get_future().wait(); }
     void let_go() { release_.set_value(); }
     void stop() { stop_.request_stop(); }
-    // Whether it ends long before an idle connection does.
+    // Whether it ends long before an idle connection would.
     bool ends() { return ended_.wait_for(std::chrono::seconds(15)) == std::future_status::ready; }
 
   private:
@@ -119,8 +119,8 @@ class Served {
 constexpr std::string_view kGet = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n";
 constexpr std::string_view kEndOfHead = "\r\n\r\n";
 
-// Goal: connections that wait for their next request, or have asked nothing yet, or half of it, do
-// not keep others waiting. Method: many more of them than threads.
+// Goal: connections that wait for their next request, or have sent nothing, or half a request, do
+// not delay others. Method: many more of them than threads.
 TEST(HttpServer, IdleConnectionsHoldNoThread) {
     Served served({.threads = 2});
     std::vector<RawPeer> idle;
@@ -137,7 +137,7 @@ TEST(HttpServer, IdleConnectionsHoldNoThread) {
     EXPECT_TRUE(idle[0].read_until(kEndOfHead).starts_with("HTTP/1.1 200")) << "it is served yet";
 }
 
-// Goal: a stop closes idle connections at once and finishes the answer that is under way.
+// Goal: a stop closes idle connections at once and finishes the answer in progress.
 TEST(HttpServer, Stop) {
     Served served({.threads = 4});
     RawPeer idle = RawPeer::connect(served.port());
@@ -157,18 +157,18 @@ TEST(HttpServer, Stop) {
     EXPECT_TRUE(used.closed());
 }
 
-// Goal: half a request does not delay the end for its own ten seconds.
+// Goal: half a request does not delay the stop by its time limit of ten seconds.
 TEST(HttpServer, StopWithHalfARequest) {
     Served served({.threads = 1, .exchange = std::chrono::minutes(1)});
     RawPeer half = RawPeer::connect(served.port());
     half.send("POST /x HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc");
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // it is read meanwhile
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the server reads it meanwhile
     served.stop();
     EXPECT_TRUE(served.ends());
 }
 
-// Goal: a client whose connection was closed while it was idle gets its answer, also to a POST.
-// Method: the server goes and another takes its port.
+// Goal: a client whose idle connection was closed gets its answer, also to a POST. Method: the
+// server stops and another one uses its port.
 TEST(HttpServer, ClientsReconnect) {
     auto served = std::make_unique<Served>(HttpServerOptions{});
     const int port = served->port();
@@ -181,7 +181,7 @@ TEST(HttpServer, ClientsReconnect) {
     EXPECT_TRUE(answer->body.ends_with("a2"));
 }
 
-// Goal: two instances do not share a port, where each would get half of the requests.
+// Goal: two instances cannot share a port, which would give each half of the requests.
 TEST(HttpServer, PortIsTaken) {
     Served served({});
     HttpServer second({.port = served.port()}, [](HttpRequest&) { return HttpResponse{}; });
@@ -190,7 +190,7 @@ TEST(HttpServer, PortIsTaken) {
     EXPECT_EQ(port.error().code, Code::unavailable);
 }
 
-// Goal: a body of unknown size is refused at once; what follows it is not taken for a request.
+// Goal: a body of unknown size is refused at once; the bytes after it are not read as a request.
 TEST(HttpServer, LengthIsRequired) {
     Served served({});
     for (const char* header : {"", "Transfer-Encoding: identity\r\n"}) {
@@ -208,8 +208,8 @@ TEST(HttpServer, LengthIsRequired) {
     EXPECT_TRUE(chunks.read_until("aabc").ends_with("aabc"));
 }
 
-// Goal: what comes as the body of a request that needs none is not taken for the next one; nor is a
-// body taken whose size is said twice or is that of what is packed.
+// Goal: a body where none is expected is not read as the next request. A body is refused if its
+// size is given twice, or is that of compressed data.
 TEST(HttpServer, BodiesThatHide) {
     Served served({});
     const std::string hidden = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -233,7 +233,7 @@ TEST(HttpServer, BodiesThatHide) {
     }
 }
 
-// Goal: the limit of a body holds for one that comes in chunks, too.
+// Goal: the limit of a body applies to one in chunks, too.
 TEST(HttpServer, ChunksAboveTheLimit) {
     Served served({.max_body_bytes = 1'000});
     RawPeer peer = RawPeer::connect(served.port());
@@ -243,8 +243,8 @@ TEST(HttpServer, ChunksAboveTheLimit) {
     EXPECT_TRUE(peer.closed());
 }
 
-// Goal: answers come as they are: Go's clients ask for gzip in every request, and packing a list of
-// names takes three times as long as everything else.
+// Goal: answers are never compressed. Go's clients ask for gzip in every request, and compressing a
+// list of names takes three times as long as everything else.
 TEST(HttpServer, NeverCompresses) {
     Served served({});
     RawPeer peer = RawPeer::connect(served.port());
@@ -268,7 +268,8 @@ TEST(HttpServer, Pipeline) {
     EXPECT_LT(answers.find("aa2"), answers.find("aa3"));
 }
 
-// Goal: a request has its time as a whole, however steadily its bytes come; a header has an end.
+// Goal: the time limit is for the whole request, however its bytes arrive; the size of a header is
+// limited.
 TEST(HttpServer, SlowAndEndlessRequests) {
     Served served({.exchange = std::chrono::milliseconds(300)});
     RawPeer slow = RawPeer::connect(served.port());
@@ -288,7 +289,7 @@ TEST(HttpServer, SlowAndEndlessRequests) {
     EXPECT_LT(pieces, 1'000);
 }
 
-// Goal: connections are bounded; the ones that are there go on.
+// Goal: the number of connections is limited; the existing ones are served.
 TEST(HttpServer, MostConnections) {
     Served served({.most_connections = 2});
     RawPeer first = RawPeer::connect(served.port());

@@ -21,7 +21,7 @@ using std::chrono::seconds;
 
 constexpr seconds kDeadline{10};
 
-// The files of a Secret as kubelet mounts them: all of them are swapped by one symlink.
+// The files of a Secret as kubelet mounts them: one symlink replaces all of them together.
 class SecretFolder {
   public:
     SecretFolder() {
@@ -56,7 +56,7 @@ class SecretFolder {
     int versions_ = 0;
 };
 
-// A client whose every byte the test decides.
+// A client with full control over its bytes.
 class TlsPeer {
   public:
     explicit TlsPeer(int port, int newest = TLS1_3_VERSION)
@@ -103,7 +103,7 @@ class TlsHttpServer : public ::testing::Test {
   protected:
     TlsHttpServer() { secret_.put(server_, authority_); }
 
-    // Answers a POST with the size of its body, and anything else with who asks.
+    // Answers a POST with the size of its body, and anything else with the client's identity.
     void serve(HttpServerOptions options, const HttpServer::Gate& gate = {}) {
         options.tls = secret_.files();
         http_ = std::make_unique<HttpServer>(
@@ -160,8 +160,8 @@ TEST_F(TlsHttpServer, Speaks) {
     EXPECT_EQ(plain.read_all().find("HTTP/1.1"), std::string::npos);
 }
 
-// Goal: the gate knows who asks, and a stranger's body is not waited for. Method: the body that the
-// stranger announces never comes.
+// Goal: the gate knows the client, and the body of an unauthenticated client is not awaited.
+// Method: the announced body never comes.
 TEST_F(TlsHttpServer, GateKnowsWhoAsks) {
     std::mutex mutex;
     std::vector<HttpHead> heads;
@@ -169,12 +169,13 @@ TEST_F(TlsHttpServer, GateKnowsWhoAsks) {
         const std::scoped_lock lock(mutex);
         heads.push_back(head);
         if (head.has_certificate) return std::optional<HttpResponse>();
-        return std::optional(HttpResponse{.status = 401, .body = "who?", .authenticate = "Bearer"});
+        return std::optional(
+            HttpResponse{.status = 401, .body = "unknown client", .authenticate = "Bearer"});
     });
     EXPECT_EQ(get(&client_), "200 /x0");
     const TlsPeer stranger(port_);
     stranger.send("POST /y?z HTTP/1.1\r\nContent-Length: 9\r\nAuthorization: bearer t\r\n\r\n");
-    const std::string answer = stranger.read_until("who?");
+    const std::string answer = stranger.read_until("unknown client");
     EXPECT_TRUE(answer.starts_with("HTTP/1.1 401 ")) << answer;
     EXPECT_NE(answer.find("WWW-Authenticate: Bearer\r\n"), std::string::npos) << answer;
     EXPECT_NE(answer.find("Connection: close\r\n"), std::string::npos) << answer;
@@ -186,7 +187,7 @@ TEST_F(TlsHttpServer, GateKnowsWhoAsks) {
     EXPECT_FALSE(heads[1].has_certificate);
 }
 
-// Goal: a certificate counts while it is good, and no other one does.
+// Goal: a certificate is accepted while it is valid, and no other one is.
 TEST_F(TlsHttpServer, WhoseCertificateCounts) {
     serve({}, [](const HttpHead& head) {
         return std::optional(HttpResponse{.body = head.has_certificate ? "known" : "unknown"});
@@ -198,7 +199,7 @@ TEST_F(TlsHttpServer, WhoseCertificateCounts) {
     EXPECT_EQ(get(nullptr), "200 unknown");
     for (const Identity* bad : {&stranger, &forged, &ended})
         EXPECT_EQ(get(bad).find("200 "), std::string::npos) << get(bad);
-    // Long enough to be shown in time on a machine that has much else to do.
+    // Long enough to be used in time on a busy machine.
     const Identity brief = Identity::make("brief", &authority_, "DNS:x", seconds(4));
     HttpClient on_one_connection(endpoint(&brief));
     EXPECT_EQ(on_one_connection.send({"GET", "/x", "", ""}, kDeadline)->body, "known");
@@ -206,8 +207,8 @@ TEST_F(TlsHttpServer, WhoseCertificateCounts) {
     EXPECT_EQ(on_one_connection.send({"GET", "/x", "", ""}, kDeadline)->body, "unknown");
 }
 
-// Goal: a renewed certificate is shown without a restart; connections that have the old one end
-// with an answer, none is lost.
+// Goal: a renewed certificate is used without a restart. Connections with the old one end after an
+// answer, and no answer is lost.
 TEST_F(TlsHttpServer, RenewsItsCertificate) {
     serve({.threads = 2, .tls_refresh = milliseconds(20)});
     const TlsPeer before(port_);
@@ -229,7 +230,8 @@ TEST_F(TlsHttpServer, RenewsItsCertificate) {
     EXPECT_TRUE(last.ends_with("/x0")) << last;
 }
 
-// Goal: who asks without a pause has no longer time than others before he must show himself anew.
+// Goal: a client that sends requests without a pause must show its certificate again after the same
+// time as others.
 TEST_F(TlsHttpServer, RenewsWhileOneAsksWithoutAPause) {
     serve({.threads = 2, .tls_refresh = milliseconds(20)});
     const TlsPeer busy(port_);
@@ -246,7 +248,8 @@ TEST_F(TlsHttpServer, RenewsWhileOneAsksWithoutAPause) {
     EXPECT_NE(TlsPeer(port_).serial(), old);
 }
 
-// Goal: what cannot be used is said once and changes nothing; what can be used later is taken.
+// Goal: files that cannot be used are reported once and change nothing; usable files are taken
+// later.
 TEST_F(TlsHttpServer, KeepsWhatIsGood) {
     auto tls = ServerTls::open(secret_.files());
     ASSERT_TRUE(tls) << tls.error().text;
@@ -268,7 +271,7 @@ TEST_F(TlsHttpServer, KeepsWhatIsGood) {
     refresh_thrice();
     EXPECT_TRUE((*tls)->is_current(first.get()));
     ASSERT_EQ(log.size(), 2U);
-    EXPECT_TRUE(log[0].starts_with("certificate_trouble ")) << log[0];
+    EXPECT_TRUE(log[0].starts_with("certificate_error ")) << log[0];
     EXPECT_NE(log[0].find("tls.key: does not belong to "), std::string::npos) << log[0];
     EXPECT_NE(log[1].find("tls.crt: is not a PEM certificate"), std::string::npos) << log[1];
     secret_.put(other, authority_);
@@ -296,11 +299,11 @@ TEST_F(TlsHttpServer, NamesTheFile) {
     EXPECT_TRUE(check_tls_files(secret_.files()));
 }
 
-// Goal: half a handshake holds no thread and no connection for long, however its bytes come.
+// Goal: half a handshake uses no thread, and no connection for long, however its bytes come.
 // Method: more of them than threads; the time is one that no thread could wait for.
 TEST_F(TlsHttpServer, SlowHandshakes) {
     serve({.threads = 1, .exchange = seconds(2), .tls_refresh = milliseconds(50)});
-    // A record of 512 bytes begins, a client's hello in it.
+    // A TLS record of 512 bytes begins, with a client's hello.
     constexpr std::string_view kHello("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11);
     std::vector<RawPeer> slow;
     for (int i = 0; i < 20; ++i) {
@@ -322,7 +325,7 @@ TEST_F(TlsHttpServer, SlowHandshakes) {
     }
 }
 
-// Goal: strangers that drip their requests do not keep away who has a certificate.
+// Goal: slow unauthenticated clients do not block a client with a certificate.
 TEST_F(TlsHttpServer, SlowStrangers) {
     serve({.threads = 4, .exchange = std::chrono::minutes(1)});
     std::vector<std::unique_ptr<TlsPeer>> slow;
@@ -330,12 +333,12 @@ TEST_F(TlsHttpServer, SlowStrangers) {
         slow.push_back(std::make_unique<TlsPeer>(port_));
         slow.back()->send("GET /slow");
     }
-    std::this_thread::sleep_for(milliseconds(100));  // they are being read
+    std::this_thread::sleep_for(milliseconds(100));  // the server reads them meanwhile
     for (int i = 0; i < 8; ++i)
         EXPECT_EQ(get(&client_), "200 /x0");
 }
 
-// Goal: strangers cannot take all the connections either.
+// Goal: unauthenticated clients cannot take all the connections either.
 TEST_F(TlsHttpServer, ManyStrangers) {
     serve({.threads = 2, .most_connections = 6});
     HttpClient known(endpoint(&client_));
@@ -349,7 +352,8 @@ TEST_F(TlsHttpServer, ManyStrangers) {
     EXPECT_TRUE(silent.front().closed());
 }
 
-// Goal: strangers that have greeted go before those that may still turn out to be none.
+// Goal: unauthenticated clients with a completed handshake are closed before those that may still
+// show a certificate.
 TEST_F(TlsHttpServer, GreetedStrangers) {
     serve({.threads = 2, .most_connections = 6});
     std::vector<std::unique_ptr<TlsPeer>> greeted;
@@ -362,7 +366,7 @@ TEST_F(TlsHttpServer, GreetedStrangers) {
     EXPECT_EQ(::poll(&entry, 1, 100), 0) << "it was ended";
 }
 
-// Goal: a stop ends connections that are still greeting, and those that wait.
+// Goal: a stop ends connections in a handshake, and those that wait.
 TEST_F(TlsHttpServer, Stop) {
     serve({.threads = 2});
     const TlsPeer idle(port_);

@@ -1,4 +1,4 @@
-// The other end of a connection as bytes, for what a well-behaved client or server does not do.
+// The other end of a connection as bytes, for what a correct client or server does not do.
 #pragma once
 
 #include <arpa/inet.h>
@@ -16,7 +16,7 @@
 
 namespace tessera {
 
-// A connected socket. What it waits for comes within ten seconds or not at all.
+// A connected socket. Expected data comes within ten seconds or not at all.
 class RawPeer {
   public:
     explicit RawPeer(int fd) : fd_(fd) {}
@@ -43,7 +43,7 @@ class RawPeer {
         return ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
                static_cast<ssize_t>(bytes.size());
     }
-    // Everything until `end` has come, or the peer has closed, or nothing comes.
+    // Everything until `end` has come, the peer has closed, or nothing more comes.
     std::string read_until(std::string_view end) {
         std::string got;
         std::array<char, 1 << 16> buffer{};

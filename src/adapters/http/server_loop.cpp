@@ -41,7 +41,7 @@ ServerLoop::~ServerLoop() {
     ::close(poll_);
 }
 
-// For one event: the thread that gets it is the only one that has the descriptor.
+// For one event, so that only the thread that receives it uses the descriptor.
 void ServerLoop::watch(int fd, int operation) {
     epoll_event event{.events = EPOLLIN | EPOLLONESHOT, .data = {.fd = fd}};
     ::epoll_ctl(poll_, operation, fd, &event);
@@ -65,7 +65,7 @@ void ServerLoop::run(const std::stop_token& stop) {
     end_idle(SteadyTime::max());
 }
 
-// Several threads wait here; the kernel wakes the one that came last, whose memory is warm.
+// Several threads wait here. The kernel wakes the one that came last, whose memory is in the cache.
 void ServerLoop::work() {
     while (true) {
         epoll_event event{};
@@ -86,7 +86,7 @@ void ServerLoop::accept_all() {
         const int fd = ::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
         if (fd < 0) {
-            // Nothing waits, or no descriptor is free: the next round may find one.
+            // No connection waits, or no descriptor is free: the next round may find one.
             if (errno != EAGAIN) std::this_thread::sleep_for(kNoDescriptor);
             break;
         }
@@ -109,8 +109,8 @@ void ServerLoop::accept_all() {
     watch(listening_, EPOLL_CTL_MOD);
 }
 
-// Under the mutex. A stranger ends now: one that has greeted before one that may still turn out to
-// be none, and of those the one that was to end first.
+// Call it under the mutex. Closes one stranger: one with a completed handshake before one that may
+// still show a certificate, and among equals the one whose time ends first.
 bool ServerLoop::make_room() {
     const auto order = [](const ServedConnection& c) { return std::pair(!c.secured, c.end_by); };
     ServedConnection* first = nullptr;
@@ -119,7 +119,7 @@ bool ServerLoop::make_room() {
         if (goes && (first == nullptr || order(connection) < order(*first))) first = &connection;
     }
     if (first == nullptr) return false;
-    first->end_by = SteadyTime::min();  // once
+    first->end_by = SteadyTime::min();  // not chosen again
     ::shutdown(first->fd, SHUT_RDWR);
     return true;
 }
@@ -131,7 +131,7 @@ void ServerLoop::answer(int fd) {
         connection = std::move(idle_.extract(fd).mapped());
     }
     const bool keep = serve_(connection);
-    if (!keep) connection.tls.reset();  // before its descriptor goes
+    if (!keep) connection.tls.reset();  // before its descriptor is closed
     const std::scoped_lock lock(mutex_);
     if (keep) {
         wait_for(std::move(connection), EPOLL_CTL_MOD);
@@ -141,14 +141,16 @@ void ServerLoop::answer(int fd) {
     }
 }
 
-// Under the mutex: who gets the event takes it first, and may close the descriptor.
+// Call it under the mutex: the thread that gets the event takes the connection and may close the
+// descriptor.
 void ServerLoop::wait_for(ServedConnection connection, int operation) {
     const int fd = connection.fd;
     idle_.insert_or_assign(fd, std::move(connection));
     watch(fd, operation);
 }
 
-// Its thread sees the end and closes it, so that no number is closed under another's hands.
+// Shuts the connection down. The thread that gets the event closes it, so that no descriptor is
+// closed while another thread uses it.
 void ServerLoop::end_idle(SteadyTime now) {
     const std::scoped_lock lock(mutex_);
     for (const auto& [fd, connection] : idle_) {

@@ -1,5 +1,5 @@
-// The connections of a server: accepts them, waits for all of them at once, and gives each that has
-// something to read to a thread. One that waits for its next request holds no thread.
+// The connections of a server: accepts them, polls all of them together, and gives each readable
+// one to a thread. A connection that waits for its next request uses no thread.
 #pragma once
 
 #include <chrono>
@@ -12,13 +12,13 @@
 
 namespace tessera {
 
-// A connection, and what its server keeps of it between two requests.
+// A connection, with what its server keeps between two requests.
 struct ServedConnection {
     int fd = -1;
-    SslPtr tls;             // from its first byte on, where it speaks TLS
-    bool secured = false;   // the handshake is done
-    bool stranger = false;  // goes first where there are too many
-    SteadyTime end_by;      // closed then, unless it has asked something
+    SslPtr tls;             // from its first byte on, if it uses TLS
+    bool secured = false;   // the handshake is complete
+    bool stranger = false;  // is closed first if there are too many connections
+    SteadyTime end_by;      // when it is closed if no request comes
 };
 
 class ServerLoop {
@@ -26,25 +26,25 @@ class ServerLoop {
     struct Options {
         int threads = 1;
         std::size_t most_connections = 512;
-        std::chrono::milliseconds sweep{5'000};  // between two looks at who is idle too long
-        // How a connection begins, as long as it has no say in it.
+        std::chrono::milliseconds sweep{5'000};  // interval of the checks for idle connections
+        // The initial values of a connection: the time for its first byte, and `stranger`.
         std::chrono::milliseconds first_byte{120'000};
         bool strangers = false;
-        std::function<void()> on_sweep = [] {};  // called by run()'s thread
+        std::function<void()> on_sweep = [] {};  // called by the thread of run()
     };
-    // Answers what a connection asks. True: it may ask again. Called by many threads at once, by
-    // one at a time for one connection.
+    // Answers one request of a connection. True: the connection stays open for another. Called by
+    // many threads at the same time, but by one at a time per connection.
     using Serve = std::function<bool(ServedConnection&)>;
 
-    // Takes over `listening`.
+    // Takes ownership of `listening`.
     ServerLoop(int listening, Options options, Serve serve);
     ~ServerLoop();
     ServerLoop(const ServerLoop&) = delete;
     ServerLoop& operator=(const ServerLoop&) = delete;
 
-    // Until `stop`: closes the idle connections then, and waits for the calls of `serve`.
+    // Runs until `stop`; then it closes the idle connections and waits for the calls of `serve`.
     void run(const std::stop_token& stop);
-    // Signalled when the end has come.
+    // Signalled when run() stops.
     [[nodiscard]] const WakeUp& ending() const { return ending_; }
 
   private:

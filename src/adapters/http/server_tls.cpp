@@ -27,7 +27,7 @@ Result<TlsServerPems> read_once(const HttpTlsFiles& files) {
     return out;
 }
 
-// All of them of one moment: a Secret's files are swapped together.
+// Reads a consistent set: the files of a Secret are replaced together.
 Result<TlsServerPems> read(const HttpTlsFiles& files) {
     TRY(TlsServerPems before, read_once(files));
     for (int i = 0; i < kReadings; ++i) {
@@ -43,7 +43,7 @@ Result<SslContext> use(const HttpTlsFiles& files, const Result<TlsServerPems>& p
     return tls_server_context(files, *pems);
 }
 
-// Of a text that is in use, so it has one.
+// The text must be in use, so it contains a certificate.
 std::string end_of(const TlsServerPems& pems) {
     return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
                        fmt::gmtime(static_cast<std::time_t>(*certificate_end(pems.certificate))));
@@ -69,7 +69,7 @@ void ServerTls::refresh() {
     auto context = use(files_, pems);
     if (!context) {
         const std::string& reason = context.error().text;
-        if (reason != fault_) log_event(Event::certificate_trouble, {{"reason", reason}});
+        if (reason != fault_) log_event(Event::certificate_error, {{"reason", reason}});
         fault_ = reason;
         return;
     }
@@ -96,7 +96,7 @@ bool ServerTls::is_current(const SSL* session) const {
 
 void ServerTls::complain_of_client(const SSL* session) {
     const long verdict = SSL_get_verify_result(session);
-    if (verdict == X509_V_OK) return;  // it did not get so far
+    if (verdict == X509_V_OK) return;  // the handshake did not reach the verification
     const auto now = std::chrono::steady_clock::now();
     {
         const std::scoped_lock lock(mutex_);
@@ -110,7 +110,8 @@ Handshake shake_hands(SSL* session) {
     ERR_clear_error();
     const int done = SSL_do_handshake(session);
     if (done == 1) return Handshake::done;
-    // What we say fits any socket's buffer: who leaves no room has read nothing for long.
+    // Our messages fit any socket's send buffer. If it is full, the client has not read for a long
+    // time.
     const bool waits = SSL_get_error(session, done) == SSL_ERROR_WANT_READ;
     ERR_clear_error();
     return waits ? Handshake::waits : Handshake::failed;

@@ -1,5 +1,5 @@
-// The server's side of TLS: certificates from files that are read again when they change, and a
-// handshake that waits for nobody.
+// The server's side of TLS: certificates from files, which are read again when they change, and
+// handshakes that do not block.
 #pragma once
 
 #include <chrono>
@@ -7,23 +7,25 @@
 #include <mutex>
 
 #include "adapters/http/http.hpp"
+#include "adapters/http/socket_stream.hpp"
 #include "adapters/http/tls.hpp"
 
 namespace tessera {
 
 class ServerTls {
   public:
-    // As check_tls_files.
+    // Errors as check_tls_files.
     static Result<std::unique_ptr<ServerTls>> open(const HttpTlsFiles& files);
 
-    // Takes over what is in the files now, or logs why it cannot be used. By one thread at a time.
+    // Reads the files and uses them from now on, or logs why they cannot be used. One thread at a
+    // time.
     void refresh();
 
-    // All of these by any thread.
+    // Any thread may call the following functions.
     SslPtr new_session(int fd) const;
     // Whether the certificates have not changed since the session began.
     bool is_current(const SSL* session) const;
-    // Logs why the certificate of a client was not believed; now and then, where there are many.
+    // Logs why a client's certificate was rejected. The rate of the logs is limited.
     void complain_of_client(const SSL* session);
 
   private:
@@ -31,17 +33,17 @@ class ServerTls {
 
     const HttpTlsFiles files_;
     TlsServerPems in_force_;
-    std::string fault_;  // that was logged, while it lasts
+    std::string fault_;  // the last logged fault, as long as it lasts
     mutable std::mutex mutex_;
-    std::shared_ptr<SSL_CTX> context_;  // guarded by mutex_, like the next
+    std::shared_ptr<SSL_CTX> context_;  // guarded by mutex_, like silent_until_
     std::chrono::steady_clock::time_point silent_until_{};
 };
 
 enum class Handshake { done, waits, failed };
-// Goes on with what has come. `waits`: the client's next bytes are needed.
+// Continues the handshake with the bytes received so far. `waits`: more bytes are needed.
 Handshake shake_hands(SSL* session);
 
-// Whether the client has shown a certificate, which was believed, that has not ended meanwhile.
+// Whether the client has a verified certificate that has not expired since.
 bool has_good_certificate(const SSL* session);
 
 }  // namespace tessera

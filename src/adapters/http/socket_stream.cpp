@@ -1,6 +1,5 @@
 #include "adapters/http/socket_stream.hpp"
 
-#include <fmt/format.h>
 #include <openssl/err.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -15,15 +14,6 @@
 #include "base/check.hpp"
 
 namespace tessera {
-namespace {
-
-constexpr const char* kClosed = "closed by the peer";
-
-std::string why(int error) {
-    return error == ECONNRESET || error == EPIPE ? kClosed : std::strerror(error);
-}
-
-}  // namespace
 
 WakeUp::WakeUp() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     TESSERA_CHECK(fd_ >= 0, "an eventfd can be made");
@@ -36,10 +26,10 @@ void WakeUp::signal() {
     (void)::eventfd_write(fd_, 1);
 }
 
-SocketStream::SocketStream(int fd, SslPtr ssl) : fd_(fd), ssl_(std::move(ssl)), fault_(kClosed) {}
+SocketStream::SocketStream(int fd, SslPtr ssl) : fd_(fd), ssl_(std::move(ssl)) {}
 
 SocketStream::~SocketStream() {
-    // Says goodbye; whether it arrives does not matter.
+    // Sends TLS's closing message; it may be lost.
     if (ssl_ && !write_failed_) SSL_shutdown(ssl_.get());
     ERR_clear_error();
 }
@@ -47,42 +37,8 @@ SocketStream::~SocketStream() {
 void SocketStream::start(const Limits& limits) {
     limits_ = limits;
     end_by_ = std::chrono::steady_clock::now() + limits.whole;
-    answering_ = woken_ = heard_ = write_failed_ = false;
+    answering_ = woken_ = write_failed_ = false;
     in_lines_ = 0;
-    fault_ = kClosed;
-}
-
-Result<> SocketStream::finish_connect() {
-    if (!wait(POLLOUT, true)) return fail(Code::unavailable, fault_);
-    int error = 0;
-    socklen_t size = sizeof error;
-    ::getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size);
-    if (error != 0) return fail(Code::unavailable, std::strerror(error));
-    return {};
-}
-
-Result<> SocketStream::start_tls(SslPtr ssl) {
-    SSL_set_fd(ssl.get(), fd_);
-    while (true) {
-        ERR_clear_error();
-        const int done = SSL_connect(ssl.get());
-        if (done == 1) break;
-        const int wants = SSL_get_error(ssl.get(), done);
-        if (wants == SSL_ERROR_WANT_READ || wants == SSL_ERROR_WANT_WRITE) {
-            if (wait(wants == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, true)) continue;
-            return fail(Code::unavailable, fault_);
-        }
-        const long verdict = SSL_get_verify_result(ssl.get());
-        if (verdict != X509_V_OK && SSL_get_verify_mode(ssl.get()) != SSL_VERIFY_NONE) {
-            return fail(Code::unavailable, fmt::format("its certificate is not good: {}",
-                                                       X509_verify_cert_error_string(verdict)));
-        }
-        const char* reason = ERR_reason_error_string(ERR_peek_error());
-        return fail(Code::unavailable,
-                    fmt::format("no TLS with it: {}", reason == nullptr ? kClosed : reason));
-    }
-    ssl_ = std::move(ssl);
-    return {};
 }
 
 void SocketStream::shorten() {
@@ -90,10 +46,10 @@ void SocketStream::shorten() {
     end_by_ = std::min(end_by_, std::chrono::steady_clock::now() + limits_.grace);
 }
 
-// False, with the fault, when the time is over or a wake-up says that nobody wants it any more.
+// False if the time is over or a wake-up stops the exchange.
 bool SocketStream::wait(short events, bool out) {
     while (true) {
-        // An answer that is under way is finished.
+        // An answer in progress is finished.
         const bool listen =
             limits_.wake != nullptr && !woken_ && (!out || limits_.grace.count() == 0);
         std::array<pollfd, 2> entries{
@@ -104,10 +60,7 @@ bool SocketStream::wait(short events, bool out) {
             ::poll(entries.data(), entries.size(),
                    static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1 << 30)));
         if (ready < 0 && errno == EINTR) continue;
-        if (ready <= 0) {
-            fault_ = woken_ ? "stopped" : "it takes too long";
-            return false;
-        }
+        if (ready <= 0) return false;
         if (entries[0].revents != 0) return true;
         shorten();
     }
@@ -119,7 +72,6 @@ ssize_t SocketStream::transfer_tls(bool out, char* data, std::size_t size, short
     const int done = out ? SSL_write_ex(ssl_.get(), data, size, &moved)
                          : SSL_read_ex(ssl_.get(), data, size, &moved);
     if (done == 1) return static_cast<ssize_t>(moved);
-    const int system_error = errno;
     switch (SSL_get_error(ssl_.get(), done)) {
         case SSL_ERROR_WANT_READ:
             wanted = POLLIN;
@@ -129,18 +81,12 @@ ssize_t SocketStream::transfer_tls(bool out, char* data, std::size_t size, short
             return -1;
         case SSL_ERROR_ZERO_RETURN:
             return 0;
-        case SSL_ERROR_SYSCALL:
-            fault_ = system_error == 0 ? kClosed : why(system_error);
+        default:
             return -1;
-        default: {
-            const char* reason = ERR_reason_error_string(ERR_peek_error());
-            fault_ = fmt::format("TLS: {}", reason == nullptr ? kClosed : reason);
-            return -1;
-        }
     }
 }
 
-// Bytes moved; 0 at the peer's end, -1 with the fault.
+// The number of bytes moved; 0 at the peer's end, -1 after a failure.
 ssize_t SocketStream::transfer(bool out, char* data, std::size_t size) {
     while (true) {
         short wanted = 0;
@@ -151,7 +97,6 @@ ssize_t SocketStream::transfer(bool out, char* data, std::size_t size) {
             moved = out ? ::send(fd_, data, size, MSG_NOSIGNAL) : ::recv(fd_, data, size, 0);
             if (moved < 0 && errno == EINTR) continue;
             if (moved < 0 && errno == EAGAIN) wanted = out ? POLLOUT : POLLIN;
-            if (moved < 0 && wanted == 0) fault_ = why(errno);
         }
         if (wanted == 0) return moved;
         if (!wait(wanted, out)) return -1;
@@ -161,28 +106,18 @@ ssize_t SocketStream::transfer(bool out, char* data, std::size_t size) {
 ssize_t SocketStream::receive() {
     if (!flush()) return -1;
     answering_ = false;
-    // A peer that keeps sending does not outlive the wake-up, nor its time.
+    // A peer that keeps sending cannot extend the exchange beyond the wake-up or its deadline.
     if (limits_.wake != nullptr && !woken_ && limits_.wake->is_signalled()) shorten();
-    if (std::chrono::steady_clock::now() >= end_by_) {
-        fault_ = woken_ ? "stopped" : "it takes too long";
-        return -1;
-    }
+    if (std::chrono::steady_clock::now() >= end_by_) return -1;
     const ssize_t got = transfer(false, in_.data(), in_.size());
     if (got <= 0) return got;
     at_ = 0;
     end_ = static_cast<std::size_t>(got);
-    heard_ = true;
-    if (limits_.idle.count() > 0 && !woken_) {
-        end_by_ = std::chrono::steady_clock::now() + limits_.idle;
-    }
     return got;
 }
 
 ssize_t SocketStream::read(char* into, std::size_t size) {
-    if (size == 1 && ++in_lines_ > kMostInLines) {
-        fault_ = "its header has no end";
-        return -1;
-    }
+    if (size == 1 && ++in_lines_ > kMostInLines) return -1;
     if (at_ == end_) {
         const ssize_t got = receive();
         if (got <= 0) return got;
@@ -217,7 +152,7 @@ ssize_t SocketStream::write(const char* data, std::size_t size) {
         end_by_ = std::chrono::steady_clock::now() + limits_.answer;
     }
     answering_ = true;
-    // A header and a body of the usual size leave together; a large body is not copied.
+    // A header and a body of the usual size are sent together; a large body is not copied.
     if (out_.size() + size <= kGathered) {
         out_.append(data, size);
     } else if (!flush() || !send_all(data, size)) {

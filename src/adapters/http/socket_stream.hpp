@@ -1,6 +1,6 @@
-// A connected socket under cpp-httplib's parser: buffered both ways, with one deadline for a whole
-// message, and with a wake-up from outside. The library's own stream has timeouts for each call of
-// the system alone, which a peer that sends a byte now and then never reaches.
+// A connected socket for cpp-httplib's parser: buffered in both directions, with one deadline for a
+// whole message, and with a wake-up from another thread. The library's own stream has a timeout per
+// system call only, which never expires if a peer sends a byte now and then.
 #pragma once
 
 #include <httplib.h>
@@ -19,7 +19,7 @@ namespace tessera {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// An eventfd: signalled once and for all.
+// An eventfd that is signalled once and stays so.
 class WakeUp {
   public:
     WakeUp();
@@ -29,7 +29,7 @@ class WakeUp {
 
     void signal();
     [[nodiscard]] bool is_signalled() const { return signalled_; }
-    // For poll(): readable from the signal on.
+    // For poll(): readable after the signal.
     [[nodiscard]] int fd() const { return fd_; }
 
   private:
@@ -45,46 +45,35 @@ using SslPtr = std::unique_ptr<SSL, SslDeleter>;
 // Owned by one thread at a time.
 class SocketStream final : public httplib::Stream {
   public:
-    // How long one exchange may take.
+    // The time limits of one exchange.
     struct Limits {
         std::chrono::milliseconds whole{0};
-        // From the first byte out after one in, where that starts anew.
+        // The time for an answer: restarts at the first byte written after a read.
         std::chrono::milliseconds answer{0};
-        // From each byte in on, where that starts anew.
-        std::chrono::milliseconds idle{0};
-        // What is left of it for reading, once `wake` is signalled.
+        // The time that remains for reading after `wake` is signalled.
         std::chrono::milliseconds grace{0};
         const WakeUp* wake = nullptr;
     };
 
-    // Does not own `fd`, which does not block. With `ssl` it speaks that session, whose handshake
-    // is done.
+    // Does not own `fd`, which must be non-blocking. With `ssl` it uses that session, whose
+    // handshake must be complete.
     explicit SocketStream(int fd, SslPtr ssl = {});
     ~SocketStream() override;
     SocketStream(const SocketStream&) = delete;
     SocketStream& operator=(const SocketStream&) = delete;
 
     void start(const Limits& limits);
-    // After `connect` began; the reason where it came to nothing.
-    Result<> finish_connect();
-    // Speaks TLS from here on.
-    Result<> start_tls(SslPtr ssl);
-    // The session, for another stream to go on with; nothing may be left to read or to flush.
+    // Gives up the session, for use by another stream; nothing may be left to read or to flush.
     SslPtr take_tls() { return std::move(ssl_); }
 
-    // All that was written so far.
+    // Sends everything that was written so far.
     bool flush();
-    // Bytes of a further message are here already.
+    // Whether bytes of a further message were already received.
     [[nodiscard]] bool has_more() const {
         return at_ < end_ || (ssl_ && SSL_has_pending(ssl_.get()) == 1);
     }
-    // Whether the peer has sent anything since start().
-    [[nodiscard]] bool heard() const { return heard_; }
-    [[nodiscard]] bool write_failed() const { return write_failed_; }
-    // What went wrong last; "closed by the peer" where nothing did.
-    [[nodiscard]] const std::string& fault() const { return fault_; }
 
-    // httplib::Stream. Both wait within the limits; -1 is a failure, 0 the peer's end.
+    // httplib::Stream. Both block within the limits. -1 is a failure, 0 the end of the peer's data.
     ssize_t read(char* into, std::size_t size) override;
     ssize_t write(const char* data, std::size_t size) override;
     using httplib::Stream::write;
@@ -92,7 +81,8 @@ class SocketStream final : public httplib::Stream {
     [[nodiscard]] bool is_writable() const override { return true; }
     void get_remote_ip_and_port(std::string& /*ip*/, int& /*port*/) const override {}
     void get_local_ip_and_port(std::string& /*ip*/, int& /*port*/) const override {}
-    // The library asks only to refuse what select() could not take; we poll.
+    // The library uses it only to refuse descriptors that are too large for select(); this class
+    // polls.
     [[nodiscard]] socket_t socket() const override { return 0; }
 
   private:
@@ -105,7 +95,7 @@ class SocketStream final : public httplib::Stream {
 
     static constexpr std::size_t kBuffer = std::size_t{64} << 10;
     static constexpr std::size_t kGathered = std::size_t{256} << 10;
-    // The library reads lines byte by byte and sets no limit to them.
+    // The library reads lines byte by byte and has no limit for them.
     static constexpr std::size_t kMostInLines = std::size_t{1} << 20;
 
     const int fd_;
@@ -114,14 +104,12 @@ class SocketStream final : public httplib::Stream {
     SteadyTime end_by_;
     bool answering_ = false;
     bool woken_ = false;
-    bool heard_ = false;
     bool write_failed_ = false;
     std::size_t in_lines_ = 0;
-    std::string fault_;
     std::string out_;
     std::size_t at_ = 0;
     std::size_t end_ = 0;
-    std::array<char, kBuffer> in_;  // [at_, end_) is not read yet
+    std::array<char, kBuffer> in_;  // [at_, end_) is not consumed yet
 };
 
 }  // namespace tessera

@@ -1,12 +1,10 @@
 #include "adapters/http/tls.hpp"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
-#include <array>
 #include <csignal>
 #include <mutex>
 
@@ -30,7 +28,7 @@ BioPtr read_only(const std::string& pem) {
     return BioPtr(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
 }
 
-// A PEM text, and what errors call it.
+// A PEM text, and its name in errors.
 struct NamedPem {
     std::string_view name;
     const std::string& pem;
@@ -44,7 +42,7 @@ tl::unexpected<Error> bad(std::string_view name, std::string_view what) {
     return fail(Code::invalid_argument, std::move(text));
 }
 
-// An encrypted key would ask for its password on the terminal.
+// Without this callback, an encrypted key would ask for its password on the terminal.
 int no_password(char* /*into*/, int /*size*/, int /*writing*/, void* /*user*/) {
     return -1;
 }
@@ -53,7 +51,7 @@ X509Ptr next_certificate(BIO* bio) {
     return X509Ptr(PEM_read_bio_X509(bio, nullptr, no_password, nullptr));
 }
 
-// Whether reading stopped because the text ended, rather than at something broken.
+// Whether reading stopped at the end of the text, and not at an error.
 bool at_the_end() {
     const unsigned long error = ERR_peek_last_error();
     const bool ended = error == 0 || (ERR_GET_LIB(error) == ERR_LIB_PEM &&
@@ -62,7 +60,7 @@ bool at_the_end() {
     return ended;
 }
 
-// Believes whom these vouch for.
+// Trusts certificates that these authorities have signed.
 Result<> trust(SSL_CTX* context, const NamedPem& authorities) {
     const BioPtr bio = read_only(authorities.pem);
     int count = 0;
@@ -98,7 +96,7 @@ Result<> identify(SSL_CTX* context, const NamedPem& chain, const NamedPem& key_t
 }
 
 SslContext new_context(const SSL_METHOD* method) {
-    // OpenSSL writes to sockets as to files.
+    // OpenSSL writes to sockets as to files, which raises SIGPIPE.
     static std::once_flag once;
     std::call_once(once, [] { std::signal(SIGPIPE, SIG_IGN); });
     ERR_clear_error();
@@ -108,34 +106,12 @@ SslContext new_context(const SSL_METHOD* method) {
     return context;
 }
 
-bool is_address(const std::string& host) {
-    std::array<unsigned char, 16> bytes{};
-    return ::inet_pton(AF_INET, host.c_str(), bytes.data()) == 1 ||
-           ::inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1;
-}
-
 }  // namespace
-
-Result<SslContext> tls_context(const HttpEndpoint& endpoint) {
-    if (!endpoint.tls) return SslContext();
-    SslContext context = new_context(TLS_client_method());
-    SSL_CTX_set_verify(context.get(), endpoint.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
-    if (endpoint.ca_pem.empty()) {
-        SSL_CTX_set_default_verify_paths(context.get());
-    } else {
-        TRY_VOID(trust(context.get(), {"certificate-authority", endpoint.ca_pem}));
-    }
-    if (!endpoint.client_cert_pem.empty()) {
-        TRY_VOID(identify(context.get(), {"client-certificate", endpoint.client_cert_pem},
-                          {"client-key", endpoint.client_key_pem}));
-    }
-    return context;
-}
 
 Result<SslContext> tls_server_context(const HttpTlsFiles& names, const TlsServerPems& pems) {
     SslContext context = new_context(TLS_server_method());
-    // Every connection shows its certificates: a resumed session would be believed for those that
-    // it had once.
+    // Every connection must show its certificates: a resumed session would be trusted by those of
+    // the earlier one.
     SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
     SSL_CTX_set_num_tickets(context.get(), 0);
     SSL_CTX_set_options(context.get(), SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
@@ -144,28 +120,20 @@ Result<SslContext> tls_server_context(const HttpTlsFiles& names, const TlsServer
     TRY_VOID(identify(context.get(), {names.certificate, pems.certificate}, {names.key, pems.key}));
     if (!pems.client_ca.empty()) {
         TRY_VOID(trust(context.get(), {names.client_ca, pems.client_ca}));
-        // Who shows none is let in so far: some routes ask for none.
+        // A client without a certificate is accepted here, because some routes require none.
         SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
     }
     return context;
 }
 
-SslPtr tls_session(SSL_CTX* context, const HttpEndpoint& endpoint) {
-    const std::string& name =
-        endpoint.tls_server_name.empty() ? endpoint.host : endpoint.tls_server_name;
-    SslPtr ssl(SSL_new(context));
-    if (is_address(name)) {
-        X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl.get()), name.c_str());
-    } else {
-        SSL_set_tlsext_host_name(ssl.get(), name.c_str());
-        SSL_set1_host(ssl.get(), name.c_str());
-    }
-    return ssl;
-}
-
 Result<> check_credentials(const HttpEndpoint& endpoint) {
-    TRY_VOID(tls_context(endpoint));
-    return {};
+    if (!endpoint.tls) return {};
+    const SslContext context = new_context(TLS_client_method());
+    if (!endpoint.ca_pem.empty())
+        TRY_VOID(trust(context.get(), {"certificate-authority", endpoint.ca_pem}));
+    if (endpoint.client_cert_pem.empty()) return {};
+    return identify(context.get(), {"client-certificate", endpoint.client_cert_pem},
+                    {"client-key", endpoint.client_key_pem});
 }
 
 }  // namespace tessera

@@ -1,5 +1,6 @@
-// TLS contexts of both sides: whom to believe, and who we are. By OpenSSL itself, since the library
-// takes file names only and no chain. From the first one on the process ignores SIGPIPE.
+// A server's TLS context: the trusted authorities, and our own certificate. Uses OpenSSL directly,
+// because cpp-httplib takes only file names and no chain. The first context makes the process
+// ignore SIGPIPE.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -7,23 +8,15 @@
 #include <memory>
 
 #include "adapters/http/http.hpp"
-#include "adapters/http/socket_stream.hpp"
 
 namespace tessera {
 
 struct SslContextDeleter {
     void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
 };
-// Null for an endpoint without TLS.
 using SslContext = std::unique_ptr<SSL_CTX, SslContextDeleter>;
 
-// invalid_argument, naming the PEM text that cannot be used.
-Result<SslContext> tls_context(const HttpEndpoint& endpoint);
-
-// A session that knows which name the server has to prove.
-SslPtr tls_session(SSL_CTX* context, const HttpEndpoint& endpoint);
-
-// What is in the files of a server.
+// The contents of a server's files.
 struct TlsServerPems {
     std::string certificate;
     std::string key;
@@ -31,7 +24,7 @@ struct TlsServerPems {
 
     friend bool operator==(const TlsServerPems&, const TlsServerPems&) = default;
 };
-// invalid_argument, naming the file whose text cannot be used.
+// Errors: invalid_argument, with the file that cannot be used.
 Result<SslContext> tls_server_context(const HttpTlsFiles& names, const TlsServerPems& pems);
 
 }  // namespace tessera

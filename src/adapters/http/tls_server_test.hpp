@@ -1,4 +1,4 @@
-// A throw-away authority and a TLS server, made by OpenSSL in the test.
+// A temporary authority and a TLS server, made with OpenSSL in the test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,8 +28,8 @@ struct Identity {
     TestKey key;
     TestCertificate certificate;
 
-    // Made by `issuer`, or by itself. `names` as in X.509: "DNS:a,IP:127.0.0.1"; an authority
-    // without any.
+    // Signed by `issuer`, or by itself. `names` as in X.509: "DNS:a,IP:127.0.0.1"; an authority has
+    // none.
     static Identity make(const std::string& common_name, const Identity* issuer,
                          const std::string& names, std::chrono::seconds good_for = kHour) {
         Identity out{TestKey(EVP_EC_gen("P-256"), EVP_PKEY_free),
@@ -78,8 +78,9 @@ struct Identity {
     }
 };
 
-// Answers each connection's first request with the common name of the client's certificate,
-// "nobody" without one. Wants one that `clients` vouch for, where given.
+// Answers each connection's first request with the common name of the client's certificate, or
+// "anonymous" if there is none. If `clients` is given, requires a certificate that these
+// authorities have signed.
 class TlsServer {
   public:
     explicit TlsServer(const Identity& own, const Identity* clients = nullptr)
@@ -120,7 +121,7 @@ class TlsServer {
             if (got <= 0) return;
             request.append(buffer.data(), static_cast<std::size_t>(got));
         }
-        std::string name = "nobody";
+        std::string name = "anonymous";
         if (X509* client = SSL_get1_peer_certificate(ssl)) {
             X509_NAME_get_text_by_NID(X509_get_subject_name(client), NID_commonName, buffer.data(),
                                       static_cast<int>(buffer.size()));

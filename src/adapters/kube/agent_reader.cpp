@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "adapters/kube/kube_call.hpp"
-#include "wire/json.hpp"
+#include "wire/text/json.hpp"
 
 namespace tessera {
 namespace {
@@ -33,27 +33,27 @@ std::optional<std::int64_t> port_of(JsonValue pod) {
     return std::nullopt;
 }
 
-std::string pods_path(const std::string& space) {
-    return fmt::format("/api/v1/namespaces/{}/pods", space);
+std::string pods_path(const std::string& ns) {
+    return fmt::format("/api/v1/namespaces/{}/pods", ns);
 }
 
-// What to do where a right is missing.
-Error advise(Error error, const std::string& space) {
+// Adds what to do if a permission is missing.
+Error advise(Error error, const std::string& ns) {
     if (error.code == Code::permission_denied) {
         error.text += fmt::format(
-            "; who looks needs the Role tessera-viewer in {} (deploy/listening/viewer.yaml)",
-            space);
+            "; the user needs the Role tessera-viewer in {} (deploy/listening/viewer.yaml)", ns);
     }
     return error;
 }
 
-Result<std::vector<AgentPod>> list_agents(HttpClient& http, const std::string& space) {
+Result<std::vector<AgentPod>> list_agents(HttpClient& http, const std::string& ns) {
     const auto body =
         kube_call(http,
                   {.method = "GET",
-                   .path = pods_path(space) + "?labelSelector=app%3Dtessera,component%3Dagent"},
+                   .path = pods_path(ns) + "?labelSelector=app.kubernetes.io%2Fname%3Dtessera,"
+                                           "app.kubernetes.io%2Fcomponent%3Dagent"},
                   kDeadline);
-    if (!body) return fail(advise(body.error(), space));
+    if (!body) return fail(advise(body.error(), ns));
     TRY(const auto document, JsonDocument::parse(*body));
     std::vector<AgentPod> agents;
     for (const JsonValue pod : document.root()["items"].elements()) {
@@ -66,8 +66,8 @@ Result<std::vector<AgentPod>> list_agents(HttpClient& http, const std::string& s
     return agents;
 }
 
-Result<std::vector<ShareUse>> ask(HttpClient& http, const std::string& space,
-                                  const AgentPod& agent) {
+Result<std::vector<ShareUse>> request(HttpClient& http, const std::string& ns,
+                                      const AgentPod& agent) {
     if (!agent.port) {
         return fail(Code::unsupported,
                     "its agent has no port named metrics; add deploy/listening to Tessera's "
@@ -76,24 +76,23 @@ Result<std::vector<ShareUse>> ask(HttpClient& http, const std::string& space,
     const auto body = kube_call(
         http,
         {.method = "GET",
-         .path = fmt::format("{}/{}:{}/proxy/shares", pods_path(space), agent.name, *agent.port)},
+         .path = fmt::format("{}/{}:{}/proxy/shares", pods_path(ns), agent.name, *agent.port)},
         kDeadline);
-    if (!body) return fail(advise(body.error(), space));
+    if (!body) return fail(advise(body.error(), ns));
     TRY(auto uses, read_share_uses(*body));
-    // Agents in the network of one host, with one port: only one of them can have it.
+    // Agents in the same host network have the same port, and only one of them can use it.
     if (uses.node != agent.node) {
         return fail(Code::conflict,
-                    fmt::format("on its agent's port the agent of {} answers", uses.node.str()));
+                    fmt::format("the agent of {} answers on its agent's port", uses.node.str()));
     }
     return std::move(uses.shares);
 }
 
 }  // namespace
 
-Result<std::vector<AgentAnswer>> ask_agents(const HttpEndpoint& api, const std::string& space,
-                                            const NodeName& node) {
-    HttpClient http(api);
-    TRY(auto agents, list_agents(http, space));
+Result<std::vector<AgentAnswer>> query_agents(HttpClient& http, const std::string& ns,
+                                              const NodeName& node) {
+    TRY(auto agents, list_agents(http, ns));
     if (!node.empty()) std::erase_if(agents, [&](const AgentPod& a) { return a.node != node; });
     std::vector<AgentAnswer> answers;
     answers.reserve(agents.size());
@@ -105,7 +104,7 @@ Result<std::vector<AgentAnswer>> ask_agents(const HttpEndpoint& api, const std::
         for (std::size_t i = 0; i < std::min(kAtOnce, agents.size()); i++) {
             askers.emplace_back([&] {
                 for (std::size_t mine = next++; mine < agents.size(); mine = next++)
-                    answers[mine].shares = ask(http, space, agents[mine]);
+                    answers[mine].shares = request(http, ns, agents[mine]);
             });
         }
     }

@@ -1,13 +1,13 @@
-// What the agents of a cluster say of their nodes' shares, asked through the API server's proxy of
-// pods: who asks needs no way to the nodes, but the rights to list pods in Tessera's namespace and
-// to get pods/proxy there (deploy/listening/viewer.yaml).
+// Asks the agents of a cluster for the use of their nodes' shares, through the API server's pod
+// proxy. The caller needs no network access to the nodes. It needs the permissions to list pods in
+// Tessera's namespace and to get pods/proxy there (deploy/listening/viewer.yaml).
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "adapters/http/http.hpp"
-#include "wire/share_uses_json.hpp"
+#include "wire/tessera/share_uses_json.hpp"
 
 namespace tessera {
 
@@ -16,8 +16,9 @@ struct AgentAnswer {
     Result<std::vector<ShareUse>> shares;
 };
 
-// Of all nodes with an agent, or of one: by node. An error where the agents cannot be listed.
-Result<std::vector<AgentAnswer>> ask_agents(const HttpEndpoint& api, const std::string& space,
-                                            const NodeName& node = {});
+// The answers of all agents, or of that on `node`, sorted by node. An error if the agents cannot be
+// listed.
+Result<std::vector<AgentAnswer>> query_agents(HttpClient& http, const std::string& ns,
+                                              const NodeName& node = {});
 
 }  // namespace tessera

@@ -22,27 +22,25 @@ constexpr const char* kOfA1 = "GET /api/v1/namespaces/t/pods/a1:9/proxy/shares";
 constexpr const char* kOfA2 = "GET /api/v1/namespaces/t/pods/a2:9/proxy/shares";
 
 std::string shares_of(const char* node) {
-    return write_share_uses({NodeName(node),
-                             {{.pod = PodUid("u"),
-                               .name = {"s", "p"},
-                               .container = "main",
-                               .card = GpuUuid("GPU-a")}}});
+    return write_share_uses(
+        {NodeName(node),
+         {{.pod = PodUid("u"), .name = {"s", "p"}, .container = "main", .gpu = GpuUuid("GPU-a")}}});
 }
 
-// Goal: each node's answer under its name, and the reason where there is none.
+// Goal: each node's answer under its name, and the reason if there is none.
 TEST(AgentReader, AsksThroughTheApiServer) {
     ScriptedServer server;
     server.answer(kList, 200, kAgents);
     server.answer(kOfA1, 200, shares_of("n1"));
     server.answer(kOfA2, 200, shares_of("n1"));
-    const auto answers = ask_agents(server.endpoint(), "t");
+    const auto answers = query_agents(server.client(), "t");
     ASSERT_TRUE(answers) << answers.error().text;
     ASSERT_EQ(answers->size(), 3U);
     EXPECT_EQ((*answers)[0].node, NodeName("n1"));
     ASSERT_TRUE((*answers)[0].shares);
     EXPECT_EQ((*answers)[0].shares->at(0).container, "main");
     ASSERT_FALSE((*answers)[1].shares);
-    EXPECT_EQ((*answers)[1].shares.error().text, "on its agent's port the agent of n1 answers");
+    EXPECT_EQ((*answers)[1].shares.error().text, "the agent of n1 answers on its agent's port");
     ASSERT_FALSE((*answers)[2].shares);
     EXPECT_NE((*answers)[2].shares.error().text.find("deploy/listening"), std::string::npos);
 }
@@ -51,18 +49,18 @@ TEST(AgentReader, AsksOneNodeAlone) {
     ScriptedServer server;
     server.answer(kList, 200, kAgents);
     server.answer(kOfA2, 200, shares_of("n2"));
-    const auto answers = ask_agents(server.endpoint(), "t", NodeName("n2"));
+    const auto answers = query_agents(server.client(), "t", NodeName("n2"));
     ASSERT_TRUE(answers);
     ASSERT_EQ(answers->size(), 1U);
     EXPECT_TRUE((*answers)[0].shares);
     EXPECT_EQ(server.requests().size(), 2U);
 }
 
-// Goal: who may not, learns which right he lacks.
+// Goal: a user without permission learns which one is missing.
 TEST(AgentReader, NamesTheRight) {
     ScriptedServer server;
     server.answer(kList, 403, R"({"message":"pods is forbidden"})");
-    const auto none = ask_agents(server.endpoint(), "t");
+    const auto none = query_agents(server.client(), "t");
     ASSERT_FALSE(none);
     EXPECT_NE(none.error().text.find("tessera-viewer in t"), std::string::npos);
 }

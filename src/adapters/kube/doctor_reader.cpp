@@ -13,10 +13,10 @@
 #include "adapters/kube/kube_call.hpp"
 #include "adapters/kube/kube_pages.hpp"
 #include "adapters/os/base64.hpp"
-#include "domain/doctor/share_troubles.hpp"
-#include "wire/doctor_json.hpp"
-#include "wire/kube_objects.hpp"
-#include "wire/lease_json.hpp"
+#include "domain/doctor/share_reports.hpp"
+#include "wire/kube/doctor_json.hpp"
+#include "wire/kube/kube_objects.hpp"
+#include "wire/kube/lease_json.hpp"
 
 namespace tessera {
 namespace {
@@ -30,8 +30,8 @@ constexpr const char* kAdmission = "/apis/admissionregistration.k8s.io/v1/";
 
 class Reader {
   public:
-    Reader(const HttpEndpoint& endpoint, DoctorReaderOptions options)
-        : endpoint_(endpoint), http_(endpoint), options_(std::move(options)) {}
+    Reader(HttpClient& http, DoctorReaderOptions options)
+        : http_(http), options_(std::move(options)) {}
 
     Facts read() {
         const auto begin = std::chrono::steady_clock::now();
@@ -39,8 +39,8 @@ class Reader {
         const auto agents = get_workload("daemonsets", "tessera-agent");
         Facts facts{.own_version = options_.own_version,
                     .now_s = std::time(nullptr),
-                    .space = options_.space,
-                    .server = fmt::format("{}:{}", endpoint_.host, endpoint_.port),
+                    .ns = options_.ns,
+                    .server = fmt::format("{}:{}", http_.endpoint().host, http_.endpoint().port),
                     .api_version = read_version(),
                     .controller = workload_of(get_workload("deployments", "tessera-controller")),
                     .agents = workload_of(agents),
@@ -52,7 +52,7 @@ class Reader {
                     .policies = read_policies(),
                     .scheduler_commands = read_schedulers(),
                     .certificates = read_certificates(),
-                    .troubles = read_troubles(),
+                    .reports = read_reports(),
                     .asked = read_answers()};
         facts.pods = read_pods();
         facts.nodes = read_nodes(selector_of(agents));
@@ -61,7 +61,7 @@ class Reader {
     }
 
   private:
-    // permission_denied says what is needed, in place of the server's own words.
+    // permission_denied has the missing permission as its text, not the server's message.
     Result<JsonDocument> get(const std::string& path, const std::string& right) {
         const auto body = kube_call(http_, {.method = "GET", .path = path}, kDeadline);
         if (!body && body.error().code == Code::permission_denied)
@@ -71,11 +71,12 @@ class Reader {
     }
 
     Result<> each(const std::string& path, const std::string& right, const ReadItem& read) {
-        return each_item([&](const std::string& page) { return get(page, right); }, path, read);
+        TRY_VOID(each_item([&](const std::string& page) { return get(page, right); }, path, read));
+        return {};
     }
 
-    std::string in_space(std::string_view group, std::string_view rest) const {
-        return fmt::format("{}/namespaces/{}/{}", group, options_.space, rest);
+    std::string in_namespace(std::string_view group, std::string_view rest) const {
+        return fmt::format("{}/namespaces/{}/{}", group, options_.ns, rest);
     }
 
     Result<std::string> read_version() {
@@ -84,14 +85,14 @@ class Reader {
     }
 
     Result<JsonDocument> get_workload(const std::string& kind, const std::string& name) {
-        return get(in_space("/apis/apps/v1", kind + "/" + name),
-                   fmt::format("get {}.apps in {}", kind, options_.space));
+        return get(in_namespace("/apis/apps/v1", kind + "/" + name),
+                   fmt::format("get {}.apps in {}", kind, options_.ns));
     }
     static Result<doctor::Workload> workload_of(const Result<JsonDocument>& document) {
         if (!document) return fail(document.error());
         return read_workload(document->root());
     }
-    // Of the nodes that want its pods; absent when unknown. Lives as long as the document.
+    // The node selector of its pods; absent if unknown. Valid as long as the document.
     static JsonValue selector_of(const Result<JsonDocument>& document) {
         if (!document) return {};
         return document->root()["spec"]["template"]["spec"]["nodeSelector"];
@@ -99,12 +100,12 @@ class Reader {
 
     Result<Lease> read_lease_once() {
         TRY(const auto document,
-            get(in_space("/apis/coordination.k8s.io/v1", "leases/tessera-controller"),
-                "get leases.coordination.k8s.io in " + options_.space));
+            get(in_namespace("/apis/coordination.k8s.io/v1", "leases/tessera-controller"),
+                "get leases.coordination.k8s.io in " + options_.ns));
         return read_lease(document.root());
     }
 
-    // Nobody's clock is trusted: a Lease that is renewed changes while one looks.
+    // The Lease's times are not compared with a clock: a renewed Lease changes between two reads.
     Result<doctor::LeaseLook> look_again(const Result<Lease>& first,
                                          std::chrono::steady_clock::time_point until) {
         if (!first) return fail(first.error());
@@ -123,7 +124,7 @@ class Reader {
         TRY_VOID(each("/api/v1/pods", "list pods", [&](JsonValue json) {
             out.push_back(read_doctor_pod(json, seal_ ? &*seal_ : nullptr));
             const doctor::Pod& pod = out.back();
-            if (pod.facts.name.space == options_.space && is_ready_agent(json))
+            if (pod.facts.name.ns == options_.ns && is_ready_agent(json))
                 with_agent_.insert(pod.facts.node);
         }));
         return out;
@@ -138,7 +139,8 @@ class Reader {
         return out;
     }
 
-    // The newest version that the server has: from Kubernetes 1.34 on, 1.33, 1.32.
+    // The newest version that the server has: 1.34 and later, 1.33, 1.32 of Kubernetes have
+    // different ones.
     Result<std::vector<doctor::Slice>> read_slices() {
         std::set<doctor::Slice> found;
         for (const char* version : {"v1", "v1beta2", "v1beta1"}) {
@@ -154,11 +156,11 @@ class Reader {
         return std::vector<doctor::Slice>(found.begin(), found.end());
     }
 
-    // Read before the pods: with the key their signatures can be checked.
+    // Read before the pods, because their signatures are checked with the key.
     Result<std::optional<Result<>>> read_key() {
         const auto document =
-            get(in_space("/api/v1", "secrets/tessera-allocation-key"),
-                fmt::format("get secrets in {} (tessera-allocation-key)", options_.space));
+            get(in_namespace("/api/v1", "secrets/tessera-allocation-key"),
+                fmt::format("get secrets in {} (tessera-allocation-key)", options_.ns));
         if (!document && document.error().code == Code::not_found) return std::optional<Result<>>();
         if (!document) return fail(document.error());
         const auto text = decode_base64(document->root()["data"]["keys"].text_or(""));
@@ -172,8 +174,8 @@ class Reader {
     }
 
     Result<std::vector<doctor::Policy>> read_policies() {
-        std::vector<doctor::Policy> out{{.name = "tessera-allocations-stay"},
-                                        {.name = "tessera-agents-at-home"}};
+        std::vector<doctor::Policy> out{{.name = "tessera-immutable-allocations"},
+                                        {.name = "tessera-restrict-agent-nodes"}};
         for (doctor::Policy& policy : out) {
             const auto found = get(kAdmission + ("validatingadmissionpolicies/" + policy.name),
                                    "get validatingadmissionpolicies");
@@ -204,22 +206,22 @@ class Reader {
 
     Result<std::vector<doctor::Certificate>> read_certificates() {
         std::vector<doctor::Certificate> out;
-        TRY_VOID(each(in_space("/api/v1", "secrets?fieldSelector=type%3Dkubernetes.io%2Ftls"),
-                      "list secrets in " + options_.space, [&](JsonValue json) {
+        TRY_VOID(each(in_namespace("/api/v1", "secrets?fieldSelector=type%3Dkubernetes.io%2Ftls"),
+                      "list secrets in " + options_.ns, [&](JsonValue json) {
                           const std::string name = json["metadata"]["name"].text_or("");
                           const auto pem = decode_base64(json["data"]["tls.crt"].text_or(""));
                           out.push_back({"Secret " + name, certificate_end(pem.value_or(""))});
                       }));
-        if (!endpoint_.client_cert_pem.empty()) {
-            out.push_back({"your kubeconfig's client certificate",
-                           certificate_end(endpoint_.client_cert_pem)});
+        const std::string& own = http_.endpoint().client_cert_pem;
+        if (!own.empty()) {
+            out.push_back({"your kubeconfig's client certificate", certificate_end(own)});
         }
         return out;
     }
 
-    Result<std::vector<doctor::ShareTrouble>> read_troubles() {
-        std::vector<doctor::ShareTrouble> out;
-        for (const doctor::ShareTroubleRow& row : doctor::kShareTroubles) {
+    Result<std::vector<doctor::ShareReport>> read_reports() {
+        std::vector<doctor::ShareReport> out;
+        for (const doctor::ShareReportRow& row : doctor::kShareReports) {
             TRY_VOID(each(fmt::format("/api/v1/events?fieldSelector=reason%3D{}", row.reason),
                           "list events", [&](JsonValue json) {
                               out.push_back(
@@ -230,12 +232,12 @@ class Reader {
     }
 
     Result<doctor::AskedAgents> read_answers() {
-        TRY(const auto answers, ask_agents(endpoint_, options_.space));
+        TRY(const auto answers, query_agents(http_, options_.ns));
         doctor::AskedAgents out;
         for (const auto& [node, shares] : answers) {
             if (shares) {
                 ++out.answered;
-            } else if (shares.error().code != Code::unsupported &&  // not meant to listen
+            } else if (shares.error().code != Code::unsupported &&  // the agent does not listen
                        shares.error().code != Code::permission_denied) {
                 out.silent.push_back({node, shares.error().text});
             }
@@ -243,8 +245,7 @@ class Reader {
         return out;
     }
 
-    const HttpEndpoint& endpoint_;
-    HttpClient http_;
+    HttpClient& http_;
     const DoctorReaderOptions options_;
     std::optional<AllocationSeal> seal_;
     std::set<NodeName> with_agent_;
@@ -252,8 +253,8 @@ class Reader {
 
 }  // namespace
 
-doctor::Facts read_doctor_facts(const HttpEndpoint& endpoint, const DoctorReaderOptions& options) {
-    return Reader(endpoint, options).read();
+doctor::Facts read_doctor_facts(HttpClient& http, const DoctorReaderOptions& options) {
+    return Reader(http, options).read();
 }
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// Reads what `tessera doctor` judges. Changes nothing.
+// Reads what `tessera doctor` checks. Changes nothing.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 namespace tessera {
 
 struct DoctorReaderOptions {
-    std::string space = "tessera-system";
+    std::string ns = "tessera-system";
     std::string own_version;
 };
 
-// Takes up to four seconds: the Lease is looked at twice. More where an agent does not answer.
-doctor::Facts read_doctor_facts(const HttpEndpoint& endpoint, const DoctorReaderOptions& options);
+// Takes up to four seconds, because it reads the Lease twice; longer if an agent does not answer.
+doctor::Facts read_doctor_facts(HttpClient& http, const DoctorReaderOptions& options);
 
 }  // namespace tessera

@@ -14,7 +14,7 @@ constexpr const char* kApps = "GET /apis/apps/v1/namespaces/tessera-system/";
 constexpr const char* kLease =
     "GET /apis/coordination.k8s.io/v1/namespaces/tessera-system/leases/tessera-controller";
 
-// Of 32 bytes of zero, in hexadecimal, as a Secret carries it.
+// 32 bytes of zero, in hexadecimal, as a Secret has them.
 const std::string kKeys =
     "MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAw"
     "MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMAo=";
@@ -43,10 +43,11 @@ void add_workloads(ScriptedServer& server) {
 void add_trust(ScriptedServer& server) {
     const std::string key = std::string("GET ") + kSpace + "secrets/tessera-allocation-key";
     server.answer(key, 200, R"({"data":{"keys":")" + kKeys + R"("}})");
-    server.answer(std::string(kPolicies) + "validatingadmissionpolicies/tessera-allocations-stay",
-                  200, "{}");
+    server.answer(
+        std::string(kPolicies) + "validatingadmissionpolicies/tessera-immutable-allocations", 200,
+        "{}");
     server.answer(std::string(kPolicies) + "validatingadmissionpolicybindings", 200,
-                  list_of(R"({"spec":{"policyName":"tessera-allocations-stay",)"
+                  list_of(R"({"spec":{"policyName":"tessera-immutable-allocations",)"
                           R"("validationActions":["Deny"]}})"));
     server.answer("GET /api/v1/namespaces/kube-system/pods", 200,
                   list_of(R"({"spec":{"containers":[{"command":["s"]}]}},)"
@@ -59,7 +60,8 @@ void add_pods_and_nodes(ScriptedServer& server) {
     server.answer(
         "GET /api/v1/pods", 200,
         list_of(R"({"metadata":{"name":"agent","namespace":"tessera-system","uid":"1",)"
-                R"("labels":{"app":"tessera","component":"agent"}},"spec":{"nodeName":"n1",)"
+                R"("labels":{"app.kubernetes.io/name":"tessera",)"
+                R"("app.kubernetes.io/component":"agent"}},"spec":{"nodeName":"n1",)"
                 R"("containers":[{"image":"agent:1"}]},"status":{"phase":"Running",)"
                 R"("conditions":[{"type":"Ready","status":"True"}]}},)"
                 R"({"metadata":{"name":"p","namespace":"d","uid":"2","annotations":)"
@@ -75,14 +77,14 @@ void add_pods_and_nodes(ScriptedServer& server) {
                           R"({"metadata":{"name":"n2"}})"));
 }
 
-// Goal: what is judged is what the API server says: workloads, the Lease as it changes, agents by
-// node, pods with their images, the key, policies with their bindings.
+// Goal: the facts are those of the API server: workloads, the Lease as it changes, agents by node,
+// pods with their images, the key, policies with their bindings.
 TEST(DoctorReader, ReadsTheCluster) {
     ScriptedServer server;
     add_workloads(server);
     add_trust(server);
     add_pods_and_nodes(server);
-    const doctor::Facts facts = read_doctor_facts(server.endpoint(), {.own_version = "0.1.0"});
+    const doctor::Facts facts = read_doctor_facts(server.client(), {.own_version = "0.1.0"});
     EXPECT_EQ(*facts.api_version, "v1.36.3");
     EXPECT_EQ(facts.controller->wanted, 2);
     EXPECT_EQ(facts.controller->ready, 1);
@@ -115,7 +117,7 @@ TEST(DoctorReader, ReadsTheCluster) {
 }
 
 // Goal: an agent that has a port and does not answer on it is named; not one without a port, nor
-// one that we may not ask.
+// one that we may not call.
 TEST(DoctorReader, AsksTheAgents) {
     const auto agent = [](const std::string& name, const std::string& ports) {
         return R"({"metadata":{"name":"a-)" + name + R"("},"spec":{"nodeName":")" + name +
@@ -130,7 +132,7 @@ TEST(DoctorReader, AsksTheAgents) {
     server.answer(pods + "/a-n1:9/proxy/shares", 200, R"({"version":1,"node":"n1","shares":[]})");
     server.answer(pods + "/a-n2:9/proxy/shares", 503, R"({"message":"connection refused"})");
     server.answer(pods + "/a-n3:9/proxy/shares", 403, "{}");
-    const doctor::Facts facts = read_doctor_facts(server.endpoint(), {});
+    const doctor::Facts facts = read_doctor_facts(server.client(), {});
     ASSERT_TRUE(facts.asked) << facts.asked.error().text;
     EXPECT_EQ(facts.asked->answered, 1);
     ASSERT_EQ(facts.asked->silent.size(), 1U);
@@ -139,13 +141,13 @@ TEST(DoctorReader, AsksTheAgents) {
         << facts.asked->silent[0].reason;
 }
 
-// Goal: a right that is missing is named in the words of RBAC.
+// Goal: a missing permission is named in the words of RBAC.
 TEST(DoctorReader, NamesMissingRights) {
     ScriptedServer server;
     server.answer("GET /version", 200, R"({"gitVersion":"v1.36.3"})");
     server.answer(kLease, 403, "{}");
     server.answer("GET /api/v1/pods", 403, "{}");
-    const doctor::Facts facts = read_doctor_facts(server.endpoint(), {});
+    const doctor::Facts facts = read_doctor_facts(server.client(), {});
     EXPECT_EQ(facts.lease.error(),
               (Error{Code::permission_denied, "get leases.coordination.k8s.io in tessera-system"}));
     EXPECT_EQ(facts.pods.error(), (Error{Code::permission_denied, "list pods"}));

@@ -3,15 +3,15 @@
 #include <utility>
 
 #include "adapters/kube/kube_call.hpp"
-#include "wire/access_review_json.hpp"
+#include "wire/kube/access_review_json.hpp"
 
 namespace tessera {
 namespace {
 
-// Of each of the two.
+// For each of the two reviews.
 constexpr std::chrono::milliseconds kDeadline{2'000};
 
-Result<JsonDocument> ask(HttpClient& http, const char* path, std::string question) {
+Result<JsonDocument> request(HttpClient& http, const char* path, std::string question) {
     TRY(const std::string body, kube_call(http,
                                           {.method = "POST",
                                            .path = path,
@@ -23,15 +23,13 @@ Result<JsonDocument> ask(HttpClient& http, const char* path, std::string questio
 
 }  // namespace
 
-KubeAccessReview::KubeAccessReview(HttpEndpoint endpoint) : http_(std::move(endpoint)) {}
-
 Result<Verdict> KubeAccessReview::review(const std::string& token, std::string_view path) {
     TRY(const auto who,
-        ask(http_, "/apis/authentication.k8s.io/v1/tokenreviews", write_token_review(token)));
+        request(http_, "/apis/authentication.k8s.io/v1/tokenreviews", write_token_review(token)));
     const auto user = read_token_review(who.root());
     if (!user) return Verdict::unknown;
-    TRY(const auto may, ask(http_, "/apis/authorization.k8s.io/v1/subjectaccessreviews",
-                            write_access_review(*user, path)));
+    TRY(const auto may, request(http_, "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+                                write_access_review(*user, path)));
     return read_access_review(may.root()) ? Verdict::granted : Verdict::denied;
 }
 

@@ -8,12 +8,13 @@ namespace tessera {
 
 class KubeAccessReview final : public AccessReview {
   public:
-    explicit KubeAccessReview(HttpEndpoint endpoint);
+    // `api`: the API server; outlives this.
+    explicit KubeAccessReview(HttpClient& api) : http_(api) {}
 
     Result<Verdict> review(const std::string& token, std::string_view path) override;
 
   private:
-    HttpClient http_;
+    HttpClient& http_;
 };
 
 }  // namespace tessera

@@ -12,13 +12,14 @@ constexpr const char* kAccess = "POST /apis/authorization.k8s.io/v1/subjectacces
 constexpr const char* kUser =
     R"({"status":{"authenticated":true,"user":{"username":"prometheus","groups":["g"]}}})";
 
-// Goal: the API server is asked who that is, and then whether he may.
+// Goal: the API server is asked which user the token belongs to, and then whether that user may
+// read the path.
 TEST(KubeAccessReview, AsksWhoAndWhat) {
     ScriptedServer server;
     server.answer(kTokens, 201, kUser);
     server.answer(kAccess, 201, R"({"status":{"allowed":true}})");
     server.answer(kAccess, 201, R"({"status":{"allowed":false}})");
-    KubeAccessReview review(server.endpoint());
+    KubeAccessReview review(server.client());
     EXPECT_EQ(review.review("t", "/metrics"), Verdict::granted);
     EXPECT_EQ(review.review("t", "/metrics"), Verdict::denied);
     const auto requests = server.requests();
@@ -28,7 +29,7 @@ TEST(KubeAccessReview, AsksWhoAndWhat) {
     EXPECT_NE(requests[1].body.find(R"("path":"/metrics","verb":"get")"), std::string::npos);
 }
 
-// Goal: nobody's token asks nothing further; who cannot ask grants nothing.
+// Goal: an invalid token causes no second request; a failed review grants nothing.
 TEST(KubeAccessReview, GrantsNothingInDoubt) {
     ScriptedServer server;
     server.answer(kTokens, 201, R"({"status":{"error":"expired"}})");
@@ -36,7 +37,7 @@ TEST(KubeAccessReview, GrantsNothingInDoubt) {
     server.answer(kTokens, 201, "rubbish");
     server.answer(kTokens, 201, kUser);
     server.answer(kAccess, 503, R"({"message":"away"})");
-    KubeAccessReview review(server.endpoint());
+    KubeAccessReview review(server.client());
     EXPECT_EQ(review.review("t", "/metrics"), Verdict::unknown);
     EXPECT_EQ(review.review("t", "/metrics").error().code, Code::permission_denied);
     EXPECT_FALSE(review.review("t", "/metrics"));

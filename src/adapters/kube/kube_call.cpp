@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "wire/kube_objects.hpp"
+#include "wire/kube/kube_objects.hpp"
 
 namespace tessera {
 namespace {

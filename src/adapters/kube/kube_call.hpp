@@ -9,11 +9,11 @@
 
 namespace tessera {
 
-// The body of a 2xx answer. Any other is an error with the server's own message: conflict,
-// not_found, permission_denied, expired or unavailable by its status.
+// Returns the body of a 2xx answer. Any other answer is an error with the server's message. Its
+// status decides the code: conflict, not_found, permission_denied, expired or unavailable.
 Result<std::string> kube_call(HttpClient& http, const HttpRequest& request,
                               std::chrono::milliseconds deadline, const std::stop_token& stop = {});
-// The error of such an answer to a request for `path`.
+// The error for such an answer to a request for `path`.
 Error kube_error(const HttpResponse& response, std::string_view path);
 
 }  // namespace tessera

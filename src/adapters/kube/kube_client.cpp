@@ -6,11 +6,12 @@
 #include <random>
 
 #include "adapters/kube/kube_call.hpp"
+#include "adapters/kube/kube_pages.hpp"
 #include "adapters/os/pause.hpp"
-#include "wire/container_setup_json.hpp"
-#include "wire/keys.hpp"
-#include "wire/kube_objects.hpp"
-#include "wire/pod_group_json.hpp"
+#include "wire/kube/container_setup_json.hpp"
+#include "wire/kube/kube_objects.hpp"
+#include "wire/kube/pod_group_json.hpp"
+#include "wire/tessera/keys.hpp"
 
 namespace tessera {
 namespace {
@@ -18,17 +19,14 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Of a page of a list, megabytes of it.
-constexpr milliseconds kPage{30'000};
-// The server ends a watch after this time; bookmarks arrive each minute, so silence means a dead
-// line.
+// The server ends a watch after this time. Bookmarks arrive each minute, so silence means that the
+// connection is dead.
 constexpr seconds kWatchTimeout{290};
 constexpr seconds kWatchIdle{90};
 constexpr milliseconds kShortestPause{100};
 constexpr milliseconds kLongestPause{10'000};
-constexpr int kPageSize = 500;
-// The API server gives a Binding up when it has had it for so long (its query parameter "timeout"),
-// and it has it only from a client that still waits.
+// The API server gives up a Binding after this time (query parameter "timeout"). It starts one only
+// for a client that still waits.
 constexpr milliseconds kServersBind{2'000};
 constexpr milliseconds kBind = KubeApi::kBindTakes - kServersBind;
 static_assert(kBind <= KubeClient::kOneObject);
@@ -45,8 +43,8 @@ struct NodeKind {
 struct PodKind {
     using Changes = PodChanges;
     const AllocationSeal* seal;
-    [[nodiscard]] PodFacts read(JsonValue json) const { return read_pod(json, seal); }
-    static PodUid key(const PodFacts& pod) { return pod.uid; }
+    [[nodiscard]] PodInfo read(JsonValue json) const { return read_pod(json, seal); }
+    static PodUid key(const PodInfo& pod) { return pod.uid; }
 };
 
 struct PodGroupKind {
@@ -55,15 +53,15 @@ struct PodGroupKind {
     static GangId key(const PodGroup& group) { return group.id; }
 };
 
-// Cuts the stream of a watch into events and collects them until they are handed over.
+// Splits the stream of a watch into events and collects them for the sink.
 template <class Kind>
 class EventReader {
   public:
     EventReader(const Kind& kind, std::string& resource_version)
         : kind_(kind), resource_version_(resource_version) {}
 
-    // One piece of the stream. An error ends the watch.
-    Result<> feed(std::string_view data, typename Kind::Changes& changes) {
+    // Processes one piece of the stream. An error ends the watch.
+    Result<> append(std::string_view data, typename Kind::Changes& changes) {
         rest_ += data;
         std::size_t start = 0;
         for (std::size_t end = 0; (end = rest_.find('\n', start)) != std::string::npos;
@@ -74,7 +72,7 @@ class EventReader {
         return {};
     }
 
-    // Whole ones so far, bookmarks too.
+    // The number of complete events so far, bookmarks included.
     [[nodiscard]] int events() const { return events_; }
 
   private:
@@ -89,7 +87,8 @@ class EventReader {
                 changes.present.push_back(kind_.read(event.object));
                 break;
             case WatchEvent::Kind::deleted: {
-                // One batch may hold "modified" and then "deleted" of one object: the end wins.
+                // One batch may have "modified" and then "deleted" for the same object: the last
+                // one counts.
                 const auto key = Kind::key(kind_.read(event.object));
                 std::erase_if(changes.present, [&](const auto& o) { return Kind::key(o) == key; });
                 changes.removed.push_back(key);
@@ -114,11 +113,7 @@ std::string pods_of(const NodeName& node) {
     return std::string(kPods) + "?fieldSelector=spec.nodeName%3D" + node.str();
 }
 
-std::string with_query(const std::string& path, std::string_view query) {
-    return path + (path.find('?') == std::string::npos ? "?" : "&") + std::string(query);
-}
-
-// Watches from `resource_version` on until the line ends; moves it along.
+// Watches from `resource_version` on until the connection ends, and updates it.
 template <class Kind, class Sink>
 Result<> watch(const Kind& kind, HttpClient& http, const std::string& path,
                std::string& resource_version, const Sink& sink, const std::stop_token& stop) {
@@ -127,7 +122,7 @@ Result<> watch(const Kind& kind, HttpClient& http, const std::string& path,
     const auto on_data = [&](std::string_view data) {
         typename Kind::Changes changes;
         const int before = reader.events();
-        outcome = reader.feed(data, changes);
+        outcome = reader.append(data, changes);
         if (reader.events() > before) sink(std::move(changes));
         return outcome.has_value();
     };
@@ -141,39 +136,24 @@ Result<> watch(const Kind& kind, HttpClient& http, const std::string& path,
 
 }  // namespace
 
-KubeClient::KubeClient(HttpEndpoint endpoint, const AllocationSeal* seal)
-    : http_(std::move(endpoint)), seal_(seal) {}
-KubeClient::~KubeClient() = default;
-
 Result<JsonDocument> KubeClient::get(const std::string& path, milliseconds deadline,
                                      const std::stop_token& stop) {
     TRY(const std::string body, kube_call(http_, {.method = "GET", .path = path}, deadline, stop));
     return JsonDocument::parse(body);
 }
 
-// Calls `read` for each object of a list; returns the list's resource version.
-template <class Read>
-Result<std::string> KubeClient::each_page(const std::string& path, const Read& read,
+Result<std::string> KubeClient::each_page(const std::string& path, const ReadItem& read,
                                           const std::stop_token& stop) {
-    std::string next;
-    while (true) {
-        std::string query = fmt::format("limit={}", kPageSize);
-        if (!next.empty()) query += "&continue=" + next;
-        TRY(const auto document, get(with_query(path, query), kPage, stop));
-        TRY(const ListPage page, read_list(document));
-        for (const JsonValue item : page.items)
-            read(item);
-        next = page.next;
-        if (next.empty()) return page.resource_version;
-    }
+    return each_item([&](const std::string& page) { return get(page, kPageDeadline, stop); }, path,
+                     read);
 }
 
 namespace {
 
-// Lists and watches `path` for ever. `list` fills changes (with `all`) and returns the position.
+// Lists and watches `path` without end. `list` fills changes (with `all`) and returns the position.
 template <class Kind, class List, class Sink>
 void follow(const Kind& kind, HttpClient& http, const std::string& path, const List& list,
-            const Sink& sink, const KubeApi::Trouble& trouble, const std::stop_token& stop) {
+            const Sink& sink, const KubeApi::ErrorSink& on_error, const std::stop_token& stop) {
     milliseconds pause = kShortestPause;
     std::string resource_version;
     while (!stop.stop_requested()) {
@@ -190,16 +170,16 @@ void follow(const Kind& kind, HttpClient& http, const std::string& path, const L
         }
         if (outcome) outcome = watch(kind, http, path, resource_version, sink, stop);
         if (outcome) {
-            // The server ended the watch, as it does every few minutes; one that does so at once
-            // must not be asked in a tight loop.
+            // The server ends a watch every few minutes. If it does so at once, this pause prevents
+            // a tight loop.
             pause = kShortestPause;
             pause_for(pause, stop);
             continue;
         }
         if (stop.stop_requested()) return;
-        trouble(outcome.error());
+        on_error(outcome.error());
         if (outcome.error().code == Code::expired) resource_version.clear();
-        // Up to half more, so that a thousand agents do not come back in step.
+        // Adds up to half, so that a thousand agents do not reconnect at the same moment.
         thread_local std::minstd_rand random(std::random_device{}());
         pause_for(pause + pause * static_cast<int>(random() % 50) / 100, stop);
         pause = std::min(pause * 2, kLongestPause);
@@ -208,11 +188,11 @@ void follow(const Kind& kind, HttpClient& http, const std::string& path, const L
 
 }  // namespace
 
-// Every object of the list is of interest.
+// Uses every object of the list.
 template <class Kind>
 void KubeClient::follow_all(const Kind& kind, const std::string& path,
                             const std::function<void(typename Kind::Changes)>& sink,
-                            const Trouble& trouble, const std::stop_token& stop) {
+                            const ErrorSink& on_error, const std::stop_token& stop) {
     const auto list = [&](typename Kind::Changes& changes) {
         changes.all.emplace();
         return each_page(
@@ -223,53 +203,53 @@ void KubeClient::follow_all(const Kind& kind, const std::string& path,
             },
             stop);
     };
-    follow(kind, http_, path, list, sink, trouble, stop);
+    follow(kind, http_, path, list, sink, on_error, stop);
 }
 
-void KubeClient::follow_nodes(const std::function<void(NodeChanges)>& sink, const Trouble& trouble,
-                              std::stop_token stop) {
-    follow_all(NodeKind{}, kNodes, sink, trouble, stop);
+void KubeClient::follow_nodes(const std::function<void(NodeChanges)>& sink,
+                              const ErrorSink& on_error, std::stop_token stop) {
+    follow_all(NodeKind{}, kNodes, sink, on_error, stop);
 }
 
-void KubeClient::follow_pods(const std::function<void(PodChanges)>& sink, const Trouble& trouble,
+void KubeClient::follow_pods(const std::function<void(PodChanges)>& sink, const ErrorSink& on_error,
                              std::stop_token stop) {
-    follow_pods_at(kPods, sink, trouble, stop);
+    follow_pods_at(kPods, sink, on_error, stop);
 }
 
 void KubeClient::follow_pods_of(const NodeName& node, const std::function<void(PodChanges)>& sink,
-                                const Trouble& trouble, std::stop_token stop) {
-    follow_pods_at(pods_of(node), sink, trouble, stop);
+                                const ErrorSink& on_error, std::stop_token stop) {
+    follow_pods_at(pods_of(node), sink, on_error, stop);
 }
 
 void KubeClient::follow_pods_at(const std::string& path,
-                                const std::function<void(PodChanges)>& sink, const Trouble& trouble,
-                                const std::stop_token& stop) {
+                                const std::function<void(PodChanges)>& sink,
+                                const ErrorSink& on_error, const std::stop_token& stop) {
     const auto list = [this, &path, &stop](PodChanges& changes) {
         changes.all.emplace();
         return each_page(
             path,
             [&](JsonValue json) {
-                PodFacts pod = read_pod(json, seal_);
+                PodInfo pod = read_pod(json, seal_);
                 changes.all->insert(pod.uid);
-                const bool takes_host = !pod.node.empty() && pod.host != HostAsk{};
+                const bool takes_host = !pod.node.empty() && pod.host != HostRequest{};
                 const bool ours = !pod.containers.empty() || pod.allocation || takes_host;
                 if (ours) changes.present.push_back(std::move(pod));
             },
             stop);
     };
-    follow(PodKind{seal_}, http_, path, list, sink, trouble, stop);
+    follow(PodKind{seal_}, http_, path, list, sink, on_error, stop);
 }
 
 void KubeClient::follow_pod_groups(const std::function<void(PodGroupChanges)>& sink,
-                                   const Trouble& trouble, std::stop_token stop) {
+                                   const ErrorSink& on_error, std::stop_token stop) {
     while (!stop.stop_requested()) {
-        const auto served = get(with_query(kPodGroupsPath, "limit=1"), kPage, stop);
+        const auto served = get(with_query(kPodGroupsPath, "limit=1"), kPageDeadline, stop);
         if (served) break;
         if (served.error().code != Code::not_found && !stop.stop_requested())
-            trouble(served.error());
+            on_error(served.error());
         pause_for(kUnknownApi, stop);
     }
-    follow_all(PodGroupKind{}, kPodGroupsPath, sink, trouble, stop);
+    follow_all(PodGroupKind{}, kPodGroupsPath, sink, on_error, stop);
 }
 
 Result<> KubeClient::bind(const PodUid& uid, const PodName& pod, const NodeName& node,
@@ -277,8 +257,8 @@ Result<> KubeClient::bind(const PodUid& uid, const PodName& pod, const NodeName&
     const auto done =
         kube_call(http_,
                   {.method = "POST",
-                   .path = fmt::format("/api/v1/namespaces/{}/pods/{}/binding?timeout={}ms",
-                                       pod.space, pod.name, kServersBind.count()),
+                   .path = fmt::format("/api/v1/namespaces/{}/pods/{}/binding?timeout={}ms", pod.ns,
+                                       pod.name, kServersBind.count()),
                    .body = write_binding(uid, pod, node, annotations),
                    .content_type = "application/json"},
                   kBind);
@@ -286,8 +266,8 @@ Result<> KubeClient::bind(const PodUid& uid, const PodName& pod, const NodeName&
     return {};
 }
 
-Result<PodFacts> KubeClient::get_pod(const PodName& pod) {
-    TRY(const auto document, get(fmt::format("/api/v1/namespaces/{}/pods/{}", pod.space, pod.name),
+Result<PodInfo> KubeClient::get_pod(const PodName& pod) {
+    TRY(const auto document, get(fmt::format("/api/v1/namespaces/{}/pods/{}", pod.ns, pod.name),
                                  KubeClient::kOneObject));
     return read_pod(document.root(), seal_);
 }
@@ -298,8 +278,8 @@ Result<std::vector<NodeInventory>> KubeClient::list_nodes() {
     return nodes;
 }
 
-Result<std::vector<PodFacts>> KubeClient::list_pods(const NodeName& node) {
-    std::vector<PodFacts> pods;
+Result<std::vector<PodInfo>> KubeClient::list_pods(const NodeName& node) {
+    std::vector<PodInfo> pods;
     TRY_VOID(each_page(node.empty() ? kPods : pods_of(node),
                        [&](JsonValue json) { pods.push_back(read_pod(json, seal_)); }));
     return pods;

@@ -6,38 +6,40 @@
 #include <string>
 
 #include "adapters/http/http.hpp"
+#include "adapters/kube/kube_pages.hpp"
 #include "ports/kube_api.hpp"
 #include "ports/node_pods.hpp"
 #include "ports/pod_groups.hpp"
-#include "wire/allocation_seal.hpp"
-#include "wire/json.hpp"
+#include "wire/tessera/allocation_seal.hpp"
+#include "wire/text/json.hpp"
 
 namespace tessera {
 
 class KubeClient final : public KubeApi, public NodePods, public PodGroups {
   public:
-    // At most, for a call about one object. A bind makes up to three, one after another (the pod
-    // where it is unknown, the Binding, the pod again where its answer was lost), and
-    // kube-scheduler's patience (deploy/scheduler/config.yaml) is for all of them.
+    // The time limit of a call about one object. A bind makes up to three such calls: the pod if it
+    // is unknown, the Binding, and the pod again if the response was lost. kube-scheduler's timeout
+    // (deploy/scheduler/config.yaml) covers all of them.
     static constexpr std::chrono::milliseconds kOneObject{4'000};
 
-    // With a seal, which outlives the client, only allocations that it signed are believed.
-    explicit KubeClient(HttpEndpoint endpoint, const AllocationSeal* seal = nullptr);
-    ~KubeClient() override;
+    // `api` is the API server. With a seal, only allocations that it signed are accepted. Both
+    // outlive this.
+    explicit KubeClient(HttpClient& api, const AllocationSeal* seal = nullptr)
+        : http_(api), seal_(seal) {}
 
-    void follow_nodes(const std::function<void(NodeChanges)>& sink, const Trouble& trouble,
+    void follow_nodes(const std::function<void(NodeChanges)>& sink, const ErrorSink& on_error,
                       std::stop_token stop) override;
-    void follow_pods(const std::function<void(PodChanges)>& sink, const Trouble& trouble,
+    void follow_pods(const std::function<void(PodChanges)>& sink, const ErrorSink& on_error,
                      std::stop_token stop) override;
     void follow_pods_of(const NodeName& node, const std::function<void(PodChanges)>& sink,
-                        const Trouble& trouble, std::stop_token stop) override;
-    void follow_pod_groups(const std::function<void(PodGroupChanges)>& sink, const Trouble& trouble,
-                           std::stop_token stop) override;
+                        const ErrorSink& on_error, std::stop_token stop) override;
+    void follow_pod_groups(const std::function<void(PodGroupChanges)>& sink,
+                           const ErrorSink& on_error, std::stop_token stop) override;
     Result<> bind(const PodUid& uid, const PodName& pod, const NodeName& node,
                   const StringMap& annotations) override;
-    Result<PodFacts> get_pod(const PodName& pod) override;
+    Result<PodInfo> get_pod(const PodName& pod) override;
     Result<std::vector<NodeInventory>> list_nodes() override;
-    Result<std::vector<PodFacts>> list_pods(const NodeName& node) override;
+    Result<std::vector<PodInfo>> list_pods(const NodeName& node) override;
     Result<std::vector<NodePod>> list_node_pods(const NodeName& node) override;
     Result<NodeShown> node_shows(const NodeName& node, const StringMap& annotations,
                                  const StringMap& amounts) override;
@@ -47,17 +49,17 @@ class KubeClient final : public KubeApi, public NodePods, public PodGroups {
   private:
     template <class Kind>
     void follow_all(const Kind& kind, const std::string& path,
-                    const std::function<void(typename Kind::Changes)>& sink, const Trouble& trouble,
-                    const std::stop_token& stop);
+                    const std::function<void(typename Kind::Changes)>& sink,
+                    const ErrorSink& on_error, const std::stop_token& stop);
     void follow_pods_at(const std::string& path, const std::function<void(PodChanges)>& sink,
-                        const Trouble& trouble, const std::stop_token& stop);
+                        const ErrorSink& on_error, const std::stop_token& stop);
     Result<JsonDocument> get(const std::string& path, std::chrono::milliseconds deadline,
                              const std::stop_token& stop = {});
-    template <class Read>
-    Result<std::string> each_page(const std::string& path, const Read& read,
+    // As each_item().
+    Result<std::string> each_page(const std::string& path, const ReadItem& read,
                                   const std::stop_token& stop = {});
 
-    HttpClient http_;
+    HttpClient& http_;
     const AllocationSeal* seal_;
 };
 

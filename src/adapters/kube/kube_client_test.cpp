@@ -28,7 +28,7 @@ TEST(KubeClient, StatusesBecomeCodes) {
     for (const auto& [status, code] : cases) {
         ScriptedServer server;
         server.answer("GET /api/v1/namespaces/d/pods/p", status, R"({"message":"because"})");
-        KubeClient kube(server.endpoint());
+        KubeClient kube(server.client());
         const auto read = kube.get_pod({"d", "p"});
         ASSERT_FALSE(read) << status;
         EXPECT_EQ(read.error().code, code) << status;
@@ -36,23 +36,24 @@ TEST(KubeClient, StatusesBecomeCodes) {
     }
 }
 
-// Goal: nobody there, or something that speaks no JSON, is an error with a reason, never a crash.
+// Goal: no server, or one that sends no JSON, is an error with a reason, never a crash.
 TEST(KubeClient, NobodyAndRubbish) {
     HttpEndpoint nowhere;
     nowhere.host = "127.0.0.1";
     nowhere.port = 1;
     nowhere.tls = false;
-    EXPECT_EQ(KubeClient(nowhere).get_pod({"d", "p"}).error().code, Code::unavailable);
+    HttpClient away(nowhere);
+    EXPECT_EQ(KubeClient(away).get_pod({"d", "p"}).error().code, Code::unavailable);
     ScriptedServer server;
     server.answer("GET /api/v1/namespaces/d/pods/p", 200, "<html>");
     server.answer("GET /api/v1/nodes", 200, R"({"items":[]})");
-    KubeClient kube(server.endpoint());
+    KubeClient kube(server.client());
     EXPECT_FALSE(kube.get_pod({"d", "p"}));
     EXPECT_FALSE(kube.list_nodes()) << "a list without its position is none";
 }
 
-// Goal: what a bind asks of the API server ends before kube-scheduler gives it up, with time to
-// spare: the read of an unknown pod, the Binding, the read that settles it.
+// Goal: the calls of a bind end before kube-scheduler's timeout, with a margin: the read of an
+// unknown pod, the Binding, and the read that reconciles it.
 TEST(KubeClient, BindFitsTheSchedulersPatience) {
     std::ifstream in(TESSERA_SOURCE_DIR "/deploy/scheduler/config.yaml");
     const std::string config(std::istreambuf_iterator<char>(in), {});
@@ -62,11 +63,11 @@ TEST(KubeClient, BindFitsTheSchedulersPatience) {
     EXPECT_LE(3 * KubeClient::kOneObject, patience - std::chrono::seconds(3));
 }
 
-// Goal: the one write of a bind, to the right place, with the uid and the annotations.
+// Goal: the one write of a bind, to the right path, with the uid and the annotations.
 TEST(KubeClient, Bind) {
     ScriptedServer server;
     server.answer("POST /api/v1/namespaces/d/pods/p/binding", 201, R"({"status":"Success"})");
-    KubeClient kube(server.endpoint());
+    KubeClient kube(server.client());
     ASSERT_TRUE(kube.bind(PodUid("u"), {"d", "p"}, NodeName("n"), {{"a", "b"}}));
     const auto requests = server.requests();
     ASSERT_EQ(requests.size(), 1U);
@@ -84,14 +85,14 @@ TEST(KubeClient, ListsPages) {
                       pod_json("a", "1") + "]}");
     server.answer("GET /api/v1/pods", 200,
                   R"({"metadata":{"resourceVersion":"7"},"items":[)" + pod_json("b", "2") + "]}");
-    KubeClient kube(server.endpoint());
+    KubeClient kube(server.client());
     const auto pods = kube.list_pods({});
     ASSERT_TRUE(pods) << pods.error().text;
     ASSERT_EQ(pods->size(), 2U);
     EXPECT_EQ((*pods)[1].uid, PodUid("2"));
 }
 
-// Goal: a client with a seal believes only what it signed, whichever way the pod comes in.
+// Goal: a client with a seal accepts only what it signed, in every call that returns pods.
 TEST(KubeClient, SealedAllocations) {
     const auto seal = AllocationSeal::from_keys(std::string(64, 'a'));
     const std::string pod =
@@ -103,8 +104,8 @@ TEST(KubeClient, SealedAllocations) {
     server.answer("GET /api/v1/pods", 200, list);
     server.answer("GET /api/v1/namespaces/d/pods/p", 200, pod);
     server.answer("GET /api/v1/pods", 200, list);
-    KubeClient kube(server.endpoint(), &*seal);
-    const auto is_refused = [](const PodFacts& facts) {
+    KubeClient kube(server.client(), &*seal);
+    const auto is_refused = [](const PodInfo& facts) {
         return facts.allocation && !*facts.allocation &&
                facts.allocation->error().code == Code::permission_denied;
     };
@@ -119,15 +120,15 @@ TEST(KubeClient, SealedAllocations) {
         [](const Error&) {}, stop.get_token());
 }
 
-// Goal: a bookmark is heard, though it changes nothing: so a watch that lives and one that is dead
-// can be told apart.
+// Goal: a bookmark is passed on, although it changes nothing, so that a live watch and a dead one
+// can be distinguished.
 TEST(KubeClient, BookmarksAreHeard) {
     ScriptedServer server;
     server.answer("GET /api/v1/pods", 200, R"({"metadata":{"resourceVersion":"7"},"items":[]})");
     server.answer("GET /api/v1/pods", 200,
                   R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9"}}})"
                   "\n");
-    KubeClient kube(server.endpoint());
+    KubeClient kube(server.client());
     std::stop_source stop;
     std::vector<bool> lists;
     kube.follow_pods(
@@ -140,13 +141,13 @@ TEST(KubeClient, BookmarksAreHeard) {
     EXPECT_EQ(lists, (std::vector<bool>{true, false}));
 }
 
-// Goal: the node is compared with what was published, in whichever form kubelet writes amounts.
+// Goal: the node is compared with what was published, in any form in which kubelet writes amounts.
 TEST(KubeClient, NodeShows) {
     ScriptedServer server;
     server.answer(
         "GET /api/v1/nodes/n", 200,
         R"({"metadata":{"annotations":{"k":"v"},"labels":{"l":"w"}},"status":{"capacity":{"r":"32Gi","s":"1k"}}})");
-    KubeClient kube(server.endpoint());
+    KubeClient kube(server.client());
     const NodeName node("n");
     EXPECT_TRUE(
         kube.node_shows(node, {{"k", "v"}}, {{"r", "34359738368"}, {"s", "1000"}})->matches);
@@ -159,9 +160,9 @@ TEST(KubeClient, NodeShows) {
     EXPECT_FALSE(kube.node_shows(NodeName("gone"), {}, {}));
 }
 
-// What a follower was told, until a condition holds.
+// What a watch delivered, until a condition is true.
 template <class Changes>
-class Told {
+class Collected {
   public:
     void add(Changes changes) {
         const std::scoped_lock lock(mutex_);
@@ -183,9 +184,9 @@ class Told {
     std::vector<Changes> all_;
 };
 
-// Goal: a list, then the events of the watch, in order; what was deleted within a batch is not
-// among what is present; a position that is too old means a new list. Method: a watch that sends a
-// batch, then one that says 410.
+// Goal: a list, then the events of the watch, in order. An object that was deleted within a batch
+// is not among the present ones. A position that is too old causes a new list. Method: a watch that
+// sends a batch, then one that answers 410.
 TEST(KubeClient, FollowsPods) {
     ScriptedServer server;
     const std::string list = R"({"metadata":{"resourceVersion":"5"},"items":[)" +
@@ -205,38 +206,38 @@ TEST(KubeClient, FollowsPods) {
     server.answer(path, 200,
                   R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"13"}}})"
                   "\n");
-    KubeClient kube(server.endpoint());
-    Told<PodChanges> told;
-    std::mutex troubles_mutex;
-    std::vector<Error> troubles;
+    KubeClient kube(server.client());
+    Collected<PodChanges> collected;
+    std::mutex errors_mutex;
+    std::vector<Error> errors;
     {
         std::jthread follower([&](const std::stop_token& stop) {
-            kube.follow_pods([&](PodChanges changes) { told.add(std::move(changes)); },
+            kube.follow_pods([&](PodChanges changes) { collected.add(std::move(changes)); },
                              [&](const Error& error) {
-                                 const std::scoped_lock lock(troubles_mutex);
-                                 troubles.push_back(error);
+                                 const std::scoped_lock lock(errors_mutex);
+                                 errors.push_back(error);
                              },
                              stop);
         });
-        ASSERT_TRUE(told.until([](const auto& all) {
+        ASSERT_TRUE(collected.until([](const auto& all) {
             return std::ranges::count_if(all, [](const auto& c) { return c.all.has_value(); }) == 2;
         }));
     }
-    const auto all = told.all();
+    const auto all = collected.all();
     EXPECT_EQ(*all[0].all, (std::set<PodUid>{PodUid("1"), PodUid("plain")}));
-    EXPECT_EQ(all[0].present.size(), 1U) << "pods that ask for nothing are named, not kept";
+    EXPECT_EQ(all[0].present.size(), 1U) << "pods without a GPU request are delivered, too";
     std::vector<PodUid> present;
     std::vector<PodUid> removed;
     for (const PodChanges& changes : all) {
         if (changes.all) continue;
-        for (const PodFacts& pod : changes.present)
+        for (const PodInfo& pod : changes.present)
             present.push_back(pod.uid);
         removed.insert(removed.end(), changes.removed.begin(), changes.removed.end());
     }
     EXPECT_EQ(std::ranges::count(present, PodUid("2")), 1);
     EXPECT_EQ(std::ranges::count(removed, PodUid("3")), 1);
-    ASSERT_FALSE(troubles.empty());
-    EXPECT_EQ(troubles[0], (Error{Code::expired, "too old"}));
+    ASSERT_FALSE(errors.empty());
+    EXPECT_EQ(errors[0], (Error{Code::expired, "too old"}));
 }
 
 }  // namespace

@@ -8,22 +8,22 @@
 
 #include "adapters/kube/kube_call.hpp"
 #include "adapters/kube/kube_pages.hpp"
-#include "wire/defrag_json.hpp"
-#include "wire/doctor_json.hpp"
-#include "wire/kube_objects.hpp"
-#include "wire/pod_group_json.hpp"
+#include "wire/kube/defrag_json.hpp"
+#include "wire/kube/doctor_json.hpp"
+#include "wire/kube/kube_objects.hpp"
+#include "wire/kube/pod_group_json.hpp"
 
 namespace tessera {
 namespace {
 
 constexpr std::chrono::milliseconds kDeadline{10'000};
 
-bool leaves_size_to_a_group(const PodFacts& pod) {
+bool leaves_size_to_a_group(const PodInfo& pod) {
     return pod.gang && *pod.gang && (*pod.gang)->size == 0;
 }
 
-// None where the API has none, or they may not be read: whoever needs one says that it is not
-// known.
+// Empty if the API server has no PodGroups, or if they may not be read. Code that needs a missing
+// group reports that.
 std::vector<PodGroup> read_groups(HttpClient& http) {
     std::vector<PodGroup> out;
     const auto read = each_item(http, kPodGroupsPath, "list PodGroups",
@@ -33,14 +33,14 @@ std::vector<PodGroup> read_groups(HttpClient& http) {
 
 }  // namespace
 
-Result<defrag::Snapshot> read_cluster(HttpClient& http) {
-    defrag::Snapshot out;
+Result<defrag::ClusterObjects> read_cluster(HttpClient& http) {
+    defrag::ClusterObjects out;
     TRY_VOID(each_item(http, "/api/v1/nodes", "list nodes", [&](JsonValue json) {
         out.nodes.push_back(read_node(json));
         out.traits.push_back(read_node_traits(json));
     }));
     TRY_VOID(each_item(http, "/api/v1/pods", "list pods", [&](JsonValue json) {
-        PodFacts pod = read_pod(json);
+        PodInfo pod = read_pod(json);
         if (!asks_for_gpus(pod)) {
             if (!pod.finished) out.others.push_back(std::move(pod));
             return;
@@ -52,11 +52,11 @@ Result<defrag::Snapshot> read_cluster(HttpClient& http) {
     return out;
 }
 
-std::optional<std::string> read_cluster_policy(HttpClient& http, const std::string& space) {
+std::optional<std::string> read_cluster_policy(HttpClient& http, const std::string& ns) {
     const auto body = kube_call(
         http,
         {.method = "GET",
-         .path = fmt::format("/apis/apps/v1/namespaces/{}/deployments/tessera-controller", space)},
+         .path = fmt::format("/apis/apps/v1/namespaces/{}/deployments/tessera-controller", ns)},
         kDeadline);
     if (!body) return std::nullopt;
     const auto document = JsonDocument::parse(*body);

@@ -1,19 +1,20 @@
-// The cluster as placement sees it, read from the API server itself: no cache, nothing written.
+// The cluster as input for placement, read from the API server itself, without a cache. Writes
+// nothing.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "adapters/http/http.hpp"
-#include "domain/defrag/snapshot.hpp"
+#include "domain/defrag/cluster_objects.hpp"
 
 namespace tessera {
 
-// Without the budgets. permission_denied names the right that lacks.
-Result<defrag::Snapshot> read_cluster(HttpClient& http);
+// Reads everything but the budgets. permission_denied names the missing permission.
+Result<defrag::ClusterObjects> read_cluster(HttpClient& http);
 
-// The --policy of the Deployment tessera-controller in that namespace; where it has none, the
-// controller's default. Nothing where the Deployment is not there or may not be read.
-std::optional<std::string> read_cluster_policy(HttpClient& http, const std::string& space);
+// The --policy of the Deployment tessera-controller in that namespace; the controller's default if
+// it has none. Nothing if the Deployment does not exist or may not be read.
+std::optional<std::string> read_cluster_policy(HttpClient& http, const std::string& ns);
 
 }  // namespace tessera

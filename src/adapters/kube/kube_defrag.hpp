@@ -8,14 +8,15 @@ namespace tessera {
 
 class KubeDefrag final : public DefragCluster {
   public:
-    explicit KubeDefrag(HttpEndpoint endpoint);
+    // `api`: the API server; outlives this.
+    explicit KubeDefrag(HttpClient& api) : http_(api) {}
 
-    Result<defrag::Snapshot> read() override;
-    Result<std::vector<defrag::PodState>> pods_of(const std::string& space) override;
+    Result<defrag::ClusterObjects> read() override;
+    Result<std::vector<defrag::PodState>> pods_of(const std::string& ns) override;
     Result<> evict(const PodUid& uid, const PodName& pod) override;
 
   private:
-    HttpClient http_;
+    HttpClient& http_;
 };
 
 }  // namespace tessera

@@ -27,7 +27,7 @@ TEST(KubeDefrag, ReadsTheCluster) {
                           R"("containers":[{"name":"m","resources":{"limits":)"
                           R"({"tessera.dev/gpu":"1"}}}]}},)"
                           R"({"metadata":{"uid":"v","name":"plain"},"spec":{}})"));
-    KubeDefrag cluster(server.endpoint());
+    KubeDefrag cluster(server.client());
     const auto read = cluster.read();
     ASSERT_TRUE(read) << read.error().text;
     EXPECT_EQ(read->nodes.size(), 1U);
@@ -39,19 +39,19 @@ TEST(KubeDefrag, ReadsTheCluster) {
     EXPECT_EQ(read->states.front().uid, kUid);
 }
 
-// Goal: budgets that may not be read are never taken for none.
+// Goal: budgets that may not be read never count as missing.
 TEST(KubeDefrag, NeedsTheBudgets) {
     ScriptedServer server;
     server.answer("GET /api/v1/nodes", 200, kEmpty);
     server.answer("GET /api/v1/pods", 200, kEmpty);
     server.answer("GET /apis/policy/v1/poddisruptionbudgets", 403, R"({"message":"no"})");
-    const auto read = KubeDefrag(server.endpoint()).read();
+    const auto read = KubeDefrag(server.client()).read();
     ASSERT_FALSE(read);
     EXPECT_EQ(read.error().code, Code::permission_denied);
     EXPECT_NE(read.error().text.find("list poddisruptionbudgets.policy"), std::string::npos);
 }
 
-// A server with one pod, which is of a Job.
+// A server with one pod, which belongs to a Job.
 void answer_pod_of_a_job(ScriptedServer& server, const std::string& annotations) {
     server.answer("GET /api/v1/nodes", 200, kEmpty);
     server.answer("GET /apis/policy/v1/poddisruptionbudgets", 200, kEmpty);
@@ -66,7 +66,7 @@ void answer_pod_of_a_job(ScriptedServer& server, const std::string& annotations)
 constexpr const char* kJobs = "GET /apis/batch/v1/jobs";
 constexpr const char* kAllowed = R"("tessera.dev/movable":"true")";
 
-// Goal: where a pod of a Job may be moved it is known which Jobs wait for the old pod to be gone.
+// Goal: if a pod of a Job may be moved, it is known which Jobs wait until the old pod is gone.
 TEST(KubeDefrag, ReadsTheJobsOfWhoMayBeMoved) {
     ScriptedServer server;
     answer_pod_of_a_job(server, kAllowed);
@@ -75,18 +75,18 @@ TEST(KubeDefrag, ReadsTheJobsOfWhoMayBeMoved) {
                           R"({"metadata":{"uid":"k"},)"
                           R"("spec":{"podReplacementPolicy":"TerminatingOrFailed"}},)"
                           R"({"metadata":{"uid":"l"},"spec":{}})"));
-    const auto read = KubeDefrag(server.endpoint()).read();
+    const auto read = KubeDefrag(server.client()).read();
     ASSERT_TRUE(read) << read.error().text;
     EXPECT_EQ(read->waiting_jobs, std::set<std::string>{"ju"});
 }
 
-// Goal: who may not list Jobs is told so, and not where none of their pods is to be moved.
+// Goal: a user that may not list Jobs gets an error, but only if a pod of a Job is to be moved.
 TEST(KubeDefrag, NeedsTheJobsOfWhoMayBeMoved) {
     for (const char* annotations : {"", kAllowed}) {
         ScriptedServer server;
         answer_pod_of_a_job(server, annotations);
         server.answer(kJobs, 403, R"({"message":"no"})");
-        const auto read = KubeDefrag(server.endpoint()).read();
+        const auto read = KubeDefrag(server.client()).read();
         EXPECT_EQ(read.has_value(), annotations != kAllowed);
         if (read) continue;
         EXPECT_EQ(read.error().code, Code::permission_denied);
@@ -94,8 +94,8 @@ TEST(KubeDefrag, NeedsTheJobsOfWhoMayBeMoved) {
     }
 }
 
-// Goal: who forbids an eviction is named; a pod that is gone and a server in trouble are told from
-// that. Method: a table of answers.
+// Goal: the object that forbids an eviction is named; a pod that is gone and a failing server are
+// distinguished from that. Method: a table of answers.
 TEST(KubeDefrag, Evicts) {
     struct Case {
         int status;
@@ -112,7 +112,7 @@ TEST(KubeDefrag, Evicts) {
                           Case{429, "{}", Code::unavailable}, Case{500, "{}", Code::unavailable}}) {
         ScriptedServer server;
         server.answer(kEvict, c.status, c.body);
-        const auto evicted = KubeDefrag(server.endpoint()).evict(kUid, kPod);
+        const auto evicted = KubeDefrag(server.client()).evict(kUid, kPod);
         ASSERT_FALSE(evicted);
         EXPECT_EQ(evicted.error().code, c.code) << c.status << c.body;
         if (c.body == kBudget) {
@@ -121,7 +121,7 @@ TEST(KubeDefrag, Evicts) {
     }
     ScriptedServer server;
     server.answer(kEvict, 201, "{}");
-    EXPECT_TRUE(KubeDefrag(server.endpoint()).evict(kUid, kPod));
+    EXPECT_TRUE(KubeDefrag(server.client()).evict(kUid, kPod));
     EXPECT_NE(server.requests().back().body.find(R"("uid":"u")"), std::string::npos);
 }
 

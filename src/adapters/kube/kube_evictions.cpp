@@ -8,36 +8,34 @@
 #include "adapters/kube/kube_call.hpp"
 #include "adapters/kube/kube_pod_events.hpp"
 #include "domain/events/reader.hpp"
-#include "wire/eviction_json.hpp"
+#include "wire/kube/eviction_json.hpp"
 
 namespace tessera {
 namespace {
 
-// As long as the API server may work on it, as for a Binding (kube_client.cpp). It tries an
-// eviction that meets another write of the pod again for longer; one that is late ends a pod, and
-// gives no card to two.
+// The time that the API server may take, as for a Binding (kube_client.cpp). It retries an eviction
+// that conflicts with another write of the pod for longer than that. A late eviction ends a pod,
+// but never assigns a GPU twice.
 constexpr std::chrono::milliseconds kServers{2'000};
 constexpr std::chrono::milliseconds kDeadline = Evictions::kTakes - kServers;
 
 std::string path_of(const PodName& pod, std::string_view part) {
-    return fmt::format("/api/v1/namespaces/{}/pods/{}/{}?timeout={}ms", pod.space, pod.name, part,
+    return fmt::format("/api/v1/namespaces/{}/pods/{}/{}?timeout={}ms", pod.ns, pod.name, part,
                        kServers.count());
 }
 
 }  // namespace
 
-KubeEvictions::KubeEvictions(HttpEndpoint endpoint) : http_(std::move(endpoint)) {}
-
-Result<bool> KubeEvictions::post_eviction(const PodUid& uid, const PodName& pod, bool only_ask) {
+Result<bool> KubeEvictions::post_eviction(const PodUid& uid, const PodName& pod, bool dry_run) {
     const std::string path = path_of(pod, "eviction");
     TRY(const HttpResponse response, http_.send({.method = "POST",
                                                  .path = path,
-                                                 .body = write_eviction(uid, pod, only_ask),
+                                                 .body = write_eviction(uid, pod, dry_run),
                                                  .content_type = "application/json"},
                                                 kDeadline));
     if (response.status >= 200 && response.status < 300) return true;
     Error error = kube_error(response, path);
-    // Admission says 403, or what status a webhook likes.
+    // Admission answers 403, or any status that a webhook chooses.
     const bool is_refused =
         response.status == 400 || response.status == 403 || response.status == 422;
     if (is_refused && !is_of_missing_right(response.body)) return false;
@@ -68,19 +66,19 @@ Result<bool> KubeEvictions::evict(const PodUid& uid, const PodName& pod) {
 
 Result<> KubeEvictions::mark_preempted(const PodUid& uid, const PodName& pod,
                                        const PodName& preemptor) {
-    const std::string by = Reader::of(pod.space).words_for(preemptor);
+    const std::string by = Reader::of(pod.ns).words_for(preemptor);
     auto marked =
         patch_status(pod, write_preempted(uid, by), "application/strategic-merge-patch+json");
-    const auto told =
+    const auto written =
         post_pod_event(http_,
                        {.pod = uid,
                         .name = pod,
                         .type = PodEventType::normal,
-                        .reason = "Preempted",
-                        .message = fmt::format("Preempted by {}: it needs the card", by),
+                        .reason = kPreempted,
+                        .message = fmt::format("Preempted by {}: it needs the GPU", by),
                         .source = "tessera-controller"},
                        kDeadline);
-    if (marked && !told) return fail(told.error());
+    if (marked && !written) return fail(written.error());
     return marked;
 }
 

@@ -8,7 +8,8 @@ namespace tessera {
 
 class KubeEvictions final : public Evictions {
   public:
-    explicit KubeEvictions(HttpEndpoint endpoint);
+    // `api`: the API server; outlives this.
+    explicit KubeEvictions(HttpClient& api) : http_(api) {}
 
     Result<bool> may_evict(const PodUid& uid, const PodName& pod) override;
     Result<bool> evict(const PodUid& uid, const PodName& pod) override;
@@ -17,10 +18,10 @@ class KubeEvictions final : public Evictions {
     Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node) override;
 
   private:
-    Result<bool> post_eviction(const PodUid& uid, const PodName& pod, bool only_ask);
+    Result<bool> post_eviction(const PodUid& uid, const PodName& pod, bool dry_run);
     Result<> patch_status(const PodName& pod, const std::string& body, const char* content_type);
 
-    HttpClient http_;
+    HttpClient& http_;
 };
 
 }  // namespace tessera

@@ -12,13 +12,13 @@ const PodName kPod{"s", "p"};
 constexpr const char* kEvict = "POST /api/v1/namespaces/s/pods/p/eviction";
 constexpr const char* kStatus = "PATCH /api/v1/namespaces/s/pods/p/status";
 
-// Goal: who is only asked about does not end; each write is the one that its name says.
+// Goal: may_evict() evicts nothing; each write is the one that its name says.
 TEST(KubeEvictions, Writes) {
     ScriptedServer server;
     server.answer(kEvict, 201, "{}");
     server.answer(kStatus, 200, "{}");
     server.answer("POST /api/v1/namespaces/s/events", 201, "{}");
-    KubeEvictions evictions(server.endpoint());
+    KubeEvictions evictions(server.client());
     const auto last = [&] { return server.requests().back().body; };
     const auto has = [](const std::string& text, const char* part) {
         return text.find(part) != std::string::npos;
@@ -35,13 +35,13 @@ TEST(KubeEvictions, Writes) {
     EXPECT_EQ(server.requests().size(), 5U);
 }
 
-// Goal: the users of an evicted pod do not read the name of a pod in another namespace, neither in
+// Goal: the users of an evicted pod do not see the name of a pod in another namespace, neither in
 // its condition nor in its event.
 TEST(KubeEvictions, DoNotNamePodsOfOtherNamespaces) {
     ScriptedServer server;
     server.answer(kStatus, 200, "{}");
     server.answer("POST /api/v1/namespaces/s/events", 201, "{}");
-    KubeEvictions evictions(server.endpoint());
+    KubeEvictions evictions(server.client());
     EXPECT_TRUE(evictions.mark_preempted(kUid, kPod, {"secret-team", "secret-pod"}));
     ASSERT_EQ(server.requests().size(), 2U);
     for (const auto& request : server.requests()) {
@@ -50,8 +50,8 @@ TEST(KubeEvictions, DoNotNamePodsOfOtherNamespaces) {
     }
 }
 
-// Goal: somebody's no is told from a pod that is gone and from a server in trouble: only the first
-// is a reason to choose other victims. Method: a table of answers.
+// Goal: a forbidden eviction is distinguished from a pod that is gone and from a failing server.
+// Only the first is a reason to choose other victims. Method: a table of answers.
 TEST(KubeEvictions, Refusals) {
     struct Case {
         int status;
@@ -71,7 +71,7 @@ TEST(KubeEvictions, Refusals) {
           Case{409, "{}", false, Code::conflict}}) {
         ScriptedServer server;
         server.answer(kEvict, c.status, c.body);
-        KubeEvictions evictions(server.endpoint());
+        KubeEvictions evictions(server.client());
         for (const auto& answer : {evictions.evict(kUid, kPod), evictions.may_evict(kUid, kPod)}) {
             ASSERT_EQ(answer.has_value(), c.is_no) << c.status;
             if (c.is_no) {

@@ -3,21 +3,21 @@
 #include <utility>
 
 #include "adapters/kube/kube_call.hpp"
-#include "wire/lease_json.hpp"
+#include "wire/kube/lease_json.hpp"
 
 namespace tessera {
 namespace {
 
-// Less than the pause between a leader's renewals.
+// Less than the interval of a leader's renewals.
 constexpr std::chrono::milliseconds kDeadline{1'500};
 
 }  // namespace
 
-KubeLeaseStore::KubeLeaseStore(HttpEndpoint endpoint, std::string space, std::string name)
-    : http_(std::move(endpoint)),
-      space_(std::move(space)),
+KubeLeaseStore::KubeLeaseStore(HttpClient& api, std::string ns, std::string name)
+    : http_(api),
+      ns_(std::move(ns)),
       name_(std::move(name)),
-      folder_("/apis/coordination.k8s.io/v1/namespaces/" + space_ + "/leases") {}
+      folder_("/apis/coordination.k8s.io/v1/namespaces/" + ns_ + "/leases") {}
 
 Result<std::optional<Lease>> KubeLeaseStore::read() {
     const auto body = kube_call(http_, {.method = "GET", .path = folder_ + "/" + name_}, kDeadline);
@@ -32,7 +32,7 @@ Result<Lease> KubeLeaseStore::write(const Lease& lease) {
     TRY(const auto body, kube_call(http_,
                                    {.method = is_new ? "POST" : "PUT",
                                     .path = is_new ? folder_ : folder_ + "/" + name_,
-                                    .body = write_lease(name_, space_, lease),
+                                    .body = write_lease(name_, ns_, lease),
                                     .content_type = "application/json"},
                                    kDeadline));
     TRY(const auto document, JsonDocument::parse(body));

@@ -10,15 +10,16 @@ namespace tessera {
 
 class KubeLeaseStore final : public LeaseStore {
   public:
-    // The Lease `name` in the namespace `space`.
-    KubeLeaseStore(HttpEndpoint endpoint, std::string space, std::string name);
+    // The Lease `name` in the namespace `ns`.
+    // `api`: the API server; outlives this.
+    KubeLeaseStore(HttpClient& api, std::string ns, std::string name);
 
     Result<std::optional<Lease>> read() override;
     Result<Lease> write(const Lease& lease) override;
 
   private:
-    HttpClient http_;
-    const std::string space_;
+    HttpClient& http_;
+    const std::string ns_;
     const std::string name_;
     const std::string folder_;
 };

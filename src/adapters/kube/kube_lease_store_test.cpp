@@ -9,8 +9,8 @@ namespace {
 
 constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/s/leases";
 
-// Goal: no Lease is made by POST, one that is there is replaced by PUT with its version, and what
-// the server stores is what counts.
+// Goal: a missing Lease is created by POST, an existing one is replaced by PUT with its version.
+// The result is what the server stores.
 TEST(KubeLeaseStore, MakesAndReplaces) {
     ScriptedServer server;
     const std::string path = std::string(kLeases) + "/n";
@@ -19,7 +19,7 @@ TEST(KubeLeaseStore, MakesAndReplaces) {
                   R"({"metadata":{"resourceVersion":"5"},"spec":{"holderIdentity":"a"}})");
     server.answer("PUT " + path, 200,
                   R"({"metadata":{"resourceVersion":"6"},"spec":{"holderIdentity":"a"}})");
-    KubeLeaseStore store(server.endpoint(), "s", "n");
+    KubeLeaseStore store(server.client(), "s", "n");
     const auto none = store.read();
     ASSERT_TRUE(none);
     EXPECT_FALSE(*none);
@@ -32,13 +32,13 @@ TEST(KubeLeaseStore, MakesAndReplaces) {
     EXPECT_NE(server.requests().back().body.find(R"("resourceVersion":"5")"), std::string::npos);
 }
 
-// Goal: who was slower is told so; a server that has no say in it is no reason to take over.
+// Goal: a controller that was slower gets a conflict; a failing server is no reason to take over.
 TEST(KubeLeaseStore, Refusals) {
     ScriptedServer server;
     const std::string path = std::string(kLeases) + "/n";
     server.answer("PUT " + path, 409, R"({"message":"changed"})");
     server.answer("GET " + path, 503, R"({"message":"away"})");
-    KubeLeaseStore store(server.endpoint(), "s", "n");
+    KubeLeaseStore store(server.client(), "s", "n");
     EXPECT_EQ(store.write({.version = "4"}).error().code, Code::conflict);
     EXPECT_EQ(store.read().error().code, Code::unavailable);
 }

@@ -2,38 +2,33 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "adapters/kube/kube_call.hpp"
-#include "wire/kube_objects.hpp"
+#include "wire/kube/kube_objects.hpp"
 
 namespace tessera {
-namespace {
+std::string with_query(const std::string& path, std::string_view parameter) {
+    return path + (path.find('?') == std::string::npos ? "?" : "&") + std::string(parameter);
+}
 
-// Of a page of a list, megabytes of it.
-constexpr std::chrono::milliseconds kPage{30'000};
-
-}  // namespace
-
-Result<> each_item(const FetchPage& fetch, const std::string& path, const ReadItem& read) {
-    const char sign = path.find('?') == std::string::npos ? '?' : '&';
+Result<std::string> each_item(const FetchPage& fetch, const std::string& path,
+                              const ReadItem& read) {
     std::string next;
-    do {
-        std::string page_path = fmt::format("{}{}limit=500", path, sign);
-        if (!next.empty()) page_path += "&continue=" + next;
-        TRY(const auto document, fetch(page_path));
+    while (true) {
+        std::string query = "limit=500";
+        if (!next.empty()) query += "&continue=" + next;
+        TRY(const auto document, fetch(with_query(path, query)));
         TRY(const ListPage page, read_list(document));
         for (const JsonValue item : page.items)
             read(item);
         next = page.next;
-    } while (!next.empty());
-    return {};
+        if (next.empty()) return page.resource_version;
+    }
 }
 
 Result<> each_item(HttpClient& http, const std::string& path, const char* right,
                    const ReadItem& read) {
     const auto fetch = [&](const std::string& page) -> Result<JsonDocument> {
-        const auto body = kube_call(http, {.method = "GET", .path = page}, kPage);
+        const auto body = kube_call(http, {.method = "GET", .path = page}, kPageDeadline);
         if (!body && body.error().code == Code::permission_denied) {
             return fail(Code::permission_denied,
                         fmt::format("{}; you need the right to {}", body.error().text, right));
@@ -41,7 +36,8 @@ Result<> each_item(HttpClient& http, const std::string& path, const char* right,
         if (!body) return fail(body.error());
         return JsonDocument::parse(*body);
     };
-    return each_item(fetch, path, read);
+    TRY_VOID(each_item(fetch, path, read));
+    return {};
 }
 
 }  // namespace tessera

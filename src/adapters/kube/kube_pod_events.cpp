@@ -5,14 +5,14 @@
 #include <utility>
 
 #include "adapters/kube/kube_call.hpp"
-#include "wire/event_json.hpp"
-#include "wire/json.hpp"
+#include "wire/kube/event_json.hpp"
+#include "wire/text/json.hpp"
 
 namespace tessera {
 namespace {
 
 constexpr std::chrono::milliseconds kDeadline{4'000};
-// Of as many events is known that they were told; then it begins anew.
+// The number of events that are remembered; after that the memory is cleared.
 constexpr std::size_t kMostKnown = 1024;
 
 std::int64_t unix_s() {
@@ -21,7 +21,7 @@ std::int64_t unix_s() {
 }
 
 std::string events_of(const PodEvent& event) {
-    return fmt::format("/api/v1/namespaces/{}/events", event.name.space);
+    return fmt::format("/api/v1/namespaces/{}/events", event.name.ns);
 }
 
 std::string key_of(const PodEvent& event) {
@@ -41,8 +41,6 @@ Result<std::string> post_pod_event(HttpClient& http, const PodEvent& event,
     const auto made = JsonDocument::parse(body);
     return made ? made->root()["metadata"]["name"].text_or("") : "";
 }
-
-KubePodEvents::KubePodEvents(HttpEndpoint endpoint) : http_(std::move(endpoint)) {}
 
 Result<> KubePodEvents::tell(const PodEvent& event) {
     const std::string key = key_of(event);
@@ -69,7 +67,7 @@ Result<> KubePodEvents::tell(const PodEvent& event) {
     return {};
 }
 
-// It may be gone: the API server keeps events for an hour.
+// The event may be gone, because the API server keeps events for an hour.
 Result<> KubePodEvents::tell_again(const PodEvent& event, const Known& known) {
     TRY_VOID(kube_call(http_,
                        {.method = "PATCH",

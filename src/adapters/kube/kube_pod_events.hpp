@@ -11,16 +11,17 @@
 
 namespace tessera {
 
-// One event, stamped with now: its name. Errors as PodEvents::tell.
+// Writes one event with the current time and returns its name. Errors as PodEvents::tell.
 Result<std::string> post_pod_event(HttpClient& http, const PodEvent& event,
                                    std::chrono::milliseconds deadline);
 
-// What is told of a pod in the same words again is counted in its event (RBAC: patch), so that
-// somebody who asks for the same thing again and again does not fill the API server. Who may not
-// patch, or was started anew, makes another event.
+// An event with the same text for the same pod increases the count of the first one (RBAC: patch).
+// So a user who repeats a request does not fill the API server. Without the permission to patch, or
+// after a restart, a new event is written.
 class KubePodEvents final : public PodEvents {
   public:
-    explicit KubePodEvents(HttpEndpoint endpoint);
+    // `api`: the API server; outlives this.
+    explicit KubePodEvents(HttpClient& api) : http_(api) {}
 
     Result<> tell(const PodEvent& event) override;
 
@@ -32,9 +33,9 @@ class KubePodEvents final : public PodEvents {
 
     Result<> tell_again(const PodEvent& event, const Known& known);
 
-    HttpClient http_;
+    HttpClient& http_;
     std::mutex mutex_;
-    std::map<std::string, Known> known_;  // by all that makes two events alike
+    std::map<std::string, Known> known_;  // by all fields that make two events equal
 };
 
 }  // namespace tessera

@@ -7,12 +7,12 @@
 namespace tessera {
 namespace {
 
-// Goal: the event is posted where the pod is, and what the server says of it comes back.
+// Goal: the event is posted in the pod's namespace, and the server's answer is returned.
 TEST(KubePodEvents, Tells) {
     ScriptedServer server;
     server.answer("POST /api/v1/namespaces/s/events", 201, "{}");
     server.answer("POST /api/v1/namespaces/gone/events", 404, "{}");
-    KubePodEvents events(server.endpoint());
+    KubePodEvents events(server.client());
     EXPECT_TRUE(events.tell({.pod = PodUid("u"), .name = {"s", "p"}, .reason = "Why"}));
     EXPECT_NE(server.requests().back().body.find(R"("reason":"Why")"), std::string::npos);
     const auto refused = events.tell({.pod = PodUid("u"), .name = {"gone", "p"}, .reason = "Why"});
@@ -20,7 +20,8 @@ TEST(KubePodEvents, Tells) {
     EXPECT_EQ(refused.error().code, Code::not_found);
 }
 
-// Goal: the same again is counted in the event that is there; where that is gone another is made.
+// Goal: an equal event increases the count of the existing one; if that is gone, a new one is
+// created.
 TEST(KubePodEvents, CountsTheSameAgain) {
     ScriptedServer server;
     const std::string post = "POST /api/v1/namespaces/s/events";
@@ -30,7 +31,7 @@ TEST(KubePodEvents, CountsTheSameAgain) {
     server.answer(patch, 200, "{}");
     server.answer(patch, 500, "{}");
     server.answer(patch, 404, "{}");
-    KubePodEvents events(server.endpoint());
+    KubePodEvents events(server.client());
     const PodEvent event{.pod = PodUid("u"), .name = {"s", "p"}, .reason = "Why", .message = "no"};
     PodEvent other = event;
     other.message = "another";
@@ -41,7 +42,7 @@ TEST(KubePodEvents, CountsTheSameAgain) {
     EXPECT_TRUE(events.tell(other));
     EXPECT_EQ(server.requests().back().method, "POST");
     EXPECT_FALSE(events.tell(event));
-    EXPECT_EQ(server.requests().back().method, "PATCH") << "it may be there, and is not told twice";
+    EXPECT_EQ(server.requests().back().method, "PATCH") << "it may exist, and is not written twice";
     EXPECT_TRUE(events.tell(event));
     EXPECT_EQ(server.requests().back().method, "POST") << "it was gone";
 }

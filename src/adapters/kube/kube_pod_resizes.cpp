@@ -3,32 +3,32 @@
 #include <fmt/format.h>
 
 #include "adapters/kube/kube_call.hpp"
-#include "wire/keys.hpp"
-#include "wire/kube_objects.hpp"
+#include "wire/kube/kube_objects.hpp"
+#include "wire/tessera/keys.hpp"
 
 namespace tessera {
 namespace {
 
-// As for a Binding (kube_client.cpp): the API server gives the write up after that time.
+// As for a Binding (kube_client.cpp): the API server gives up the write after that time.
 constexpr std::chrono::milliseconds kServers{2'000};
 constexpr std::chrono::milliseconds kDeadline = PodResizes::kTakes - kServers;
 
 }  // namespace
 
-KubePodResizes::KubePodResizes(HttpEndpoint endpoint, const AllocationSeal* seal)
-    : http_(std::move(endpoint)), seal_(seal) {}
+KubePodResizes::KubePodResizes(HttpClient& api, const AllocationSeal* seal)
+    : http_(api), seal_(seal) {}
 
 Result<PodResizes::Shown> KubePodResizes::read(const PodName& pod) {
     TRY(const std::string body,
         kube_call(http_,
                   {.method = "GET",
-                   .path = fmt::format("/api/v1/namespaces/{}/pods/{}", pod.space, pod.name)},
+                   .path = fmt::format("/api/v1/namespaces/{}/pods/{}", pod.ns, pod.name)},
                   kDeadline));
     TRY(const auto document, JsonDocument::parse(body));
     const JsonValue metadata = document.root()["metadata"];
     return Shown{.facts = read_pod(document.root(), seal_),
                  .version = metadata["resourceVersion"].text_or(""),
-                 .wish = metadata["annotations"][key::kResize].text_or(""),
+                 .requested = metadata["annotations"][key::kResize].text_or(""),
                  .refusal = metadata["annotations"][key::kResizeRefused].text_or("")};
 }
 
@@ -37,19 +37,19 @@ Result<> KubePodResizes::write(const PodUid& uid, const PodName& pod, const std:
     TRY_VOID(kube_call(http_,
                        {.method = "PATCH",
                         .path = fmt::format("/api/v1/namespaces/{}/pods/{}/status?timeout={}ms",
-                                            pod.space, pod.name, kServers.count()),
+                                            pod.ns, pod.name, kServers.count()),
                         .body = write_annotations_patch(uid, version, annotations),
                         .content_type = "application/merge-patch+json"},
                        kDeadline));
     return {};
 }
 
-Result<> KubePodResizes::wish(const PodUid& uid, const PodName& pod, const std::string& version,
-                              const std::string& text) {
+Result<> KubePodResizes::request(const PodUid& uid, const PodName& pod, const std::string& version,
+                                 const std::string& text) {
     const StringMap annotations{{std::string(key::kResize), text}};
     TRY_VOID(kube_call(http_,
                        {.method = "PATCH",
-                        .path = fmt::format("/api/v1/namespaces/{}/pods/{}", pod.space, pod.name),
+                        .path = fmt::format("/api/v1/namespaces/{}/pods/{}", pod.ns, pod.name),
                         .body = write_annotations_patch(uid, version, annotations),
                         .content_type = "application/merge-patch+json"},
                        kDeadline));

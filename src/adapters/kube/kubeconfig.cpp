@@ -5,8 +5,9 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <mutex>
 
+#include "adapters/kube/credential_sources.hpp"
+#include "adapters/kube/exec_plugin.hpp"
 #include "adapters/os/base64.hpp"
 #include "adapters/os/text_file.hpp"
 
@@ -30,7 +31,7 @@ std::string text_of(const YAML::Node& node, const char* key) {
     return value && value.IsScalar() ? value.as<std::string>() : std::string();
 }
 
-// `key`-data inline, or the file that `key` names.
+// `key`-data inline, or the contents of the file that `key` names.
 Result<std::string> pem_of(const YAML::Node& node, const std::string& key,
                            const std::string& directory) {
     const std::string data = text_of(node, (key + "-data").c_str());
@@ -65,7 +66,7 @@ Result<std::vector<Parsed>> parse(const std::vector<KubeconfigText>& files) {
     return out;
 }
 
-// What stands in `member` of the entry called `name` of a list, and where its file names start.
+// The value of `member` in the entry `name` of a list, and the folder for its relative file names.
 struct Entry {
     YAML::Node node;
     std::string directory;
@@ -118,59 +119,51 @@ Result<> read_server(const std::string& url, HttpEndpoint& endpoint) {
     return {};
 }
 
+Result<> check_proxy(const std::string& url) {
+    for (const std::string_view scheme : {"http://", "https://", "socks5://"}) {
+        if (url.starts_with(scheme) && url.size() > scheme.size()) return {};
+    }
+    return bad(fmt::format(
+        "kubeconfig: proxy-url \"{}\" is not the address of an http, https or socks5 proxy", url));
+}
+
 Result<> read_cluster(const YAML::Node& cluster, const std::string& directory,
                       HttpEndpoint& endpoint) {
     TRY_VOID(read_server(text_of(cluster, "server"), endpoint));
-    if (const std::string proxy = text_of(cluster, "proxy-url"); !proxy.empty()) {
-        return bad(
-            fmt::format("kubeconfig: proxy-url \"{}\" is not supported; tunnel to the API server "
-                        "instead, as with kubectl proxy, and name the tunnel in server",
-                        proxy));
-    }
+    endpoint.proxy_url = text_of(cluster, "proxy-url");
+    if (!endpoint.proxy_url.empty()) TRY_VOID(check_proxy(endpoint.proxy_url));
     TRY(endpoint.ca_pem, pem_of(cluster, "certificate-authority", directory));
     endpoint.tls_server_name = text_of(cluster, "tls-server-name");
     endpoint.verify = text_of(cluster, "insecure-skip-tls-verify") != "true";
     return {};
 }
 
-// A token file is written anew by kubelet every hour or so; read again once a minute.
-std::function<std::string()> token_from_file(std::string path) {
-    struct Cache {
-        std::mutex mutex;
-        std::string token;
-        std::chrono::steady_clock::time_point read_at;
-    };
-    return [path = std::move(path), cache = std::make_shared<Cache>()] {
-        const std::scoped_lock lock(cache->mutex);
-        const auto now = std::chrono::steady_clock::now();
-        if (cache->token.empty() || now - cache->read_at > std::chrono::minutes(1)) {
-            if (auto text = read_file(path)) {
-                cache->token = text->substr(0, text->find_last_not_of(" \r\n") + 1);
-            }
-            cache->read_at = now;
-        }
-        return cache->token;
-    };
-}
-
-Result<> read_user(const YAML::Node& user, const std::string& directory, HttpEndpoint& endpoint) {
+// `cluster`: the entry of the cluster that the user logs in to.
+Result<> read_user(const YAML::Node& user, const YAML::Node& cluster, const std::string& directory,
+                   HttpEndpoint& endpoint) {
     TRY(endpoint.client_cert_pem, pem_of(user, "client-certificate", directory));
     TRY(endpoint.client_key_pem, pem_of(user, "client-key", directory));
     if (endpoint.client_cert_pem.empty() != endpoint.client_key_pem.empty()) {
         return bad("kubeconfig: client-certificate and client-key belong together; one is missing");
     }
-    std::string token = text_of(user, "token");
+    const std::string token = text_of(user, "token");
     const std::string token_file = text_of(user, "tokenFile");
-    if (!token.empty()) {
-        endpoint.bearer_token = [token = std::move(token)] { return token; };
-    } else if (!token_file.empty()) {
-        endpoint.bearer_token =
-            token_from_file((std::filesystem::path(directory) / token_file).string());
-    } else if (user["exec"] || user["auth-provider"]) {
+    const std::string name = text_of(user, "username");
+    if (user["auth-provider"]) {
         return bad(
-            "kubeconfig: the user logs in by a helper program (exec), which Tessera does not run; "
-            "make a "
-            "token with: kubectl create token SERVICEACCOUNT");
+            "kubeconfig: auth-provider was removed from Kubernetes in 1.26; write the kubeconfig "
+            "again with your provider's tool, which uses exec");
+    }
+    if (!token.empty()) {
+        endpoint.credentials = fixed_authorization("Bearer " + token);
+    } else if (!token_file.empty()) {
+        endpoint.credentials =
+            token_from_file((std::filesystem::path(directory) / token_file).string());
+    } else if (!name.empty()) {
+        endpoint.credentials =
+            fixed_authorization("Basic " + encode_base64(name + ":" + text_of(user, "password")));
+    } else if (user["exec"]) {
+        TRY(endpoint.credentials, exec_plugin(user["exec"], cluster, directory));
     }
     return {};
 }
@@ -181,9 +174,9 @@ Result<KubeConnection> in_cluster(const std::string& host) {
     out.endpoint.host = host;
     out.endpoint.port = port != nullptr ? std::atoi(port) : 443;
     TRY(out.endpoint.ca_pem, read_file(std::string(kServiceAccount) + "/ca.crt"));
-    out.endpoint.bearer_token = token_from_file(std::string(kServiceAccount) + "/token");
-    auto space = read_file(std::string(kServiceAccount) + "/namespace");
-    out.space = space ? *space : "default";
+    out.endpoint.credentials = token_from_file(std::string(kServiceAccount) + "/token");
+    auto ns = read_file(std::string(kServiceAccount) + "/namespace");
+    out.ns = ns ? *ns : "default";
     const auto usable = check_credentials(out.endpoint);
     if (!usable) return fail(usable.error().in(kServiceAccount));
     return out;
@@ -210,9 +203,9 @@ Result<KubeConnection> read_kubeconfig(const std::vector<KubeconfigText>& files,
         TRY(const Entry user, entry(parsed, "users", text_of(chosen.node, "user"), "user"));
         KubeConnection out;
         TRY_VOID(read_cluster(cluster.node, cluster.directory, out.endpoint));
-        TRY_VOID(read_user(user.node, user.directory, out.endpoint));
-        out.space = text_of(chosen.node, "namespace");
-        if (out.space.empty()) out.space = "default";
+        TRY_VOID(read_user(user.node, cluster.node, user.directory, out.endpoint));
+        out.ns = text_of(chosen.node, "namespace");
+        if (out.ns.empty()) out.ns = "default";
         return out;
     } catch (const YAML::Exception& error) {
         return bad(fmt::format("kubeconfig: {}", error.what()));
@@ -221,8 +214,8 @@ Result<KubeConnection> read_kubeconfig(const std::vector<KubeconfigText>& files,
 
 namespace {
 
-// What cannot be looked at (a folder that we may not enter, a name that is too long) is there: the
-// error is that of reading it. The library's exists() throws.
+// A file that cannot be accessed (a folder without permission, a name that is too long) counts as
+// existing, so that reading it reports the error. The library's exists() throws.
 bool is_missing(const std::string& path) {
     std::error_code error;
     return std::filesystem::status(path, error).type() == std::filesystem::file_type::not_found;
@@ -234,7 +227,7 @@ Result<KubeconfigText> read_one(const std::string& path) {
                           path};
 }
 
-// Of a list as $KUBECONFIG has it: those that exist, as kubectl does it.
+// Of a list in the form of $KUBECONFIG: the files that exist, as kubectl does it.
 Result<std::vector<KubeconfigText>> read_listed(const std::string& list) {
     std::vector<KubeconfigText> out;
     for (std::size_t begin = 0; begin <= list.size();) {
@@ -247,7 +240,7 @@ Result<std::vector<KubeconfigText>> read_listed(const std::string& list) {
     }
     if (out.empty()) {
         return bad(
-            fmt::format("no kubeconfig: none of KUBECONFIG={} exists; mend it, or give "
+            fmt::format("no kubeconfig: none of KUBECONFIG={} exists; correct it, or give "
                         "--kubeconfig FILE",
                         list));
     }

@@ -1,5 +1,5 @@
-// Where the API server is and who we are there: a kubeconfig file, or the service account of the
-// pod.
+// The address of the API server and our credentials there: from a kubeconfig file, or from the
+// service account of the pod.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 namespace tessera {
 
 struct KubeConfigOptions {
-    // Empty: the files of $KUBECONFIG, those that exist; else in-cluster, else ~/.kube/config.
+    // Empty: the existing files of $KUBECONFIG; else in-cluster; else ~/.kube/config.
     std::string path;
     std::string context;  // empty: current-context
 };
 
 struct KubeConnection {
     HttpEndpoint endpoint;
-    std::string space;  // the context's namespace, "default" when it names none
+    std::string ns;  // the context's namespace; "default" if it names none
 };
 
 // Errors name the file, the field and the fix.
@@ -26,12 +26,12 @@ Result<KubeConnection> connect_info(const KubeConfigOptions& options);
 
 struct KubeconfigText {
     std::string text;
-    std::string directory;  // where its relative file names start
-    std::string name;       // in errors, where there are several
+    std::string directory;  // the folder for its relative file names
+    std::string name;       // for errors, if there are several files
 };
 
-// Several are one, as for kubectl: the first that names a context, cluster, user or the current
-// context is asked.
+// Several files are merged as kubectl does: the first file that names a context, cluster, user or
+// the current context wins.
 Result<KubeConnection> read_kubeconfig(const std::vector<KubeconfigText>& files,
                                        const std::string& context);
 

@@ -1,7 +1,8 @@
 #include "adapters/kube/kubeconfig.hpp"
 #include "testing/fuzz/fuzz.hpp"
 
-// What reads has a host and a port. File names lead to a folder that does not exist.
+// A text that is accepted has a host and a port. File names are relative to a folder that does not
+// exist.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace tessera;
     const auto read =

@@ -45,7 +45,7 @@ Result<KubeConnection> read(const std::string& text, const std::string& context 
     return read_kubeconfig({{text, "/", "config"}}, context);
 }
 
-// Goal: the current context, or the one that was asked for, with everything that belongs to it.
+// Goal: the current context, or the requested one, with everything that belongs to it.
 TEST(Kubeconfig, ReadsContexts) {
     const auto main = read(std::string(kText));
     ASSERT_TRUE(main) << main.error().text;
@@ -56,7 +56,7 @@ TEST(Kubeconfig, ReadsContexts) {
     EXPECT_EQ(main->endpoint.ca_pem, "CA");
     EXPECT_EQ(main->endpoint.client_cert_pem, "CERT");
     EXPECT_EQ(main->endpoint.client_key_pem, "KEY");
-    EXPECT_EQ(main->space, "team-a");
+    EXPECT_EQ(main->ns, "team-a");
 
     const auto other = read(std::string(kText), "other");
     ASSERT_TRUE(other) << other.error().text;
@@ -64,12 +64,12 @@ TEST(Kubeconfig, ReadsContexts) {
     EXPECT_EQ(other->endpoint.port, 8080);
     EXPECT_FALSE(other->endpoint.tls);
     EXPECT_FALSE(other->endpoint.verify);
-    ASSERT_TRUE(other->endpoint.bearer_token);
-    EXPECT_EQ(other->endpoint.bearer_token(), "secret");
-    EXPECT_EQ(other->space, "default");
+    ASSERT_TRUE(other->endpoint.credentials);
+    EXPECT_EQ(other->endpoint.credentials->get()->authorization, "Bearer secret");
+    EXPECT_EQ(other->ns, "default");
 }
 
-// Goal: ports are optional, and go by the scheme; a path is that of every request.
+// Goal: ports are optional, with a default by scheme; a path is a prefix of every request.
 TEST(Kubeconfig, Servers) {
     struct Case {
         std::string url;
@@ -94,8 +94,8 @@ TEST(Kubeconfig, Servers) {
     }
 }
 
-// Goal: whatever is wrong is named, with the fix where there is one; nothing is guessed. Method:
-// the good text with one thing wrong.
+// Goal: every mistake is named, with the fix if there is one; nothing is guessed. Method: the
+// correct text with one mistake.
 TEST(Kubeconfig, RefusesWrongText) {
     struct Case {
         std::string text;
@@ -121,15 +121,18 @@ TEST(Kubeconfig, RefusesWrongText) {
         {with("https://10.0.0.1:6443", "https://a:65536"), "no host or a wrong port"},
         {with("https://10.0.0.1:6443", "https://a:x"), "no host or a wrong port"},
         {with("https://10.0.0.1:6443", "https://a/?x=1"), "has a query"},
-        {with("    certificate-authority-data: Q0E=", "    proxy-url: socks5://b:1"),
-         "proxy-url \"socks5://b:1\" is not supported"},
+        {with("    certificate-authority-data: Q0E=", "    proxy-url: ftp://b:1"),
+         "proxy-url \"ftp://b:1\" is not the address of an http, https or socks5 proxy"},
         {with("Q0E=", "Q0E"), "certificate-authority-data is not base64"},
         {with("Q0VSVA==", "Q0VSVA="), "client-certificate-data is not base64"},
         {with(", client-key-data: S0VZ", ""), "belong together"},
         {with("client-key-data: S0VZ", "client-key: /nonexistent/key"), "/nonexistent/key"},
         {with("{client-certificate-data: Q0VSVA==, client-key-data: S0VZ}",
               "{exec: {command: aws}}"),
-         "kubectl create token"},
+         "kubeconfig: exec: apiVersion: \"\" is not client.authentication.k8s.io/v1"},
+        {with("{client-certificate-data: Q0VSVA==, client-key-data: S0VZ}",
+              "{auth-provider: {name: gcp}}"),
+         "auth-provider was removed from Kubernetes in 1.26"},
         {with("- name: u1", "- 7\n- name: u1"), "kubeconfig: "},
     };
     for (const Case& c : cases) {
@@ -141,7 +144,7 @@ TEST(Kubeconfig, RefusesWrongText) {
     EXPECT_FALSE(read(std::string(kText), "nope"));
 }
 
-// Goal: a server whose certificate names another host is asked for that one.
+// Goal: for a server whose certificate names another host, that name is checked.
 TEST(Kubeconfig, TlsServerName) {
     const auto found =
         read(with("    certificate-authority-data: Q0E=", "    tls-server-name: api.example"));
@@ -149,8 +152,19 @@ TEST(Kubeconfig, TlsServerName) {
     EXPECT_EQ(found->endpoint.tls_server_name, "api.example");
 }
 
-// Goal: several files are one, as for kubectl: the first that says a thing counts, and relative
-// names start at the file that has them.
+// Goal: the proxy of the cluster, and the user's name and password.
+TEST(Kubeconfig, ProxyAndPassword) {
+    std::string text = with("    certificate-authority-data: Q0E=", "    proxy-url: socks5://b:1");
+    const std::string user = "{client-certificate-data: Q0VSVA==, client-key-data: S0VZ}";
+    text.replace(text.find(user), user.size(), "{username: me, password: secret}");
+    const auto found = read(text);
+    ASSERT_TRUE(found) << found.error().text;
+    EXPECT_EQ(found->endpoint.proxy_url, "socks5://b:1");
+    EXPECT_EQ(found->endpoint.credentials->get()->authorization, "Basic bWU6c2VjcmV0");
+}
+
+// Goal: several files are merged as kubectl does: the first value wins, and relative names start at
+// the folder of their file.
 TEST(Kubeconfig, SeveralFiles) {
     const std::string clusters =
         "clusters: [{name: c, cluster: {server: 'https://a:1', certificate-authority: ca}}]";
@@ -191,7 +205,7 @@ class KubeconfigFiles : public ::testing::Test {
     std::string before_;
 };
 
-// Goal: file names in a kubeconfig start at its own folder; a token file loses its line end and is
+// Goal: file names in a kubeconfig start at its own folder. A token file loses its line end and is
 // read when a request needs it.
 TEST_F(KubeconfigFiles, RelativeNames) {
     const std::string ca = Identity::make("ca", nullptr, "").certificate_pem();
@@ -204,11 +218,10 @@ TEST_F(KubeconfigFiles, RelativeNames) {
     const auto read = connect_info({.path = (folder_ / "config").string(), .context = ""});
     ASSERT_TRUE(read) << read.error().text;
     EXPECT_EQ(read->endpoint.ca_pem, ca);
-    EXPECT_EQ(read->endpoint.bearer_token(), "from-a-file");
+    EXPECT_EQ(read->endpoint.credentials->get()->authorization, "Bearer from-a-file");
 }
 
-// Goal: the files of KUBECONFIG that exist are taken; where none does, or one is wrong, it is
-// named.
+// Goal: the existing files of KUBECONFIG are used; if none exists, or one is wrong, it is named.
 TEST_F(KubeconfigFiles, FromTheEnvironment) {
     write("good", with("current-context: main", "current-context: other"));
     write("bad", "- x");
@@ -221,7 +234,7 @@ TEST_F(KubeconfigFiles, FromTheEnvironment) {
     EXPECT_NE(connect_info({}).error().text.find("none of KUBECONFIG="), std::string::npos);
 }
 
-// Goal: a name that the system cannot look up is an error with that name, and not an exception.
+// Goal: a name that the system cannot look up is an error with that name, and no exception.
 TEST_F(KubeconfigFiles, NamesThatCannotBeLookedUp) {
     const std::string too_long = "/" + std::string(300, 'x');
     write("loop", "");
@@ -237,8 +250,8 @@ TEST_F(KubeconfigFiles, NamesThatCannotBeLookedUp) {
     }
 }
 
-// Goal: a certificate that cannot be used is an error at once, with the file and the field, and not
-// an anonymous call.
+// Goal: a certificate that cannot be used is an error at once, with the file and the field. The
+// call is not made without it.
 TEST_F(KubeconfigFiles, BrokenCredentials) {
     write("config", std::string(kText));
     EXPECT_TRUE(connect_info({.path = (folder_ / "config").string(), .context = ""})

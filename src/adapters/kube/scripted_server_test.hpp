@@ -1,4 +1,4 @@
-// An API server that answers as a test says, over real HTTP.
+// A scripted API server, over real HTTP.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 
 namespace tessera {
 
-// An API server that answers by a script: path (without the query) and method to the answers to
-// give, the last of them again and again.
+// Answers by a script: for each path (without the query) and method, a list of answers; the last
+// one is repeated.
 class ScriptedServer {
   public:
     ScriptedServer() {
@@ -39,6 +39,10 @@ class ScriptedServer {
         out.tls = false;
         return out;
     }
+    HttpClient& client() {
+        if (!client_) client_ = std::make_unique<HttpClient>(endpoint());
+        return *client_;
+    }
     [[nodiscard]] std::vector<HttpRequest> requests() {
         const std::scoped_lock lock(mutex_);
         return requests_;
@@ -61,6 +65,7 @@ class ScriptedServer {
     HttpServer server_{{}, [this](HttpRequest& request) { return handle(request); }};
     int port_ = 0;
     std::jthread thread_;
+    std::unique_ptr<HttpClient> client_;
 };
 
 }  // namespace tessera

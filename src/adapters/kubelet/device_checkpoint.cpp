@@ -3,8 +3,8 @@
 #include "adapters/os/base64.hpp"
 #include "adapters/os/text_file.hpp"
 #include "kubelet/deviceplugin.pb.h"
-#include "wire/keys.hpp"
-#include "wire/kubelet_checkpoint.hpp"
+#include "wire/node/kubelet_checkpoint.hpp"
+#include "wire/tessera/keys.hpp"
 
 namespace tessera {
 namespace {
@@ -15,7 +15,7 @@ class Checkpoint final : public DeviceHolders {
 
     Result<std::vector<DeviceHolder>> list() override {
         const auto text = read_text_file(path_);
-        // Before the first device is given, a fresh node has no such file.
+        // A new node has no such file until the first device is assigned.
         if (!text && text.error().code == Code::not_found) return std::vector<DeviceHolder>{};
         if (!text) return fail(text.error());
         TRY(auto entries, read_kubelet_checkpoint(*text));

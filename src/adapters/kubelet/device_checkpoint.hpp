@@ -1,4 +1,4 @@
-// The DeviceHolders port over kubelet's checkpoint file (wire/kubelet_checkpoint.hpp).
+// The DeviceHolders port over kubelet's checkpoint file (wire/node/kubelet_checkpoint.hpp).
 #pragma once
 
 #include <memory>

@@ -23,8 +23,9 @@ class CheckpointTest : public ::testing::Test {
         std::filesystem::temp_directory_path() / ("tessera-checkpoint-" + std::to_string(getpid()));
 };
 
-// Goal: who holds what, with the CDI devices of our own answer to Allocate. Method: an answer as
-// kubelet stores it: field 5 (cdi_devices) with name "tessera.dev/share=ab", in base64.
+// Goal: which container has which devices, with the CDI devices of our own answer to Allocate.
+// Method: an answer as kubelet stores it: field 5 (cdi_devices) with name "tessera.dev/share=ab",
+// in base64.
 TEST_F(CheckpointTest, Holders) {
     write(R"({"Data":{"PodDeviceEntries":[{"PodUID":"u","ContainerName":"c",)"
           R"("ResourceName":"tessera.dev/gpu","DeviceIDs":{"0":["d0"]},)"
@@ -40,8 +41,8 @@ TEST_F(CheckpointTest, Holders) {
     EXPECT_TRUE((*holders)[1].cdi_devices.empty());
 }
 
-// Goal: devices that gpushare's plugin handed over are known by its environment. Method: an answer
-// as kubelet stores it: field 1 (envs) with ALIYUN_COM_GPU_MEM_IDX, in base64.
+// Goal: devices that gpushare's plugin assigned are recognised by its environment. Method: an
+// answer as kubelet stores it: field 1 (envs) with ALIYUN_COM_GPU_MEM_IDX, in base64.
 TEST_F(CheckpointTest, HandedOverByGpushare) {
     write(R"({"Data":{"PodDeviceEntries":[{"PodUID":"u","ContainerName":"c",)"
           R"("ResourceName":"aliyun.com/gpu-mem","DeviceIDs":{"-1":["d0"]},)"
@@ -54,9 +55,8 @@ TEST_F(CheckpointTest, HandedOverByGpushare) {
     EXPECT_FALSE(holders->at(1).by_gpushare);
 }
 
-// Goal: half a file, another form and a file that may not be read are errors; none of them is
-// "nobody holds anything". Method: a link to
-// itself cannot be read, whoever asks.
+// Goal: half a file, another form and an unreadable file are errors; none of them means "no devices
+// are assigned". Method: a link to itself cannot be read by any user.
 TEST_F(CheckpointTest, Errors) {
     write(R"({"Data":{"PodDev)");
     EXPECT_EQ(list().error().code, Code::invalid_argument);
@@ -70,7 +70,7 @@ TEST_F(CheckpointTest, Errors) {
     EXPECT_EQ(list().error().code, Code::unavailable);
 }
 
-// Goal: a fresh node, where kubelet has given no device yet, has no file; nobody holds anything.
+// Goal: a new node, on which kubelet has assigned no device yet, has no file; the list is empty.
 TEST_F(CheckpointTest, NoFileYet) {
     ASSERT_TRUE(list());
     EXPECT_TRUE(list()->empty());

@@ -21,7 +21,7 @@ namespace tessera {
 namespace {
 
 constexpr std::chrono::seconds kRegisterDeadline{5};
-// How often a waiting ListAndWatch looks whether kubelet is still there.
+// How often a waiting ListAndWatch checks whether kubelet is still connected.
 constexpr std::chrono::seconds kListenerCheck{5};
 
 grpc::Status status_of(const Error& error) {
@@ -29,11 +29,11 @@ grpc::Status status_of(const Error& error) {
     return {bad ? grpc::StatusCode::INVALID_ARGUMENT : grpc::StatusCode::UNAVAILABLE, error.text};
 }
 
-// The list of one resource, shared by the agent and the listeners; it outlives the servers that
-// show it. Any thread.
+// The list of one resource, shared by the agent and the listeners. It outlives the servers that
+// show it. Any thread may call.
 class DeviceList {
   public:
-    // A list that is the same as before wakes nobody.
+    // A list that equals the last one wakes no listener.
     void set(std::vector<PluginDevice> devices) {
         {
             const std::scoped_lock lock(mutex_);
@@ -44,7 +44,7 @@ class DeviceList {
         changed_.notify_all();
     }
 
-    // As if it were new.
+    // Sends the list again as if it were new.
     void send_again() {
         {
             const std::scoped_lock lock(mutex_);
@@ -53,7 +53,7 @@ class DeviceList {
         changed_.notify_all();
     }
 
-    // Ends the waits of those who wait with this flag.
+    // Wakes the listeners that wait with this flag.
     void close(bool& closed) {
         {
             const std::scoped_lock lock(mutex_);
@@ -87,13 +87,13 @@ class DeviceList {
     int version_ = 0;                    // guarded by mutex_
 };
 
-// What kubelet calls, for one resource.
+// The service for one resource that kubelet calls.
 class Service final : public v1beta1::DevicePlugin::Service {
   public:
     Service(std::string resource, DeviceList& list, DevicePluginHandler& handler)
         : resource_(std::move(resource)), list_(list), handler_(handler) {}
 
-    // Ends the listeners: they would keep the server from shutting down.
+    // Ends the listeners, which would prevent the server's shutdown.
     void close() { list_.close(closed_); }
 
     grpc::Status GetDevicePluginOptions(grpc::ServerContext*, const v1beta1::Empty*,
@@ -142,8 +142,8 @@ class Service final : public v1beta1::DevicePlugin::Service {
     bool closed_ = false;  // guarded by the list's mutex
 };
 
-// tessera.dev/gpu → tessera.dev-gpu.sock; aliyun.com/gpu-mem keeps gpushare's name, so that an old
-// plugin's socket does not stay behind beside ours.
+// tessera.dev/gpu → tessera.dev-gpu.sock. aliyun.com/gpu-mem keeps gpushare's name, so that the
+// socket of a former plugin does not stay beside ours.
 std::string socket_name(const std::string& resource) {
     if (resource == "aliyun.com/gpu-mem") return "aliyungpushare.sock";
     std::string name = resource;
@@ -151,7 +151,7 @@ std::string socket_name(const std::string& resource) {
     return name + ".sock";
 }
 
-// Identity of a socket file: another inode or time means that someone made it anew.
+// Identity of a socket file: another inode or time means that it was created again.
 using FileId = std::tuple<ino_t, time_t, long>;
 
 FileId file_id(const std::string& path) {
@@ -160,7 +160,7 @@ FileId file_id(const std::string& path) {
     return {info.st_ino, info.st_ctim.tv_sec, info.st_ctim.tv_nsec};
 }
 
-// One resource's server while it runs.
+// The running server of one resource.
 class Server {
   public:
     Server(const std::string& folder, std::string resource, DevicePluginHandler& handler,
@@ -193,7 +193,7 @@ class Server {
         return register_at(kubelet_socket);
     }
 
-    // False when kubelet wiped its folder.
+    // False if kubelet emptied its folder.
     [[nodiscard]] bool alive() const { return file_id(path_) == socket_; }
 
   private:
@@ -245,10 +245,11 @@ class Host final : public DevicePluginHost {
         const std::string kubelet = options_.folder + "/kubelet.sock";
         FileId registered_with;
         Servers servers;
-        std::string said;  // kubelet is tried again each second, and refuses for hours if at all
+        std::string said;  // the last reported error: kubelet is tried again each second, and can
+                           // refuse for hours
         while (!stop.stop_requested()) {
             const FileId now = file_id(kubelet);
-            const auto lists = snapshot();
+            const auto lists = objects();
             if (now != FileId{} && !lists.empty() &&
                 (now != registered_with || !all_alive(servers, lists.size()))) {
                 const auto done = restart(servers, lists, handler, kubelet);
@@ -257,7 +258,7 @@ class Host final : public DevicePluginHost {
                     said.clear();
                     registered();
                 } else if (std::exchange(said, done.error().text) != done.error().text) {
-                    log_event(Event::plugin_trouble, {{"reason", done.error().text}});
+                    log_event(Event::plugin_error, {{"reason", done.error().text}});
                 }
             }
             pause_for(options_.watch_period, stop);
@@ -268,8 +269,8 @@ class Host final : public DevicePluginHost {
     using Servers = std::vector<std::unique_ptr<Server>>;
     using Lists = std::vector<std::pair<std::string, DeviceList*>>;
 
-    // The lists stay where they are once they are there: the resources never change.
-    Lists snapshot() {
+    // Lists never move once they exist: the resources do not change.
+    Lists objects() {
         const std::scoped_lock lock(mutex_);
         Lists out;
         for (auto& [resource, list] : lists_)
@@ -282,7 +283,7 @@ class Host final : public DevicePluginHost {
                std::ranges::all_of(servers, [](const auto& server) { return server->alive(); });
     }
 
-    // Takes seconds where kubelet is slow, so it holds no lock: set_lists never waits for it.
+    // Takes seconds if kubelet is slow. It holds no lock, so that set_lists never waits for it.
     Result<> restart(Servers& servers, const Lists& lists, DevicePluginHandler& handler,
                      const std::string& kubelet) const {
         servers.clear();
@@ -296,7 +297,7 @@ class Host final : public DevicePluginHost {
 
     const DevicePluginOptions options_;
     std::mutex mutex_;
-    std::map<std::string, DeviceList> lists_;  // guarded by mutex_, its lists by their own
+    std::map<std::string, DeviceList> lists_;  // guarded by mutex_; each list by its own mutex
 };
 
 }  // namespace

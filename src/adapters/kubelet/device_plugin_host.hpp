@@ -12,7 +12,7 @@ namespace tessera {
 
 struct DevicePluginOptions {
     std::string folder = "/var/lib/kubelet/device-plugins";
-    // How often the folder is looked at: has kubelet made its socket anew, or wiped the folder?
+    // How often the folder is checked for a new kubelet socket and for missing sockets of ours.
     std::chrono::milliseconds watch_period{1000};
 };
 

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Kubelet's side of its folder: takes registrations, and calls the plugins as kubelet does.
+// Kubelet's side of its folder: accepts registrations, and calls the plugins as kubelet does.
 class FakeKubelet final : public v1beta1::Registration::Service {
   public:
     FakeKubelet() {
@@ -42,20 +42,20 @@ class FakeKubelet final : public v1beta1::Registration::Service {
         server_ = nullptr;
         fs::remove(socket());
     }
-    // While true, registrations get no answer.
+    // While true, registrations are not answered.
     void hold(bool on) {
         const std::scoped_lock lock(mutex_);
         held_ = on;
         changed_.notify_all();
     }
 
-    // While not empty, registrations are refused with that.
+    // While not empty, registrations are refused with this reason.
     void refuse(const std::string& reason) {
         const std::scoped_lock lock(mutex_);
         refusal_ = reason;
     }
 
-    // Resource -> how often it was registered.
+    // Resource -> number of registrations.
     std::map<std::string, int> registrations() {
         const std::scoped_lock lock(mutex_);
         return registrations_;
@@ -96,7 +96,7 @@ class FakeKubelet final : public v1beta1::Registration::Service {
     std::unique_ptr<grpc::Server> server_;
 };
 
-// Refuses the devices whose ids say so.
+// Refuses devices by their ids.
 class FakeHandler final : public DevicePluginHandler {
   public:
     Result<std::vector<std::string>> allocate(const std::string& resource,
@@ -110,7 +110,7 @@ class FakeHandler final : public DevicePluginHandler {
     }
 };
 
-// What kubelet hears of one resource, for as long as it listens.
+// What kubelet receives for one resource while it listens.
 class Listener {
   public:
     explicit Listener(std::unique_ptr<v1beta1::DevicePlugin::Stub> plugin)
@@ -122,7 +122,7 @@ class Listener {
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
 
-    // The next list, as "id" or "id!" (unhealthy); "end" when the plugin hung up.
+    // The next list, as "id" or "id!" (unhealthy); "end" when the plugin ended the stream.
     std::vector<std::string> next() {
         v1beta1::ListAndWatchResponse list;
         if (!reader_->Read(&list)) return {"end"};
@@ -154,7 +154,7 @@ class PluginHostTest : public ::testing::Test {
             host_->run(handler_, [this] { ++registered_; }, stop);
         });
     }
-    // Both resources; `healthy` is of the second slot.
+    // Sets the lists of both resources; `healthy` is for the second slot.
     void set_lists(bool healthy = true) {
         host_->set_lists({{kSlots, {{"s0", true}, {"s1", healthy}}}, {kAliyun, {{"m0", true}}}});
     }
@@ -176,8 +176,9 @@ class PluginHostTest : public ::testing::Test {
     std::jthread thread_;
 };
 
-// Goal: each resource is registered once for each kubelet, none before there is a list, and again
-// when kubelet made its socket anew or wiped the folder. Method: one count over all of it.
+// Goal: each resource is registered once per kubelet, none before there is a list. It is registered
+// again when kubelet created its socket again or emptied the folder. Method: one count over all of
+// it.
 TEST_F(PluginHostTest, RegistersOncePerKubelet) {
     run();
     kubelet_.start();
@@ -196,11 +197,11 @@ TEST_F(PluginHostTest, RegistersOncePerKubelet) {
     EXPECT_FALSE(fs::exists(kubelet_.folder / "tessera.dev-gpu.sock"));
 }
 
-// Goal: a kubelet that refuses for hours fills no log: each reason is said once, and again where it
-// came back after a success.
+// Goal: a kubelet that refuses for hours fills no log. Each reason is reported once, and again if
+// it returns after a success.
 TEST_F(PluginHostTest, ARefusalIsSaidOnce) {
-    const auto said = [before = event_count(Event::plugin_trouble)] {
-        return event_count(Event::plugin_trouble) - before;
+    const auto said = [before = event_count(Event::plugin_error)] {
+        return event_count(Event::plugin_error) - before;
     };
     const auto tried_again = [&] {
         const int before = kubelet_.registrations()[kAliyun];
@@ -223,7 +224,7 @@ TEST_F(PluginHostTest, ARefusalIsSaidOnce) {
     EXPECT_EQ(said(), 3U);
 }
 
-// Goal: a listener gets the list and then each change once; what changes nothing sends nothing.
+// Goal: a listener gets the list and then each change once; an equal list is not sent.
 TEST_F(PluginHostTest, StreamsChanges) {
     kubelet_.start();
     set_lists();
@@ -243,7 +244,7 @@ TEST_F(PluginHostTest, StreamsChanges) {
     EXPECT_EQ(slots.next(), Lines{});
 }
 
-// Goal: kubelet is made to write its record by a list that it has already; one is enough.
+// Goal: a list that kubelet has already makes it write its record; one list is enough.
 TEST_F(PluginHostTest, RefreshesTheRecord) {
     host_->refresh_record();
     kubelet_.start();
@@ -260,7 +261,7 @@ TEST_F(PluginHostTest, RefreshesTheRecord) {
     EXPECT_EQ(slots.next(), (Lines{"s0", "s1!"}));
 }
 
-// Goal: a new server begins with the list of now, and the old one's listeners are told to go.
+// Goal: a new server starts with the current list, and the old server's listeners end.
 TEST_F(PluginHostTest, ANewServerHasTheNewestList) {
     kubelet_.start();
     set_lists();
@@ -279,8 +280,8 @@ TEST_F(PluginHostTest, ANewServerHasTheNewestList) {
     EXPECT_EQ(fresh.next(), (Lines{"s0", "s1!"}));
 }
 
-// Goal: who reports a fault does not wait for a kubelet that answers slowly. Method: a registration
-// without an answer is given up after seconds, and made again; set_lists is back before that.
+// Goal: an agent that reports a fault does not wait for a slow kubelet. Method: a registration
+// without an answer is given up after seconds, and repeated; set_lists returns before that.
 TEST_F(PluginHostTest, ListsAreSetWhileKubeletIsSlow) {
     kubelet_.hold(true);
     kubelet_.start();

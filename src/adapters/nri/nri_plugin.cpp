@@ -20,17 +20,17 @@ constexpr int kCreateContainer = 4;  // NRI's Event enum
 constexpr int kStartContainer = 6;
 constexpr std::int32_t kEvents = 1 << (kCreateContainer - 1) | 1 << (kStartContainer - 1);
 constexpr std::uint32_t kFirstStream = 1;
-// The runtime holds its lock while it waits for us: one that reads nothing for so long is stuck.
+// The runtime holds its lock while it waits for us: one that reads nothing for this time is stuck.
 constexpr std::chrono::seconds kWriteDeadline{5};
 constexpr int kUnknown = 2;  // gRPC status codes
 constexpr int kUnimplemented = 12;
 
-// "rro" is read-only with all mounts below it (Linux 5.12).
+// "rro" is read-only, with all mounts below it (Linux 5.12).
 bool is_read_only(std::string_view option) {
     return option == "ro" || option == "rro";
 }
 
-// The runtime opens every device to a privileged container, by a rule without a type and numbers.
+// For a privileged container the runtime opens every device, by a rule without type and numbers.
 bool opens_every_device(const nri::LinuxContainer& linux) {
     bool is_open = false;
     for (const nri::LinuxDeviceCgroup& rule : linux.resources().devices()) {
@@ -66,13 +66,13 @@ RuntimeContainer to_container(const nri::PodSandbox& pod, const nri::Container& 
     return out;
 }
 
-// One connection, from registration to its end. Of one thread.
+// One connection, from registration to its end. Used by one thread.
 class Session {
   public:
     Session(UnixSocket socket, const NriOptions& options, ContainerHandler& handler)
         : socket_(std::move(socket)), options_(options), handler_(handler) {}
 
-    // Returns the reason of the end.
+    // Returns the reason for the end.
     Error serve(const std::stop_token& stop) {
         if (auto sent = register_plugin(); !sent) return sent.error();
         std::array<char, 65536> buffer{};
@@ -80,7 +80,7 @@ class Session {
             const auto got = socket_.read(buffer, std::chrono::milliseconds(250));
             if (!got) return got.error();
             if (*got == 0) continue;
-            auto messages = decoder_.feed({buffer.data(), *got});
+            auto messages = decoder_.append({buffer.data(), *got});
             if (!messages) return messages.error();
             for (const TtrpcMessage& message : *messages) {
                 if (auto done = take(message); !done) return done.error();
@@ -111,7 +111,7 @@ class Session {
             {kPluginConnection, message.stream, kTtrpcResponse, response.SerializeAsString()});
     }
 
-    // The runtime's answer to RegisterPlugin, our only request: only a refusal matters.
+    // The runtime's answer to RegisterPlugin, our only request. Only a refusal matters.
     static Result<> take_response(const TtrpcMessage& message) {
         ttrpc::Response response;
         if (!response.ParseFromString(message.payload)) {
@@ -143,7 +143,7 @@ class Session {
         return {};
     }
 
-    // May come in several parts; the last has `more` unset.
+    // May come in several parts; in the last one `more` is not set.
     Result<> synchronize(const std::string& payload, std::string& out) {
         nri::SynchronizeRequest request;
         if (!request.ParseFromString(payload)) return malformed();
@@ -196,7 +196,7 @@ class Session {
         return handler_.verify(to_container(request.pod(), request.container()));
     }
 
-    // NRI before 0.12 has no call of its own for a container that is about to start.
+    // NRI before 0.12 has no separate call for a container that is about to start.
     Result<> state_change(const std::string& payload) {
         nri::StateChangeEvent event;
         if (!event.ParseFromString(payload)) return malformed();
@@ -204,9 +204,9 @@ class Session {
         return handler_.verify(to_container(event.pod(), event.container()));
     }
 
-    // The only request that we make of the runtime. Never UpdateContainers: containerd takes two
-    // locks for it in the other order than for its own calls to us, and one beside the other stops
-    // it for good (containerd's issue 13733); the evictions in it are carried out by no release.
+    // This is the only request that we send to the runtime. UpdateContainers must never be sent.
+    // containerd takes two locks for it in another order than for its own calls to us, so that both
+    // together deadlock it (containerd's issue 13733). No release carries out the evictions in it.
     Result<> register_plugin() {
         nri::RegisterPluginRequest hello;
         hello.set_plugin_name(options_.name);
@@ -245,7 +245,7 @@ void NriPlugin::run(ContainerHandler& handler, std::stop_token stop) {
         const Error reason =
             connected ? Session(*std::move(socket), options_, handler).serve(stop) : socket.error();
         if (stop.stop_requested()) return;
-        // A connection that was up, or another reason: worth a word; the same failure again is not.
+        // Report a connection that was up, or a new reason; not the same failure again.
         if (connected || reason.text != last_reason) handler.on_link(false, reason.text);
         last_reason = reason.text;
         pause_for(options_.retry, stop);

@@ -12,7 +12,7 @@ namespace tessera {
 struct NriOptions {
     std::string socket = "/var/run/nri/nri.sock";
     std::string name = "tessera";
-    // Plugins run in this order. Late: what others set is there already, and ours wins.
+    // The order in which plugins run. A late index: our settings override those of earlier plugins.
     std::string index = "90";
     std::chrono::milliseconds retry{500};
 };

@@ -19,7 +19,7 @@ namespace {
 
 namespace nri = ::nri::pkg::api::v1alpha1;
 
-// The runtime's side of the socket, as far as a plugin sees it.
+// The runtime's side of the socket, as a plugin sees it.
 class FakeRuntime {
   public:
     FakeRuntime() {
@@ -56,7 +56,7 @@ class FakeRuntime {
                 ADD_FAILURE() << "the plugin hung up";
                 return {};
             }
-            auto messages = decoder_.feed({buffer.data(), static_cast<std::size_t>(got)});
+            auto messages = decoder_.append({buffer.data(), static_cast<std::size_t>(got)});
             EXPECT_TRUE(messages);
             waiting_.insert(waiting_.end(), messages->begin(), messages->end());
         }
@@ -143,7 +143,7 @@ class NriTest : public ::testing::Test {
                 .run(handler_, stop);
         });
     }
-    // Registration, as containerd does it, up to the point where containers may come.
+    // Registration as containerd does it, until containers may come.
     void introduce() {
         runtime_.accept();
         const TtrpcMessage hello = runtime_.next();
@@ -181,7 +181,7 @@ class NriTest : public ::testing::Test {
     std::jthread thread_;
 };
 
-// Goal: a container is completed with what the handler says, by the pod's own uid and annotations.
+// Goal: a container gets the handler's edits, by the pod's own uid and annotations.
 TEST_F(NriTest, CompletesContainers) {
     start();
     introduce();
@@ -213,8 +213,8 @@ TEST_F(NriTest, CompletesContainers) {
     EXPECT_EQ(runtime_.call("StopContainer", create("x")).status().code(), 12);
 }
 
-// Goal: the handler learns of a container what decides on it: handler, mounts, devices, and whether
-// it is privileged.
+// Goal: the handler receives what it needs to decide about a container: runtime handler, mounts,
+// devices, and whether it is privileged.
 TEST_F(NriTest, TellsWhatAContainerHas) {
     start();
     introduce();
@@ -255,8 +255,8 @@ TEST_F(NriTest, TellsWhatAContainerHas) {
     EXPECT_TRUE(handler_.completed[2].setup.is_privileged);
 }
 
-// Goal: a container is verified as it starts, by either call of NRI, and other events pass. Nothing
-// but answers is sent after a refusal either: a request of a plugin can stop containerd for good.
+// Goal: a container is verified when it starts, by either call of NRI; other events are accepted.
+// Only answers are sent, even after a refusal: a request of a plugin can block containerd for good.
 TEST_F(NriTest, VerifiesContainersAsTheyStart) {
     start();
     introduce();
@@ -284,7 +284,7 @@ TEST_F(NriTest, VerifiesContainersAsTheyStart) {
     EXPECT_EQ(handler_.verified[0].pod_uid, PodUid("uid-p"));
 }
 
-// Goal: the containers that were there come in parts.
+// Goal: the list of existing containers comes in parts.
 TEST_F(NriTest, Synchronizes) {
     start();
     introduce();
@@ -308,8 +308,8 @@ TEST_F(NriTest, Synchronizes) {
     EXPECT_EQ(handler_.present[0].pod_uid, PodUid("uid-p"));
 }
 
-// Goal: after the runtime went away, or sent what is no ttrpc, the link is reported down and comes
-// up again.
+// Goal: after the runtime stopped, or sent invalid ttrpc, the link is reported as down and is
+// established again.
 TEST_F(NriTest, ConnectsAgain) {
     start();
     introduce();

@@ -65,7 +65,7 @@ Result<> TtrpcDecoder::take_messages(std::uint32_t connection, std::vector<Ttrpc
     return {};
 }
 
-Result<std::vector<TtrpcMessage>> TtrpcDecoder::feed(std::string_view bytes) {
+Result<std::vector<TtrpcMessage>> TtrpcDecoder::append(std::string_view bytes) {
     trunk_ += bytes;
     TRY_VOID(take_frames());
     std::vector<TtrpcMessage> out;

@@ -1,5 +1,5 @@
 // ttrpc over NRI's multiplexed socket. Source: containerd/ttrpc PROTOCOL.md and containerd/nri
-// pkg/net/multiplex; tried against containerd 2.3.
+// pkg/net/multiplex; tested with containerd 2.3.
 //
 //   trunk   := frame*
 //   frame   := connection:u32 length:u32 bytes          big-endian; connections are byte streams
@@ -36,18 +36,20 @@ struct TtrpcMessage {
 // The bytes of one message on the trunk.
 std::string encode_ttrpc(const TtrpcMessage& message);
 
-// Takes the trunk's bytes in any pieces and gives back whole messages. invalid_argument for a frame
-// or message over the protocol's limit of 4 MiB: the connection is then of no more use.
+// Takes the trunk's bytes in pieces of any size and returns the complete messages. invalid_argument
+// for a frame or message above the protocol's limit of 4 MiB: the connection cannot be used any
+// more.
 class TtrpcDecoder {
   public:
-    Result<std::vector<TtrpcMessage>> feed(std::string_view bytes);
+    Result<std::vector<TtrpcMessage>> append(std::string_view bytes);
 
   private:
     Result<> take_frames();
     Result<> take_messages(std::uint32_t connection, std::vector<TtrpcMessage>& out);
 
     std::string trunk_;
-    std::map<std::uint32_t, std::string> streams_;  // bytes per connection not yet a message
+    std::map<std::uint32_t, std::string>
+        streams_;  // per connection: bytes that are not a complete message yet
 };
 
 }  // namespace tessera

@@ -14,8 +14,8 @@ TEST(Ttrpc, Bytes) {
               "\0\0\0\2\0\0\0\x0c\0\0\0\2\0\0\0\3\1\0hi"s);
 }
 
-// Goal: whole messages come out, whatever pieces the bytes arrive in and whatever connections they
-// are for. Method: random messages, cut at random places; order is kept per connection.
+// Goal: complete messages are returned, for any pieces of bytes and any connections. Method: random
+// messages, cut at random places; the order is kept per connection.
 RC_GTEST_PROP(TtrpcProperty, MessagesComeBackFromAnyPieces, ()) {
     std::vector<TtrpcMessage> sent;
     std::string bytes;
@@ -30,7 +30,7 @@ RC_GTEST_PROP(TtrpcProperty, MessagesComeBackFromAnyPieces, ()) {
     std::vector<TtrpcMessage> got;
     for (std::size_t at = 0; at < bytes.size();) {
         const std::size_t size = *rc::gen::inRange<std::size_t>(1, 20);
-        auto messages = decoder.feed(std::string_view(bytes).substr(at, size));
+        auto messages = decoder.append(std::string_view(bytes).substr(at, size));
         RC_ASSERT(messages.has_value());
         got.insert(got.end(), messages->begin(), messages->end());
         at += size;
@@ -47,7 +47,7 @@ RC_GTEST_PROP(TtrpcProperty, MessagesComeBackFromAnyPieces, ()) {
     }
 }
 
-// Goal: one message may come in several frames, between those of another connection.
+// Goal: one message may come in several frames, between frames of another connection.
 TEST(Ttrpc, MessageInSeveralFrames) {
     const std::string whole = encode_ttrpc({1, 1, kTtrpcRequest, "payload"});
     const std::string message = whole.substr(8);
@@ -55,20 +55,21 @@ TEST(Ttrpc, MessageInSeveralFrames) {
         return "\0\0\0\1\0\0\0"s + static_cast<char>(piece.size()) + std::string(piece);
     };
     TtrpcDecoder decoder;
-    EXPECT_TRUE(decoder.feed(frame(message.substr(0, 5)))->empty());
-    EXPECT_EQ(decoder.feed(encode_ttrpc({2, 7, kTtrpcResponse, "other"}))->size(), 1U);
-    EXPECT_TRUE(decoder.feed(frame(message.substr(5, 6)))->empty());
-    const auto done = decoder.feed(frame(message.substr(11)));
+    EXPECT_TRUE(decoder.append(frame(message.substr(0, 5)))->empty());
+    EXPECT_EQ(decoder.append(encode_ttrpc({2, 7, kTtrpcResponse, "other"}))->size(), 1U);
+    EXPECT_TRUE(decoder.append(frame(message.substr(5, 6)))->empty());
+    const auto done = decoder.append(frame(message.substr(11)));
     ASSERT_EQ(done->size(), 1U);
     EXPECT_EQ(done->front(), (TtrpcMessage{1, 1, kTtrpcRequest, "payload"}));
 }
 
-// Goal: lengths beyond the protocol's limit end the connection, before memory is taken for them.
+// Goal: lengths beyond the protocol's limit end the connection, before memory is allocated for
+// them.
 TEST(Ttrpc, TooLong) {
     TtrpcDecoder frames;
-    EXPECT_EQ(frames.feed("\0\0\0\1\xff\xff\xff\xff"s).error().code, Code::invalid_argument);
+    EXPECT_EQ(frames.append("\0\0\0\1\xff\xff\xff\xff"s).error().code, Code::invalid_argument);
     TtrpcDecoder messages;
-    EXPECT_EQ(messages.feed("\0\0\0\1\0\0\0\x0a\x7f\xff\xff\xff\0\0\0\1\1\0"s).error().code,
+    EXPECT_EQ(messages.append("\0\0\0\1\0\0\0\x0a\x7f\xff\xff\xff\0\0\0\1\1\0"s).error().code,
               Code::invalid_argument);
 }
 

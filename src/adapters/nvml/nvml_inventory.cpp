@@ -9,7 +9,7 @@
 #include <mutex>
 #include <set>
 
-#include "adapters/nvml/nvml_card.hpp"
+#include "adapters/nvml/nvml_gpu.hpp"
 #include "adapters/nvml/nvml_library.hpp"
 #include "adapters/nvml/nvml_links.hpp"
 #include "base/log.hpp"
@@ -17,7 +17,7 @@
 namespace tessera {
 namespace {
 
-// Where distributions put the driver's libraries, under the driver root.
+// The folders in which distributions install the driver's libraries, under the driver root.
 constexpr std::array kLibraryFolders = {
     "usr/lib/x86_64-linux-gnu",  "usr/lib64", "usr/lib",
     "usr/lib/aarch64-linux-gnu", "lib64",     "lib/x86_64-linux-gnu",
@@ -39,11 +39,10 @@ Result<Nvml> resolve(void* library) {
     return fail(Code::unsupported, "the driver's NVML is too old; it lacks" + missing);
 }
 
-// A library that is loaded, and NVML that is up. Left to itself it is neither afterwards.
+// A loaded library with NVML initialized; the destructor undoes both.
 class OpenNvml {
   public:
-    // Errors: unavailable, naming the folders that were searched or what NVML answered;
-    // unsupported.
+    // Errors: unavailable, with the folders that were searched or NVML's answer; unsupported.
     static Result<std::unique_ptr<OpenNvml>> open(const std::string& driver_root);
     ~OpenNvml() {
         if (is_up_) nvml.nvmlShutdown();
@@ -100,20 +99,20 @@ class NvmlInventory final : public GpuInventory {
         TRY_VOID(ok(nvml_.nvmlDeviceGetCount_v2(&count), "nvmlDeviceGetCount"));
         named_.erase(named_.lower_bound(count), named_.end());
         std::vector<GpuReading> readings;
-        std::vector<nvmlDevice_t> devices;  // parallel; null where there is no handle
+        std::vector<nvmlDevice_t> devices;  // parallel; null if there is no handle
         for (unsigned i = 0; i < count; ++i) {
             nvmlDevice_t device = nullptr;
             GpuReading reading;
             nvmlReturn_t got = nvml_.nvmlDeviceGetHandleByIndex_v2(i, &device);
             if (got == NVML_SUCCESS) {
                 handles_[i] = device;
-                got = cards_.read(device, i, reading);
+                got = gpus_.read(device, i, reading);
             }
             if (got == NVML_SUCCESS) {
                 known_[device] = reading;
                 named_[i] = reading;
             } else {
-                reading = in_trouble(i, reading, nvml_.nvmlErrorString(got));
+                reading = failing(i, reading, nvml_.nvmlErrorString(got));
             }
             readings.push_back(std::move(reading));
             devices.push_back(handles_[i]);
@@ -123,7 +122,7 @@ class NvmlInventory final : public GpuInventory {
         return readings;
     }
 
-    // Loads the library again, too: its version must be that of the driver.
+    // Loads the library again, too, because its version must be that of the driver.
     Result<> reopen() override {
         const std::scoped_lock lock(mutex_);
         shut_down();
@@ -141,16 +140,17 @@ class NvmlInventory final : public GpuInventory {
         const std::scoped_lock lock(mutex_);
         TRY_VOID(check_open());
         std::vector<GpuProcess> found;
-        Result<> answered;  // a card in trouble hides none of the others
+        Result<> answered;  // the error of one GPU; the others are listed anyway
         for (const auto& [device, reading] : known_) {
-            if (reading.setup.mig) continue;  // it lists those of its instances, and holds no share
-            auto added = cards_.add_processes(device, reading.uuid, found);
+            if (reading.setup.mig)
+                continue;  // it lists the processes of its instances, and it has no shares
+            auto added = gpus_.add_processes(device, reading.uuid, found);
             if (!added) answered = added;
         }
         if (!answered && found.empty()) return fail(answered.error());
         const std::string unseen = answered ? "" : answered.error().text;
         if (unseen != unseen_ && !unseen.empty())
-            log_event(Event::evaders_unseen, {{"reason", unseen}});
+            log_event(Event::bypass_detection_failed, {{"reason", unseen}});
         unseen_ = unseen;
         return found;
     }
@@ -164,8 +164,8 @@ class NvmlInventory final : public GpuInventory {
         TRY_VOID(ok(got, "nvmlEventSetWait"));
         GpuFault fault{.uuid = {}, .xid = static_cast<int>(event.eventData)};
         if (event.device == nullptr) return std::optional(fault);
-        // By its handle: a card in trouble would not say who it is. One that never did is not
-        // published, so its faults concern nobody.
+        // By its handle, because a failed GPU does not answer with its UUID. A GPU that never
+        // reported a UUID is not published, so its faults are ignored.
         const std::scoped_lock lock(mutex_);
         const auto known = known_.find(event.device);
         if (known == known_.end()) return std::optional<GpuFault>();
@@ -181,10 +181,10 @@ class NvmlInventory final : public GpuInventory {
 
     Result<> check_open() const {
         if (open_ != nullptr) return {};
-        return fail(Code::unavailable, "the driver was let go of");
+        return fail(Code::unavailable, "the driver is closed");
     }
 
-    // Handles are of one time that NVML is up. What a card said of itself outlives it.
+    // Handles are valid until NVML is shut down. The values that a GPU reported are kept.
     void shut_down() {
         if (events_ != nullptr) nvml_.nvmlEventSetFree(events_);
         events_ = nullptr;
@@ -195,9 +195,9 @@ class NvmlInventory final : public GpuInventory {
         open_ = nullptr;
     }
 
-    // A card that answers less than it should: what it said before still holds, unless it said this
-    // time that it is another.
-    GpuReading in_trouble(unsigned index, const GpuReading& said, const char* error) {
+    // The reading of a GPU that does not fully answer: its earlier values, unless its UUID shows
+    // that it is another GPU.
+    GpuReading failing(unsigned index, const GpuReading& said, const char* error) {
         GpuReading reading;
         const auto is_it = [&](const GpuReading& before) {
             return said.uuid.empty() || said.uuid == before.uuid;
@@ -219,7 +219,8 @@ class NvmlInventory final : public GpuInventory {
         return reading;
     }
 
-    // A card in trouble goes by its place, and after some trouble another may have that.
+    // A failed GPU is identified by its index, and after some errors another GPU may have that
+    // index.
     static void unname_doubles(std::vector<GpuReading>& readings) {
         std::set<GpuUuid> taken;
         for (const GpuReading& reading : readings) {
@@ -233,8 +234,8 @@ class NvmlInventory final : public GpuInventory {
         }
     }
 
-    // To the cards that were read since the last time, too. One that cannot report events is still
-    // a card: its probes tell.
+    // Also subscribes to GPUs that were read since the last time. A GPU that cannot report events
+    // is still used: its probes find faults.
     Result<> subscribe() {
         const std::scoped_lock lock(mutex_);
         TRY_VOID(check_open());
@@ -250,19 +251,19 @@ class NvmlInventory final : public GpuInventory {
     }
 
     const std::string driver_root_;
-    // Of the thread that waits for faults.
+    // Used by the thread that waits for faults.
     nvmlEventSet_t events_ = nullptr;
     std::set<nvmlDevice_t> subscribed_;
     std::mutex mutex_;
-    // Guarded by mutex_. A handle is the same card for the life of the process; an index need not
-    // be.
+    // Guarded by mutex_. A handle is the same GPU for the life of the process; an index may change.
     std::map<nvmlDevice_t, GpuReading> known_;  // as last read
-    std::map<unsigned, nvmlDevice_t> handles_;  // by index, as last given
-    std::map<unsigned, GpuReading> named_;      // by index, as last read; outlives the handles
-    std::string unseen_;              // why processes of some card are not known, as last logged
-    std::unique_ptr<OpenNvml> open_;  // null: let go of
+    std::map<unsigned, nvmlDevice_t> handles_;  // by index, as last returned
+    std::map<unsigned, GpuReading>
+        named_;           // by index, as last read; kept when the handles become invalid
+    std::string unseen_;  // why the processes of some GPU are not known, as last logged
+    std::unique_ptr<OpenNvml> open_;  // null: the driver is closed
     Nvml nvml_;                       // of open_
-    CardReader cards_{nvml_};
+    GpuReader gpus_{nvml_};
     LinkReader links_{nvml_};
 };
 

@@ -1,5 +1,5 @@
 // The GpuInventory port over NVML. The library is loaded at run time, never linked: one binary
-// serves nodes with and without a driver, and says what is missing.
+// works on nodes with and without a driver, and says what is missing.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,8 @@
 
 namespace tessera {
 
-// `driver_root` is where the driver's files are: "/" on a plain host, /run/nvidia/driver with
-// NVIDIA's GPU operator. Errors: unavailable, naming the folders that were searched or what NVML
-// answered.
+// `driver_root` is the root of the driver's files: "/" on a plain host, /run/nvidia/driver with
+// NVIDIA's GPU Operator. Errors: unavailable, with the folders that were searched or NVML's answer.
 Result<std::unique_ptr<GpuInventory>> open_nvml(const std::string& driver_root);
 
 }  // namespace tessera

@@ -15,16 +15,17 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-constexpr char kCards[] =
-    "cards:\n"
+constexpr char kGpus[] =
+    "gpus:\n"
     "  - {model: Tesla T4, memory: 15360MiB, reserved: 360MiB, minor: 3}\n"
     "  - {model: NVIDIA A10, memory: 24GiB, minor: 1}\n"
     "  - {model: Tesla T4, memory: 15GiB, minor: 2}\n";
 
-// Over the simulated driver. Each node has its own copy of the library, so each test begins anew.
+// Uses the simulated driver. Each node has its own copy of the library, so each test starts from
+// scratch.
 class NvmlInventoryTest : public ::testing::Test {
   protected:
-    explicit NvmlInventoryTest(const char* cards = kCards) : node_(cards) {}
+    explicit NvmlInventoryTest(const char* gpus = kGpus) : node_(gpus) {}
 
     void open() {
         auto opened = open_nvml(node_.root().string());
@@ -32,25 +33,25 @@ class NvmlInventoryTest : public ::testing::Test {
         driver_ = *std::move(opened);
     }
     void control(const std::string& command) const { ASSERT_EQ(node_.control(command), 0); }
-    GpuUuid uuid(std::size_t card) const { return GpuUuid(node_.cards()[card].uuid); }
+    GpuUuid uuid(std::size_t gpu) const { return GpuUuid(node_.gpus()[gpu].uuid); }
     std::vector<GpuReading> read() {
         auto readings = driver_->read();
         if (readings) return *std::move(readings);
         ADD_FAILURE() << readings.error().text;
         return {};
     }
-    // Of a card that is among the readings.
-    GpuReading reading_of(std::size_t card) {
+    // The reading of a GPU that must exist.
+    GpuReading reading_of(std::size_t gpu) {
         for (GpuReading& reading : read()) {
-            if (reading.uuid == uuid(card)) return reading;
+            if (reading.uuid == uuid(gpu)) return reading;
         }
-        ADD_FAILURE() << "card " << card << " is not there";
+        ADD_FAILURE() << "GPU " << gpu << " is not there";
         return {};
     }
-    // What the cards say in place of an answer, by their place in the node's list; "-" where a card
-    // is not among the readings.
-    std::vector<std::string> troubles() {
-        std::vector<std::string> out(node_.cards().size(), "-");
+    // The errors of the GPUs, by position in the node's list; "-" if a GPU is not among the
+    // readings.
+    std::vector<std::string> errors() {
+        std::vector<std::string> out(node_.gpus().size(), "-");
         for (const GpuReading& reading : read()) {
             for (std::size_t i = 0; i < out.size(); ++i) {
                 if (reading.uuid == uuid(i)) out[i] = reading.lost;
@@ -58,7 +59,7 @@ class NvmlInventoryTest : public ::testing::Test {
         }
         return out;
     }
-    // The next fault that is there already.
+    // The next fault that was already reported.
     std::optional<GpuFault> fault() {
         const auto got = driver_->wait_fault(0ms);
         if (got) return *got;
@@ -72,44 +73,45 @@ class NvmlInventoryTest : public ::testing::Test {
 
 using Words = std::vector<std::string>;
 
-// Goal: a card's identity, size and place are the driver's; minor is not index.
-TEST_F(NvmlInventoryTest, ReadsCards) {
+// Goal: a GPU's identity, size and position come from the driver; the minor number is not the
+// index.
+TEST_F(NvmlInventoryTest, ReadsGpus) {
     open();
-    const auto cards = read();
-    ASSERT_EQ(cards.size(), 3U);
-    EXPECT_EQ(cards[0].uuid, uuid(0));
-    EXPECT_EQ(cards[0].index, 0);
-    EXPECT_EQ(cards[0].minor, 3);
-    EXPECT_EQ(cards[0].model, "Tesla T4");
-    EXPECT_EQ(cards[0].memory, gibibytes(15));
-    EXPECT_EQ(cards[0].reserved, Bytes{360 * kMiB});
-    EXPECT_EQ(cards[0].used, Bytes{}) << "the reserve is not in use";
-    EXPECT_EQ(cards[0].lost, "");
-    EXPECT_EQ(cards[0].recovery, RecoveryAction::none);
-    EXPECT_EQ(cards[1].model, "NVIDIA A10");
+    const auto gpus = read();
+    ASSERT_EQ(gpus.size(), 3U);
+    EXPECT_EQ(gpus[0].uuid, uuid(0));
+    EXPECT_EQ(gpus[0].index, 0);
+    EXPECT_EQ(gpus[0].minor, 3);
+    EXPECT_EQ(gpus[0].model, "Tesla T4");
+    EXPECT_EQ(gpus[0].memory, gibibytes(15));
+    EXPECT_EQ(gpus[0].reserved, Bytes{360 * kMiB});
+    EXPECT_EQ(gpus[0].used, Bytes{}) << "the reserve is not in use";
+    EXPECT_EQ(gpus[0].lost, "");
+    EXPECT_EQ(gpus[0].recovery, RecoveryAction::none);
+    EXPECT_EQ(gpus[1].model, "NVIDIA A10");
 }
 
 class NvmlLinksTest : public NvmlInventoryTest {
   protected:
     NvmlLinksTest()
         : NvmlInventoryTest(
-              "cards:\n"
+              "gpus:\n"
               "  - {model: A, memory: 1GiB, numa: 0, pcie_switch: 0}\n"
               "  - {model: A, memory: 1GiB, numa: 0, pcie_switch: 0, nvlink: 3}\n"
               "  - {model: A, memory: 1GiB, numa: 1, nvlink: 3}\n") {}
 
-    std::vector<CardLinks> links() {
-        std::vector<CardLinks> out;
+    std::vector<GpuLinks> links() {
+        std::vector<GpuLinks> out;
         for (const GpuReading& reading : read())
             out.push_back(reading.links);
         return out;
     }
-    const std::vector<CardLinks> expected_ = {{.numa = 0, .pcie = 0b010, .nvlink = 0},
-                                              {.numa = 0, .pcie = 0b001, .nvlink = 0b100},
-                                              {.numa = 1, .pcie = 0, .nvlink = 0b010}};
+    const std::vector<GpuLinks> expected_ = {{.numa = 0, .pcie = 0b010, .nvlink = 0},
+                                             {.numa = 0, .pcie = 0b001, .nvlink = 0b100},
+                                             {.numa = 1, .pcie = 0, .nvlink = 0b010}};
 };
 
-// Goal: who is linked with whom is the driver's to say; a card that is lost later keeps its links.
+// Goal: the driver reports the links; a GPU that is lost later keeps them.
 TEST_F(NvmlLinksTest, AreReadAndKept) {
     open();
     EXPECT_EQ(links(), expected_);
@@ -117,8 +119,8 @@ TEST_F(NvmlLinksTest, AreReadAndKept) {
     EXPECT_EQ(links(), expected_);
 }
 
-// Goal: a card that comes later has its links, too.
-TEST_F(NvmlLinksTest, ComeWithTheCard) {
+// Goal: a GPU that appears later has its links, too.
+TEST_F(NvmlLinksTest, ComeWithTheGpu) {
     control("lose 1");
     open();
     EXPECT_EQ(read().size(), 3U);
@@ -126,45 +128,45 @@ TEST_F(NvmlLinksTest, ComeWithTheCard) {
     EXPECT_EQ(links(), expected_);
 }
 
-// Goal: one card in trouble, whatever the driver says of it, leaves the others as they are; it
-// keeps its name and is back when it answers.
-TEST_F(NvmlInventoryTest, OneCardInTrouble) {
+// Goal: one failed GPU, with any error, does not affect the others. It keeps its name and is back
+// when it answers.
+TEST_F(NvmlInventoryTest, OneGpuThatFails) {
     open();
     const auto before = read();
     control("lose 1");
-    EXPECT_EQ(troubles(), (Words{"", "GPU is lost", ""}));
+    EXPECT_EQ(errors(), (Words{"", "GPU is lost", ""}));
     control("recover 1");
     control("fail 1");
-    EXPECT_EQ(troubles(), (Words{"", "Unknown Error", ""}));
+    EXPECT_EQ(errors(), (Words{"", "Unknown Error", ""}));
     EXPECT_EQ(reading_of(1).memory, before.at(1).memory);
     EXPECT_EQ(reading_of(1).recovery, RecoveryAction::unknown);
     control("recover 1");
     EXPECT_EQ(read(), before);
 }
 
-// Goal: a card that is broken at the start does not keep the node from its others, and is shown by
-// its place. Once it says who it is, it has its name, and its faults are heard.
+// Goal: a GPU that is broken at the start does not hide the others of the node, and is shown by its
+// index. Once it reports its UUID, it has its name, and its faults are received.
 TEST_F(NvmlInventoryTest, BrokenFromTheStart) {
     control("fail 0");
     control("lose 1");
     open();
-    EXPECT_EQ(troubles(), (Words{"-", "-", ""}));
-    const auto cards = read();
-    ASSERT_EQ(cards.size(), 3U);
-    EXPECT_EQ(cards[0].uuid, unidentified_gpu(0));
-    EXPECT_EQ(cards[0].lost, "Unknown Error");
-    EXPECT_EQ(cards[1].uuid, unidentified_gpu(1));
-    EXPECT_EQ(cards[1].lost, "GPU is lost");
+    EXPECT_EQ(errors(), (Words{"-", "-", ""}));
+    const auto gpus = read();
+    ASSERT_EQ(gpus.size(), 3U);
+    EXPECT_EQ(gpus[0].uuid, unidentified_gpu(0));
+    EXPECT_EQ(gpus[0].lost, "Unknown Error");
+    EXPECT_EQ(gpus[1].uuid, unidentified_gpu(1));
+    EXPECT_EQ(gpus[1].lost, "GPU is lost");
     EXPECT_EQ(fault(), std::nullopt);
     control("recover 0");
-    EXPECT_EQ(troubles(), (Words{"", "-", ""}));
+    EXPECT_EQ(errors(), (Words{"", "-", ""}));
     EXPECT_EQ(fault(), std::nullopt);
     control("xid 0 48");
     EXPECT_EQ(fault(), (GpuFault{uuid(0), 48}));
 }
 
-// Goal: a fault is its card's, also of a card that no longer says who it is.
-TEST_F(NvmlInventoryTest, FaultsNameTheirCard) {
+// Goal: a fault belongs to its GPU, even if the GPU no longer reports its UUID.
+TEST_F(NvmlInventoryTest, FaultsNameTheirGpu) {
     open();
     read();
     EXPECT_EQ(fault(), std::nullopt);
@@ -175,7 +177,8 @@ TEST_F(NvmlInventoryTest, FaultsNameTheirCard) {
     EXPECT_EQ(reading_of(2).recovery, RecoveryAction::reset);
 }
 
-// Goal: a driver without the field that says what a card needs is told from one that needs nothing.
+// Goal: a driver without the field for the recovery action is distinguished from one that needs no
+// recovery.
 TEST_F(NvmlInventoryTest, OldDriver) {
     control("driver old");
     open();
@@ -183,7 +186,7 @@ TEST_F(NvmlInventoryTest, OldDriver) {
     EXPECT_EQ(reading_of(0).lost, "");
 }
 
-// Goal: a driver that fails every call is an error, and forgets no card.
+// Goal: a driver that fails every call is an error, and no GPU is forgotten.
 TEST_F(NvmlInventoryTest, DeadDriver) {
     open();
     const auto before = read();
@@ -196,8 +199,8 @@ TEST_F(NvmlInventoryTest, DeadDriver) {
     EXPECT_EQ(fault(), std::nullopt);
 }
 
-// Goal: each state in which a card cannot be shared, or is faulty, is read while the agent runs,
-// and so is its end.
+// Goal: each state in which a GPU cannot be shared, or is faulty, is read while the agent runs, and
+// so is its end.
 TEST_F(NvmlInventoryTest, ReadsModesAndMemoryFaults) {
     open();
     const GpuReading good = reading_of(1);
@@ -227,33 +230,33 @@ TEST_F(NvmlInventoryTest, ReadsModesAndMemoryFaults) {
     }
 }
 
-// Goal: what a driver need not answer takes no card away, and nothing is made up in its place.
+// Goal: missing optional values remove no GPU, and no value is invented for them.
 TEST_F(NvmlInventoryTest, WhatTheDriverDoesNotSay) {
     for (const char* hidden : {"minor", "name", "topology", "memory"})
         control(fmt::format("set 0 {} hidden", hidden));
     open();
-    const GpuReading card = reading_of(0);
-    EXPECT_EQ(card.lost, "");
-    EXPECT_EQ(card.minor, kMinorUnknown);
-    EXPECT_EQ(card.model, "");
-    EXPECT_EQ(card.memory, Bytes{});
-    EXPECT_FALSE(card.setup.knows_memory);
-    EXPECT_EQ(card.links, CardLinks{});
+    const GpuReading gpu = reading_of(0);
+    EXPECT_EQ(gpu.lost, "");
+    EXPECT_EQ(gpu.minor, kMinorUnknown);
+    EXPECT_EQ(gpu.model, "");
+    EXPECT_EQ(gpu.memory, Bytes{});
+    EXPECT_FALSE(gpu.setup.knows_memory);
+    EXPECT_EQ(gpu.links, GpuLinks{});
     EXPECT_EQ(read().size(), 3U);
 }
 
-// Goal: a size that no GPU has is none, and the reserve goes with it.
+// Goal: an impossible size is ignored, and the reserve with it.
 TEST_F(NvmlInventoryTest, ASizeThatCannotBe) {
     control("set 0 memory zero");
     open();
-    const GpuReading card = reading_of(0);
-    EXPECT_EQ(card.lost, "");
-    EXPECT_FALSE(card.setup.knows_memory);
-    EXPECT_EQ(card.memory, Bytes{});
-    EXPECT_EQ(card.reserved, Bytes{});
+    const GpuReading gpu = reading_of(0);
+    EXPECT_EQ(gpu.lost, "");
+    EXPECT_FALSE(gpu.setup.knows_memory);
+    EXPECT_EQ(gpu.memory, Bytes{});
+    EXPECT_EQ(gpu.reserved, Bytes{});
 }
 
-// Goal: a GPU that says who it is and fails another question has its name, from the first look on.
+// Goal: a GPU that reports its UUID and fails another call has its name, from the first reading on.
 TEST_F(NvmlInventoryTest, NamedThoughItsMemoryCannotBeRead) {
     control("set 0 memory fails");
     open();
@@ -263,7 +266,7 @@ TEST_F(NvmlInventoryTest, NamedThoughItsMemoryCannotBeRead) {
     EXPECT_EQ(reading_of(0).lost, "");
 }
 
-// Goal: where NVML counts the reserve as used, the reserve is not offered.
+// Goal: if NVML counts the reserve as used, the reserve is not published as free.
 TEST_F(NvmlInventoryTest, AReserveThatIsNotToldApart) {
     control("set 0 reserve hidden");
     open();
@@ -272,8 +275,8 @@ TEST_F(NvmlInventoryTest, AReserveThatIsNotToldApart) {
     EXPECT_EQ(reading_of(0).memory, gibibytes(15));
 }
 
-// Goal: a reloaded driver answers again once it is reopened, and a card that is broken
-// then keeps the name that it had.
+// Goal: a reloaded driver answers again after reopen(). A GPU that is broken then keeps its earlier
+// name.
 TEST_F(NvmlInventoryTest, ReopensADriverThatWasLoadedAnew) {
     open();
     const auto before = read();
@@ -284,7 +287,7 @@ TEST_F(NvmlInventoryTest, ReopensADriverThatWasLoadedAnew) {
     control("lose 1");
     const auto reopened = driver_->reopen();
     ASSERT_TRUE(reopened) << reopened.error().text;
-    EXPECT_EQ(troubles(), (Words{"", "GPU is lost", ""}));
+    EXPECT_EQ(errors(), (Words{"", "GPU is lost", ""}));
     control("recover 1");
     EXPECT_EQ(read(), before);
     EXPECT_EQ(fault(), std::nullopt);
@@ -292,20 +295,20 @@ TEST_F(NvmlInventoryTest, ReopensADriverThatWasLoadedAnew) {
     EXPECT_EQ(fault(), (GpuFault{uuid(2), 48}));
 }
 
-// A process that holds a GiB of a card until it is told.
-void hold_a_gib(const gpusim::SimulatedNode& node, int card, gpusim::Wire& wire) {
+// A process that uses 1 GiB of a GPU until it is stopped.
+void hold_a_gib(const gpusim::SimulatedNode& node, int gpu, gpusim::Wire& wire) {
     const gpusim::Library cuda(node.library("libcuda.so.1"));
     CUcontext context = nullptr;
     CUdeviceptr pointer = 0;
     EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_SUCCESS);
-    EXPECT_EQ(CALL(cuda, cuCtxCreate_v2)(&context, 0, card), CUDA_SUCCESS);
+    EXPECT_EQ(CALL(cuda, cuCtxCreate_v2)(&context, 0, gpu), CUDA_SUCCESS);
     EXPECT_EQ(CALL(cuda, cuMemAlloc_v2)(&pointer, 1U << 30U), CUDA_SUCCESS);
     wire.send();
     wire.receive();
 }
 
-// Goal: a process whose use the driver does not say hides no other, and it is logged once that such
-// processes are not watched.
+// Goal: a process without reported memory use hides no other process. That such processes are not
+// watched is logged once.
 TEST_F(NvmlInventoryTest, ProcessesWithoutWhatTheyUse) {
     gpusim::Peer first([this](gpusim::Wire& wire) { hold_a_gib(node_, 0, wire); });
     gpusim::Peer second([this](gpusim::Wire& wire) { hold_a_gib(node_, 1, wire); });
@@ -327,17 +330,17 @@ TEST_F(NvmlInventoryTest, ProcessesWithoutWhatTheyUse) {
     std::vector<std::int64_t> both{first.pid(), second.pid()};
     std::ranges::sort(both);
     EXPECT_EQ(pids(), both);
-    const auto logged = event_count(Event::evaders_unseen);
+    const auto logged = event_count(Event::bypass_detection_failed);
     control("set 0 process-memory hidden");
     EXPECT_EQ(pids(), std::vector<std::int64_t>{second.pid()});
     EXPECT_EQ(pids(), std::vector<std::int64_t>{second.pid()});
-    EXPECT_EQ(event_count(Event::evaders_unseen), logged + 1);
+    EXPECT_EQ(event_count(Event::bypass_detection_failed), logged + 1);
     control("set 0 process-memory known");
     EXPECT_EQ(pids(), both);
-    EXPECT_EQ(event_count(Event::evaders_unseen), logged + 1);
+    EXPECT_EQ(event_count(Event::bypass_detection_failed), logged + 1);
 }
 
-// The files of the driver that this process has open or mapped, a line for each time.
+// The files of the driver that this process has open or mapped, one line for each.
 std::string driver_files(const std::string& root) {
     std::string out;
     std::ifstream maps("/proc/self/maps");
@@ -352,8 +355,8 @@ std::string driver_files(const std::string& root) {
     return out;
 }
 
-// Goal: a driver that was let go of can be unloaded: no file of it is open or mapped. It is asked
-// for nothing until it is taken up again.
+// Goal: a closed driver can be unloaded: none of its files is open or mapped. No call reaches it
+// until reopen().
 TEST_F(NvmlInventoryTest, LetsGoOfTheDriver) {
     const std::string root = std::filesystem::canonical(node_.root()).string();
     const std::string of_test = driver_files(root);
@@ -363,7 +366,7 @@ TEST_F(NvmlInventoryTest, LetsGoOfTheDriver) {
     EXPECT_NE(driver_files(root), of_test);
     driver_->close();
     EXPECT_EQ(driver_files(root), of_test);
-    const Error released{Code::unavailable, "the driver was let go of"};
+    const Error released{Code::unavailable, "the driver is closed"};
     EXPECT_EQ(driver_->read().error(), released);
     EXPECT_EQ(driver_->processes().error(), released);
     EXPECT_EQ(driver_->wait_fault(0ms).error(), released);
@@ -372,7 +375,7 @@ TEST_F(NvmlInventoryTest, LetsGoOfTheDriver) {
     EXPECT_EQ(read(), before);
 }
 
-// Goal: no driver, and a driver that does not come up, are errors that say where it was looked for.
+// Goal: a missing driver, and one that does not start, are errors that name the searched folders.
 TEST_F(NvmlInventoryTest, NoDriver) {
     const auto missing = open_nvml("/nowhere");
     ASSERT_FALSE(missing);

@@ -8,7 +8,7 @@ void LinkReader::read(std::span<const nvmlDevice_t> devices, std::span<GpuReadin
     ++reading_;
     for (std::size_t i = 0; i < devices.size(); ++i) {
         if (devices[i] == nullptr) continue;
-        CardLinks links{.numa = numa(devices[i])};
+        GpuLinks links{.numa = numa(devices[i])};
         for (std::size_t other = 0; other < devices.size(); ++other) {
             const int index = readings[other].index;
             if (other == i || devices[other] == nullptr || index > kMostLinkedIndex) continue;
@@ -54,7 +54,7 @@ int LinkReader::numa(nvmlDevice_t device) {
     const bool has_told = nvml_->nvmlDeviceGetMemoryAffinity != nullptr &&
                           nvml_->nvmlDeviceGetMemoryAffinity(
                               device, 1, &nodes, NVML_AFFINITY_SCOPE_NODE) == NVML_SUCCESS;
-    // A card near to several is near to none in particular.
+    // A GPU that is near several NUMA nodes has no node of its own.
     if (!has_told || std::popcount(nodes) != 1) return kNumaUnknown;
     return numas_[device] = std::countr_zero(nodes);
 }

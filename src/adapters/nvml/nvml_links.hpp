@@ -1,4 +1,4 @@
-// How the cards of this node are linked, as NVML tells it.
+// The links between the GPUs of this node, as NVML reports them.
 #pragma once
 
 #include <map>
@@ -10,16 +10,17 @@
 
 namespace tessera {
 
-// A link that was found is there for good: it is soldered or slotted, and a card in trouble does
-// not tell of it. One that was not may come: NVSwitch is up some time after the driver. It is asked
-// for again now and then, as that is a call for each two cards. One thread. `nvml` outlives it.
+// A link that was found stays: it is hardware, and a failed GPU does not report it. A missing link
+// may appear later, because NVSwitch starts some time after the driver. Missing links are queried
+// again only now and then, because each pair of GPUs needs a call. Used by one thread. `nvml` must
+// outlive it.
 class LinkReader {
   public:
     static constexpr int kReadingsBetween = 30;
 
     explicit LinkReader(const Nvml& nvml) : nvml_(&nvml) {}
 
-    // Writes the links of the cards; `devices` and `readings` are parallel. A card without a handle
+    // Fills in the links of the GPUs; `devices` and `readings` are parallel. A GPU without a handle
     // (null) has none.
     void read(std::span<const nvmlDevice_t> devices, std::span<GpuReading> readings);
 
@@ -27,7 +28,7 @@ class LinkReader {
     struct Pair {
         bool pcie = false;
         bool nvlink = false;
-        int asked = 0;  // in which reading
+        int asked = 0;  // number of the reading with the last query
     };
 
     Pair pair(nvmlDevice_t a, nvmlDevice_t b);
@@ -38,7 +39,7 @@ class LinkReader {
     const Nvml* nvml_;
     int reading_ = 0;
     std::map<std::pair<nvmlDevice_t, nvmlDevice_t>, Pair> pairs_;
-    std::map<nvmlDevice_t, int> numas_;  // of those that have told
+    std::map<nvmlDevice_t, int> numas_;  // of the devices that reported one
 };
 
 }  // namespace tessera

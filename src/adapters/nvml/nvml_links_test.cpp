@@ -12,15 +12,15 @@ namespace {
 
 int asked = 0;
 nvmlReturn_t answer = NVML_SUCCESS;
-nvmlGpuP2PStatus_t told = NVML_P2P_STATUS_OK;
+nvmlGpuP2PStatus_t link = NVML_P2P_STATUS_OK;
 
 nvmlReturn_t status(nvmlDevice_t, nvmlDevice_t, nvmlGpuP2PCapsIndex_t, nvmlGpuP2PStatus_t* out) {
     ++asked;
-    *out = told;
+    *out = link;
     return answer;
 }
 
-// Two cards; of this NVML nothing is known but what NVLink there is.
+// Two GPUs with an NVML that reports nothing but NVLink.
 class LinkReaderTest : public testing::Test {
   protected:
     LinkReaderTest() {
@@ -35,23 +35,23 @@ class LinkReaderTest : public testing::Test {
 
     Nvml nvml_;
     std::optional<LinkReader> reader_{nvml_};
-    std::array<int, 2> cards_{};
-    std::array<nvmlDevice_t, 2> devices_{reinterpret_cast<nvmlDevice_t>(&cards_[0]),
-                                         reinterpret_cast<nvmlDevice_t>(&cards_[1])};
+    std::array<int, 2> gpus_{};
+    std::array<nvmlDevice_t, 2> devices_{reinterpret_cast<nvmlDevice_t>(&gpus_[0]),
+                                         reinterpret_cast<nvmlDevice_t>(&gpus_[1])};
     std::vector<GpuReading> readings_ = std::vector<GpuReading>(2);
 };
 
-// Goal: a link that is not up yet is found later, and one that is found is not asked for again.
+// Goal: a link that is not up yet is found later, and a known link is not queried again.
 TEST_F(LinkReaderTest, WaitsForLinks) {
     for (const auto& [now, not_yet] : {std::pair(NVML_SUCCESS, NVML_P2P_STATUS_NOT_SUPPORTED),
                                        std::pair(NVML_SUCCESS, NVML_P2P_STATUS_UNKNOWN),
                                        std::pair(NVML_ERROR_UNKNOWN, NVML_P2P_STATUS_OK)}) {
         reader_.emplace(nvml_);
         answer = now;
-        told = not_yet;
+        link = not_yet;
         EXPECT_EQ(peers_of_first(), 0U);
         answer = NVML_SUCCESS;
-        told = NVML_P2P_STATUS_OK;
+        link = NVML_P2P_STATUS_OK;
         int readings = 1;
         while (peers_of_first() == 0 && readings < 100)
             ++readings;
@@ -65,7 +65,7 @@ TEST_F(LinkReaderTest, WaitsForLinks) {
 TEST_F(LinkReaderTest, AnOldDriverTellsNothing) {
     nvml_.nvmlDeviceGetP2PStatus = nullptr;
     EXPECT_EQ(peers_of_first(), 0U);
-    EXPECT_EQ(readings_[0].links, CardLinks{});
+    EXPECT_EQ(readings_[0].links, GpuLinks{});
     EXPECT_EQ(asked, 0);
 }
 

@@ -16,4 +16,13 @@ std::optional<std::string> decode_base64(const std::string& text) {
     return out;
 }
 
+std::string encode_base64(const std::string& bytes) {
+    std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');  // and the encoder's final zero
+    const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                     reinterpret_cast<const unsigned char*>(bytes.data()),
+                                     static_cast<int>(bytes.size()));
+    out.resize(static_cast<std::size_t>(size));
+    return out;
+}
+
 }  // namespace tessera

@@ -6,7 +6,9 @@
 
 namespace tessera {
 
-// Nothing when `text` is not base64 with its padding.
+// Nothing if `text` is not base64 with padding.
 std::optional<std::string> decode_base64(const std::string& text);
+
+std::string encode_base64(const std::string& bytes);
 
 }  // namespace tessera

@@ -19,10 +19,11 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kShareFile = "tessera.dev-share-";
 
-// Of a spec that needs nothing newer; the oldest with all that we write ourselves.
+// The version of our specifications if nothing needs a newer one: the oldest with all fields that
+// we write.
 constexpr CdiVersion kOwnVersion = {0, 6, 0};
 
-// A vendor's specification has some ten kilobytes for each GPU.
+// A vendor's specification has about ten kilobytes per GPU.
 constexpr std::size_t kMostSpecBytes = std::size_t{8} << 20;
 
 constexpr std::size_t kMostProblems = 2;
@@ -41,7 +42,7 @@ std::vector<fs::path> files_of(const std::string& folder) {
     return out;
 }
 
-// Of two devices of one name the runtime takes that of the later folder; so do we.
+// Of two devices with the same name the runtime uses that of the later folder, and so do we.
 void shadow(std::vector<CdiSpec>& earlier, const CdiSpec& later) {
     for (CdiSpec& spec : earlier) {
         std::erase_if(spec.devices, [&](const CdiSpecDevice& device) {
@@ -55,7 +56,8 @@ void shadow(std::vector<CdiSpec>& earlier, const CdiSpec& later) {
 class Duplicates {
   public:
     void next_folder() { file_of_.clear(); }
-    // Returns what is wrong where a device is not the first of its name in this folder; else empty.
+    // Returns the fault if a device has the same name as another one in this folder; else an empty
+    // text.
     std::string add(const CdiSpec& spec, const std::string& file) {
         std::string problem;
         for (const CdiSpecDevice& device : spec.devices) {
@@ -78,11 +80,11 @@ class Duplicates {
     }
 
   private:
-    std::map<std::string, std::string> file_of_;  // by device; of this folder
+    std::map<std::string, std::string> file_of_;  // by device, for this folder
     std::set<std::string> names_;
 };
 
-// The minors of the GPUs that a device brings: its nodes /dev/nvidia<minor>.
+// The minor numbers of a device's GPUs, from its nodes /dev/nvidia<minor>.
 std::vector<std::string> minors_of(const CdiSpecDevice& device) {
     constexpr std::string_view kGpuNode = "/dev/nvidia";
     std::vector<std::string> minors;
@@ -114,7 +116,7 @@ CdiFolder::Stamp CdiFolder::stamp_of(const struct stat& about) {
             .size = about.st_size};
 }
 
-// A file that could not be read may be readable at the next call, with nothing changed.
+// An unreadable file may become readable without any change of its stamp.
 CdiFolder::SharedSpec CdiFolder::read_cached(const std::string& path, const Stamp& stamp) {
     {
         const std::scoped_lock lock(mutex_);
@@ -136,13 +138,13 @@ CdiFolder::Found CdiFolder::vendor_specs() {
     for (const std::string& folder : options_.folders) {
         duplicates.next_folder();
         for (const fs::path& file : files_of(folder)) {
-            // The runtimes read no others (.yml, say).
+            // The runtimes read no other extensions, such as .yml.
             const std::string extension = file.extension().string();
             if (extension != ".json" && extension != ".yaml") continue;
-            // Ours repeat the vendor's, and there may be hundreds.
+            // Our files repeat the vendor's edits, and there may be hundreds of them.
             if (file.filename().string().starts_with(kShareFile)) continue;
             struct stat about = {};
-            // A pipe or a device would never end.
+            // Reading a pipe or a device would never end.
             if (stat(file.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) continue;
             present.insert(file.string());
             const SharedSpec shared = read_cached(file.string(), stamp_of(about));
@@ -170,7 +172,7 @@ CdiFolder::Found CdiFolder::vendor_specs() {
 Error CdiFolder::not_found(const GpuUuid& uuid, const Found& found) const {
     std::string text = fmt::format("no CDI device of kind {} for {} in {}", options_.vendor_kind,
                                    uuid.str(), fmt::join(options_.folders, " or "));
-    // It becomes a pod's event and part of the Node's report: both are of bounded size.
+    // The text becomes a pod's event and part of the Node's report; both are limited in size.
     const std::size_t named = std::min(found.problems.size(), kMostProblems);
     for (std::size_t i = 0; i < named; i++)
         text += "; " + found.problems[i];
@@ -185,7 +187,7 @@ Result<CdiDevice> CdiFolder::vendor_device(const GpuUuid& uuid, int minor) {
     for (const CdiSpec& spec : found.specs) {
         for (const CdiSpecDevice& device : spec.devices) {
             if (device.name == uuid.str()) return described(options_, device);
-            // Only plain numbers: a slice of a GPU (0:1) has the GPU's node, too.
+            // Only plain numbers, because a part of a GPU (0:1) has the GPU's device node, too.
             if (is_number(device.name) && minors_of(device) == std::vector{std::to_string(minor)})
                 by_number = described(options_, device);
         }
@@ -212,14 +214,14 @@ Result<> CdiFolder::write_share(const std::string& name, const ContainerEdits& e
             if (first) merge_cdi_edits(merged, spec.edits);
             first = false;
             merge_cdi_edits(merged, device.edits);
-            // What the vendor wrote may need its version, and the runtime reads that one.
+            // The vendor's edits may need the vendor's version, and the runtime supports that one.
             version = std::max(version, spec.version);
         }
     }
     const Json spec = {{"cdiVersion", fmt::format("{}", fmt::join(version, "."))},
                        {"kind", "tessera.dev/share"},
                        {"devices", {{{"name", name}, {"containerEdits", merged}}}}};
-    // What is not UTF-8 is the pod's own text; the vendor's was checked as it was read.
+    // Invalid UTF-8 can only come from the pod; the vendor's text was checked when it was read.
     return write_text_file(fmt::format("{}/{}{}.json", options_.dynamic, kShareFile, name),
                            spec.dump(-1, ' ', false, Json::error_handler_t::replace));
 }

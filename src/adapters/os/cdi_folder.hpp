@@ -1,6 +1,6 @@
 // The CdiStore port over the runtime's CDI folders. Our file is
-// DYNAMIC/tessera.dev-share-NAME.json; it is written whole or not at all. Vendor specs are read,
-// never touched.
+// DYNAMIC/tessera.dev-share-NAME.json; it is written atomically. Vendor specifications are only
+// read.
 #pragma once
 
 #include <sys/stat.h>
@@ -19,11 +19,11 @@ namespace tessera {
 
 struct CdiFolderOptions {
     std::vector<std::string> folders = {"/etc/cdi", "/var/run/cdi"};
-    std::string dynamic = "/var/run/cdi";  // where we write
+    std::string dynamic = "/var/run/cdi";  // the folder for our files
     std::string vendor_kind = "nvidia.com/gpu";
 };
 
-// Any thread.
+// Any thread may call.
 class CdiFolder final : public CdiStore {
   public:
     explicit CdiFolder(CdiFolderOptions options) : options_(std::move(options)) {}
@@ -33,8 +33,9 @@ class CdiFolder final : public CdiStore {
     void keep_only_shares(const std::set<std::string>& names) override;
 
   private:
-    // A file as it was last read; read again once one of these has changed. The times are those of
-    // its text, which a program may set back, and of its inode: its rights, too.
+    // The identity of a file when it was last read; it is read again if one of these has changed.
+    // `written_ns` is of its text, and a program may set it back. `changed_ns` is of its inode,
+    // permissions included.
     struct Stamp {
         std::uint64_t device = 0;
         std::uint64_t inode = 0;
@@ -49,14 +50,15 @@ class CdiFolder final : public CdiStore {
         Stamp stamp;
         SharedSpec spec;
     };
-    // What the folders hold now, in the runtime's order.
+    // The current contents of the folders, in the runtime's order.
     struct Found {
-        std::vector<CdiSpec> specs;         // of the vendor's kind
-        std::vector<std::string> problems;  // files that cannot be read, other kinds: one line each
+        std::vector<CdiSpec> specs;  // of the vendor's kind
+        std::vector<std::string>
+            problems;  // files that cannot be read, and other kinds: one line each
     };
 
     Found vendor_specs();
-    // Reads and parses without the lock: a large file keeps no other container waiting.
+    // Reads and parses without the lock, so that a large file does not delay other containers.
     SharedSpec read_cached(const std::string& path, const Stamp& stamp);
     static Stamp stamp_of(const struct stat& about);
     [[nodiscard]] Error not_found(const GpuUuid& uuid, const Found& found) const;

@@ -16,14 +16,14 @@ namespace {
 using Json = nlohmann::json;
 
 // The fields of CDI that are no text (container-device-interface specs-go 1.1.0, config.go; the
-// last two until 1.0). Everything else keeps its text, whatever it looks like.
+// last two until 1.0). All other values stay text, whatever they look like.
 constexpr std::array<std::string_view, 7> kNumbers = {"major", "minor",   "fileMode",      "uid",
                                                       "gid",   "timeout", "additionalGids"};
 constexpr std::array<std::string_view, 3> kBooleans = {"enableMonitoring", "enableCMT",
                                                        "enableMBM"};
 
-// The lists of containerEdits, and the texts of their entries that we read, or that a runtime
-// needs. It reads nothing of a file in which one of them has another form, and so do we.
+// The lists of containerEdits, and the text fields of their entries that we read, or that a runtime
+// needs. A runtime ignores a file in which one of them has another form, and so do we.
 struct EditList {
     std::string_view name;
     bool has_maps = true;  // its entries are maps
@@ -54,14 +54,15 @@ void check_entry(const EditList& list, const Json& entry) {
     }
 }
 
-// A vendor's file has some hundred. More are aliases that refer to aliases, which grow without end.
+// A vendor's file has some hundred values. More come from aliases of aliases, which grow without
+// limit.
 constexpr int kMostNodes = 200'000;
 
-// Turns YAML, of which JSON is a part, into JSON. Throws what the libraries throw, and
+// Converts YAML, which includes JSON, to JSON. Throws the exceptions of the libraries, and
 // std::length_error.
 class Converter {
   public:
-    // `key` is that of the nearest map around the node.
+    // `key` is the key of the nearest map around the node.
     Json to_json(const YAML::Node& node, std::string_view key) {
         if (++nodes_ > kMostNodes) throw std::length_error("it has too many values");
         if (!node.IsDefined()) return nullptr;
@@ -85,8 +86,8 @@ class Converter {
         return node.Scalar();
     }
 
-    // containerEdits: an object of lists and objects, or nothing. A field without a value is as
-    // good as none, as it is for the runtimes.
+    // containerEdits: an object of lists and objects, or nothing. A field without a value counts as
+    // missing, as in the runtimes.
     Json edits(const YAML::Node& node) {
         Json out = to_json(node, "");
         if (out.is_null()) return out;
@@ -103,7 +104,7 @@ class Converter {
             for (const Json& entry : *found)
                 check_entry(list, entry);
         }
-        // Text that is not UTF-8 cannot be written again.
+        // Text that is not UTF-8 cannot be written later.
         (void)out.dump();
         return out;
     }
@@ -112,7 +113,7 @@ class Converter {
     int nodes_ = 0;
 };
 
-// "0.7.0" or "v0.7.0"; zeros when it is neither.
+// "0.7.0" or "v0.7.0"; zeros for any other text.
 CdiVersion parse_version(const std::string& text) {
     CdiVersion out{};
     const char* digits = text.c_str() + (text.starts_with('v') ? 1 : 0);
@@ -141,7 +142,7 @@ CdiSpec convert(const YAML::Node& node) {
 Result<CdiSpec> read_cdi_spec(const std::string& text) {
     try {
         return convert(YAML::Load(text));
-    } catch (const std::exception& error) {  // of yaml-cpp, of nlohmann-json, and ours
+    } catch (const std::exception& error) {  // of yaml-cpp, of nlohmann-json, and our own
         std::string why = error.what();
         std::ranges::replace(why, '\n', ' ');
         return fail(Code::invalid_argument, fmt::format("not a CDI specification: {}", why));

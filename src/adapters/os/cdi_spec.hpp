@@ -1,6 +1,5 @@
-// A CDI specification of a vendor, YAML or JSON (container-device-interface, SPEC.md 1.1.0), as far
-// as Tessera repeats it. The text is foreign: whatever it holds, reading it ends in a value or an
-// error.
+// A vendor's CDI specification, YAML or JSON (container-device-interface, SPEC.md 1.1.0): the parts
+// that Tessera copies. The text is untrusted: for any text, reading it returns a value or an error.
 #pragma once
 
 #include <array>
@@ -17,25 +16,25 @@ using CdiVersion = std::array<int, 3>;
 
 struct CdiSpecDevice {
     std::string name;
-    nlohmann::json edits;  // containerEdits: an object, or null where it has none
+    nlohmann::json edits;  // containerEdits: an object, or null if it has none
 };
 
 struct CdiSpec {
-    CdiVersion version{};  // zeros where it names none
+    CdiVersion version{};  // zeros if it names none
     std::string kind;
-    nlohmann::json edits;  // of every device; as above
+    nlohmann::json edits;  // for every device; as above
     std::vector<CdiSpecDevice> devices;
 };
 
-// invalid_argument, with the reason on one line, where it is no specification.
+// Errors: invalid_argument, with the reason on one line, if the text is no specification.
 Result<CdiSpec> read_cdi_spec(const std::string& text);
 
-// Adds `more` to `edits`, both containerEdits. Lists grow; of anything else the last one counts, as
-// in the runtime.
+// Adds `more` to `edits`, both containerEdits. Lists are joined; for any other field the last value
+// wins, as in the runtime.
 void merge_cdi_edits(nlohmann::json& edits, const nlohmann::json& more);
 
-// The values of `field` in each entry of the list `list` of containerEdits: the paths of its
-// deviceNodes, say. Entries of another form are left out.
+// The values of `field` in each entry of the list `list` of containerEdits, such as the paths of
+// its deviceNodes. Entries of another form are left out.
 std::vector<std::string> cdi_edit_fields(const nlohmann::json& edits, std::string_view list,
                                          std::string_view field);
 

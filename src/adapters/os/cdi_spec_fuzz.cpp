@@ -1,7 +1,7 @@
 #include "adapters/os/cdi_spec.hpp"
 #include "testing/fuzz/fuzz.hpp"
 
-// Whatever a vendor's file holds, what was read of it can be merged and written again.
+// For any vendor's file, what was read of it can be merged and written again.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace tessera;
     const auto spec = read_cdi_spec(std::string(fuzz_text(data, size)));

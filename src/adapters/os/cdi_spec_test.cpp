@@ -1,4 +1,4 @@
-// Goal: whatever stands in a vendor's CDI file, reading it gives a specification or an error.
+// Goal: for any vendor's CDI file, reading it gives a specification or an error.
 #include "adapters/os/cdi_spec.hpp"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST(CdiSpec, RefusesWhatIsNone) {
     }
 }
 
-// Goal: a field without a value is none, as it is for the runtimes: it takes nothing away.
+// Goal: a field without a value counts as missing, as in the runtimes: it removes nothing.
 TEST(CdiSpec, FieldsWithoutAValue) {
     const auto spec = read_cdi_spec(
         "kind: x/y\ncontainerEdits:\n  mounts:\n  env: ~\n  hooks: []\n"
@@ -60,7 +60,7 @@ TEST(CdiSpec, FieldsWithoutAValue) {
     EXPECT_EQ(spec->devices[0].edits, (Json{{"env", {"A=1"}}}));
 }
 
-// Goal: a map where a string or a list is expected is passed over, in each place that is read.
+// Goal: a map where a string or a list is expected is ignored, in each place that is read.
 TEST(CdiSpec, FieldsOfAnotherForm) {
     for (const char* nodes : {R"([{"path":{"a":1}}])", R"([{"path":["/dev/nvidia0"]}])", "[3]",
                               R"({"path":"/dev/nvidia0"})", R"("/dev/nvidia0")", "null"}) {
@@ -76,7 +76,7 @@ TEST(CdiSpec, Merges) {
     merge_cdi_edits(edits, {{"env", {"B=2"}}, {"intelRdt", {{"closID", "x"}}}});
     EXPECT_EQ(edits["env"], (Json{"A=1", "B=2"}));
     EXPECT_EQ(edits["intelRdt"], (Json{{"closID", "x"}}));
-    // No list is lost to what is none: the guard's mounts are in one.
+    // No list is lost when it is merged with another type: the guard's mounts are in one.
     for (const Json& other : {Json("text"), Json(), Json::object()}) {
         merge_cdi_edits(edits, {{"env", other}});
         EXPECT_EQ(edits["env"], (Json{"A=1", "B=2"})) << other;

@@ -23,7 +23,7 @@
 namespace tessera {
 namespace {
 
-// Goal: what this process says of itself is what the system says of it.
+// Goal: this process's facts agree with those of the system.
 TEST(ProcessFacts, OfThisProcess) {
     const ProcessFacts facts = read_process_facts("me");
     EXPECT_EQ(facts.program, "me");
@@ -36,8 +36,8 @@ TEST(ProcessFacts, OfThisProcess) {
     ::close(more);
 }
 
-// Goal: only processes of the named pod are ended; who is of none, or is not there, is no error of
-// the caller's. (That they are ended: testing/e2e/guard.py, where pods have cgroups.)
+// Goal: only processes of the named pod are killed. A process of no pod, or a missing one, gives
+// not_found. (testing/e2e/guard.py checks that they are killed, because its pods have cgroups.)
 TEST(ProcTable, EndsNobodyElse) {
     ProcTable table;
     const pid_t child = ::fork();
@@ -58,7 +58,7 @@ TEST(ProcTable, EndsNobodyElse) {
     EXPECT_EQ(gone.error().code, Code::not_found);
 }
 
-// Goal: base64 with and without padding; anything else is nothing.
+// Goal: base64 with and without padding; nothing for any other text.
 TEST(Base64, Decodes) {
     EXPECT_EQ(decode_base64("Q0E="), "CA");
     EXPECT_EQ(decode_base64("S0VZ"), "KEY");
@@ -85,7 +85,7 @@ class CdiTest : public ::testing::Test {
         std::ranges::sort(out);
         return out;
     }
-    // Its name; empty where no specification has it.
+    // Its name; empty if no specification has it.
     std::string device(const GpuUuid& uuid, int minor) {
         const auto found = cdi_.vendor_device(uuid, minor);
         return found ? found->name : "";
@@ -117,8 +117,8 @@ devices:
     env: ["A=true", 'B=5']
 )";
 
-// Goal: a card is found by UUID, else by a number whose device brings this card's node, in
-// whichever folder and format; a broken spec of somebody else hides nothing.
+// Goal: a GPU is found by UUID, else by a number whose device has this GPU's node, in any folder
+// and format. A broken specification of another vendor hides nothing.
 TEST_F(CdiTest, VendorDevices) {
     EXPECT_EQ(device(GpuUuid("GPU-1"), 1), "");
     write("static/nvidia.yaml", kVendorSpec);
@@ -132,8 +132,8 @@ TEST_F(CdiTest, VendorDevices) {
     EXPECT_EQ(device(GpuUuid("GPU-9"), 9), "");
 }
 
-// Goal: the error for a GPU that no specification has says where it was looked for, and which files
-// are of no use. What a device brings is known.
+// Goal: the error for a GPU that no specification has names the searched folders, and the files
+// that cannot be used. The contents of a device are known.
 TEST_F(CdiTest, SaysWhatWasSearched) {
     write("static/nvidia.yaml", kVendorSpec);
     EXPECT_EQ(cdi_.vendor_device(GpuUuid("GPU-1"), 7),
@@ -150,8 +150,8 @@ TEST_F(CdiTest, SaysWhatWasSearched) {
         EXPECT_NE(missing.error().text.find(part), std::string::npos) << missing.error().text;
 }
 
-// Goal: of a file in which a map stands for a text or a text for a list the runtime uses nothing,
-// and so do we, and say so; other files count.
+// Goal: the runtime ignores a file in which a map stands for a text, or a text for a list. So do
+// we, and we report it; other files count.
 TEST_F(CdiTest, FilesOfAnotherForm) {
     write("dynamic/good.yaml", "kind: nvidia.com/gpu\ndevices: [{name: GPU-3}]\n");
     for (const auto& [edits, why] : std::vector<std::pair<std::string, std::string>>{
@@ -173,7 +173,7 @@ TEST_F(CdiTest, FilesOfAnotherForm) {
 }
 
 // Goal: what the runtime drops is not found either: devices that two files of one folder define,
-// also where a later folder has them too, and files that it does not read.
+// even if a later folder has them too, and files that it does not read.
 TEST_F(CdiTest, DevicesThatTheRuntimeDrops) {
     const std::string spec = "kind: nvidia.com/gpu\ndevices: [{name: GPU-1}, {name: GPU-2}]\n";
     write("static/nvidia.yml", spec);
@@ -190,7 +190,7 @@ TEST_F(CdiTest, DevicesThatTheRuntimeDrops) {
     EXPECT_EQ(device(GpuUuid("GPU-2"), 2), "nvidia.com/gpu=GPU-2");
 }
 
-// Goal: a vendor's field without a value takes none of the share's own mounts and variables away.
+// Goal: a vendor's field without a value removes none of the share's own mounts and variables.
 TEST_F(CdiTest, AVendorsEmptyFieldTakesNothingAway) {
     write("static/nvidia.yaml",
           "kind: nvidia.com/gpu\ncontainerEdits:\n  mounts:\n  env:\n"
@@ -205,8 +205,8 @@ TEST_F(CdiTest, AVendorsEmptyFieldTakesNothingAway) {
     EXPECT_EQ(edits["mounts"][0]["containerPath"], "/to");
 }
 
-// Goal: a file is read again once it has changed, also where its time of writing, its size and its
-// inode are as before.
+// Goal: a file is read again after a change, even if its modification time, size and inode are the
+// same.
 TEST_F(CdiTest, ReadsAFileAgainOnceItChanged) {
     write("static/nvidia.yaml", kVendorSpec);
     EXPECT_EQ(device(GpuUuid("GPU-1"), 7), "nvidia.com/gpu=GPU-1");
@@ -222,9 +222,9 @@ TEST_F(CdiTest, ReadsAFileAgainOnceItChanged) {
     EXPECT_EQ(device(GpuUuid("GPU-2"), 7), "");
 }
 
-// Goal: a number in a spec is not an index of today: after a card is gone the driver counts anew,
-// and the number may mean another tenant's card. Method: numbers whose nodes are other cards',
-// several cards', a slice's, and none.
+// Goal: a number in a specification is no current index. After a GPU is gone the driver renumbers,
+// and the number may mean another tenant's GPU. Method: numbers whose nodes belong to another GPU,
+// to several GPUs, to a part of one, and to none.
 TEST_F(CdiTest, NumbersAreProvenByTheirNode) {
     write("static/nvidia.yaml", R"(cdiVersion: "0.5.0"
 kind: nvidia.com/gpu
@@ -240,8 +240,8 @@ devices:
         EXPECT_EQ(device(GpuUuid("GPU-a"), minor), "") << minor;
 }
 
-// Goal: a share is one device with our variables, the vendor's edits of its cards and, once, those
-// of the vendor's whole spec; numbers stay numbers and strings strings.
+// Goal: a share is one device with our variables, the vendor's edits of its GPUs and, once, those
+// of the vendor's whole specification. Numbers stay numbers and strings stay strings.
 TEST_F(CdiTest, WritesShares) {
     write("static/nvidia.yaml", kVendorSpec);
     ASSERT_TRUE(cdi_.write_share(
@@ -259,8 +259,8 @@ TEST_F(CdiTest, WritesShares) {
     EXPECT_EQ(edits["deviceNodes"][1]["path"], "/dev/nvidia1");
 }
 
-// Goal: what CDI 0.7 and 1.1 added comes along with its type, and the share says the version that
-// it needs; a spec of a newer one that is not used raises nothing.
+// Goal: what CDI 0.7 and 1.1 added is copied with its type, and the share names the version that it
+// needs. A newer specification that is not used does not raise the version.
 TEST_F(CdiTest, NewerSpecs) {
     write("static/nvidia.yaml", R"(cdiVersion: "0.7.0"
 kind: nvidia.com/gpu
@@ -295,7 +295,7 @@ devices:
                                        {"options", {"bind", "ro", "nosuid", "nodev"}}}})));
 }
 
-// Goal: a device that two folders have is brought once, from the later folder, as in the runtime.
+// Goal: a device that two folders have is used once, from the later folder, as in the runtime.
 TEST_F(CdiTest, LaterFolderWins) {
     const auto spec = [](const std::string& value) {
         return R"({"cdiVersion":"0.5.0","kind":"nvidia.com/gpu","devices":[
@@ -308,7 +308,8 @@ TEST_F(CdiTest, LaterFolderWins) {
     EXPECT_EQ(share("s1")["devices"][0]["containerEdits"]["env"], nlohmann::json({"FROM=dynamic"}));
 }
 
-// Goal: a share is replaced whole, others are removed by name, and foreign files are left alone.
+// Goal: a share is replaced as a whole, others are removed by name, and files of other programs
+// stay.
 TEST_F(CdiTest, KeepsOnlyNamedShares) {
     write("dynamic/nvidia.json", "{}");
     for (const char* name : {"a", "b", "c"})
@@ -319,7 +320,7 @@ TEST_F(CdiTest, KeepsOnlyNamedShares) {
     EXPECT_EQ(files(), (std::vector<std::string>{"nvidia.json", "tessera.dev-share-b.json"}));
 }
 
-// Goal: a folder that is not there is an error that names the file, and leaves nothing behind.
+// Goal: a missing folder is an error that names the file, and leaves nothing behind.
 TEST_F(CdiTest, FolderMissing) {
     CdiFolder nowhere({.folders = {}, .dynamic = (folder_ / "gone").string()});
     const auto written = nowhere.write_share("a", {});
@@ -329,7 +330,7 @@ TEST_F(CdiTest, FolderMissing) {
     nowhere.keep_only_shares({});
 }
 
-// Goal: a socket that is not there, or whose name is too long, is an error with the name.
+// Goal: a missing socket, or one with a name that is too long, is an error with the name.
 TEST(UnixSocketTest, ConnectErrors) {
     const auto missing = UnixSocket::connect("/nonexistent/x.sock");
     ASSERT_FALSE(missing);
@@ -338,7 +339,7 @@ TEST(UnixSocketTest, ConnectErrors) {
     EXPECT_EQ(UnixSocket::connect(std::string(200, 'x')).error().code, Code::invalid_argument);
 }
 
-// A socket on which somebody listens and does nothing more.
+// A socket that listens and does nothing more.
 class DeafListener {
   public:
     DeafListener() {
@@ -361,7 +362,7 @@ class DeafListener {
     int fd_ = -1;
 };
 
-// Goal: a peer that reads nothing ends a write by its deadline.
+// Goal: a write to a peer that reads nothing ends at its deadline.
 TEST(UnixSocketTest, WriteHasADeadline) {
     const DeafListener listener;
     auto socket = UnixSocket::connect(listener.path);
@@ -374,8 +375,8 @@ TEST(UnixSocketTest, WriteHasADeadline) {
     EXPECT_EQ(*socket->read(buffer, std::chrono::milliseconds(1)), 0U);
 }
 
-// Goal: a peer that takes no more connections is an error, not a wait. Method: more than its queue
-// holds.
+// Goal: a peer that accepts no more connections is an error, not a wait. Method: more connections
+// than its queue holds.
 TEST(UnixSocketTest, ConnectDoesNotWait) {
     const DeafListener listener;
     std::vector<UnixSocket> queued;
@@ -388,7 +389,7 @@ TEST(UnixSocketTest, ConnectDoesNotWait) {
     EXPECT_EQ(next.error().code, Code::unavailable);
 }
 
-// Goal: a pause ends at once when a stop is asked for, before or during it.
+// Goal: a pause ends at once if a stop is requested, before or during it.
 TEST(Pause, EndsWithAStop) {
     std::stop_source source;
     source.request_stop();
@@ -409,7 +410,8 @@ TEST(TextFile, DevicesStay) {
     EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
 }
 
-// Goal: who asks first is told what would keep the file from being written, and nothing is changed.
+// Goal: a caller that checks first gets the reason why the file cannot be written, and nothing is
+// changed.
 TEST(TextFile, CheckedBeforeItIsWritten) {
     const auto folder =
         std::filesystem::temp_directory_path() / ("tessera-check-" + std::to_string(getpid()));
@@ -433,7 +435,7 @@ TEST(TextFile, CheckedBeforeItIsWritten) {
     std::filesystem::remove_all(folder);
 }
 
-// Goal: no other file gives way to the one that is written, whatever its name is.
+// Goal: the write replaces no other file, whatever its name is.
 TEST(TextFile, NeighboursStay) {
     const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) /
                                          ("tessera-beside-" + std::to_string(::getpid()));
@@ -452,7 +454,8 @@ TEST(TextFile, NeighboursStay) {
     std::filesystem::remove_all(folder);
 }
 
-// Goal: a file is text or a reason that names it, a folder and a missing one among them.
+// Goal: reading a file gives its text or an error that names it, also for a folder and a missing
+// file.
 TEST(TextFile, TextOrReason) {
     const auto folder =
         std::filesystem::temp_directory_path() / ("tessera-text-" + std::to_string(getpid()));

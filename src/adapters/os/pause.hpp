@@ -1,4 +1,4 @@
-// Sleeping that a stop request ends.
+// A sleep that a stop request ends.
 #pragma once
 
 #include <chrono>
@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-// Returns after `duration`, or at once when `stop` is requested.
+// Returns after `duration`, or at once if `stop` is requested.
 void pause_for(std::chrono::milliseconds duration, const std::stop_token& stop);
 
 }  // namespace tessera

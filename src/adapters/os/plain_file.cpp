@@ -43,7 +43,7 @@ tl::unexpected<Error> refused(const std::string& path, int error) {
                 fmt::format("{}: {}", path, std::strerror(error)));
 }
 
-// Part by part: openat2(2), which does this in one call, needs Linux 5.6.
+// Opens the path part by part: openat2(2), which does this in one call, needs Linux 5.6.
 int open_without_links(const std::string& path) {
     Descriptor at(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     for (std::size_t begin = 1; at.get() >= 0;) {

@@ -1,4 +1,4 @@
-// Reading a file of a folder that other programs write: no link of theirs leads anywhere else.
+// Reads files in a folder that other programs write to, without following their symbolic links.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace tessera {
 
 // The text of a regular file. No part of `path` (absolute) may be a symbolic link. Errors name the
-// path and the reason: not_found; invalid_argument for a link, for anything but a regular file and
+// path and the reason: not_found; invalid_argument for a link, for anything but a regular file, and
 // for more than `most` bytes; unavailable otherwise.
 Result<std::string> read_plain_file(const std::string& path, std::size_t most);
 

@@ -1,4 +1,4 @@
-// Goal: a file is read as it is, and no link, device, pipe or endless file in its place is.
+// Goal: a regular file is read unchanged; a link, a device, a pipe and an endless file are refused.
 #include "adapters/os/plain_file.hpp"
 
 #include <gtest/gtest.h>

@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "adapters/os/text_file.hpp"
-#include "wire/cgroup_text.hpp"
-#include "wire/process_status.hpp"
+#include "wire/node/cgroup_text.hpp"
+#include "wire/node/process_status.hpp"
 
 namespace tessera {
 
@@ -29,8 +29,8 @@ std::optional<std::int64_t> ProcTable::started_at(std::int64_t pid) {
     return text ? start_ticks(*text) : std::nullopt;
 }
 
-// By a descriptor, taken before it is asked whose the process is: the pid may be given to another
-// at any moment. glibc 2.36 has no names for these calls.
+// Takes a descriptor before it checks the owner of the process, because the pid may be reused at
+// any moment. glibc 2.36 has no wrappers for these calls.
 Result<> ProcTable::end(std::int64_t pid, const PodUid& pod) {
     const auto handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
     if (handle < 0) {

@@ -1,5 +1,5 @@
-// The ProcessTable port over /proc. Of other containers' processes it sees those of its pid name
-// space: it needs the node's (hostPID).
+// The ProcessTable port over /proc. It sees the processes of other containers only in the node's
+// pid namespace (hostPID).
 #pragma once
 
 #include "ports/process_table.hpp"

@@ -15,8 +15,8 @@ std::chrono::nanoseconds of(const timeval& time) {
     return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
 }
 
-// proc(5): field 22 of /proc/self/stat, in ticks since the machine was started. The second field is
-// the program's name, which may hold anything but ends at the last parenthesis.
+// proc(5): field 22 of /proc/self/stat, in ticks since boot. The second field is the program's
+// name. It may contain any characters and ends at the last parenthesis.
 std::int64_t started_s() {
     std::ifstream in("/proc/self/stat");
     const std::string text{std::istreambuf_iterator<char>(in), {}};

@@ -1,4 +1,4 @@
-// This process, as /proc shows it.
+// Facts about this process from /proc.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-// What cannot be read is 0. Any thread may call.
+// A value that cannot be read is 0. Any thread may call.
 ProcessFacts read_process_facts(const std::string& program);
 
 }  // namespace tessera

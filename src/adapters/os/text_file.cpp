@@ -26,8 +26,8 @@ bool is_replaced(const std::string& path) {
     return ::stat(path.c_str(), &there) != 0 || S_ISREG(there.st_mode);
 }
 
-// A new file beside the one named, which has not its name yet; or what is written to itself. No
-// other file has to give way to it.
+// The file that is written: a temporary file beside the named one, or the named one itself. A
+// temporary name never replaces another file.
 struct Target {
     bool is_file;
     std::string path;
@@ -55,14 +55,15 @@ bool write_all(int fd, std::string_view text) {
     return true;
 }
 
-// A rename outlives a loss of power only with the folder, and without the text's own fsync the name
-// may outlive it with an empty file.
+// A rename survives a loss of power only if the folder is synced. Without an fsync of the text, the
+// name may survive with an empty file.
 bool sync_folder_of(const std::string& path) {
     const std::string folder = std::filesystem::path(path).parent_path().string();
     const int fd =
         ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return errno == EACCES;  // a folder that may be written to and not be read
-    const bool is_done = ::fsync(fd) == 0 || errno == EINVAL;  // a file system without it
+    if (fd < 0) return errno == EACCES;  // a folder with write but no read permission
+    const bool is_done =
+        ::fsync(fd) == 0 || errno == EINVAL;  // a file system that cannot sync folders
     const int error = errno;
     ::close(fd);
     errno = error;
@@ -146,7 +147,7 @@ Result<> write_text_file(const std::string& path, const std::string& text) {
         (!target.is_file || (::fchmod(fd, 0644) == 0 && (::fsync(fd) == 0 || errno == EINVAL)));
     const int error = errno;
     const bool closed = fd >= 0 && ::close(fd) == 0;
-    if (!written) errno = error;  // it is the first failure that is told
+    if (!written) errno = error;  // the first failure is reported
     if (written && closed && !target.is_file) return {};
     if (written && closed && ::rename(target.path.c_str(), path.c_str()) == 0) {
         if (sync_folder_of(path)) return {};

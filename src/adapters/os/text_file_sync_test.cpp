@@ -1,5 +1,5 @@
-// That a text file outlives a loss of power cannot be tried here. What can be is that the system is
-// asked for it, in the right order: this program has an fsync() of its own, which notes and calls.
+// A loss of power cannot be tested here. The test checks that the program calls fsync() in the
+// right order: it defines its own fsync(), which records each call and forwards it.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,7 +16,7 @@ namespace {
 
 struct Synced {
     bool is_folder;
-    std::string text_then;  // what the file of the name held at that time
+    std::string text_then;  // the contents of the named file at that time
 
     friend bool operator==(const Synced&, const Synced&) = default;
 };
@@ -62,7 +62,7 @@ class SyncedTextFile : public ::testing::Test {
     const std::string path_ = (folder_ / "allocation.json").string();
 };
 
-// Goal: the text is on the disk before it has its name, and the name before success is said.
+// Goal: the text is on the disk before it has its name, and the name is before success is reported.
 TEST_F(SyncedTextFile, TheTextThenItsName) {
     ASSERT_TRUE(write_text_file(path_, "old"));
     EXPECT_EQ(noted, (std::vector<Synced>{{false, "none"}, {true, "old"}}));
@@ -71,7 +71,7 @@ TEST_F(SyncedTextFile, TheTextThenItsName) {
     EXPECT_EQ(noted, (std::vector<Synced>{{false, "old"}, {true, "new"}}));
 }
 
-// Goal: text that the disk did not take replaces nothing, and leaves nothing behind.
+// Goal: text that the disk did not accept replaces nothing, and leaves nothing behind.
 TEST_F(SyncedTextFile, ADiskThatDoesNotTakeIt) {
     ASSERT_TRUE(write_text_file(path_, "old"));
     fails = true;

@@ -25,8 +25,8 @@ Result<UnixSocket> UnixSocket::connect(const std::string& path) {
         return fail(Code::invalid_argument, path + ": too long for a socket");
     }
     std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-    // No call on it may wait longer than it is told to. To connect, this kind waits for nothing but
-    // a full queue of the other side.
+    // Non-blocking, so that no call waits longer than its timeout. A UNIX socket's connect() blocks
+    // only if the other side's queue is full.
     UnixSocket socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (socket.fd_ < 0) return failed("socket");
     if (::connect(socket.fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {

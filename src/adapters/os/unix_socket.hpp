@@ -1,4 +1,4 @@
-// A connected UNIX stream socket, and how to wait for it.
+// A connected UNIX stream socket with timeouts.
 #pragma once
 
 #include <chrono>
@@ -13,16 +13,19 @@ namespace tessera {
 
 class UnixSocket {
   public:
-    // unavailable with the reason; at once also when the other side takes no more connections.
+    // unavailable with the reason. Does not block if the other side accepts no more connections:
+    // that is an error.
     static Result<UnixSocket> connect(const std::string& path);
 
     UnixSocket(UnixSocket&& other) noexcept;
     UnixSocket& operator=(UnixSocket&& other) noexcept;
     ~UnixSocket();
 
-    // All of it, or an error; then part of it may be written, and the connection is of no more use.
+    // Writes everything, or returns an error. After an error a part may have been written, and the
+    // connection cannot be used any more.
     Result<> write(std::string_view data, std::chrono::milliseconds timeout);
-    // Some bytes; 0 when `timeout` passed without any. An error when the peer closed.
+    // Reads some bytes; 0 if `timeout` passed without any. An error if the peer closed the
+    // connection.
     Result<std::size_t> read(std::span<char> into, std::chrono::milliseconds timeout);
 
   private:

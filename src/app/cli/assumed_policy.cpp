@@ -6,8 +6,8 @@ namespace tessera {
 
 std::string assumed_policy_text(std::string_view assumed) {
     return fmt::format(
-        "The cluster's policy is not known, since the Deployment tessera-controller cannot be "
-        "read; taken to be {} (--policy says another, --controller-namespace where Tessera runs)",
+        "The cluster's policy is unknown, because the Deployment tessera-controller cannot be "
+        "read; assuming {} (set --policy, or --controller-namespace to where Tessera runs)",
         assumed);
 }
 

@@ -1,4 +1,4 @@
-// What is said where nobody knows by which policy the controller places pods.
+// The warning of commands that could not read the controller's placement policy.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-// A sentence without a full stop.
+// One sentence without a full stop.
 std::string assumed_policy_text(std::string_view assumed);
 
 }  // namespace tessera

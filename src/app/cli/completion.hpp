@@ -1,4 +1,4 @@
-// Shell completion, made from the commands that the program has.
+// Shell completion scripts, generated from the program's commands.
 #pragma once
 
 #include <span>
@@ -12,12 +12,12 @@ namespace tessera {
 struct CommandWords {
     std::string name;
     std::string summary;
-    std::string flags;  // space-separated
+    std::string flags;  // separated by spaces
 };
 
 inline constexpr std::string_view kShells = "bash zsh fish";
 
-// `shell` is one of kShells; invalid_argument names them.
+// `shell` is one of kShells; for any other, invalid_argument lists them.
 Result<std::string> completion_script(std::string_view shell,
                                       std::span<const CommandWords> commands);
 

@@ -13,40 +13,41 @@
 
 namespace tessera {
 
-// By which policy each pod of a snapshot is placed (app/scheduler/foreseen.hpp). Nobody plans
-// without it: a pod that is ended by another policy's guess comes back to the cards that were to be
-// freed.
-using Foreseen = std::function<defrag::RaterOf(const defrag::Snapshot&)>;
+// The policy by which each pod of a snapshot is placed (app/explain/predicted_policies.hpp). A
+// plan always needs it: a pod that is evicted by a guess at another policy may return to the GPUs
+// that were to be freed.
+using Predicted = std::function<defrag::ScorerOf(const defrag::ClusterObjects&)>;
 
-struct DefragAsk {
-    std::optional<PodName> pod;  // make room for it; else free whole cards
-    int cards = 1;               // more than are free now
+struct DefragRequest {
+    std::optional<PodName> pod;  // make room for this pod; nothing: free whole GPUs
+    int gpus = 1;                // to free, in addition to those that are free now
 };
 
 struct DefragAnswer {
     std::variant<defrag::Plan, defrag::NoPlan> found;
-    std::map<std::string, int> stays;  // why pods stay → how many
-    int cards_wanted = 0;              // free ones in all; of no pod
+    std::map<std::string, int> stays;  // why pods stay → number of pods
+    int gpus_wanted = 0;               // whole GPUs free in all; 0 if room for a pod is requested
 };
 
-// Reads and changes nothing. Errors: of the pod (defrag::find_waiting), of reading the cluster.
-Result<DefragAnswer> plan_defrag(DefragCluster& cluster, const DefragAsk& ask,
-                                 const Foreseen& foreseen);
+// Reads the cluster and changes nothing. Errors: of the pod (defrag::find_waiting), of reading the
+// cluster.
+Result<DefragAnswer> plan_defrag(DefragCluster& cluster, const DefragRequest& request,
+                                 const Predicted& predicted);
 
 struct DefragRun {
-    DefragAsk ask;
+    DefragRequest request;
     defrag::Plan plan;
-    int cards_wanted = 0;
-    // For each pod: to be gone, and another of its controller's to be on a node.
+    int gpus_wanted = 0;
+    // Per pod: the time until it is gone, and the time until its controller's new pod is on a node.
     std::chrono::seconds timeout{120};
-    std::function<void(const std::string&)> say;  // a line of what goes on
+    std::function<void(const std::string&)> say;  // receives each line of progress
 };
 
-// Evicts the plan's first pod, waits until it is gone and another is on a node, and plans anew from
-// what is then; until the goal is reached. A caller that ends at any instant leaves no more than
-// one eviction under way. Errors: conflict, nothing more can be gained, or somebody forbids the
-// eviction; unavailable, it took too long; whichever of them says what was done and what is left.
+// Evicts the plan's first pod, waits until it is gone and its new pod is on a node, and plans again
+// from the new state, until the goal is reached. A caller that ends at any instant leaves at most
+// one eviction in progress. Errors: conflict, nothing more can be gained, or the eviction is
+// forbidden; unavailable, a timeout. Each error says what was done and what is left.
 Result<> apply_defrag(DefragCluster& cluster, Clock& clock, const DefragRun& run,
-                      const Foreseen& foreseen);
+                      const Predicted& predicted);
 
 }  // namespace tessera

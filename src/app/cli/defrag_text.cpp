@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/cli/tab_writer.hpp"
-#include "wire/json.hpp"
+#include "wire/text/json.hpp"
 
 namespace tessera {
 namespace {
@@ -12,8 +12,8 @@ using defrag::Move;
 using defrag::Plan;
 using defrag::Room;
 
-std::string cards_text(const std::vector<int>& cards) {
-    return fmt::format("{}", fmt::join(cards, ","));
+std::string gpus_text(const std::vector<int>& gpus) {
+    return fmt::format("{}", fmt::join(gpus, ","));
 }
 
 std::string stays_text(const std::map<std::string, int>& stays) {
@@ -28,49 +28,50 @@ std::string table(const Plan& plan) {
     int number = 0;
     for (const Move& move : plan.moves) {
         out += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\n", ++number, move.pod.str(),
-                           move.node.str(), cards_text(move.cards), to_string(move.size),
-                           move.to.str(), cards_text(move.to_cards));
+                           move.node.str(), gpus_text(move.gpus), to_string(move.size),
+                           move.to.str(), gpus_text(move.to_gpus));
     }
     return align_tabs(out);
 }
 
-std::string gain_text(const DefragAsk& ask, const Plan& plan) {
+std::string gain_text(const DefragRequest& request, const Plan& plan) {
     if (plan.moves.empty()) {
-        return ask.pod ? fmt::format(
-                             "Pod {} fits on node {} as it is: no pod needs to move, and if "
-                             "it waits, kubectl describe pod says why.\n",
-                             ask.pod->str(), plan.fits_on.str())
-                       : "No pod needs to move.\n";
+        return request.pod ? fmt::format(
+                                 "Pod {} fits on node {} now: no pod needs to move. If it stays "
+                                 "pending, kubectl describe pod says why.\n",
+                                 request.pod->str(), plan.fits_on.str())
+                           : "No pod needs to move.\n";
     }
     std::string out = fmt::format(
-        "Free whole cards: {} now, {} after. Largest room on a card: {} now, {} after.\n",
-        plan.before.free_cards, plan.after.free_cards, to_string(plan.before.largest),
+        "Free whole GPUs: {} now, {} after. Largest free memory on a GPU: {} now, {} after.\n",
+        plan.before.free_gpus, plan.after.free_gpus, to_string(plan.before.largest),
         to_string(plan.after.largest));
-    if (ask.pod)
-        out += fmt::format("Pod {} then fits on node {}.\n", ask.pod->str(), plan.fits_on.str());
-    out += plan.fewest ? "Fewer moves do not do, where each pod moves once and keeps none of its "
-                         "cards.\n"
-                       : "Perhaps fewer moves do: not all of them were tried.\n";
+    if (request.pod)
+        out +=
+            fmt::format("Pod {} then fits on node {}.\n", request.pod->str(), plan.fits_on.str());
+    out += plan.fewest ? "This is the minimum number of moves, provided each pod moves once and "
+                         "leaves all of its current GPUs.\n"
+                       : "Fewer moves may be enough: not all sequences were tried.\n";
     out +=
-        "Each move ends a pod, and its controller makes another, which goes where it is placed "
-        "then; the plan says where that would be now.\n";
+        "Each move evicts a pod, and its controller creates a new one. The plan shows where the "
+        "new pod would be placed now.\n";
     return out;
 }
 
 void write_room(JsonWriter& w, std::string_view name, const Room& room) {
     w.object(name, [&] {
-        w.member("freeCards", room.free_cards);
+        w.member("freeGpus", room.free_gpus);
         w.member("largestRoomBytes", room.largest.count);
     });
 }
 
 void write_place(JsonWriter& w, std::string_view name, const NodeName& node,
-                 const std::vector<int>& cards) {
+                 const std::vector<int>& gpus) {
     w.object(name, [&] {
         w.member("node", node.str());
         w.array("gpus", [&] {
-            for (const int card : cards)
-                w.item(std::int64_t{card});
+            for (const int gpu : gpus)
+                w.item(std::int64_t{gpu});
         });
     });
 }
@@ -79,12 +80,12 @@ void write_plan(JsonWriter& w, const Plan& plan) {
     w.array("moves", [&] {
         for (const Move& move : plan.moves) {
             w.object([&] {
-                w.member("namespace", move.pod.space);
+                w.member("namespace", move.pod.ns);
                 w.member("name", move.pod.name);
                 w.member("uid", move.uid.str());
                 w.member("bytes", move.size.count);
-                write_place(w, "from", move.node, move.cards);
-                write_place(w, "wouldFit", move.to, move.to_cards);
+                write_place(w, "from", move.node, move.gpus);
+                write_place(w, "wouldFit", move.to, move.to_gpus);
             });
         }
     });
@@ -96,21 +97,22 @@ void write_plan(JsonWriter& w, const Plan& plan) {
 
 }  // namespace
 
-std::string defrag_text(const DefragAsk& ask, const DefragAnswer& answer) {
+std::string defrag_text(const DefragRequest& request, const DefragAnswer& answer) {
     if (const auto* none = std::get_if<defrag::NoPlan>(&answer.found))
         return fmt::format("No plan: {}.\n{}", none->reason, stays_text(answer.stays));
     const Plan& plan = std::get<Plan>(answer.found);
-    return plan.moves.empty() ? gain_text(ask, plan) : table(plan) + "\n" + gain_text(ask, plan);
+    return plan.moves.empty() ? gain_text(request, plan)
+                              : table(plan) + "\n" + gain_text(request, plan);
 }
 
-std::string defrag_json(const DefragAsk& ask, const DefragAnswer& answer) {
+std::string defrag_json(const DefragRequest& request, const DefragAnswer& answer) {
     JsonWriter w;
     w.object([&] {
         w.member("version", 1);
-        if (ask.pod) {
-            w.member("for", ask.pod->str());
+        if (request.pod) {
+            w.member("for", request.pod->str());
         } else {
-            w.member("cards", ask.cards);
+            w.member("gpus", request.gpus);
         }
         if (const auto* none = std::get_if<defrag::NoPlan>(&answer.found)) {
             w.member("found", false);

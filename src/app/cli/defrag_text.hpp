@@ -1,4 +1,4 @@
-// What `tessera defrag` shows of a plan.
+// The output of `tessera defrag` for a plan.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace tessera {
 
-// A line per move, then the gain; or why there is no plan.
-std::string defrag_text(const DefragAsk& ask, const DefragAnswer& answer);
-// The same in bytes, with "version": 1.
-std::string defrag_json(const DefragAsk& ask, const DefragAnswer& answer);
+// One line per move, then the gain; or the reason why there is no plan.
+std::string defrag_text(const DefragRequest& request, const DefragAnswer& answer);
+// The same as JSON, in bytes, with "version": 1.
+std::string defrag_json(const DefragRequest& request, const DefragAnswer& answer);
 
 }  // namespace tessera

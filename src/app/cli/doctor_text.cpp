@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "wire/json.hpp"
+#include "wire/text/json.hpp"
 
 namespace tessera {
 namespace {

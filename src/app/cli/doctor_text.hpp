@@ -1,4 +1,4 @@
-// What `tessera doctor` prints.
+// The output of `tessera doctor`.
 #pragma once
 
 #include <span>
@@ -8,11 +8,11 @@
 
 namespace tessera {
 
-// One line per check: status, name, what was found, and the fix behind "->".
+// One line per check: status, name, finding, and the fix after "->".
 std::string doctor_text(std::span<const doctor::Finding> findings);
-// {"version":1,"status":…,"checks":[{"check","status","found","fix"}]}; status is the worst.
+// {"version":1,"status":…,"checks":[{"check","status","found","fix"}]}; "status" is the worst one.
 std::string doctor_json(std::span<const doctor::Finding> findings);
-// 1 when a check failed.
+// 1 if a check failed, otherwise 0.
 int doctor_exit_status(std::span<const doctor::Finding> findings);
 
 }  // namespace tessera

@@ -11,21 +11,21 @@ using doctor::Status;
 const std::vector<Finding> kFindings = {
     {"api_server", Status::ok, "v1.36.3", ""},
     {"key", Status::failed, "no \"Secret\"", "make one"},
-    {"cards", Status::warning, "sick", "reset"},
+    {"gpus", Status::warning, "sick", "reset"},
 };
 
-// Goal: one line a check, the fix behind an arrow; the same in JSON; only a failure is an exit
-// status.
+// Goal: one line per check, with the fix after an arrow; the same in JSON; only a failed check
+// changes the exit status.
 TEST(DoctorText, LinesAndJson) {
     EXPECT_EQ(doctor_text(kFindings),
               "ok       api_server    v1.36.3\n"
               "failed   key           no \"Secret\" -> make one\n"
-              "warning  cards         sick -> reset\n");
+              "warning  gpus          sick -> reset\n");
     EXPECT_EQ(doctor_json(kFindings),
               R"({"version":1,"status":"failed","checks":[)"
               R"({"check":"api_server","status":"ok","found":"v1.36.3","fix":""},)"
               R"({"check":"key","status":"failed","found":"no \"Secret\"","fix":"make one"},)"
-              R"({"check":"cards","status":"warning","found":"sick","fix":"reset"}]})");
+              R"({"check":"gpus","status":"warning","found":"sick","fix":"reset"}]})");
     EXPECT_EQ(doctor_exit_status(kFindings), 1);
     EXPECT_EQ(doctor_exit_status(std::span(kFindings).subspan(2)), 0);
 }

@@ -13,70 +13,74 @@
 #include "app/cli/tab_writer.hpp"
 #include "base/counted.hpp"
 #include "base/quantity.hpp"
-#include "domain/placement/fleet/policy.hpp"
-#include "wire/json.hpp"
+#include "domain/placement/engine/policy.hpp"
+#include "wire/text/json.hpp"
 
 namespace tessera {
 namespace {
 
-bool is_binpack(const PodStory& story) {
-    return story.policy == kBestFitInBytes;
+bool is_binpack(const PodExplanation& explanation) {
+    return explanation.policy == kBestFitInBytes;
 }
 
-std::string head(const PodStory& story) {
-    const std::string where =
-        story.on.empty() ? std::string("waits") : fmt::format("is on node {}", story.on.str());
-    std::string out = fmt::format("Pod {} {}. ", story.pod.str(), where);
-    switch (story.policy_source) {
-        case PodStory::Source::pod:
-            out += fmt::format("Its own policy is {}", story.policy);
+std::string head(const PodExplanation& explanation) {
+    const std::string where = explanation.on.empty()
+                                  ? std::string("is pending")
+                                  : fmt::format("is on node {}", explanation.on.str());
+    std::string out = fmt::format("Pod {} {}. ", explanation.pod.str(), where);
+    switch (explanation.policy_source) {
+        case PodExplanation::Source::pod:
+            out += fmt::format("Its own policy is {}", explanation.policy);
             break;
-        case PodStory::Source::controller:
-            out += fmt::format("The cluster's policy is {}", story.policy);
+        case PodExplanation::Source::controller:
+            out += fmt::format("The cluster's policy is {}", explanation.policy);
             break;
-        case PodStory::Source::assumed:
-            out += assumed_policy_text(story.policy);
+        case PodExplanation::Source::assumed:
+            out += assumed_policy_text(explanation.policy);
     }
-    if (story.learns)
-        out += fmt::format("; learnt from {}, those of now", counted(story.learnt, "pod"));
-    out += story.on.empty() ? ".\n" : ".\nWere it placed anew now, among the others as they are:\n";
-    for (const std::string& slip : story.slips)
-        out += "Warning: " + slip + "\n";
-    if (!story.gang.empty()) out += story.gang + "\n";
+    if (explanation.learns)
+        out += fmt::format("; learned from {} of the current cluster",
+                           counted(explanation.learnt, "pod"));
+    out += explanation.on.empty()
+               ? ".\n"
+               : ".\nIf it were placed again now, with all other pods in place:\n";
+    for (const std::string& unknown_annotation : explanation.unknown_annotations)
+        out += "Warning: " + unknown_annotation + "\n";
+    if (!explanation.gang.empty()) out += explanation.gang + "\n";
     return out;
 }
 
-std::string score_text(const PodStory& story, const NodeStory& node) {
-    if (is_binpack(story)) return to_string(Bytes{-node.score}) + " left";
-    return node.rated ? fmt::format("{}", node.score) : "last";
+std::string score_text(const PodExplanation& explanation, const NodeExplanation& node) {
+    if (is_binpack(explanation)) return to_string(Bytes{-node.score}) + " left";
+    return node.scored ? fmt::format("{}", node.score) : "last";
 }
 
-std::string terms_text(const NodeStory& node) {
+std::string terms_text(const NodeExplanation& node) {
     std::vector<std::string> parts;
     for (const ScoreTerm& term : node.terms) {
         const bool is_small = std::abs(term.value) < 10;
         parts.push_back(is_small ? fmt::format("{} {:.2f}", term.name, term.value)
                                  : fmt::format("{} {:.0f}", term.name, term.value));
     }
-    if (!node.rated) return "the policy has no terms for it: best fit";
+    if (!node.scored) return "not scored by the policy: best fit";
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string cards_text(const NodeStory& node) {
+std::string gpus_text(const NodeExplanation& node) {
     std::vector<std::string> parts;
-    parts.reserve(node.cards.size());
-    for (const CardStory& card : node.cards)
-        parts.push_back(fmt::format("{} ({} free)", card.index, to_string(card.free)));
+    parts.reserve(node.gpus.size());
+    for (const GpuExplanation& gpu : node.gpus)
+        parts.push_back(fmt::format("{} ({} free)", gpu.index, to_string(gpu.free)));
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string fits_text(const PodStory& story, std::size_t most) {
+std::string fits_text(const PodExplanation& explanation, std::size_t most) {
     std::string table = "NODE\tSCORE\tGPU\tMADE OF\n";
     std::size_t fitting = 0;
-    for (const NodeStory& node : story.nodes) {
+    for (const NodeExplanation& node : explanation.nodes) {
         if (!node.fits || (++fitting > most && most > 0)) continue;
-        table += fmt::format("{}\t{}\t{}\t{}\n", node.node.str(), score_text(story, node),
-                             cards_text(node), terms_text(node));
+        table += fmt::format("{}\t{}\t{}\t{}\n", node.node.str(), score_text(explanation, node),
+                             gpus_text(node), terms_text(node));
     }
     if (fitting == 0) return "It fits on no node.\n";
     std::string out = align_tabs(table);
@@ -85,10 +89,10 @@ std::string fits_text(const PodStory& story, std::size_t most) {
     return out;
 }
 
-std::string refusals_text(const PodStory& story) {
+std::string refusals_text(const PodExplanation& explanation) {
     constexpr std::size_t kNamed = 5;
     std::map<std::string, std::vector<std::string>> nodes;  // by reason
-    for (const NodeStory& node : story.nodes) {
+    for (const NodeExplanation& node : explanation.nodes) {
         if (!node.fits) nodes[node.why].push_back(node.node.str());
     }
     std::string out;
@@ -102,26 +106,26 @@ std::string refusals_text(const PodStory& story) {
     return out;
 }
 
-// Why a pod waits though it fits.
-std::string what_else(const PodStory& story) {
-    if (!story.on.empty()) return {};
-    if (story.gated) return "It waits for its scheduling gates to be removed.\n";
-    const bool fits = std::ranges::any_of(story.nodes, &NodeStory::fits);
-    if (!fits || !story.gang.empty()) return {};
+// Why a pod stays pending although it fits.
+std::string what_else(const PodExplanation& explanation) {
+    if (!explanation.on.empty()) return {};
+    if (explanation.gated) return "It waits for its scheduling gates to be removed.\n";
+    const bool fits = std::ranges::any_of(explanation.nodes, &NodeExplanation::fits);
+    if (!fits || !explanation.gang.empty()) return {};
     return fmt::format(
-        "It fits: if it goes on waiting, what keeps it is not the cards (kubectl describe pod {} "
-        "-n {}).\n",
-        story.pod.name, story.pod.space);
+        "It fits. If it stays pending, the cause is not the GPUs (kubectl describe pod {} -n "
+        "{}).\n",
+        explanation.pod.name, explanation.pod.ns);
 }
 
-void write_node(JsonWriter& w, const NodeStory& node) {
+void write_node(JsonWriter& w, const NodeExplanation& node) {
     w.member("node", node.node.str());
     w.member("fits", node.fits);
     if (!node.fits) {
         w.member("why", node.why);
         return;
     }
-    if (node.rated) w.member("score", node.score);
+    if (node.scored) w.member("score", node.score);
     w.array("terms", [&] {
         for (const ScoreTerm& term : node.terms) {
             w.object([&] {
@@ -131,12 +135,12 @@ void write_node(JsonWriter& w, const NodeStory& node) {
         }
     });
     w.array("gpus", [&] {
-        for (const CardStory& card : node.cards) {
+        for (const GpuExplanation& gpu : node.gpus) {
             w.object([&] {
-                w.member("uuid", card.uuid.str());
-                w.member("index", card.index);
-                w.member("model", card.model);
-                w.member("freeBytes", card.free.count);
+                w.member("uuid", gpu.uuid.str());
+                w.member("index", gpu.index);
+                w.member("model", gpu.model);
+                w.member("freeBytes", gpu.free.count);
             });
         }
     });
@@ -144,28 +148,30 @@ void write_node(JsonWriter& w, const NodeStory& node) {
 
 }  // namespace
 
-std::string explain_text(const PodStory& story, std::size_t most) {
-    return head(story) + fits_text(story, most) + refusals_text(story) + what_else(story);
+std::string explain_text(const PodExplanation& explanation, std::size_t most) {
+    return head(explanation) + fits_text(explanation, most) + refusals_text(explanation) +
+           what_else(explanation);
 }
 
-std::string explain_json(const PodStory& story) {
+std::string explain_json(const PodExplanation& explanation) {
     JsonWriter w;
     w.object([&] {
         w.member("version", 1);
-        w.member("namespace", story.pod.space);
-        w.member("name", story.pod.name);
-        if (!story.on.empty()) w.member("on", story.on.str());
-        w.member("policy", story.policy);
-        if (story.learns) w.member("learntFrom", static_cast<std::int64_t>(story.learnt));
-        if (!story.gang.empty()) w.member("gang", story.gang);
-        if (!story.slips.empty()) {
+        w.member("namespace", explanation.pod.ns);
+        w.member("name", explanation.pod.name);
+        if (!explanation.on.empty()) w.member("on", explanation.on.str());
+        w.member("policy", explanation.policy);
+        if (explanation.learns)
+            w.member("learntFrom", static_cast<std::int64_t>(explanation.learnt));
+        if (!explanation.gang.empty()) w.member("gang", explanation.gang);
+        if (!explanation.unknown_annotations.empty()) {
             w.array("warnings", [&] {
-                for (const std::string& slip : story.slips)
-                    w.item(slip);
+                for (const std::string& unknown_annotation : explanation.unknown_annotations)
+                    w.item(unknown_annotation);
             });
         }
         w.array("nodes", [&] {
-            for (const NodeStory& node : story.nodes)
+            for (const NodeExplanation& node : explanation.nodes)
                 w.object([&] { write_node(w, node); });
         });
     });

@@ -1,16 +1,16 @@
-// What `tessera explain` shows of a pod's placement.
+// The output of `tessera explain` for a pod.
 #pragma once
 
 #include <string>
 
-#include "app/scheduler/explain.hpp"
+#include "app/explain/explain.hpp"
 
 namespace tessera {
 
-// The nodes where it fits, the best first, at most `most` of them (0: all); then the reasons of the
-// others, each with its nodes.
-std::string explain_text(const PodStory& story, std::size_t most);
-// All of it, with "version": 1.
-std::string explain_json(const PodStory& story);
+// The feasible nodes, the best first, at most `most` of them (0: all); then the reasons of the
+// other nodes, each with its nodes.
+std::string explain_text(const PodExplanation& explanation, std::size_t most);
+// Everything as JSON, with "version": 1.
+std::string explain_json(const PodExplanation& explanation);
 
 }  // namespace tessera

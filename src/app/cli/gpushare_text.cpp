@@ -14,22 +14,22 @@ std::int64_t units_up(Bytes bytes, MemoryUnit unit) {
     return (bytes.count + size - 1) / size;
 }
 
-std::int64_t card_units(const NodeUsage& node, std::size_t card) {
-    return node.inventory.gpus[card].capacity().count / bytes_per_unit(node.inventory.unit).count;
+std::int64_t gpu_units(const NodeUsage& node, std::size_t gpu) {
+    return node.inventory.gpus[gpu].capacity().count / bytes_per_unit(node.inventory.unit).count;
 }
 
-// A legacy node says its sum itself, which loses less than its equal cards do.
+// A legacy node reports its total itself; the sum of its equal GPUs would lose more.
 std::int64_t total_units(const NodeUsage& node) {
     if (node.inventory.gpus.empty() || node.inventory.source == InventorySource::legacy) {
         return node.inventory.gpu_mem;
     }
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i)
-        sum += card_units(node, i);
+        sum += gpu_units(node, i);
     return sum;
 }
 
-// Decided once, by the first node with cards, as the original does.
+// Decided once, by the first node with GPUs, as in the original.
 std::string_view unit_label(std::span<const NodeUsage> nodes) {
     for (const NodeUsage& node : nodes) {
         if (!node.inventory.gpus.empty()) return unit_name(node.inventory.unit);
@@ -37,7 +37,7 @@ std::string_view unit_label(std::span<const NodeUsage> nodes) {
     return "";
 }
 
-// The original's arithmetic, in its order: 29/100 is 28 %.
+// The original's arithmetic, in its order: 29 of 100 gives 28 %.
 int percent(std::int64_t used, std::int64_t total) {
     if (total == 0) return 0;
     return static_cast<int>(static_cast<double>(used) / static_cast<double>(total) * 100);
@@ -68,7 +68,7 @@ std::string summary_row(const NodeUsage& node, std::size_t columns, bool pending
         }
         const std::int64_t held = units_up(node.held(i), unit);
         used += held;
-        row += fmt::format("{}/{}\t", held, card_units(node, i));
+        row += fmt::format("{}/{}\t", held, gpu_units(node, i));
     }
     const std::int64_t pending = units_up(node.pending(), unit);
     used += pending;
@@ -81,14 +81,14 @@ std::string summary_row(const NodeUsage& node, std::size_t columns, bool pending
 }
 
 std::string pod_row(const PodUsage& pod, MemoryUnit unit, bool pending_column) {
-    std::string row = fmt::format("{}\t{}\t", pod.name.name, pod.name.space);
-    for (const Bytes amount : pod.on_card)
+    std::string row = fmt::format("{}\t{}\t", pod.name.name, pod.name.ns);
+    for (const Bytes amount : pod.on_gpu)
         row += fmt::format("{}\t", units_up(amount, unit));
     if (pending_column) row += fmt::format("{}\t", units_up(pod.pending, unit));
     return row + "\n";
 }
 
-// The rule under a node is as long as the first printed node's rows, plus ten.
+// The line below a node is as long as the first printed node's rows, plus ten.
 std::string node_block(const NodeUsage& node, std::size_t& rule_length, Total& sum) {
     const MemoryUnit unit = node.inventory.unit;
     const bool pending_column = node.pending().count > 0;
@@ -102,7 +102,7 @@ std::string node_block(const NodeUsage& node, std::size_t& rule_length, Total& s
     std::int64_t used = 0;
     for (const PodUsage& pod : node.pods) {
         rows += pod_row(pod, unit, pending_column);
-        for (const Bytes amount : pod.on_card)
+        for (const Bytes amount : pod.on_gpu)
             used += units_up(amount, unit);
         used += units_up(pod.elsewhere, unit) + units_up(pod.pending, unit);
     }

@@ -1,5 +1,5 @@
-// The tables of `kubectl inspect gpushare`, byte for byte but for the order, which is sorted here
-// (docs/research/gpushare.md §3; testdata beside the tests).
+// The tables of `kubectl inspect gpushare`, byte for byte except for the order, which is sorted
+// here (docs/research/gpushare.md §3; testdata next to the tests).
 #pragma once
 
 #include <span>

@@ -8,12 +8,12 @@
 #include <sstream>
 
 #include "testing/builders/builders.hpp"
-#include "wire/kube_objects.hpp"
+#include "wire/kube/kube_objects.hpp"
 
 namespace tessera {
 namespace {
 
-// What the original printed, by section and command line ("", "-d", "-d two").
+// The original's output, by section and command line ("", "-d", "-d two").
 using Golden = std::map<std::pair<std::string, std::string>, std::string>;
 
 Golden golden() {
@@ -53,10 +53,10 @@ NodeInventory legacy(const std::string& name, const std::string& ip, int mem, in
                     R"(","aliyun.com/gpu-count":")" + std::to_string(count) + "\"");
 }
 
-PodFacts pod(const std::string& name, const std::string& space, const std::string& on, int units,
-             const std::string& annotations) {
+PodInfo pod(const std::string& name, const std::string& ns, const std::string& on, int units,
+            const std::string& annotations) {
     const auto document = JsonDocument::parse(
-        R"({"metadata":{"uid":"u-)" + name + R"(","name":")" + name + R"(","namespace":")" + space +
+        R"({"metadata":{"uid":"u-)" + name + R"(","name":")" + name + R"(","namespace":")" + ns +
         R"(","annotations":{)" + annotations + R"(}},"spec":{"nodeName":")" + on +
         R"(","containers":[{"name":"c","resources":{"limits":{"aliyun.com/gpu-mem":")" +
         std::to_string(units) + R"("}}}]},"status":{"phase":"Running"}})");
@@ -64,7 +64,7 @@ PodFacts pod(const std::string& name, const std::string& space, const std::strin
     return read_pod(document->root());
 }
 
-std::string card(const std::string& index, int units) {
+std::string gpu(const std::string& index, int units) {
     return R"("ALIYUN_COM_GPU_MEM_IDX":")" + index + R"(","ALIYUN_COM_GPU_MEM_POD":")" +
            std::to_string(units) + "\"";
 }
@@ -74,22 +74,22 @@ std::vector<NodeUsage> one_gpu() {
     return usage_of({legacy("cn-shanghai.i-aaa", "192.168.0.71", 15, 1),
                      node("cpu-only", "10.1.1.9", R"("cpu":"4")")},
                     std::vector{
-                        pod("binpack-0", "default", "cn-shanghai.i-aaa", 2, card("0", 2)),
-                        pod("binpack-1", "default", "cn-shanghai.i-aaa", 4, card("0", 4)),
+                        pod("binpack-0", "default", "cn-shanghai.i-aaa", 2, gpu("0", 2)),
+                        pod("binpack-1", "default", "cn-shanghai.i-aaa", 4, gpu("0", 4)),
                     });
 }
 
-std::vector<PodFacts> pods_of_two() {
+std::vector<PodInfo> pods_of_two() {
     const std::string shares =
         R"("scheduler.framework.gpushare.allocation":"{\"0\":{\"0\":4,\"1\":4}}")";
-    return {pod("multi", "default", "two", 8, shares), pod("a", "team-a", "two", 3, card("2", 3)),
-            pod("pend", "default", "two", 5, ""), pod("badidx", "default", "two", 1, card("x", 1))};
+    return {pod("multi", "default", "two", 8, shares), pod("a", "team-a", "two", 3, gpu("2", 3)),
+            pod("pend", "default", "two", 5, ""), pod("badidx", "default", "two", 1, gpu("x", 1))};
 }
 
 std::vector<NodeUsage> two_nodes() {
-    std::vector<PodFacts> pods = pods_of_two();
-    pods.push_back(pod("binpack-0", "default", "cn-shanghai.i-aaa", 2, card("0", 2)));
-    pods.push_back(pod("binpack-1", "default", "cn-shanghai.i-aaa", 4, card("0", 4)));
+    std::vector<PodInfo> pods = pods_of_two();
+    pods.push_back(pod("binpack-0", "default", "cn-shanghai.i-aaa", 2, gpu("0", 2)));
+    pods.push_back(pod("binpack-1", "default", "cn-shanghai.i-aaa", 4, gpu("0", 4)));
     return usage_of(
         {legacy("two", "10.1.1.2", 64, 4), legacy("cn-shanghai.i-aaa", "192.168.0.71", 15, 1)},
         pods);
@@ -98,11 +98,11 @@ std::vector<NodeUsage> two_nodes() {
 std::vector<NodeUsage> mib() {
     return usage_of({legacy("mib", "10.1.1.3", 32552, 2), legacy("noip", "", 16276, 1),
                      node("nocount", "10.1.1.8", R"("aliyun.com/gpu-mem":"100")")},
-                    std::vector{pod("m1", "default", "mib", 8138, card("1", 8138)),
-                                pod("oor", "default", "mib", 100, card("7", 100))});
+                    std::vector{pod("m1", "default", "mib", 8138, gpu("1", 8138)),
+                                pod("oor", "default", "mib", 100, gpu("7", 100))});
 }
 
-// The lines in any order: the original's came by Go's random map order, ours are sorted.
+// The lines in any order: the original's had the random order of Go maps, ours are sorted.
 std::vector<std::string> lines(const std::string& text) {
     std::vector<std::string> out;
     std::istringstream in(text);
@@ -113,7 +113,7 @@ std::vector<std::string> lines(const std::string& text) {
 }
 
 // Goal: `kubectl inspect gpushare` prints what the original printed, byte for byte. Method: the
-// recorded clusters; where the original's order was by chance, the same lines.
+// recorded clusters; if the original's order was random, the same lines.
 TEST(GpushareText, AsRecorded) {
     const Golden texts = golden();
     const auto text = [&](const char* section, const char* arguments) {
@@ -135,8 +135,8 @@ TEST(GpushareText, AsRecorded) {
     EXPECT_EQ(lines(gpushare_details(mib())), lines(text("MiB", "-d")));
 }
 
-// Goal: unit and amounts are the agent's: a card above 100 GiB is not taken for one of so many MiB,
-// and a card out of use still counts.
+// Goal: unit and amounts are the agent's: the amount of a GPU above 100 GiB is not read as MiB, and
+// an unhealthy GPU still counts.
 TEST(GpushareText, UnitAndAmountsOfTheAgent) {
     NodeInventory large = build::node("n1", 1, gibibytes(141));
     large.gpus[0].condition = GpuCondition::unhealthy;
@@ -145,7 +145,7 @@ TEST(GpushareText, UnitAndAmountsOfTheAgent) {
     EXPECT_NE(text.find(" 0/141\n"), std::string::npos) << text;
 }
 
-// Goal: an index without an amount is no card: the pod is pending, with what it asks for.
+// Goal: an index without an amount does not name a GPU: the pod is pending, with its request.
 TEST(GpushareText, IndexWithoutAmountIsPending) {
     const auto nodes =
         usage_of({legacy("two", "10.1.1.2", 32, 2)},
@@ -154,7 +154,7 @@ TEST(GpushareText, IndexWithoutAmountIsPending) {
     EXPECT_NE(gpushare_summary(nodes).find("PENDING(Allocated)"), std::string::npos);
 }
 
-// Goal: nodes and pods come by name, whatever the order of the API.
+// Goal: nodes and pods are sorted by name, whatever the order of the API.
 TEST(GpushareText, IsSorted) {
     const std::string text = gpushare_details(two_nodes());
     EXPECT_LT(text.find("cn-shanghai"), text.find("two"));
@@ -162,14 +162,14 @@ TEST(GpushareText, IsSorted) {
     EXPECT_LT(text.find("multi"), text.find("pend"));
 }
 
-// Goal: pods that Tessera placed are shown in the same tables, cards of different sizes by their
-// own size, parts of a unit rounded up.
+// Goal: pods that Tessera placed are shown in the same tables, GPUs of different sizes with their
+// own size, and fractions of a unit rounded up.
 TEST(GpushareText, TesserasOwnPods) {
     NodeInventory mixed = build::node("n1", 2, gibibytes(16));
     mixed.address = "10.0.0.1";
     mixed.gpus[1].memory = gibibytes(24);
-    const PodFacts p = build::pod("p", build::native(mebibytes(1536)));
-    const PodFacts bound = build::bound(
+    const PodInfo p = build::pod("p", build::native(mebibytes(1536)));
+    const PodInfo bound = build::bound(
         p, build::allocation(p, "n1", {{GpuUuid("GPU-n1-1"), 1, mebibytes(1536), {}, false}}));
     const std::string text = gpushare_summary(usage_of({mixed}, std::vector{bound}));
     EXPECT_NE(text.find("n1    10.0.0.1   0/16                   2/24                   2/40\n"),

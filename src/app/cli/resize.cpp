@@ -5,23 +5,23 @@
 #include <algorithm>
 
 #include "domain/allocation/resize_text.hpp"
-#include "wire/resize_json.hpp"
+#include "wire/tessera/resize_json.hpp"
 
 namespace tessera {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll{200};
-// To write the pod, which others write too.
+// Attempts to write the pod, which other clients write too.
 constexpr int kTries = 10;
 
-Result<std::string> container_of(const ResizeAsk& ask, const Allocation& allocation) {
-    if (!ask.container.empty()) return ask.container;
+Result<std::string> container_of(const ResizeRequest& request, const Allocation& allocation) {
+    if (!request.container.empty()) return request.container;
     if (allocation.containers.size() == 1) return allocation.containers.front().container;
     std::string names;
     for (const ContainerAllocation& container : allocation.containers)
         names += (names.empty() ? "" : ", ") + container.container;
     return fail(Code::invalid_argument,
-                fmt::format("--container: missing; pod {} has {}", ask.pod.str(), names));
+                fmt::format("--container: missing; pod {} has {}", request.pod.str(), names));
 }
 
 Result<Allocation> allocation_of(const PodResizes::Shown& pod) {
@@ -29,47 +29,49 @@ Result<Allocation> allocation_of(const PodResizes::Shown& pod) {
     if (own != nullptr && !pod.facts.finished) return *own;
     const char* why = pod.facts.finished       ? "has finished"
                       : pod.facts.node.empty() ? "is not placed yet"
-                                               : "has no share of a GPU that Tessera gave it";
+                                               : "has no GPU share from Tessera";
     return fail(Code::conflict, fmt::format("pod {} {}", pod.facts.name.str(), why));
 }
 
-// `wanted`, and what `open` wishes for beyond that.
-ResizeWish::Container both(ResizeWish::Container wanted, const ResizeWish::Container& open) {
+// `wanted`, with the amounts of `open` that `wanted` does not set.
+RequestedShares::Container both(RequestedShares::Container wanted,
+                                const RequestedShares::Container& open) {
     if (!wanted.memory) wanted.memory = open.memory;
     if (!wanted.cores) wanted.cores = open.cores;
-    if (!wanted.ceiling) wanted.ceiling = open.ceiling;
+    if (!wanted.cores_limit) wanted.cores_limit = open.cores_limit;
     return wanted;
 }
 
-// What was wished for before and has no answer yet is wished for still: the annotation has room for
-// one text.
-ResizeWish with_open_wishes(ResizeWish wish, const PodResizes::Shown& pod, const Allocation& now) {
-    const auto open = read_resize_wish(pod.wish);
-    if (!open || is_refusal_of(pod.refusal, pod.wish)) return wish;
-    for (const ResizeWish::Container& other : open->containers) {
+// Earlier requests without an answer are still requested: the annotation has room for one text
+// only.
+RequestedShares with_open_requests(RequestedShares requested, const PodResizes::Shown& pod,
+                                   const Allocation& now) {
+    const auto open = read_resize_request(pod.requested);
+    if (!open || is_refusal_of(pod.refusal, pod.requested)) return requested;
+    for (const RequestedShares::Container& other : open->containers) {
         if (is_granted({{other}}, now)) continue;
         const auto own =
-            std::ranges::find(wish.containers, other.name, &ResizeWish::Container::name);
-        if (own == wish.containers.end()) {
-            wish.containers.push_back(other);
+            std::ranges::find(requested.containers, other.name, &RequestedShares::Container::name);
+        if (own == requested.containers.end()) {
+            requested.containers.push_back(other);
         } else {
             *own = both(*own, other);
         }
     }
-    return wish;
+    return requested;
 }
 
-// Whether the text on the pod asks for what we want, ours or one that came after it.
-bool asks_for(const std::string& text, const ResizeWish::Container& wanted) {
-    const auto wish = read_resize_wish(text);
-    return wish && std::ranges::any_of(wish->containers, [&](const auto& container) {
+// Whether the text on the pod includes `wanted`: our request, or a later one that includes it.
+bool asks_for(const std::string& text, const RequestedShares::Container& wanted) {
+    const auto requested = read_resize_request(text);
+    return requested && std::ranges::any_of(requested->containers, [&](const auto& container) {
                return container.name == wanted.name && both(wanted, container) == container;
            });
 }
 
 // Nothing while there is no answer.
 std::optional<Result<std::string>> answer(const PodResizes::Shown& pod,
-                                          const ResizeWish::Container& wanted,
+                                          const RequestedShares::Container& wanted,
                                           const Allocation& before) {
     if (pod.facts.uid != before.pod)
         return fail(Code::not_found, fmt::format("pod {} is gone", pod.facts.name.str()));
@@ -78,58 +80,59 @@ std::optional<Result<std::string>> answer(const PodResizes::Shown& pod,
         const std::string text = resize_text(before, *now);
         return "pod " + pod.facts.name.str() + ": " + (text.empty() ? "has that already" : text);
     }
-    if (!asks_for(pod.wish, wanted)) {
+    if (!asks_for(pod.requested, wanted)) {
         return fail(Code::conflict,
-                    fmt::format("pod {}: another wish has taken the place of this one (annotation "
-                                "tessera.dev/resize); ask again",
+                    fmt::format("pod {}: another request has replaced this one (annotation "
+                                "tessera.dev/resize); try again",
                                 pod.facts.name.str()));
     }
-    if (is_refusal_of(pod.refusal, pod.wish)) {
+    if (is_refusal_of(pod.refusal, pod.requested)) {
         Error refused = read_resize_refusal(pod.refusal);
-        // To a script that is an answer, not the want of one.
+        // unavailable would tell a script that there was no answer; a refusal is an answer.
         if (refused.code == Code::unavailable) refused.code = Code::conflict;
         return fail(refused.in("pod " + pod.facts.name.str() + ": refused"));
     }
     return std::nullopt;
 }
 
-// The wish stands on the pod.
+// A request that is written on the pod.
 struct Asked {
-    ResizeWish::Container wanted;
+    RequestedShares::Container wanted;
     Allocation before;
 };
 
-Result<Asked> write_wish(PodResizes& pods, const ResizeAsk& ask) {
+Result<Asked> write_resize_request(PodResizes& pods, const ResizeRequest& request) {
     for (int tried = 1;; ++tried) {
-        const auto pod = pods.read(ask.pod);
+        const auto pod = pods.read(request.pod);
         if (!pod && pod.error().code == Code::not_found) {
             return fail(Code::not_found, fmt::format("there is no pod {} in namespace {}",
-                                                     ask.pod.name, ask.pod.space));
+                                                     request.pod.name, request.pod.ns));
         }
         if (!pod) return fail(pod.error());
         TRY(const Allocation before, allocation_of(*pod));
-        TRY(const std::string container, container_of(ask, before));
-        const ResizeWish::Container wanted{container, ask.memory, ask.cores, ask.ceiling};
-        const ResizeWish wish = with_open_wishes({{wanted}}, *pod, before);
-        const auto written =
-            pods.wish(pod->facts.uid, ask.pod, pod->version, write_resize_wish(wish, ask.id));
+        TRY(const std::string container, container_of(request, before));
+        const RequestedShares::Container wanted{container, request.memory, request.cores,
+                                                request.cores_limit};
+        const RequestedShares requested = with_open_requests({{wanted}}, *pod, before);
+        const auto written = pods.request(pod->facts.uid, request.pod, pod->version,
+                                          write_resize_request(requested, request.id));
         if (written) return Asked{wanted, before};
-        // Somebody wrote the pod meanwhile, a wish of his perhaps.
+        // Another client wrote the pod in the meantime, perhaps with a request of its own.
         if (written.error().code != Code::conflict || tried == kTries) return fail(written.error());
     }
 }
 
 }  // namespace
 
-Result<std::string> ask_to_resize(PodResizes& pods, Clock& clock, const ResizeAsk& ask) {
-    if (!ask.memory && !ask.cores && !ask.ceiling) {
+Result<std::string> request_resize(PodResizes& pods, Clock& clock, const ResizeRequest& request) {
+    if (!request.memory && !request.cores && !request.cores_limit) {
         return fail(Code::invalid_argument,
-                    "nothing to change: give --memory, --cores or --ceiling");
+                    "nothing to change: give --memory, --cores or --compute-limit");
     }
-    TRY(const Asked asked, write_wish(pods, ask));
-    const auto until = clock.steady() + ask.timeout;
+    TRY(const Asked asked, write_resize_request(pods, request));
+    const auto until = clock.steady() + request.timeout;
     while (true) {
-        const auto now = pods.read(ask.pod);
+        const auto now = pods.read(request.pod);
         if (!now && now.error().code != Code::unavailable) return fail(now.error());
         if (now) {
             if (auto answered = answer(*now, asked.wanted, asked.before))
@@ -139,9 +142,9 @@ Result<std::string> ask_to_resize(PodResizes& pods, Clock& clock, const ResizeAs
         clock.sleep_for(kPoll);
     }
     return fail(Code::unavailable,
-                fmt::format("pod {}: no answer within {} s; the wish stands (annotation "
-                            "tessera.dev/resize); is tessera-controller up? tessera doctor says",
-                            ask.pod.str(), ask.timeout.count()));
+                fmt::format("pod {}: no answer within {} s; the request remains open (annotation "
+                            "tessera.dev/resize); run tessera doctor to check tessera-controller",
+                            request.pod.str(), request.timeout.count()));
 }
 
 }  // namespace tessera

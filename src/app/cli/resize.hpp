@@ -1,4 +1,4 @@
-// tessera resize: writes a wish onto a running pod, and waits for the controller's answer.
+// tessera resize: writes a request on a running pod, and waits for the controller's answer.
 #pragma once
 
 #include <chrono>
@@ -10,19 +10,19 @@
 
 namespace tessera {
 
-struct ResizeAsk {
+struct ResizeRequest {
     PodName pod;
-    std::string container;  // empty: its only one with a share
+    std::string container;  // empty: its only container with a GPU share
     std::optional<Bytes> memory;
     std::optional<Percent> cores;
-    std::optional<Percent> ceiling;
+    std::optional<Percent> cores_limit;
     std::chrono::seconds timeout{30};
-    std::string id;  // of this wish and no other
+    std::string id;  // unique for each request
 };
 
-// What became of it, in a line: what changed per container and card. Errors: the refusal, with its
-// code (domain/allocation/resize.hpp); unavailable where nobody answers in time, the wish stands
-// then; conflict where another wish took its place; not_found, permission_denied.
-Result<std::string> ask_to_resize(PodResizes& pods, Clock& clock, const ResizeAsk& ask);
+// Returns the outcome in one line: what changed per container and GPU. Errors: the refusal, with
+// its code (domain/allocation/resize.hpp); unavailable if there is no answer in time, and the
+// request then remains open; conflict if another request replaced it; not_found, permission_denied.
+Result<std::string> request_resize(PodResizes& pods, Clock& clock, const ResizeRequest& request);
 
 }  // namespace tessera

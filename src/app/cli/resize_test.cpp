@@ -1,5 +1,6 @@
-// Goal: who asks hears in one line what became of it, and by an exit status whether to try again.
-// Method: a pod of 4 GiB, and a controller that does what the test says when the wish is there.
+// Goal: the user reads the outcome in one line, and the exit status tells whether trying again
+// helps. Method: a pod of 4 GiB, and a controller that does what the test says when the request is
+// there.
 #include "app/cli/resize.hpp"
 
 #include <gtest/gtest.h>
@@ -17,8 +18,8 @@ class ResizeCommandTest : public testing::Test {
   protected:
     ResizeCommandTest() { pods_.put(pod()); }
 
-    static PodFacts pod(int containers = 1) {
-        PodFacts pod = build::pod("p", build::native(gibibytes(4)));
+    static PodInfo pod(int containers = 1) {
+        PodInfo pod = build::pod("p", build::native(gibibytes(4)));
         Allocation allocation = build::allocation(
             pod, "n", {{.uuid = GpuUuid("GPU-a"), .index = 1, .memory = gibibytes(4)}});
         for (int i = 1; i < containers; ++i) {
@@ -27,7 +28,7 @@ class ResizeCommandTest : public testing::Test {
         }
         return build::bound(pod, allocation);
     }
-    // The controller grants what was wished for.
+    // The controller grants the request.
     void grant() {
         const auto shown = pods_.read(kName);
         Allocation after = **shown->facts.allocation;
@@ -45,13 +46,13 @@ class ResizeCommandTest : public testing::Test {
         const auto shown = pods_.read(kName);
         EXPECT_TRUE(pods_.write(shown->facts.uid, kName, shown->version, annotations));
     }
-    Result<std::string> ask(ResizeAsk with) {
+    Result<std::string> request(ResizeRequest with) {
         with.pod = kName;
         with.id = "1";
-        return ask_to_resize(pods_, clock_, with);
+        return request_resize(pods_, clock_, with);
     }
-    Error refused(ResizeAsk with) {
-        const auto said = ask(std::move(with));
+    Error refused(ResizeRequest with) {
+        const auto said = request(std::move(with));
         EXPECT_FALSE(said) << *said;
         return said ? Error{} : said.error();
     }
@@ -62,108 +63,111 @@ class ResizeCommandTest : public testing::Test {
 
 TEST_F(ResizeCommandTest, SaysWhatChanged) {
     pods_.on_write([this] { grant(); });
-    const auto said = ask({.memory = gibibytes(6), .cores = Percent{20}});
+    const auto said = request({.memory = gibibytes(6), .cores = Percent{20}});
     ASSERT_TRUE(said) << said.error().text;
-    EXPECT_EQ(*said, "pod default/p: main on card 1: memory 4Gi -> 6Gi, cores 0 -> 20");
-    const auto again = ask({.memory = gibibytes(6)});
+    EXPECT_EQ(*said, "pod default/p: main on GPU 1: memory 4Gi -> 6Gi, cores 0 -> 20");
+    const auto again = request({.memory = gibibytes(6)});
     ASSERT_TRUE(again) << again.error().text;
     EXPECT_EQ(*again, "pod default/p: has that already");
 }
 
 TEST_F(ResizeCommandTest, SaysWhyItWasRefused) {
     pods_.on_write([this] {
-        write({{std::string(key::kResizeRefused),
-                write_resize_refusal(pods_.read(kName)->wish, {Code::unavailable, "no room"})}});
+        write(
+            {{std::string(key::kResizeRefused),
+              write_resize_refusal(pods_.read(kName)->requested, {Code::unavailable, "no room"})}});
     });
     EXPECT_EQ(refused({.memory = gibibytes(6)}),
               (Error{Code::conflict, "pod default/p: refused: no room"}));
 }
 
-// Goal: who gets no answer hears that the wish stands; a server that is away for a moment is asked
-// again.
+// Goal: without an answer in time, the error says that the request remains open; a server that is
+// briefly unavailable is asked again.
 TEST_F(ResizeCommandTest, WaitsForAnAnswer) {
     const Error none = refused({.memory = gibibytes(6), .timeout = std::chrono::seconds(3)});
     EXPECT_EQ(none.code, Code::unavailable);
-    EXPECT_NE(none.text.find("no answer within 3 s; the wish stands"), std::string::npos);
+    EXPECT_NE(none.text.find("no answer within 3 s; the request remains open"), std::string::npos);
     EXPECT_EQ(pods_.reads(), 17) << "before, and every 200 ms";
     clock_.on_sleep([this, asked = 0]() mutable {
         if (++asked == 2) pods_.fail_next_read({Code::unavailable, "no answer"});
         if (asked == 5) grant();
     });
-    EXPECT_TRUE(ask({.memory = gibibytes(7)}));
+    EXPECT_TRUE(request({.memory = gibibytes(7)}));
 }
 
-// Goal: a wish for one container takes no other's place, which has no answer yet.
-TEST_F(ResizeCommandTest, WishesForTwoContainers) {
+// Goal: a request for one container keeps another container's open request.
+TEST_F(ResizeCommandTest, RequestsForTwoContainers) {
     pods_.put(pod(2));
-    EXPECT_FALSE(ask({.container = "main", .memory = gibibytes(6), .timeout = {}}));
-    pods_.on_wish([this] { pods_.touch(kName); });
+    EXPECT_FALSE(request({.container = "main", .memory = gibibytes(6), .timeout = {}}));
+    pods_.on_resize_request([this] { pods_.touch(kName); });
     pods_.on_write([this] { grant(); });
-    const auto said = ask({.container = "side", .memory = gibibytes(5)});
+    const auto said = request({.container = "side", .memory = gibibytes(5)});
     ASSERT_TRUE(said) << said.error().text;
     EXPECT_EQ(*said,
-              "pod default/p: main on card 1: memory 4Gi -> 6Gi; side on card 1: memory 4Gi "
+              "pod default/p: main on GPU 1: memory 4Gi -> 6Gi; side on GPU 1: memory 4Gi "
               "-> 5Gi");
 }
 
-// Goal: nor does one for another amount of the same container, and who waited for that goes on.
-TEST_F(ResizeCommandTest, WishesForTwoAmountsAtOnce) {
+// Goal: a request for another amount of the same container also keeps the open one, whose caller
+// goes on waiting.
+TEST_F(ResizeCommandTest, RequestsForTwoAmountsAtOnce) {
     clock_.on_sleep([this, looked = 0]() mutable {
         if (++looked == 1) {
-            EXPECT_FALSE(ask({.cores = Percent{5}, .timeout = {}}));
+            EXPECT_FALSE(request({.cores = Percent{5}, .timeout = {}}));
         } else if (looked == 2) {
             grant();
         }
     });
-    const auto said = ask({.memory = gibibytes(6)});
+    const auto said = request({.memory = gibibytes(6)});
     ASSERT_TRUE(said) << said.error().text;
-    EXPECT_EQ(*said, "pod default/p: main on card 1: memory 4Gi -> 6Gi, cores 0 -> 5");
+    EXPECT_EQ(*said, "pod default/p: main on GPU 1: memory 4Gi -> 6Gi, cores 0 -> 5");
 }
 
-// Goal: the later of two wishes for one amount counts, and the other hears of it.
-TEST_F(ResizeCommandTest, TheLaterWishForAnAmountCounts) {
+// Goal: of two requests for one amount the later one counts, and the earlier caller gets an error.
+TEST_F(ResizeCommandTest, TheLaterRequestForAnAmountCounts) {
     clock_.on_sleep([this, looked = 0]() mutable {
         if (++looked == 1) {
-            EXPECT_FALSE(ask({.memory = gibibytes(7), .timeout = {}}));
+            EXPECT_FALSE(request({.memory = gibibytes(7), .timeout = {}}));
         }
     });
-    EXPECT_NE(refused({.memory = gibibytes(6)}).text.find("another wish has taken the place"),
+    EXPECT_NE(refused({.memory = gibibytes(6)}).text.find("another request has replaced this one"),
               std::string::npos);
 }
 
-// Goal: who waits goes on where another's wish includes his, and hears that it was granted though
-// the annotation has another by then.
-TEST_F(ResizeCommandTest, IsAnsweredBesideAnothersWish) {
+// Goal: a caller goes on waiting if another's request includes its own, and learns that it was
+// granted even if the annotation has another text by then.
+TEST_F(ResizeCommandTest, IsAnsweredBesideAnothersRequest) {
     pods_.put(pod(2));
     clock_.on_sleep([this, looked = 0]() mutable {
         if (++looked == 1) {
-            EXPECT_FALSE(ask({.container = "side", .memory = gibibytes(5), .timeout = {}}));
+            EXPECT_FALSE(request({.container = "side", .memory = gibibytes(5), .timeout = {}}));
         } else if (looked == 2) {
             grant();
-            pods_.set_wish(kName, "another");
+            pods_.set_resize_request(kName, "another");
         }
     });
-    const auto said = ask({.container = "main", .memory = gibibytes(6)});
+    const auto said = request({.container = "main", .memory = gibibytes(6)});
     ASSERT_TRUE(said) << said.error().text;
 }
 
-// Goal: what was refused is not asked for again with the next wish.
-TEST_F(ResizeCommandTest, ARefusedWishIsOver) {
+// Goal: a refused request is not repeated in the next request.
+TEST_F(ResizeCommandTest, ARefusedRequestIsOver) {
     pods_.put(pod(2));
     pods_.on_write([this] {
-        write({{std::string(key::kResizeRefused),
-                write_resize_refusal(pods_.read(kName)->wish, {Code::unavailable, "no room"})}});
+        write(
+            {{std::string(key::kResizeRefused),
+              write_resize_refusal(pods_.read(kName)->requested, {Code::unavailable, "no room"})}});
     });
-    EXPECT_FALSE(ask({.container = "main", .memory = gibibytes(6)}));
-    EXPECT_FALSE(ask({.container = "side", .memory = gibibytes(5), .timeout = {}}));
-    EXPECT_EQ(read_resize_wish(pods_.read(kName)->wish)->containers.size(), 1U);
+    EXPECT_FALSE(request({.container = "main", .memory = gibibytes(6)}));
+    EXPECT_FALSE(request({.container = "side", .memory = gibibytes(5), .timeout = {}}));
+    EXPECT_EQ(read_resize_request(pods_.read(kName)->requested)->containers.size(), 1U);
 }
 
 TEST_F(ResizeCommandTest, WhatElseMayComeBetween) {
-    pods_.on_write([this] { pods_.set_wish(kName, "another"); });
+    pods_.on_write([this] { pods_.set_resize_request(kName, "another"); });
     EXPECT_EQ(refused({.memory = gibibytes(6)}).code, Code::conflict);
     pods_.on_write([this] {
-        PodFacts namesake = pod();
+        PodInfo namesake = pod();
         namesake.uid = PodUid("another");
         pods_.put(namesake);
     });
@@ -173,24 +177,24 @@ TEST_F(ResizeCommandTest, WhatElseMayComeBetween) {
     EXPECT_EQ(refused({.memory = gibibytes(6)}).code, Code::not_found);
 }
 
-// Goal: what makes no sense is said at once, and nothing is written.
+// Goal: an invalid request is refused at once, and nothing is written.
 TEST_F(ResizeCommandTest, WhatCannotBeAsked) {
-    EXPECT_EQ(refused({}).text, "nothing to change: give --memory, --cores or --ceiling");
+    EXPECT_EQ(refused({}).text, "nothing to change: give --memory, --cores or --compute-limit");
     pods_.put(pod(2));
     EXPECT_EQ(refused({.memory = gibibytes(6)}).text,
               "--container: missing; pod default/p has main, side");
     pods_.put(build::pod("p", build::native(gibibytes(4))));
     EXPECT_EQ(refused({.memory = gibibytes(6)}),
               (Error{Code::conflict, "pod default/p is not placed yet"}));
-    PodFacts plain = build::pod("p", {});
+    PodInfo plain = build::pod("p", {});
     plain.node = NodeName("n");
     pods_.put(plain);
     EXPECT_EQ(refused({.memory = gibibytes(6)}).text,
-              "pod default/p has no share of a GPU that Tessera gave it");
+              "pod default/p has no GPU share from Tessera");
     pods_.remove(kName);
     EXPECT_EQ(refused({.memory = gibibytes(6)}).code, Code::not_found);
     pods_.put(pod());
-    EXPECT_EQ(pods_.read(kName)->wish, "");
+    EXPECT_EQ(pods_.read(kName)->requested, "");
     pods_.fail_next_write({Code::permission_denied, "no right"});
     EXPECT_EQ(refused({.memory = gibibytes(6)}).code, Code::permission_denied);
 }

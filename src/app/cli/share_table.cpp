@@ -15,7 +15,7 @@ namespace {
 using Key = std::tuple<PodUid, std::string, GpuUuid>;
 
 Key key_of(const ShareUse& use) {
-    return {use.pod, use.container, use.card};
+    return {use.pod, use.container, use.gpu};
 }
 
 std::map<Key, const ShareUse*> by_key(std::span<const NodeShareUses> nodes) {
@@ -33,9 +33,9 @@ const NodeUsage* find_node(std::span<const NodeUsage> nodes, const NodeName& nam
     return node == nodes.end() ? nullptr : &*node;
 }
 
-int index_of(const NodeUsage* node, const GpuUuid& card) {
+int index_of(const NodeUsage* node, const GpuUuid& uuid) {
     if (node == nullptr) return -1;
-    const auto gpu = std::ranges::find(node->inventory.gpus, card, &Gpu::uuid);
+    const auto gpu = std::ranges::find(node->inventory.gpus, uuid, &Gpu::uuid);
     return gpu == node->inventory.gpus.end() ? -1 : gpu->index;
 }
 
@@ -44,9 +44,9 @@ bool is_over(const NodeUsage* node, const PodUid& pod) {
            std::ranges::find(node->pods, pod, &PodUsage::uid) == node->pods.end();
 }
 
-// The kind of work of which more was done, as each is held by itself. Nothing where the agent was
-// started anew in between.
-std::optional<int> percent_of(const CardTime& now, const CardTime& before, std::int64_t ns) {
+// The kind of work (kernels or copies) of which more was done, because each is limited by itself.
+// Nothing if the agent restarted in between.
+std::optional<int> percent_of(const GpuTime& now, const GpuTime& before, std::int64_t ns) {
     const std::int64_t kernels = now.kernels_ns - before.kernels_ns;
     const std::int64_t copies = now.copies_ns - before.copies_ns;
     if (kernels < 0 || copies < 0) return std::nullopt;
@@ -82,7 +82,7 @@ std::vector<ShareLine> share_lines(std::span<const NodeUsage> nodes,
         const NodeUsage* shown = find_node(nodes, node.node);
         for (const ShareUse& use : node.shares) {
             if (is_over(shown, use.pod)) continue;
-            ShareLine line{node.node, index_of(shown, use.card), use, {}, {}};
+            ShareLine line{node.node, index_of(shown, use.gpu), use, {}, {}};
             const auto was = earlier.find(key_of(use));
             if (was != earlier.end() && ns > 0 && use.is_timed) {
                 line.time = percent_of(use.had, was->second->had, ns);
@@ -98,7 +98,8 @@ std::vector<ShareLine> share_lines(std::span<const NodeUsage> nodes,
 
 std::string share_table(std::span<const ShareLine> lines) {
     std::string out =
-        "NODE\tGPU\tPOD\tCONTAINER\tPID\tUSED\tLIMIT\tUSED%\tCORES%\tCEILING%\tTIME%\tREFUSED\n";
+        "NODE\tGPU\tPOD\tCONTAINER\tPID\tUSED\tLIMIT\tUSED%\tCORES%\tCORES-LIMIT%\tTIME%"
+        "\tREFUSED\n";
     for (const ShareLine& line : lines) {
         const ShareUse& use = line.use;
         const bool has_name = !use.name.name.empty();
@@ -110,7 +111,7 @@ std::string share_table(std::span<const ShareLine> lines) {
             "{}\t\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", where, is_known ? to_string(use.held) : "damaged",
             to_string(use.limit), or_dash(is_known, percent_used(use)),
             or_dash(use.cores.value > 0, use.cores.value),
-            or_dash(use.ceiling < kNoCeiling, use.ceiling.value),
+            or_dash(use.cores_limit < kNoCoresLimit, use.cores_limit.value),
             or_dash(line.time.has_value(), line.time.value_or(0)), or_dash(is_known, use.refusals));
         for (const ProcessUse& process : use.processes) {
             if (process.held == Bytes{}) continue;
@@ -128,15 +129,15 @@ void write_shares(JsonWriter& w, std::span<const ShareLine> lines) {
             w.object([&] {
                 w.member("node", line.node.str());
                 if (line.gpu >= 0) w.member("index", line.gpu);
-                w.member("uuid", use.card.str());
-                w.member("namespace", use.name.space);
+                w.member("uuid", use.gpu.str());
+                w.member("namespace", use.name.ns);
                 w.member("name", use.name.name);
                 w.member("podUid", use.pod.str());
                 w.member("container", use.container);
                 w.member("usedBytes", use.held.count);
                 w.member("limitBytes", use.limit.count);
                 w.member("coresPercent", use.cores.value);
-                w.member("ceilingPercent", use.ceiling.value);
+                w.member("coresLimitPercent", use.cores_limit.value);
                 if (line.time) w.member("timePercent", *line.time);
                 if (line.busy) w.member("busyPercent", *line.busy);
                 w.member("refusals", use.refusals);

@@ -7,31 +7,31 @@
 namespace tessera {
 namespace {
 
-// Of the second, had and in flight for so long.
+// The second share received GPU time, and had work in flight, for these nanoseconds.
 NodeShareUses said(std::int64_t had_ns, std::int64_t in_flight_ns) {
     return {NodeName("n1"),
             {{.pod = PodUid("u"),
               .name = {"s", "spare"},
               .container = "main",
-              .card = GpuUuid("GPU-n1-1"),
+              .gpu = GpuUuid("GPU-n1-1"),
               .held = gibibytes(1),
               .limit = gibibytes(4),
               .processes = {{.pid = 7, .held = gibibytes(1)}}},
              {.pod = PodUid("v"),
               .container = "main",
-              .card = GpuUuid("GPU-of-none"),
+              .gpu = GpuUuid("GPU-of-none"),
               .held = gibibytes(3),
               .limit = gibibytes(3),
               .cores = {30},
-              .ceiling = {60},
+              .cores_limit = {60},
               .refusals = 2,
               .is_timed = true,
               .in_flight = {.kernels_ns = in_flight_ns},
               .had = {.kernels_ns = had_ns}}}};
 }
 
-PodFacts pod(const char* uid, const char* name) {
-    PodFacts facts = build::pod(name, {build::native(gibibytes(1))});
+PodInfo pod(const char* uid, const char* name) {
+    PodInfo facts = build::pod(name, {build::native(gibibytes(1))});
     facts.uid = PodUid(uid);
     facts.node = NodeName("n1");
     return facts;
@@ -49,28 +49,30 @@ std::vector<ShareLine> lines(std::int64_t was_had_ns = 1'000) {
     return share_lines(all, now, before, 1'000'000'000);
 }
 
-// Goal: the fullest first, a line for each process, dashes for what is not known.
+// Goal: the fullest share first, a line for each process, dashes for unknown values.
 TEST(ShareTable, Table) {
     EXPECT_EQ(
         share_table(lines()),
-        "NODE  GPU  POD      CONTAINER  PID  USED  LIMIT  USED%  CORES%  CEILING%  TIME%  REFUSED\n"
-        "n1    -    v        main            3Gi   3Gi    100    30      60        29     2\n"
-        "n1    1    s/spare  main            1Gi   4Gi    25     -       -         -      0\n"
+        "NODE  GPU  POD      CONTAINER  PID  USED  LIMIT  USED%  CORES%  CORES-LIMIT%  TIME% "
+        " REFUSED\n"
+        "n1    -    v        main            3Gi   3Gi    100    30      60            29     2\n"
+        "n1    1    s/spare  main            1Gi   4Gi    25     -       -             -      0\n"
         "n1    1    s/spare  main       7    1Gi\n");
 }
 
-// Goal: what a container broke is not taken for nothing.
+// Goal: a region that a container damaged is not shown as zero usage.
 TEST(ShareTable, Damaged) {
     auto broken = lines();
     broken.pop_back();
     broken[0].use.is_damaged = true;
     EXPECT_EQ(
         share_table(broken),
-        "NODE  GPU  POD  CONTAINER  PID  USED     LIMIT  USED%  CORES%  CEILING%  TIME%  REFUSED\n"
-        "n1    -    v    main            damaged  3Gi    -      30      60        29     -\n");
+        "NODE  GPU  POD  CONTAINER  PID  USED     LIMIT  USED%  CORES%  CORES-LIMIT%  TIME%  "
+        "REFUSED\n"
+        "n1    -    v    main            damaged  3Gi    -      30      60            29     -\n");
 }
 
-// Goal: who looks once is told of no time, nor who looks across a restart of the agent.
+// Goal: without an earlier report, or across a restart of the agent, no time is shown.
 TEST(ShareTable, NoTime) {
     const std::vector now{said(400'001'000, 500'000'000)};
     for (const ShareLine& line : share_lines({}, now))
@@ -78,8 +80,8 @@ TEST(ShareTable, NoTime) {
     EXPECT_FALSE(lines(300'000'000)[0].time);
 }
 
-// Goal: what the agent keeps of pods that are over is not shown; of nodes that the API does not
-// show, all is.
+// Goal: shares of finished pods that the agent still keeps are not shown; for nodes that the API
+// does not list, all shares are shown.
 TEST(ShareTable, PodsThatAreOver) {
     auto over = pod("u", "spare");
     over.finished = true;
@@ -95,7 +97,7 @@ TEST(ShareTable, Json) {
     w.object([&] { write_shares(w, std::span(all).subspan(1)); });
     EXPECT_EQ(w.take(), R"({"shares":[{"node":"n1","index":1,"uuid":"GPU-n1-1","namespace":"s",)"
                         R"("name":"spare","podUid":"u","container":"main","usedBytes":1073741824,)"
-                        R"("limitBytes":4294967296,"coresPercent":0,"ceilingPercent":100,)"
+                        R"("limitBytes":4294967296,"coresPercent":0,"coresLimitPercent":100,)"
                         R"("refusals":0,"damaged":false,)"
                         R"("processes":[{"pid":7,"usedBytes":1073741824}]}]})");
     JsonWriter timed;

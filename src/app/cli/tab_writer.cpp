@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kPadding = 2;
 
 struct Line {
-    std::vector<std::string_view> cells;  // tab-terminated
+    std::vector<std::string_view> cells;  // each ended by a tab
     std::vector<std::size_t> widths;      // parallel to cells
     std::string_view rest;
 };
@@ -25,7 +25,7 @@ Line split(std::string_view text) {
     return line;
 }
 
-// Characters, not bytes: continuation bytes of UTF-8 take no room.
+// Characters, not bytes: continuation bytes of UTF-8 have no width.
 std::size_t runes(std::string_view text) {
     return static_cast<std::size_t>(
         std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));

@@ -1,8 +1,8 @@
-// Aligns text whose cells end in tabs, as Go's text/tabwriter does with padding 2: gpushare's
+// Aligns text whose cells end in tabs, as Go's text/tabwriter does with padding 2. gpushare's
 // tables are made by it, and scripts cut them by column (docs/research/gpushare.md §3).
 //
 // Within a run of consecutive lines that have a tab-terminated cell in column c, that column is as
-// wide as its widest cell plus two. Text after the last tab of a line is no cell.
+// wide as its widest cell plus two. Text after the last tab of a line is not a cell.
 #pragma once
 
 #include <string>

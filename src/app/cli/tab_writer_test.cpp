@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// Goal: Go's text/tabwriter with padding 2. Method: a table of text and what Go's makes of it.
+// Goal: the output of Go's text/tabwriter with padding 2. Method: a table of texts and Go's output.
 TEST(AlignTabs, AsGo) {
     const std::vector<std::pair<std::string, std::string>> cases = {
         {"", ""},

@@ -9,17 +9,17 @@
 namespace tessera {
 namespace {
 
-// For people: whole MiB. What is asked for in bytes would be all digits.
+// For readers: whole MiB. An odd number of bytes would be all digits.
 std::string in_mebibytes(Bytes amount) {
     return to_string(Bytes{(amount.count + kMiB - 1) / kMiB * kMiB});
 }
 
-struct CardLine {
+struct GpuLine {
     const NodeUsage* node;
-    std::size_t card;
+    std::size_t index;
 
-    [[nodiscard]] const Gpu& gpu() const { return node->inventory.gpus[card]; }
-    [[nodiscard]] Bytes held() const { return node->held(card); }
+    [[nodiscard]] const Gpu& gpu() const { return node->inventory.gpus[index]; }
+    [[nodiscard]] Bytes held() const { return node->held(index); }
     // In hundredths of a percent, so that sorting needs no floating point.
     [[nodiscard]] std::int64_t fullness() const {
         const std::int64_t capacity = std::max<std::int64_t>(gpu().capacity().count / kMiB, 1);
@@ -27,12 +27,12 @@ struct CardLine {
     }
     [[nodiscard]] std::int64_t pods() const {
         return std::ranges::count_if(node->pods,
-                                     [&](const PodUsage& p) { return p.on_card[card].count > 0; });
+                                     [&](const PodUsage& p) { return p.on_gpu[index].count > 0; });
     }
 };
 
-std::vector<CardLine> lines_of(std::span<const NodeUsage> nodes) {
-    std::vector<CardLine> lines;
+std::vector<GpuLine> lines_of(std::span<const NodeUsage> nodes) {
+    std::vector<GpuLine> lines;
     for (const NodeUsage& node : nodes) {
         for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i)
             lines.push_back({&node, i});
@@ -45,22 +45,22 @@ std::string health_of(const Gpu& gpu) {
     return gpu.usable() ? words : words + ": " + gpu.reason;
 }
 
-std::string table(std::span<const CardLine> lines, bool with_uuid) {
+std::string table(std::span<const GpuLine> lines, bool with_uuid) {
     std::string out = "NODE\tGPU\tMODEL\tHELD\tCAPACITY\tHELD%\tCORES%\tPODS\tHEALTH";
     out += with_uuid ? "\tUUID\n" : "\n";
-    for (const CardLine& line : lines) {
+    for (const GpuLine& line : lines) {
         const Gpu& gpu = line.gpu();
         out +=
             fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", line.node->inventory.name.str(),
                         gpu.index, gpu.model.empty() ? "unknown" : gpu.model,
                         in_mebibytes(line.held()), to_string(gpu.capacity()), line.fullness() / 100,
-                        line.node->cores_held(line.card).value, line.pods(), health_of(gpu));
+                        line.node->cores_held(line.index).value, line.pods(), health_of(gpu));
         out += with_uuid ? "\t" + gpu.uuid.str() + "\n" : "\n";
     }
     return align_tabs(out);
 }
 
-void write_card(JsonWriter& w, const CardLine& line) {
+void write_gpu(JsonWriter& w, const GpuLine& line) {
     const Gpu& gpu = line.gpu();
     w.object([&] {
         w.member("index", gpu.index);
@@ -68,18 +68,18 @@ void write_card(JsonWriter& w, const CardLine& line) {
         w.member("model", gpu.model);
         w.member("capacityBytes", gpu.capacity().count);
         w.member("heldBytes", line.held().count);
-        w.member("heldCoresPercent", line.node->cores_held(line.card).value);
+        w.member("heldCoresPercent", line.node->cores_held(line.index).value);
         w.member("healthy", gpu.condition != GpuCondition::unhealthy);
         w.member("shareable", gpu.usable());
         if (!gpu.usable()) w.member("reason", gpu.reason);
         w.array("pods", [&] {
             for (const PodUsage& pod : line.node->pods) {
-                if (pod.on_card[line.card].count == 0) continue;
+                if (pod.on_gpu[line.index].count == 0) continue;
                 w.object([&] {
-                    w.member("namespace", pod.name.space);
+                    w.member("namespace", pod.name.ns);
                     w.member("name", pod.name.name);
-                    w.member("heldBytes", pod.on_card[line.card].count);
-                    w.member("coresPercent", pod.cores_on_card[line.card].value);
+                    w.member("heldBytes", pod.on_gpu[line.index].count);
+                    w.member("coresPercent", pod.cores_on_gpu[line.index].value);
                 });
             }
         });
@@ -93,13 +93,13 @@ void write_node(JsonWriter& w, const NodeUsage& node) {
         w.member("unit", unit_name(node.inventory.unit));
         w.array("gpus", [&] {
             for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i)
-                write_card(w, {&node, i});
+                write_gpu(w, {&node, i});
         });
-        w.array("withoutCard", [&] {
+        w.array("withoutGpu", [&] {
             for (const PodUsage& pod : node.pods) {
                 if (pod.pending.count == 0) continue;
                 w.object([&] {
-                    w.member("namespace", pod.name.space);
+                    w.member("namespace", pod.name.ns);
                     w.member("name", pod.name.name);
                     w.member("askedBytes", pod.pending.count);
                 });
@@ -116,7 +116,7 @@ std::string wide_table(std::span<const NodeUsage> nodes) {
 
 std::string top_table(std::span<const NodeUsage> nodes) {
     auto lines = lines_of(nodes);
-    std::ranges::stable_sort(lines, std::greater{}, &CardLine::fullness);
+    std::ranges::stable_sort(lines, std::greater{}, &GpuLine::fullness);
     return table(lines, false);
 }
 

@@ -8,9 +8,9 @@
 namespace tessera {
 namespace {
 
-// What the pod asks for in all, where no card is named.
-Bytes asked(const PodFacts& pod, const NodeInventory& node) {
-    const auto request = parse_pod_request(pod.containers);
+// The pod's total request, if no GPU is named.
+Bytes asked(const PodInfo& pod, const NodeInventory& node) {
+    const auto request = parse_container_requests(pod.containers);
     if (!request) return {};
     Bytes largest;
     for (const Gpu& gpu : node.gpus)
@@ -23,17 +23,16 @@ Bytes asked(const PodFacts& pod, const NodeInventory& node) {
     return total;
 }
 
-PodUsage usage_of_pod(const PodFacts& pod, const NodeInventory& node) {
-    const std::size_t cards = node.gpus.size();
-    PodUsage usage{pod.uid, pod.name, std::vector<Bytes>(cards), std::vector<Percent>(cards),
-                   {},      {}};
-    const auto put = [&](const auto& card, Bytes amount, Percent cores) {
-        if (card == node.gpus.end()) {
+PodUsage usage_of_pod(const PodInfo& pod, const NodeInventory& node) {
+    const std::size_t gpus = node.gpus.size();
+    PodUsage usage{pod.uid, pod.name, std::vector<Bytes>(gpus), std::vector<Percent>(gpus), {}, {}};
+    const auto put = [&](const auto& gpu, Bytes amount, Percent cores) {
+        if (gpu == node.gpus.end()) {
             usage.elsewhere += amount;
         } else {
-            const auto at = static_cast<std::size_t>(card - node.gpus.begin());
-            usage.on_card[at] += amount;
-            usage.cores_on_card[at] = usage.cores_on_card[at] + cores;
+            const auto at = static_cast<std::size_t>(gpu - node.gpus.begin());
+            usage.on_gpu[at] += amount;
+            usage.cores_on_gpu[at] = usage.cores_on_gpu[at] + cores;
         }
     };
     if (const Allocation* own = own_allocation(pod)) {
@@ -53,17 +52,17 @@ PodUsage usage_of_pod(const PodFacts& pod, const NodeInventory& node) {
 
 }  // namespace
 
-Bytes NodeUsage::held(std::size_t card) const {
-    Bytes sum = inventory.gpus[card].excess;
+Bytes NodeUsage::held(std::size_t gpu) const {
+    Bytes sum = inventory.gpus[gpu].over_limit;
     for (const PodUsage& pod : pods)
-        sum += pod.on_card[card];
+        sum += pod.on_gpu[gpu];
     return sum;
 }
 
-Percent NodeUsage::cores_held(std::size_t card) const {
+Percent NodeUsage::cores_held(std::size_t gpu) const {
     Percent sum;
     for (const PodUsage& pod : pods)
-        sum = sum + pod.cores_on_card[card];
+        sum = sum + pod.cores_on_gpu[gpu];
     return sum;
 }
 
@@ -74,14 +73,14 @@ Bytes NodeUsage::pending() const {
     return sum;
 }
 
-std::vector<NodeUsage> usage_of(std::vector<NodeInventory> nodes, std::span<const PodFacts> pods) {
+std::vector<NodeUsage> usage_of(std::vector<NodeInventory> nodes, std::span<const PodInfo> pods) {
     std::vector<NodeUsage> out;
     for (NodeInventory& node : nodes) {
         if (node.gpus.empty() && node.gpu_mem <= 0) continue;
         out.push_back({std::move(node), {}});
     }
     std::ranges::sort(out, {}, [](const NodeUsage& n) { return n.inventory.name; });
-    for (const PodFacts& pod : pods) {
+    for (const PodInfo& pod : pods) {
         if (pod.finished || pod.node.empty() || !asks_for_gpus(pod)) continue;
         const auto node = std::ranges::lower_bound(
             out, pod.node, {}, [](const NodeUsage& n) { return n.inventory.name; });
@@ -90,7 +89,7 @@ std::vector<NodeUsage> usage_of(std::vector<NodeInventory> nodes, std::span<cons
     }
     for (NodeUsage& node : out) {
         std::ranges::sort(node.pods, {},
-                          [](const PodUsage& p) { return std::tie(p.name.name, p.name.space); });
+                          [](const PodUsage& p) { return std::tie(p.name.name, p.name.ns); });
     }
     return out;
 }

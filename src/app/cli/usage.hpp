@@ -1,5 +1,5 @@
-// What the inspect and top commands show, computed from the API's objects alone: no daemon of ours
-// needs to answer for a user to see his cluster.
+// The data of the inspect and top commands, computed from the API's objects alone. It is available
+// even if no daemon of Tessera's answers.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "domain/cluster/node.hpp"
-#include "domain/cluster/pod_facts.hpp"
+#include "domain/cluster/pod_info.hpp"
 
 namespace tessera {
 
@@ -15,24 +15,24 @@ namespace tessera {
 struct PodUsage {
     PodUid uid;
     PodName name;
-    std::vector<Bytes> on_card;          // parallel to NodeUsage::inventory.gpus
-    std::vector<Percent> cores_on_card;  // parallel to on_card
-    Bytes elsewhere;                     // on cards that the node does not show
-    Bytes pending;                       // asked for, and no card is named
+    std::vector<Bytes> on_gpu;          // parallel to NodeUsage::inventory.gpus
+    std::vector<Percent> cores_on_gpu;  // parallel to on_gpu
+    Bytes elsewhere;                    // on GPUs that the node does not publish
+    Bytes pending;                      // requested, and no GPU is named
 };
 
 struct NodeUsage {
     NodeInventory inventory;
     std::vector<PodUsage> pods;  // by name, then namespace
 
-    // What is above limits that were lowered, too: nobody can have it.
-    [[nodiscard]] Bytes held(std::size_t card) const;
-    [[nodiscard]] Percent cores_held(std::size_t card) const;
+    // Includes memory above lowered limits, which is not free for others.
+    [[nodiscard]] Bytes held(std::size_t gpu) const;
+    [[nodiscard]] Percent cores_held(std::size_t gpu) const;
     [[nodiscard]] Bytes pending() const;
 };
 
-// The nodes that have GPUs, by name, and their pods that ask for GPUs. An allocation counts as it
-// does for the controller: the pod's own, made for the node that it is on.
-std::vector<NodeUsage> usage_of(std::vector<NodeInventory> nodes, std::span<const PodFacts> pods);
+// The nodes that have GPUs, by name, and their pods that request GPUs. An allocation counts as it
+// does for the controller: only the pod's own, made for the node that it is on.
+std::vector<NodeUsage> usage_of(std::vector<NodeInventory> nodes, std::span<const PodInfo> pods);
 
 }  // namespace tessera

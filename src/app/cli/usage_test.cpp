@@ -5,7 +5,7 @@
 #include "app/cli/completion.hpp"
 #include "app/cli/tables.hpp"
 #include "testing/builders/builders.hpp"
-#include "wire/json.hpp"
+#include "wire/text/json.hpp"
 
 namespace tessera {
 namespace {
@@ -17,35 +17,36 @@ NodeInventory node() {
     return out;
 }
 
-PodFacts placed(const std::string& name, int card, int gib, int cores) {
-    const PodFacts pod = build::pod(name, build::native(gibibytes(gib)));
+PodInfo placed(const std::string& name, int gpu, int gib, int cores) {
+    const PodInfo pod = build::pod(name, build::native(gibibytes(gib)));
     return build::bound(
         pod,
         build::allocation(
             pod, "n1",
-            {{GpuUuid("GPU-n1-" + std::to_string(card)), card, gibibytes(gib), {cores}, false}}));
+            {{GpuUuid("GPU-n1-" + std::to_string(gpu)), gpu, gibibytes(gib), {cores}, false}}));
 }
 
-// Goal: what is held above a limit that was lowered is nobody's to have.
+// Goal: memory that is used above a lowered limit counts as allocated.
 TEST(Usage, ExcessIsHeld) {
-    NodeInventory with_excess = node();
-    with_excess.gpus[0].excess = gibibytes(2);
-    EXPECT_EQ(usage_of({with_excess}, std::vector{placed("a", 0, 4, 30)})[0].held(0), gibibytes(6));
+    NodeInventory with_over_limit = node();
+    with_over_limit.gpus[0].over_limit = gibibytes(2);
+    EXPECT_EQ(usage_of({with_over_limit}, std::vector{placed("a", 0, 4, 30)})[0].held(0),
+              gibibytes(6));
 }
 
-// Goal: who holds what, from the API's objects alone: placed pods on their cards, pods without a
-// card as pending, ended and unbound ones not at all.
+// Goal: usage comes from the API's objects alone: placed pods on their GPUs, pods without a GPU as
+// pending, finished and unbound ones not at all.
 TEST(Usage, OfPods) {
-    PodFacts finished = placed("finished", 0, 3, 0);
+    PodInfo finished = placed("finished", 0, 3, 0);
     finished.finished = true;
-    PodFacts terminating = placed("terminating", 0, 2, 0);
+    PodInfo terminating = placed("terminating", 0, 2, 0);
     terminating.terminating = true;
-    PodFacts unplaced = build::pod("unplaced", build::native(gibibytes(5), 2));
+    PodInfo unplaced = build::pod("unplaced", build::native(gibibytes(5), 2));
     unplaced.node = NodeName("n1");
-    PodFacts elsewhere = placed("elsewhere", 7, 1, 0);
-    PodFacts legacy = build::legacy_bound(build::pod("legacy", build::aliyun(6)), "n1", 1, 6);
+    PodInfo elsewhere = placed("elsewhere", 7, 1, 0);
+    PodInfo legacy = build::legacy_bound(build::pod("legacy", build::aliyun(6)), "n1", 1, 6);
     legacy.started = true;
-    PodFacts other_node = placed("other", 0, 9, 0);
+    PodInfo other_node = placed("other", 0, 9, 0);
     other_node.node = NodeName("n9");
     const auto nodes = usage_of(
         {node(), build::node("cpu", 0, {})},
@@ -62,14 +63,14 @@ TEST(Usage, OfPods) {
     EXPECT_EQ(nodes[0].pods[1].elsewhere, gibibytes(1));
 }
 
-// Goal: an allocation that was made for another pod or node, as a copied manifest brings it along,
-// counts as little as it does for the controller, and so do the annotations of gpushare beside it.
+// Goal: an allocation for another pod or node, as in a copied manifest, is ignored, as it is by the
+// controller; gpushare's annotations next to it are ignored too.
 TEST(Usage, ForeignAllocations) {
-    PodFacts copied = placed("copied", 0, 4, 30);
+    PodInfo copied = placed("copied", 0, 4, 30);
     copied.uid = PodUid("another");
-    PodFacts moved = placed("moved", 0, 3, 0);
+    PodInfo moved = placed("moved", 0, 3, 0);
     (*moved.allocation)->node = NodeName("n7");
-    PodFacts both = placed("both", 0, 2, 0);
+    PodInfo both = placed("both", 0, 2, 0);
     both.uid = PodUid("a-third");
     both.legacy = LegacyAllocation{{{1, 2}}};
     const auto nodes = usage_of({node()}, std::vector{copied, moved, both});
@@ -78,20 +79,20 @@ TEST(Usage, ForeignAllocations) {
     EXPECT_EQ(nodes[0].pending(), gibibytes(9));
 }
 
-// Goal: a pod that asks for nothing is not shown, whatever its annotations say.
-TEST(Usage, PodsThatAskForNothing) {
-    PodFacts zero = build::pod("zero", build::aliyun(0));
+// Goal: a pod that requests no GPU is not shown, whatever its annotations say.
+TEST(Usage, PodsThatRequestNothing) {
+    PodInfo zero = build::pod("zero", build::aliyun(0));
     zero.node = NodeName("n1");
-    PodFacts annotated = placed("annotated", 0, 4, 0);
+    PodInfo annotated = placed("annotated", 0, 4, 0);
     annotated.containers.clear();
-    PodFacts legacy = build::legacy_bound(build::pod("legacy", build::aliyun(0)), "n1", 1, 6);
+    PodInfo legacy = build::legacy_bound(build::pod("legacy", build::aliyun(0)), "n1", 1, 6);
     EXPECT_TRUE(usage_of({node()}, std::vector{zero, annotated, legacy})[0].pods.empty());
 }
 
-// Goal: a pod holds its peak: an init container's share is not counted beside that of the
+// Goal: a pod counts with its peak: an init container's share is not added to that of the
 // containers that start after it.
 TEST(Usage, PeakOfAPod) {
-    const PodFacts pod = build::pod("p", build::aliyun(4));
+    const PodInfo pod = build::pod("p", build::aliyun(4));
     Allocation given =
         build::allocation(pod, "n1", {{GpuUuid("GPU-n1-0"), 0, gibibytes(4), {}, false}});
     given.containers.insert(
@@ -100,9 +101,9 @@ TEST(Usage, PeakOfAPod) {
     EXPECT_EQ(usage_of({node()}, std::vector{build::bound(pod, given)})[0].held(0), gibibytes(9));
 }
 
-// Goal: what a pod holds is told card by card, the compute as well as the memory.
-TEST(Usage, EachCardOfAPod) {
-    const PodFacts pod = build::pod("p", build::aliyun(4));
+// Goal: a pod's memory and compute are shown for each GPU.
+TEST(Usage, EachGpuOfAPod) {
+    const PodInfo pod = build::pod("p", build::aliyun(4));
     const Allocation given =
         build::allocation(pod, "n1",
                           {{GpuUuid("GPU-n1-0"), 0, gibibytes(4), {20}, false},
@@ -113,17 +114,17 @@ TEST(Usage, EachCardOfAPod) {
     EXPECT_EQ(nodes[0].held(1), gibibytes(2));
 }
 
-// Goal: a pod without a card that asks for whole cards counts as the largest card; one whose
-// request makes no sense counts nothing.
+// Goal: a pod without a GPU that requests whole GPUs counts as the largest GPU; one with an invalid
+// request counts as zero.
 TEST(Usage, PendingAmounts) {
-    PodFacts whole = build::pod("whole", build::whole());
+    PodInfo whole = build::pod("whole", build::whole());
     whole.node = NodeName("n1");
-    PodFacts wrong = build::pod("wrong", {build::container("a", {{"aliyun.com/gpu-mem", "x"}})});
+    PodInfo wrong = build::pod("wrong", {build::container("a", {{"aliyun.com/gpu-mem", "x"}})});
     wrong.node = NodeName("n1");
     EXPECT_EQ(usage_of({node()}, std::vector{whole, wrong})[0].pending(), gibibytes(16));
 }
 
-// Goal: the tables that people read: one line per card, the fullest first in top.
+// Goal: the tables for people: one line per GPU, the fullest first in top.
 TEST(Tables, WideAndTop) {
     const auto nodes = usage_of({node(), build::node("n0", 1, gibibytes(80))},
                                 std::vector{placed("a", 0, 4, 30), placed("b", 0, 4, 20)});
@@ -139,21 +140,21 @@ TEST(Tables, WideAndTop) {
     const std::string top = top_table(nodes);
     EXPECT_EQ(top.find("UUID"), std::string::npos);
     EXPECT_LT(top.find("n1    0"), top.find("n0    0"));
-    EXPECT_LT(top.find("n0    0"), top.find("n1    1")) << "equals keep their order";
+    EXPECT_LT(top.find("n0    0"), top.find("n1    1")) << "equal GPUs keep their order";
     EXPECT_EQ(wide_table({}),
               "NODE  GPU  MODEL  HELD  CAPACITY  HELD%  CORES%  PODS  HEALTH  UUID\n");
 }
 
-// Goal: an amount that is no whole MiB is readable to people, and not told as less than it is.
+// Goal: an amount that is not a whole MiB is readable, and is rounded up.
 TEST(Tables, OddAmounts) {
-    PodFacts odd = placed("odd", 0, 4, 0);
+    PodInfo odd = placed("odd", 0, 4, 0);
     (*odd.allocation)->containers[0].gpus[0].memory = Bytes{4 * kGiB + 1};
     EXPECT_NE(top_table(usage_of({node()}, std::vector{odd})).find("4097Mi"), std::string::npos);
 }
 
-// Goal: the JSON that scripts read says everything, with its version.
+// Goal: the JSON for scripts has everything, with its version.
 TEST(Tables, Json) {
-    PodFacts unplaced = build::pod("late", build::native(gibibytes(5)));
+    PodInfo unplaced = build::pod("late", build::native(gibibytes(5)));
     unplaced.node = NodeName("n1");
     const auto document = JsonDocument::parse(
         usage_json(usage_of({node()}, std::vector{placed("a", 0, 4, 30), unplaced})));
@@ -171,11 +172,10 @@ TEST(Tables, Json) {
     EXPECT_FALSE(gpus[0]["reason"].present());
     EXPECT_EQ(gpus[0]["pods"].elements().at(0)["name"].text(), "a");
     EXPECT_EQ(gpus[1]["reason"].text(), "Xid 79");
-    EXPECT_EQ(n1["withoutCard"].elements().at(0)["askedBytes"].integer(), 5 * kGiB);
+    EXPECT_EQ(n1["withoutGpu"].elements().at(0)["askedBytes"].integer(), 5 * kGiB);
 }
 
-// Goal: a completion script for each shell that names every command; another shell is refused by
-// name.
+// Goal: each shell's completion script names every command; the error for another shell names it.
 TEST(Completion, Scripts) {
     const std::vector<CommandWords> commands = {{"inspect", "Show", "-d --help"},
                                                 {"top", "Show", ""}};

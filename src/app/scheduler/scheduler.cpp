@@ -4,11 +4,11 @@
 
 #include <numeric>
 
-#include "app/scheduler/node_choice.hpp"
-#include "app/scheduler/preemption.hpp"
-#include "app/scheduler/refusals.hpp"
+#include "app/scheduler/filter/diagnosis.hpp"
+#include "app/scheduler/filter/node_choice.hpp"
+#include "app/scheduler/preemption/preemption.hpp"
 #include "base/log.hpp"
-#include "wire/binding_annotations.hpp"
+#include "wire/kube/binding_annotations.hpp"
 
 namespace tessera {
 namespace {
@@ -18,11 +18,11 @@ constexpr std::chrono::seconds kDoubt{60};
 // The watch is normally milliseconds behind; reading earlier would only repeat it.
 constexpr std::chrono::seconds kPatience{10};
 
-bool bound_as(const PodFacts& pod, const Allocation& allocation) {
+bool bound_as(const PodInfo& pod, const Allocation& allocation) {
     return pod.node == allocation.node && pod.allocation && *pod.allocation == allocation;
 }
 
-std::string cards_of(const Allocation& allocation) {
+std::string gpus_of(const Allocation& allocation) {
     std::vector<std::string> uuids;
     for (const Hold& hold : holds(allocation.containers))
         uuids.push_back(hold.uuid.str());
@@ -31,13 +31,14 @@ std::string cards_of(const Allocation& allocation) {
 
 }  // namespace
 
-Scheduler::Scheduler(KubeApi& kube, Keeper& keeper, Clock& clock, const SchedulerOptions& options)
+Scheduler::Scheduler(KubeApi& kube, ClusterCache& cache, Clock& clock,
+                     const SchedulerOptions& options)
     : kube_(kube),
-      keeper_(keeper),
+      cache_(cache),
       clock_(clock),
       options_(options),
       second_look_(clock),
-      gangs_(keeper, options.placements, clock) {}
+      gangs_(cache, options.policies, clock) {}
 
 FilterAnswer Scheduler::filter(const ExtenderArgs& args) {
     return settle_filter(args, first_look(args));
@@ -49,85 +50,77 @@ FilterAnswer Scheduler::settle_filter(const ExtenderArgs& args, FilterAnswer fir
     give_missing_reasons(args, answer);
     if (!answer.fitting.empty()) {
         waiting_.forget(args.pod.uid);
-    } else if (answer.obstacle) {
-        waiting_.note(args.pod.uid, *answer.obstacle, clock_.steady());
+    } else if (answer.reason) {
+        waiting_.note(args.pod.uid, *answer.reason, clock_.steady());
     }
     return answer;
 }
 
 FilterAnswer Scheduler::first_look(const ExtenderArgs& args) {
     FilterAnswer answer;
-    const auto pod = ask_of(args.pod);
+    const auto pod = request_of(args.pod);
     if (!pod) {
         for (std::size_t i = 0; i < args.names.size(); ++i)
             answer.unresolvable.push_back({i, pod.error().text});
-        answer.obstacle = Obstacle::bad_request;
+        answer.reason = UnschedulableReason::bad_request;
         return answer;
     }
-    if (pod->request.empty()) {
+    if (pod->containers.empty()) {
         answer.fitting.resize(args.names.size());
         std::iota(answer.fitting.begin(), answer.fitting.end(), 0);
         return answer;
     }
     if (pod->gang) return gangs_.filter(args, *pod);
-    return choose_nodes(*keeper_.view(), args, *pod, rater_of(*pod).get(), options_.best_nodes);
+    return choose_nodes(*cache_.snapshot(), args, *pod, scorer_of(*pod).get(), options_.best_nodes);
 }
 
 std::vector<int> Scheduler::prioritize(const ExtenderArgs& args) const {
-    const auto pod = ask_of(args.pod);
-    if (!pod || pod->request.empty()) return std::vector<int>(args.names.size(), 0);
-    return score_nodes(*keeper_.view(), args, *pod, rater_of(*pod).get());
+    const auto pod = request_of(args.pod);
+    if (!pod || pod->containers.empty()) return std::vector<int>(args.names.size(), 0);
+    return score_nodes(*cache_.snapshot(), args, *pod, scorer_of(*pod).get());
 }
 
 std::vector<NodeVictims> Scheduler::preempt(const PreemptionArgs& args) const {
-    const auto pod = ask_of(args.pod);
-    // Whoever asks for no GPU is not ours to judge; what makes no sense fits nowhere.
-    // Nobody ends for one pod of a gang: it would still wait for the others.
+    const auto pod = request_of(args.pod);
+    // A pod without a GPU request is left to kube-scheduler, and an invalid request fits nowhere.
+    // No pod is evicted for one pod of a gang: it would still wait for the others.
     if (!pod || pod->gang) return {};
-    if (pod->request.empty()) return with_victims(args.nodes);
-    return choose_victims(*keeper_.view(), args, *pod);
+    if (pod->containers.empty()) return with_victims(args.nodes);
+    return choose_victims(*cache_.snapshot(), args, *pod);
 }
 
-Result<PodAsk> Scheduler::read_ask(const BindArgs& args) {
-    TRY(const PodFacts pod, kube_.get_pod(args.pod));
+Result<PodRequest> Scheduler::read_request(const BindArgs& args) {
+    TRY(const PodInfo pod, kube_.get_pod(args.pod));
     if (pod.uid != args.uid) {
         return fail(Code::not_found, fmt::format("pod {} with uid {} is gone; another has its name",
                                                  args.pod.str(), args.uid.str()));
     }
-    return ask_of(pod);
+    return request_of(pod);
 }
 
-// The state's owner is asked once where it knows the pod: each question wakes a thread, and makes
-// a view.
+// If the state knows the pod, one call is enough: each call wakes a thread, and makes a snapshot.
 Result<Reservation> Scheduler::reserve(const BindArgs& args) {
     using Answer = std::optional<Result<Reservation>>;
-    const Answer known = keeper_.ask([&](ClusterState& state) -> Answer {
+    const Answer known = cache_.call([&](ClusterState& state) -> Answer {
         const PendingPod* pending = state.pending(args.uid);
         if (pending == nullptr) return std::nullopt;
-        if (!pending->ask) return fail(pending->ask.error());
-        const PodAskPtr pod = *pending->ask;  // it is pending no more once it holds something
-        return state.reserve(*pod, args.node, rater_of(*pod).get());
+        if (!pending->request) return fail(pending->request.error());
+        const PodRequestPtr pod = *pending->request;  // it is not pending any more once it has GPUs
+        return state.reserve(*pod, args.node, scorer_of(*pod).get());
     });
     if (known) return *known;
-    // The watch may be behind the scheduler's own.
-    TRY(const PodAsk pod, read_ask(args));
-    return keeper_.ask(
-        [&](ClusterState& state) { return state.reserve(pod, args.node, rater_of(pod).get()); });
+    // The watch may be behind kube-scheduler's own.
+    TRY(const PodRequest pod, read_request(args));
+    return cache_.call(
+        [&](ClusterState& state) { return state.reserve(pod, args.node, scorer_of(pod).get()); });
 }
 
-std::shared_ptr<const NodeRater> Scheduler::rater_of(const PodAsk& pod) const {
-    return options_.placements == nullptr ? nullptr : options_.placements->rater_of(pod);
-}
-
-Result<> Scheduler::check_fence() const {
-    if (!options_.begin_write || options_.begin_write(KubeApi::kBindTakes)) return {};
-    return fail(Code::unavailable,
-                "this tessera-controller is not the leader, or about to lose its Lease; the pod is "
-                "tried again");
+std::shared_ptr<const NodeScorer> Scheduler::scorer_of(const PodRequest& pod) const {
+    return options_.policies == nullptr ? nullptr : options_.policies->scorer_of(pod);
 }
 
 Result<> Scheduler::bind(const BindArgs& args) {
-    TRY_VOID(check_fence());
+    TRY_VOID(options_.fence.begin(KubeApi::kBindTakes));
     const auto reservation = reserve(args);
     if (!reservation) {
         log_event(Event::bind_refused,
@@ -148,27 +141,27 @@ Result<> Scheduler::bind(const BindArgs& args) {
 Result<> Scheduler::write_binding(const BindArgs& args, const Reservation& reservation) {
     const auto annotations = binding_annotations(reservation.allocation, reservation.node,
                                                  clock_.unix_ns(), options_.seal);
-    // Nothing that may take long lies between this and the write.
-    auto allowed = check_fence();
+    // Nothing that may take long may come between this and the write.
+    auto allowed = options_.fence.begin(KubeApi::kBindTakes);
     if (!allowed) {
-        keeper_.post(
+        cache_.post(
             [attempt = reservation.attempt](ClusterState& state) { state.refuse(attempt); });
         return allowed;
     }
     const auto written = kube_.bind(args.uid, args.pod, args.node, annotations);
     if (!written) return settle(args, reservation, written.error());
-    keeper_.post([attempt = reservation.attempt](ClusterState& state) { state.confirm(attempt); });
+    cache_.post([attempt = reservation.attempt](ClusterState& state) { state.confirm(attempt); });
     log_event(Event::pod_bound, {{"pod", args.pod.str()},
                                  {"node", args.node.str()},
-                                 {"gpus", cards_of(reservation.allocation)}});
+                                 {"gpus", gpus_of(reservation.allocation)}});
     return {};
 }
 
-// After a refusal or a lost answer: what does the API server say that the pod is?
+// After a refusal or a lost answer: reads the pod's state from the API server.
 Result<> Scheduler::settle(const BindArgs& args, const Reservation& reservation,
                            const Error& cause) {
     const auto say = [&](Event event, void (ClusterState::*change)(const Attempt&)) {
-        keeper_.post([change, attempt = reservation.attempt](ClusterState& state) {
+        cache_.post([change, attempt = reservation.attempt](ClusterState& state) {
             (state.*change)(attempt);
         });
         log_event(event, {{"pod", args.pod.str()}, {"reason", cause.text}});
@@ -179,7 +172,7 @@ Result<> Scheduler::settle(const BindArgs& args, const Reservation& reservation,
     }
     const auto pod = kube_.get_pod(args.pod);
     if (pod && pod->uid == args.uid && bound_as(*pod, reservation.allocation)) {
-        keeper_.post(
+        cache_.post(
             [attempt = reservation.attempt](ClusterState& state) { state.confirm(attempt); });
         log_event(Event::bind_settled, {{"pod", args.pod.str()}, {"node", args.node.str()}});
         return {};
@@ -188,33 +181,33 @@ Result<> Scheduler::settle(const BindArgs& args, const Reservation& reservation,
     if (gone || (pod && !pod->node.empty())) {
         return say(Event::bind_refused, &ClusterState::release);
     }
-    // Unbound: a conflict says no to this attempt. After a lost answer, or when the pod can't be
-    // read, the write may still happen: the cards stay reserved until it is sure.
+    // The pod is unbound. After a conflict, this attempt has failed. After a lost answer, or if the
+    // pod cannot be read, the write may still happen: the GPUs stay reserved until that is known.
     if (pod && cause.code == Code::conflict) {
         return say(Event::bind_refused, &ClusterState::refuse);
     }
-    return say(Event::bind_in_doubt, &ClusterState::confirm);
+    return say(Event::bind_uncertain, &ClusterState::confirm);
 }
 
 void Scheduler::settle_unconfirmed() {
     gangs_.settle();
-    const auto tenants = keeper_.ask([](ClusterState& state) { return state.unconfirmed(); });
+    const auto assigned_pods = cache_.call([](ClusterState& state) { return state.unconfirmed(); });
     const std::chrono::nanoseconds now = clock_.steady();
     std::map<std::pair<PodUid, int>, std::chrono::nanoseconds> since;
-    for (const TenantPtr& tenant : tenants) {
-        const Attempt attempt{tenant->uid, tenant->attempt};
+    for (const AssignedPodPtr& assigned_pod : assigned_pods) {
+        const Attempt attempt{assigned_pod->uid, assigned_pod->attempt};
         const auto before = unconfirmed_since_.find({attempt.pod, attempt.number});
         const auto first = before == unconfirmed_since_.end() ? now : before->second;
         since.emplace(std::pair(attempt.pod, attempt.number), first);
         if (now - first < kPatience) continue;
-        const auto pod = kube_.get_pod(tenant->name);
+        const auto pod = kube_.get_pod(assigned_pod->name);
         if (!pod && pod.error().code != Code::not_found) continue;
-        const bool there = pod && pod->uid == tenant->uid;
+        const bool there = pod && pod->uid == assigned_pod->uid;
         // The watch is behind and will show it; what was read now may be older by then.
-        if (there && bound_as(*pod, tenant->allocation)) continue;
+        if (there && bound_as(*pod, assigned_pod->allocation)) continue;
         if (there && pod->node.empty() && now - first < kDoubt) continue;
-        keeper_.post([attempt](ClusterState& state) { state.release(attempt); });
-        log_event(Event::bind_settled, {{"pod", tenant->name.str()}});
+        cache_.post([attempt](ClusterState& state) { state.release(attempt); });
+        log_event(Event::bind_settled, {{"pod", assigned_pod->name.str()}});
     }
     unconfirmed_since_ = std::move(since);
 }

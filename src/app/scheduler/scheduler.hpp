@@ -1,77 +1,76 @@
-// The scheduler extender's use-cases: which nodes can take a pod, which are best, and giving it its
-// cards. Any thread may call; filter and prioritize read one view, bind goes through the keeper.
+// The scheduler extender's use cases: which nodes can take a pod, which are best, and giving the
+// pod its GPUs. Any thread may call; filter and prioritize read one snapshot, bind goes through the
+// cache.
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <map>
 #include <vector>
 
-#include "app/scheduler/gangs.hpp"
-#include "app/scheduler/keeper.hpp"
-#include "app/scheduler/placements.hpp"
-#include "app/scheduler/second_look.hpp"
-#include "app/scheduler/waiting.hpp"
+#include "app/scheduler/cache/cluster_cache.hpp"
+#include "app/scheduler/filter/stale_snapshot_retry.hpp"
+#include "app/scheduler/filter/waiting.hpp"
+#include "app/scheduler/gang/gangs.hpp"
+#include "app/scheduler/leader/write_fence.hpp"
+#include "app/scheduler/scoring/policy_set.hpp"
 #include "ports/clock.hpp"
 #include "ports/kube_api.hpp"
-#include "wire/allocation_seal.hpp"
-#include "wire/extender_json.hpp"
-#include "wire/preemption_json.hpp"
+#include "wire/extender/extender_json.hpp"
+#include "wire/extender/preemption_json.hpp"
+#include "wire/tessera/allocation_seal.hpp"
 
 namespace tessera {
 
 struct SchedulerOptions {
-    const Placements* placements = nullptr;  // null: binpack for all
-    std::size_t best_nodes = 0;              // node_choice.hpp
-    const AllocationSeal* seal = nullptr;    // null: allocations are not signed
-    // Whether a write that is over within that time begins now (election.hpp); null: always.
-    std::function<bool(std::chrono::nanoseconds)> begin_write = {};
+    const PolicySet* policies = nullptr;   // null: binpack for all
+    std::size_t best_nodes = 0;            // node_choice.hpp
+    const AllocationSeal* seal = nullptr;  // null: allocations are not signed
+    WriteFence fence = {};
 };
 
 class Scheduler {
   public:
-    // All that is referred to outlives the scheduler.
-    Scheduler(KubeApi& kube, Keeper& keeper, Clock& clock, const SchedulerOptions& options);
+    // All references outlive the scheduler.
+    Scheduler(KubeApi& kube, ClusterCache& cache, Clock& clock, const SchedulerOptions& options);
 
-    // Takes a moment longer when the pod fits nowhere now (second_look.hpp).
+    // Takes a moment longer if the pod fits nowhere now (stale_snapshot_retry.hpp).
     [[nodiscard]] FilterAnswer filter(const ExtenderArgs& args);
-    // The same in two steps, for a replica that may send the question on instead: what the view
-    // says now, and the answer that it comes to, which is counted (waiting()).
-    // Keeps rooms for gangs.
+    // The same in two steps, for a replica that may send the request on instead. first_look()
+    // answers from the current snapshot, and makes the reservations of a gang. settle_filter()
+    // returns the final answer, which waiting() counts.
     [[nodiscard]] FilterAnswer first_look(const ExtenderArgs& args);
     [[nodiscard]] FilterAnswer settle_filter(const ExtenderArgs& args, FilterAnswer first);
-    // What these pods, the pending ones, wait for; others are forgotten.
+    // What these pods, the pending ones, wait for; other pods are forgotten.
     [[nodiscard]] WaitingCounts waiting(const std::vector<PodUid>& pending) {
         return waiting_.count(pending, clock_.steady());
     }
     // Parallel to args.names (node_choice.hpp).
     [[nodiscard]] std::vector<int> prioritize(const ExtenderArgs& args) const;
-    // The pods that must end, by node (preemption.hpp).
+    // The victims, by node (preemption.hpp).
     [[nodiscard]] std::vector<NodeVictims> preempt(const PreemptionArgs& args) const;
-    // Reserves, writes the one Binding, settles a lost answer. Safe to repeat. unavailable when
+    // Reserves, writes the one Binding, reconciles a lost answer. Safe to repeat. unavailable if
     // this controller may not write now.
     Result<> bind(const BindArgs& args);
-    // Reads the pods whose Binding no watch event has shown for a while; frees what was never
-    // bound, and what was kept for gangs in vain. Called every few seconds by one thread.
+    // Reads the pods whose Binding no watch event has shown for a while. Frees what was never
+    // bound, and unused reservations of gangs. Called every few seconds by one thread.
     void settle_unconfirmed();
 
   private:
-    [[nodiscard]] Result<> check_fence() const;
-    // The pod that kube-scheduler binds, of which the watch has not shown us that it is pending.
-    Result<PodAsk> read_ask(const BindArgs& args);
+    // Reads a pod that kube-scheduler binds before the watch has shown it as pending.
+    Result<PodRequest> read_request(const BindArgs& args);
     Result<Reservation> reserve(const BindArgs& args);
-    [[nodiscard]] std::shared_ptr<const NodeRater> rater_of(const PodAsk& pod) const;
+    [[nodiscard]] std::shared_ptr<const NodeScorer> scorer_of(const PodRequest& pod) const;
     Result<> write_binding(const BindArgs& args, const Reservation& reservation);
     Result<> settle(const BindArgs& args, const Reservation& reservation, const Error& cause);
 
     KubeApi& kube_;
-    Keeper& keeper_;
+    ClusterCache& cache_;
     Clock& clock_;
     const SchedulerOptions options_;
-    SecondLook second_look_;
+    StaleSnapshotRetry second_look_;
     WaitingPods waiting_;
     Gangs gangs_;
-    // Of settle_unconfirmed's thread.
+    // Used by the thread of settle_unconfirmed().
     std::map<std::pair<PodUid, int>, std::chrono::nanoseconds> unconfirmed_since_;  // by attempt
 };
 

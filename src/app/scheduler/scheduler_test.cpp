@@ -8,7 +8,7 @@
 #include "testing/builders/builders.hpp"
 #include "testing/fakes/fake_clock.hpp"
 #include "testing/fakes/fake_kube_api.hpp"
-#include "wire/allocation_json.hpp"
+#include "wire/tessera/allocation_json.hpp"
 
 namespace tessera {
 namespace {
@@ -19,63 +19,63 @@ class Bind : public ::testing::Test {
 
     void add_node(const NodeInventory& node) {
         kube_.put_node(node);
-        keeper_.post([node](ClusterState& state) { state.set_node(node); });
-        settle_keeper();
+        cache_.post([node](ClusterState& state) { state.set_node(node); });
+        settle_cache();
     }
-    PodFacts add_pod(const std::string& name, std::vector<ContainerSpec> containers) {
-        PodFacts pod = build::pod(name, std::move(containers));
+    PodInfo add_pod(const std::string& name, std::vector<ContainerSpec> containers) {
+        PodInfo pod = build::pod(name, std::move(containers));
         kube_.put_pod(pod);
-        keeper_.post([pod](ClusterState& state) { state.set_pod(pod); });
+        cache_.post([pod](ClusterState& state) { state.set_pod(pod); });
         return pod;
     }
-    Result<> bind(const PodFacts& pod, const std::string& node = "n1") {
+    Result<> bind(const PodInfo& pod, const std::string& node = "n1") {
         return scheduler_.bind({pod.name, pod.uid, NodeName(node)});
     }
-    // The view is published after the batch that holds the first question.
-    void settle_keeper() {
+    // The snapshot is published after the batch that has the first call.
+    void settle_cache() {
         for (int i = 0; i < 2; ++i)
-            keeper_.ask([](ClusterState&) { return 0; });
+            cache_.call([](ClusterState&) { return 0; });
     }
     std::vector<std::int64_t> held(const std::string& node = "n1") {
-        settle_keeper();
-        const auto view = keeper_.view();
+        settle_cache();
+        const auto snapshot = cache_.snapshot();
         std::vector<std::int64_t> out;
-        for (const Card& card : view->find(node)->cards)
-            out.push_back(card.held.count / kGiB);
+        for (const GpuState& gpu : snapshot->find(node)->gpus)
+            out.push_back(gpu.held.count / kGiB);
         return out;
     }
     std::size_t unconfirmed() {
-        return keeper_.ask([](ClusterState& state) { return state.unconfirmed().size(); });
+        return cache_.call([](ClusterState& state) { return state.unconfirmed().size(); });
     }
     void pass(std::int64_t seconds) { clock_.advance(std::chrono::seconds(seconds)); }
 
     using Held = std::vector<std::int64_t>;
     FakeKubeApi kube_;
-    Keeper keeper_;
+    ClusterCache cache_;
     FakeClock clock_;
-    Scheduler scheduler_{kube_, keeper_, clock_, {}};
+    Scheduler scheduler_{kube_, cache_, clock_, {}};
 };
 
-// Goal: a pod that no node takes is known by what it waits for, until a node takes it.
+// Goal: the reason for which a pod that fits nowhere waits is known, until a node takes it.
 TEST_F(Bind, KnowsWhatPodsWaitFor) {
-    const PodFacts pod = add_pod("large", build::aliyun(17));
+    const PodInfo pod = add_pod("large", build::aliyun(17));
     const std::vector<std::string> names = {"n1", "n2"};
     ExtenderArgs args;
     args.pod = pod;
     args.names = {names[0]};
     EXPECT_TRUE(scheduler_.filter(args).fitting.empty());
-    const auto too_large = static_cast<std::size_t>(Obstacle::too_large);
-    EXPECT_EQ(scheduler_.waiting({pod.uid}).by_obstacle.at(too_large).pods, 1);
+    const auto too_large = static_cast<std::size_t>(UnschedulableReason::too_large);
+    EXPECT_EQ(scheduler_.waiting({pod.uid}).by_reason.at(too_large).pods, 1);
     add_node(build::node("n2", 1, gibibytes(24)));
     args.names = {names[0], names[1]};
     EXPECT_EQ(scheduler_.filter(args).fitting.size(), 1U);
-    EXPECT_EQ(scheduler_.waiting({pod.uid}).by_obstacle.at(too_large).pods, 0);
+    EXPECT_EQ(scheduler_.waiting({pod.uid}).by_reason.at(too_large).pods, 0);
     EXPECT_EQ(scheduler_.waiting({pod.uid}).not_refused, 1);
 }
 
 // Goal: one write binds the pod and carries its allocation; nothing else is written.
 TEST_F(Bind, OneWriteWithTheAllocation) {
-    const PodFacts pod = add_pod("p", build::aliyun(8));
+    const PodInfo pod = add_pod("p", build::aliyun(8));
     ASSERT_TRUE(bind(pod));
     const auto writes = kube_.bindings();
     ASSERT_EQ(writes.size(), 1U);
@@ -91,37 +91,37 @@ TEST_F(Bind, OneWriteWithTheAllocation) {
     EXPECT_EQ(kube_.get_pod(pod.name)->allocation->value(), *allocation);
 }
 
-// Goal: a pod that asks for nothing is bound all the same, without annotations: kube-scheduler has
-// handed it to us.
+// Goal: a pod without a request is still bound, without annotations: kube-scheduler has delegated
+// its bind to us.
 TEST_F(Bind, PodWithoutRequest) {
-    const PodFacts pod = add_pod("p", {});
+    const PodInfo pod = add_pod("p", {});
     ASSERT_TRUE(bind(pod));
     ASSERT_EQ(kube_.bindings().size(), 1U);
     EXPECT_TRUE(kube_.bindings()[0].annotations.empty());
     EXPECT_EQ(held(), (Held{0, 0}));
 }
 
-// Goal: the watch may be behind kube-scheduler: then the pod is read, and must be the one meant.
+// Goal: if the watch is behind kube-scheduler, the pod is read, and must have the right uid.
 TEST_F(Bind, PodNotYetWatched) {
-    const PodFacts pod = build::pod("p", build::aliyun(8));
+    const PodInfo pod = build::pod("p", build::aliyun(8));
     kube_.put_pod(pod);
     ASSERT_TRUE(bind(pod));
     EXPECT_EQ(held(), (Held{8, 0}));
 
-    const PodFacts gone = build::pod("gone", build::aliyun(1));
+    const PodInfo gone = build::pod("gone", build::aliyun(1));
     EXPECT_EQ(bind(gone).error().code, Code::not_found);
-    PodFacts namesake = gone;
+    PodInfo namesake = gone;
     namesake.uid = PodUid("another");
     kube_.put_pod(namesake);
     const auto wrong = bind(gone);
     ASSERT_FALSE(wrong);
     EXPECT_EQ(wrong.error().code, Code::not_found);
     EXPECT_NE(wrong.error().text.find("uid-gone"), std::string::npos);
-    EXPECT_EQ(kube_.bindings().size(), 1U) << "nothing was written for the wrong pod";
+    EXPECT_EQ(kube_.bindings().size(), 1U) << "no Binding was written for the wrong pod";
     EXPECT_EQ(held(), (Held{8, 0}));
 }
 
-// Goal: what cannot be is refused before anything is written, with the reason.
+// Goal: an impossible bind is refused with the reason before anything is written.
 TEST_F(Bind, RefusedBeforeAnyWrite) {
     const auto large = bind(add_pod("large", build::aliyun(17)));
     ASSERT_FALSE(large);
@@ -137,15 +137,16 @@ TEST_F(Bind, RefusedBeforeAnyWrite) {
     EXPECT_EQ(held(), (Held{0, 0}));
 }
 
-// Goal: who may not write does not, and holds nothing for it, whether the Lease was lost before the
-// bind or in its midst; the time that is asked for is what a Binding takes.
+// Goal: a controller that may not write does not, and reserves nothing, whether it lost the Lease
+// before the bind or during it. The requested time is that of a Binding.
 TEST_F(Bind, FencedOff) {
     int allowed = 0;
-    Scheduler fenced(kube_, keeper_, clock_, {.begin_write = [&](std::chrono::nanoseconds within) {
-                         EXPECT_EQ(within, KubeApi::kBindTakes);
-                         return allowed-- > 0;
-                     }});
-    const PodFacts pod = add_pod("p", build::aliyun(8));
+    Scheduler fenced(kube_, cache_, clock_,
+                     {.fence = WriteFence([&](std::chrono::nanoseconds within) {
+                          EXPECT_EQ(within, KubeApi::kBindTakes);
+                          return allowed-- > 0;
+                      })});
+    const PodInfo pod = add_pod("p", build::aliyun(8));
     for (const int times : {0, 1}) {
         allowed = times;
         const auto refused = fenced.bind({pod.name, pod.uid, NodeName("n1")});
@@ -159,22 +160,22 @@ TEST_F(Bind, FencedOff) {
     EXPECT_EQ(held(), (Held{8, 0}));
 }
 
-// Goal: kube-scheduler may ask again after a success: it is told so, and nothing is written or
-// counted twice (D-14).
+// Goal: kube-scheduler may repeat a bind that succeeded. It gets success again, and nothing is
+// written or counted twice (D-14).
 TEST_F(Bind, RetryIsIdempotent) {
-    const PodFacts pod = add_pod("p", build::aliyun(8));
+    const PodInfo pod = add_pod("p", build::aliyun(8));
     ASSERT_TRUE(bind(pod));
-    const PodFacts bound = *kube_.get_pod(pod.name);
-    keeper_.post([bound](ClusterState& state) { state.set_pod(bound); });
+    const PodInfo bound = *kube_.get_pod(pod.name);
+    cache_.post([bound](ClusterState& state) { state.set_pod(bound); });
     ASSERT_TRUE(bind(pod));
     EXPECT_EQ(kube_.bindings().size(), 1U);
     EXPECT_EQ(held(), (Held{8, 0}));
 }
 
-// Goal: the same before the watch has shown the pod: the write is tried again, refused as bound
-// already, and the pod that it finds is our own.
+// Goal: the same before the watch has shown the pod: the write is tried again and refused because
+// the pod is bound, and the Binding that is read is our own.
 TEST_F(Bind, RetryBeforeTheWatch) {
-    const PodFacts pod = add_pod("p", build::aliyun(8));
+    const PodInfo pod = add_pod("p", build::aliyun(8));
     ASSERT_TRUE(bind(pod));
     const auto first = kube_.get_pod(pod.name)->allocation->value();
     ASSERT_TRUE(bind(pod));
@@ -183,10 +184,10 @@ TEST_F(Bind, RetryBeforeTheWatch) {
     EXPECT_EQ(held(), (Held{8, 0}));
 }
 
-// Goal: a refusal gives the cards back. Method: each code that the API server may refuse with.
+// Goal: a refusal frees the GPUs. Method: each code that the API server may refuse with.
 TEST_F(Bind, RefusalReleases) {
     for (const Code code : {Code::invalid_argument, Code::permission_denied, Code::not_found}) {
-        const PodFacts pod = add_pod("p", build::aliyun(8));
+        const PodInfo pod = add_pod("p", build::aliyun(8));
         kube_.refuse_next_bind({code, "no"});
         const auto refused = bind(pod);
         ASSERT_FALSE(refused);
@@ -196,32 +197,33 @@ TEST_F(Bind, RefusalReleases) {
     EXPECT_TRUE(bind(add_pod("next", build::aliyun(16))));
 }
 
-// Goal: a conflict is settled by reading. Method: the pod was bound elsewhere, is another pod of
-// the name, or is unbound; in each case nothing stays reserved.
+// Goal: a conflict is reconciled by reading the pod. Method: the pod was bound elsewhere, is
+// another pod of the same name, or is unbound. In each case nothing stays reserved.
 TEST_F(Bind, ConflictReleases) {
-    PodFacts elsewhere = add_pod("elsewhere", build::aliyun(8));
+    PodInfo elsewhere = add_pod("elsewhere", build::aliyun(8));
     elsewhere.node = NodeName("n2");
     kube_.put_pod(elsewhere);
     EXPECT_EQ(bind(elsewhere).error().code, Code::conflict);
     EXPECT_EQ(held(), (Held{0, 0}));
 
-    const PodFacts old = add_pod("renewed", build::aliyun(8));
-    PodFacts renewed = old;
+    const PodInfo old = add_pod("renewed", build::aliyun(8));
+    PodInfo renewed = old;
     renewed.uid = PodUid("uid-new");
     kube_.put_pod(renewed);
     EXPECT_EQ(bind(old).error().code, Code::conflict);
     EXPECT_EQ(held(), (Held{0, 0}));
-    EXPECT_TRUE(kube_.get_pod(old.name)->node.empty()) << "the namesake was left alone";
+    EXPECT_TRUE(kube_.get_pod(old.name)->node.empty())
+        << "the other pod of that name was left alone";
 
     kube_.refuse_next_bind({Code::conflict, "try again"});
     EXPECT_EQ(bind(add_pod("unbound", build::aliyun(8))).error().code, Code::conflict);
     EXPECT_EQ(held(), (Held{0, 0}));
 }
 
-// Goal: after a conflict that cannot be looked into, the cards stay taken: an earlier write of ours
-// may be what it conflicts with.
+// Goal: after a conflict, if the pod cannot be read, the GPUs stay reserved: the conflict may be
+// with an earlier write of ours.
 TEST_F(Bind, ConflictThatCannotBeRead) {
-    const PodFacts pod = add_pod("p", build::aliyun(8));
+    const PodInfo pod = add_pod("p", build::aliyun(8));
     kube_.lose_answer_after_write();
     kube_.on_bind([this] { kube_.refuse_next_get({Code::unavailable, "down"}); });
     EXPECT_FALSE(bind(pod));
@@ -230,19 +232,19 @@ TEST_F(Bind, ConflictThatCannotBeRead) {
     EXPECT_EQ(unconfirmed(), 1U);
 }
 
-// Goal: the answer was lost after the write: reading the pod shows it bound, and that is a success.
+// Goal: the answer was lost after the write: reading the pod shows it bound, so the bind succeeds.
 TEST_F(Bind, LostAnswerBound) {
-    const PodFacts pod = add_pod("p", build::aliyun(8));
+    const PodInfo pod = add_pod("p", build::aliyun(8));
     kube_.lose_answer_after_write();
     EXPECT_TRUE(bind(pod));
     EXPECT_EQ(held(), (Held{8, 0}));
-    EXPECT_EQ(unconfirmed(), 1U) << "until the watch shows it";
+    EXPECT_EQ(unconfirmed(), 1U) << "until the watch shows the pod";
 }
 
-// Goal: the answer was lost and the pod is unbound: the write may still happen, so the cards stay
-// taken; a retry writes the same allocation again.
+// Goal: the answer was lost and the pod is unbound: the write may still happen, so the GPUs stay
+// reserved. A retry writes the same allocation again.
 TEST_F(Bind, LostAnswerUnbound) {
-    const PodFacts pod = add_pod("p", build::aliyun(8));
+    const PodInfo pod = add_pod("p", build::aliyun(8));
     kube_.lose_answer_before_write();
     const auto lost = bind(pod);
     ASSERT_FALSE(lost);
@@ -256,16 +258,17 @@ TEST_F(Bind, LostAnswerUnbound) {
     EXPECT_EQ(held(), (Held{8, 0}));
 }
 
-// Goal: the answer was lost and the pod is gone, or another has its name: nothing stays taken.
+// Goal: the answer was lost and the pod is gone, or another pod has its name: nothing stays
+// reserved.
 TEST_F(Bind, LostAnswerPodGone) {
-    const PodFacts pod = add_pod("p", build::aliyun(8));
+    const PodInfo pod = add_pod("p", build::aliyun(8));
     kube_.delete_pod(pod.name);
     kube_.lose_answer_before_write();
     EXPECT_FALSE(bind(pod));
     EXPECT_EQ(held(), (Held{0, 0}));
 
-    const PodFacts old = add_pod("q", build::aliyun(8));
-    PodFacts renewed = old;
+    const PodInfo old = add_pod("q", build::aliyun(8));
+    PodInfo renewed = old;
     renewed.uid = PodUid("uid-new");
     kube_.put_pod(renewed);
     kube_.lose_answer_before_write();
@@ -273,9 +276,10 @@ TEST_F(Bind, LostAnswerPodGone) {
     EXPECT_EQ(held(), (Held{0, 0}));
 }
 
-// Goal: the API server is away for the write and the read: the cards stay taken until it is known.
+// Goal: the API server is away for the write and the read: the GPUs stay reserved until the result
+// is known.
 TEST_F(Bind, ApiServerAway) {
-    const PodFacts pod = add_pod("p", build::aliyun(8));
+    const PodInfo pod = add_pod("p", build::aliyun(8));
     kube_.set_down(true);
     EXPECT_EQ(bind(pod).error().code, Code::unavailable);
     EXPECT_EQ(held(), (Held{8, 0}));
@@ -289,17 +293,17 @@ TEST_F(Bind, ApiServerAway) {
     EXPECT_EQ(held(), (Held{0, 0}));
 }
 
-// Goal: settling waits for the watch first, then for the API server's own timeout, then frees what
-// was never bound.
+// Goal: reconciling waits for the watch first, then for the API server's own timeout, and then
+// frees what was never bound.
 TEST_F(Bind, SettleFreesWhatWasNeverBound) {
-    const PodFacts pod = add_pod("p", build::aliyun(8));
+    const PodInfo pod = add_pod("p", build::aliyun(8));
     kube_.lose_answer_before_write();
     EXPECT_FALSE(bind(pod));
     const int reads = kube_.pod_reads();
     scheduler_.settle_unconfirmed();
     pass(9);
     scheduler_.settle_unconfirmed();
-    EXPECT_EQ(kube_.pod_reads(), reads) << "too early to ask";
+    EXPECT_EQ(kube_.pod_reads(), reads) << "too early to read";
     pass(2);
     scheduler_.settle_unconfirmed();
     EXPECT_EQ(kube_.pod_reads(), reads + 1);
@@ -310,16 +314,17 @@ TEST_F(Bind, SettleFreesWhatWasNeverBound) {
     EXPECT_EQ(unconfirmed(), 0U);
 }
 
-// Goal: settling frees what ended meanwhile; what is bound stays held until the watch shows it.
+// Goal: reconciling frees what ended meanwhile; what is bound stays reserved until the watch shows
+// it.
 TEST_F(Bind, SettleFindsBoundAndGonePods) {
-    const PodFacts bound = add_pod("bound", build::aliyun(8));
-    const PodFacts gone = add_pod("gone", build::aliyun(4));
-    const PodFacts renewed = add_pod("renewed", build::aliyun(2));
-    for (const PodFacts& pod : {bound, gone, renewed})
+    const PodInfo bound = add_pod("bound", build::aliyun(8));
+    const PodInfo gone = add_pod("gone", build::aliyun(4));
+    const PodInfo renewed = add_pod("renewed", build::aliyun(2));
+    for (const PodInfo& pod : {bound, gone, renewed})
         ASSERT_TRUE(bind(pod));
     scheduler_.settle_unconfirmed();
     kube_.delete_pod(gone.name);
-    PodFacts namesake = renewed;
+    PodInfo namesake = renewed;
     namesake.uid = PodUid("uid-new");
     kube_.put_pod(namesake);
     pass(11);
@@ -328,10 +333,10 @@ TEST_F(Bind, SettleFindsBoundAndGonePods) {
     EXPECT_EQ(unconfirmed(), 1U);
 }
 
-// Goal: the time of doubt is that of the last attempt, and a refusal of a later attempt does not
-// say that an earlier one has not landed.
+// Goal: the uncertain time starts again with the last attempt. A refusal of a later attempt does
+// not prove that an earlier one has not landed.
 TEST_F(Bind, DoubtBeginsAnewWithEachAttempt) {
-    const PodFacts pod = add_pod("p", build::aliyun(8));
+    const PodInfo pod = add_pod("p", build::aliyun(8));
     kube_.lose_answer_before_write();
     ASSERT_FALSE(bind(pod));
     scheduler_.settle_unconfirmed();
@@ -351,24 +356,24 @@ TEST_F(Bind, DoubtBeginsAnewWithEachAttempt) {
     EXPECT_EQ(held(), (Held{0, 0}));
 }
 
-// Goal: concurrent binds never share what only one can have. Method: sixteen threads bind pods of
-// 5 GiB that fit six times; the API server's answer comes late, so that reservations overlap.
+// Goal: concurrent binds never share what only one can have. Method: sixteen threads bind pods of 5
+// GiB that fit six times; the API server answers late, so that reservations overlap.
 TEST_F(Bind, ConcurrentBindsNeverOverCommit) {
-    std::vector<PodFacts> pods;
+    std::vector<PodInfo> pods;
     for (int i = 0; i < 16; ++i)
         pods.push_back(add_pod("p" + std::to_string(i), build::aliyun(5)));
     kube_.on_bind([] { std::this_thread::yield(); });
     std::atomic<int> bound = 0;
     {
         std::vector<std::jthread> threads;
-        for (const PodFacts& pod : pods)
+        for (const PodInfo& pod : pods)
             threads.emplace_back([&, pod] { bound += bind(pod) ? 1 : 0; });
     }
     EXPECT_EQ(bound, 6);
     EXPECT_EQ(held(), (Held{15, 15}));
     std::map<int, Bytes> granted;
     const auto all = kube_.list_pods({});
-    for (const PodFacts& pod : *all) {
+    for (const PodInfo& pod : *all) {
         if (!pod.allocation) continue;
         const GpuShare& share = pod.allocation->value().containers[0].gpus[0];
         granted[share.index] += share.memory;
@@ -377,9 +382,9 @@ TEST_F(Bind, ConcurrentBindsNeverOverCommit) {
     EXPECT_EQ(granted[1], gibibytes(15));
 }
 
-// Goal: the same pod bound by two at once is written once.
+// Goal: if two threads bind the same pod at once, it is written once.
 TEST_F(Bind, SamePodTwiceAtOnce) {
-    const PodFacts pod = add_pod("p", build::aliyun(5));
+    const PodInfo pod = add_pod("p", build::aliyun(5));
     std::atomic<bool> inside = false;
     kube_.on_bind([&] {
         if (inside.exchange(true)) return;
@@ -402,9 +407,9 @@ class Filter : public Bind {
         NodeInventory broken = build::node("broken", 0, {});
         broken.fault = "tessera.dev/gpus: version: missing";
         add_node(broken);
-        settle_keeper();
+        settle_cache();
     }
-    static ExtenderArgs args(const PodFacts& pod) {
+    static ExtenderArgs args(const PodInfo& pod) {
         ExtenderArgs out;
         out.pod = pod;
         out.names = {"n1", "full", "small", "cpu", "broken", "nowhere"};
@@ -419,8 +424,8 @@ class Filter : public Bind {
     }
 };
 
-// Goal: every node is in exactly one list, with the reason; what nothing on the node can change is
-// unresolvable, so that no pod is preempted for it in vain.
+// Goal: every node is in exactly one list, with the reason. If no eviction on the node can help, it
+// is unresolvable, so that no pod is preempted for it without use.
 TEST_F(Filter, EveryNodeIsInOneList) {
     const ExtenderArgs asked = args(build::pod("p", build::aliyun(8)));
     const FilterAnswer answer = scheduler_.filter(asked);
@@ -436,17 +441,18 @@ TEST_F(Filter, EveryNodeIsInOneList) {
     EXPECT_EQ(never.at("cpu"), "The node cpu is not for GPU share, need skip");
 }
 
-// Goal: of a pod without GPUs kube-scheduler's own victims come back, but never a node without any.
+// Goal: for a pod without GPUs kube-scheduler's own victims come back, but never a node without
+// any.
 TEST_F(Filter, AnswersPreemptionWithVictims) {
     const NodeVictims named{NodeName("n1"), {PodUid("x")}, 1};
     EXPECT_EQ(scheduler_.preempt({build::pod("p", {}), {named, {NodeName("cpu"), {}, 0}}}),
               std::vector<NodeVictims>{named});
 }
 
-// Goal: nobody ends for one pod of a gang, whomever kube-scheduler names: it would still wait for
-// the others.
+// Goal: no pod is evicted for one pod of a gang, whatever victims kube-scheduler names: the pod
+// would still wait for the others.
 TEST_F(Filter, NobodyEndsForOneOfAGang) {
-    PodFacts pod = build::pod("p", build::aliyun(8));
+    PodInfo pod = build::pod("p", build::aliyun(8));
     const NodeVictims named{NodeName("n1"), {PodUid("x")}, 0};
     EXPECT_EQ(scheduler_.preempt({pod, {named}}), std::vector<NodeVictims>{named});
     pod.gang = GangMembership{"g", 8};
@@ -465,7 +471,7 @@ TEST_F(Filter, LargerRequestsToo) {
     }
 }
 
-// Goal: a request that makes no sense fits nowhere and says why; none at all fits everywhere.
+// Goal: an invalid request fits nowhere and says why; an empty one fits everywhere.
 TEST_F(Filter, WrongAndEmptyRequests) {
     const ExtenderArgs asked =
         args(build::pod("p", {build::container("a", {{"aliyun.com/gpu-mem", "-1"}})}));
@@ -478,13 +484,13 @@ TEST_F(Filter, WrongAndEmptyRequests) {
     EXPECT_TRUE(nothing.failed.empty() && nothing.unresolvable.empty());
 }
 
-// Goal: kube-scheduler may hear of a pod's end before we do and asks at once: what our watch shows
-// within a moment counts (upstream D-26: such a pod waited five minutes). Method: the end of the
-// holder comes while the filter waits.
+// Goal: kube-scheduler may learn of a pod's end before we do, and asks at once. What our watch
+// shows within a moment counts (upstream D-26: such a pod waited five minutes). Method: the pod on
+// the GPU ends while the filter waits.
 TEST_F(Filter, RefusalWaitsForTheWatch) {
     clock_.on_sleep([this] {
-        keeper_.post([](ClusterState& state) { state.remove_pod(PodUid("uid-holder")); });
-        settle_keeper();
+        cache_.post([](ClusterState& state) { state.remove_pod(PodUid("uid-holder")); });
+        settle_cache();
     });
     ExtenderArgs asked = args(build::pod("p", build::aliyun(8)));
     asked.names = {"full"};
@@ -492,8 +498,8 @@ TEST_F(Filter, RefusalWaitsForTheWatch) {
     EXPECT_EQ(clock_.sleeps(), 1);
 }
 
-// Goal: waiting pods cost the others little: a burst of waits, then few; and nothing waits for what
-// no end of a pod can change, or when some node fits.
+// Goal: waiting pods cost the others little: a burst of waits, then few. There is no wait if no end
+// of a pod can change the answer, or if some node fits.
 TEST_F(Filter, FewRefusalsWait) {
     ExtenderArgs never = args(build::pod("p", build::aliyun(8)));
     never.names = {"small", "cpu"};
@@ -504,20 +510,20 @@ TEST_F(Filter, FewRefusalsWait) {
     asked.names = {"full"};
     for (int i = 0; i < 200; ++i)
         EXPECT_TRUE(scheduler_.filter(asked).fitting.empty());
-    // The clock moves while it sleeps: some are paid for meanwhile.
+    // The clock moves while it sleeps, so some waits are paid for meanwhile.
     const int burst = clock_.sleeps();
-    EXPECT_GE(burst, SecondLook::kBurst);
-    EXPECT_LE(burst, SecondLook::kBurst * 2);
-    clock_.advance(SecondLook::kEvery);
+    EXPECT_GE(burst, StaleSnapshotRetry::kBurst);
+    EXPECT_LE(burst, StaleSnapshotRetry::kBurst * 2);
+    clock_.advance(StaleSnapshotRetry::kEvery);
     for (int i = 0; i < 5; ++i)
         EXPECT_TRUE(scheduler_.filter(asked).fitting.empty());
     EXPECT_EQ(clock_.sleeps(), burst + 1);
 }
 
-// Goal: a pod whose Binding is in doubt is offered its own node, though its reservation fills it,
-// and no other; bound there, it has what it had.
+// Goal: a pod whose Binding is uncertain is offered only its own node, though its reservation fills
+// that node. When it is bound there, it has the same GPUs.
 TEST_F(Filter, PodInDoubtHasItsNode) {
-    const PodFacts pod = add_pod("p", build::aliyun(16));
+    const PodInfo pod = add_pod("p", build::aliyun(16));
     kube_.lose_answer_before_write();
     ASSERT_FALSE(bind(pod));
     ASSERT_EQ(held(), (Held{16, 0}));
@@ -532,12 +538,12 @@ TEST_F(Filter, PodInDoubtHasItsNode) {
     EXPECT_EQ(held(), (Held{16, 16}));
 }
 
-// Goal: the best node has 10, the others less, one that does not fit 0; equal nodes are told apart
-// by what is left on the whole node.
+// Goal: the best node has 10, the others less, one that does not fit 0. Among equal GPUs, what is
+// left on the whole node decides.
 TEST_F(Filter, Priorities) {
     const auto scores = scheduler_.prioritize(args(build::pod("p", build::aliyun(2))));
     ASSERT_EQ(scores.size(), 6U);
-    EXPECT_EQ(scores[1], 10) << "full: nothing would be left of it";
+    EXPECT_EQ(scores[1], 10) << "full would have nothing left";
     EXPECT_LT(scores[0], scores[2]) << "n1 has more left than small";
     EXPECT_LT(scores[2], 10);
     EXPECT_EQ(scores[3], 0);
@@ -549,7 +555,7 @@ TEST_F(Filter, Priorities) {
 
     add_node(build::node("twin", 2, gibibytes(16)));
     EXPECT_TRUE(bind(add_pod("used", build::aliyun(16)), "twin"));
-    settle_keeper();
+    settle_cache();
     ExtenderArgs twins = args(build::pod("p", build::aliyun(2)));
     twins.names = {"n1", "twin"};
     const auto told_apart = scheduler_.prioritize(twins);

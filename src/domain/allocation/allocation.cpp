@@ -11,8 +11,8 @@ struct Amounts {
     Percent cores;
 };
 
-struct CardPeak {
-    Amounts running;  // sidecars so far, then with the app containers
+struct GpuPeak {
+    Amounts running;  // the sidecars so far, later with the app containers
     Amounts init_peak;
 };
 
@@ -27,10 +27,10 @@ Amounts max(Amounts a, Amounts b) {
 }  // namespace
 
 std::vector<Hold> holds(const std::vector<ContainerAllocation>& containers) {
-    std::map<GpuUuid, CardPeak> peaks;
+    std::map<GpuUuid, GpuPeak> peaks;
     for (const ContainerAllocation& container : containers) {
         for (const GpuShare& share : container.gpus) {
-            CardPeak& peak = peaks[share.uuid];
+            GpuPeak& peak = peaks[share.uuid];
             const Amounts with_share = add(peak.running, share);
             if (container.kind == ContainerKind::init) {
                 peak.init_peak = max(peak.init_peak, with_share);

@@ -1,6 +1,6 @@
-// An allocation: which cards each container of a pod was given, and how much of each. It is decided
-// by the controller, travels as the pod's annotation (wire/allocation_json.hpp), and is what
-// everybody counts. The cards stay for the pod's life; how much of them may change (resize.hpp).
+// An allocation: which GPUs each container of a pod has, and how much of each. The controller
+// decides it, and the pod's annotation carries it (wire/tessera/allocation_json.hpp). All programs
+// count by it. The GPUs stay the same for the pod's life; the amounts may change (resize.hpp).
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@
 
 namespace tessera {
 
-// A share of one card.
+// A share of one GPU.
 struct GpuShare {
     GpuUuid uuid;
-    int index = 0;  // the card's index when it was given; uuid is the identity
+    int index = 0;  // the GPU's index at the time of the allocation; the uuid is the identity
     Bytes memory;
     Percent cores;
-    bool whole = false;            // the whole card, whatever its size
-    Percent ceiling = kNoCeiling;  // the most of its compute that the container gets
+    bool whole = false;                   // the whole GPU, whatever its size
+    Percent cores_limit = kNoCoresLimit;  // the most of the GPU's time that the container gets
 
     friend bool operator==(const GpuShare&, const GpuShare&) = default;
 };
@@ -39,18 +39,18 @@ struct Allocation {
     PodUid pod;
     NodeName node;
     DialectId dialect = DialectId::native;
-    std::vector<ContainerAllocation> containers;  // in the order of the PodRequest
-    std::int64_t revision = 0;                    // one more with each resize (resize.hpp)
+    std::vector<ContainerAllocation> containers;  // in the order of the ContainerRequests
+    std::int64_t revision = 0;                    // plus one with each resize (resize.hpp)
 
     friend bool operator==(const Allocation&, const Allocation&) = default;
 };
 
-// Null where the allocation has no such container.
+// Null if the allocation has no such container.
 const ContainerAllocation* find_container(const Allocation& allocation, std::string_view name);
-// Whether it has a part of a card, which somebody has to hold it to: whole cards need nobody.
+// Whether it has a part of a GPU, which must be enforced. Whole GPUs need no enforcement.
 bool has_share(const ContainerAllocation& container);
 
-// What a pod holds of one card at its peak.
+// What a pod has of one GPU at its peak.
 struct Hold {
     GpuUuid uuid;
     Bytes memory;
@@ -59,12 +59,12 @@ struct Hold {
     friend bool operator==(const Hold&, const Hold&) = default;
 };
 
-// The peak over the pod's life, per card: an init container holds its share together with the
-// sidecars started before it, and gives it back before the app containers start (the rule of
-// Kubernetes for ordinary resources). Ascending by uuid.
+// The peak over the pod's life, per GPU. An init container has its share together with the sidecars
+// that started before it, and releases it before the app containers start (the rule of Kubernetes
+// for ordinary resources). Ascending by uuid.
 std::vector<Hold> holds(const std::vector<ContainerAllocation>& containers);
 
-// What covers both, card by card. Ascending by uuid, as both are.
+// The larger amounts of both, per GPU. Ascending by uuid, as both inputs are.
 std::vector<Hold> larger(const std::vector<Hold>& a, const std::vector<Hold>& b);
 
 }  // namespace tessera

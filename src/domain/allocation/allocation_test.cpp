@@ -22,8 +22,8 @@ constexpr auto kApp = ContainerKind::app;
 constexpr auto kInit = ContainerKind::init;
 constexpr auto kSidecar = ContainerKind::sidecar;
 
-// Goal: the peak on a card over a pod's life. Method: a table of containers in start order with the
-// memory and compute that the card must hold, in the words of Kubernetes' rule.
+// Goal: the peak on a GPU over a pod's life. Method: a table of containers in start order with the
+// memory and compute that the GPU must have, by Kubernetes' rule.
 TEST(Holds, PeakOverThePodsLife) {
     struct Case {
         const char* what;
@@ -58,30 +58,31 @@ TEST(Holds, PeakOverThePodsLife) {
     }
 }
 
-// Goal: cards are kept apart and come out by uuid, whatever the order of containers.
-TEST(Holds, EachCardByItself) {
+// Goal: GPUs are separate and sorted by uuid, in any order of containers.
+TEST(Holds, EachGpuByItself) {
     const auto held = holds({container(kApp, {{4, 0}}, "GPU-b"), container(kApp, {{3, 0}}, "GPU-a"),
                              container(kInit, {{9, 0}}, "GPU-b")});
     ASSERT_EQ(held.size(), 2U);
     EXPECT_EQ(held[0], (Hold{GpuUuid("GPU-a"), gibibytes(3), {}}));
-    // An init container after an app container in this list runs beside what was listed before it.
+    // An init container after an app container in this list runs beside the earlier ones.
     EXPECT_EQ(held[1], (Hold{GpuUuid("GPU-b"), gibibytes(13), {}}));
     EXPECT_TRUE(holds({}).empty());
 }
 
-// Goal: never below what any phase of the pod's life uses. Method: random containers; play the
-// phases (each init container with the sidecars started before it, then everything that stays) and
-// compare the sums per card; the peak is also reached by one of them, so nothing is held in vain.
+// Goal: the peak is never below what any phase of the pod's life uses. Method: random containers.
+// Simulate the phases (each init container with the sidecars started before it, then everything
+// that stays) and compare the sums per GPU. One phase reaches the peak, so nothing is allocated
+// needlessly.
 RC_GTEST_PROP(HoldsProperty, ExactlyTheHighestPhase, ()) {
     const auto draw = [](int most) { return *rc::gen::inRange(0, most); };
     std::vector<ContainerAllocation> containers;
     for (int phase = 0; phase < 2; ++phase) {
         for (int i = draw(4); i > 0; --i) {
             ContainerAllocation c{"c", phase == 1 ? kApp : draw(2) == 0 ? kInit : kSidecar, {}};
-            for (int card = 0; card < 3; ++card) {
+            for (int gpu = 0; gpu < 3; ++gpu) {
                 if (draw(2) == 0) continue;
-                c.gpus.push_back({GpuUuid("GPU-" + std::to_string(card)),
-                                  card,
+                c.gpus.push_back({GpuUuid("GPU-" + std::to_string(gpu)),
+                                  gpu,
                                   mebibytes(draw(1000)),
                                   {draw(50)},
                                   false});

@@ -17,7 +17,8 @@ std::string changes(const GpuShare& before, const GpuShare& after) {
     std::string text;
     add(text, "memory", to_string(before.memory), to_string(after.memory));
     add(text, "cores", std::to_string(before.cores.value), std::to_string(after.cores.value));
-    add(text, "ceiling", std::to_string(before.ceiling.value), std::to_string(after.ceiling.value));
+    add(text, "compute limit", std::to_string(before.cores_limit.value),
+        std::to_string(after.cores_limit.value));
     return text;
 }
 
@@ -29,11 +30,11 @@ std::string resize_text(const Allocation& before, const Allocation& after) {
     for (std::size_t i = 0; i < containers; ++i) {
         const auto& was = before.containers[i].gpus;
         const auto& is = after.containers[i].gpus;
-        for (std::size_t card = 0; card < std::min(was.size(), is.size()); ++card) {
-            const std::string changed = changes(was[card], is[card]);
+        for (std::size_t gpu = 0; gpu < std::min(was.size(), is.size()); ++gpu) {
+            const std::string changed = changes(was[gpu], is[gpu]);
             if (changed.empty()) continue;
-            text += fmt::format("{}{} on card {}: {}", text.empty() ? "" : "; ",
-                                after.containers[i].container, is[card].index, changed);
+            text += fmt::format("{}{} on GPU {}: {}", text.empty() ? "" : "; ",
+                                after.containers[i].container, is[gpu].index, changed);
         }
     }
     return text;

@@ -1,4 +1,4 @@
-// Which pods are of one gang.
+// The pods of each gang.
 #pragma once
 
 #include <compare>
@@ -13,23 +13,23 @@
 namespace tessera {
 
 struct GangId {
-    std::string space;  // namespace
+    std::string ns;  // namespace
     std::string name;
 
     friend auto operator<=>(const GangId&, const GangId&) = default;
 };
 
-// What is known of a pod of a gang, wherever it is.
+// What is known of a pod of a gang, on any node or on none.
 struct GangMember {
     std::string name;
-    int size = 0;         // of its gang, by its own word; 0: it gives none
-    std::string aside{};  // why nobody places it yet; empty mostly
+    int size = 0;         // of its gang, as the pod states it; 0: it states none
+    std::string aside{};  // why the pod is not placed yet; usually empty
 };
 
-// One thread.
+// Used by one thread.
 class GangIndex {
   public:
-    // A pod stays in the gang in which it was first.
+    // A pod stays in the first gang that it was in.
     void set(const GangId& gang, const PodUid& pod, GangMember member) {
         const GangId& id = gang_of_.try_emplace(pod, gang).first->second;
         pods_[id].insert_or_assign(pod, std::move(member));

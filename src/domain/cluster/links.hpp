@@ -1,5 +1,5 @@
-// Which cards of a node reach each other directly: what the agent tells of it, and the islands that
-// placement sees.
+// Which GPUs of a node are linked directly: what the agent reports, and the topology groups that
+// placement uses.
 #pragma once
 
 #include <cstddef>
@@ -13,34 +13,35 @@ inline constexpr int kNumaUnknown = -1;
 
 inline constexpr int kMostLinkedIndex = 63;
 
-// Of one card. A set is a bit per card by its index in the driver; what is beyond
-// kMostLinkedIndex is not told.
-struct CardLinks {
+// The links of one GPU. Each set has one bit per GPU, by its index in the driver. GPUs above
+// kMostLinkedIndex are not reported.
+struct GpuLinks {
     int numa = kNumaUnknown;   // the NUMA node of its PCIe slot
-    std::uint64_t pcie = 0;    // the cards behind the same PCIe switches
-    std::uint64_t nvlink = 0;  // those that it reaches by NVLink, through NVSwitch as well
+    std::uint64_t pcie = 0;    // the GPUs behind the same PCIe switches
+    std::uint64_t nvlink = 0;  // the GPUs that it reaches by NVLink, also through NVSwitch
 
-    friend bool operator==(const CardLinks&, const CardLinks&) = default;
+    friend bool operator==(const GpuLinks&, const GpuLinks&) = default;
 };
 
-// Cards of one node by their position in its list.
-using CardMask = std::uint64_t;
-inline constexpr CardMask kAnyCards = ~CardMask{0};
+// A set of a node's GPUs, by position in the node's list.
+using GpuMask = std::uint64_t;
+inline constexpr GpuMask kAnyGpus = ~GpuMask{0};
 
-constexpr bool is_among(CardMask cards, std::size_t card) {
-    return ((cards >> (card < 64 ? card : 63)) & 1) != 0;
+constexpr bool is_among(GpuMask gpus, std::size_t gpu) {
+    return ((gpus >> (gpu < 64 ? gpu : 63)) & 1) != 0;
 }
 
-// Cards of which each two are linked by all of these, and to which none can be added.
-struct Island {
-    unsigned links = 0;  // of Link: the larger, the nearer
-    CardMask cards = 0;  // two at least
-    // Larger islands that have some of its cards and not all: who takes cards here breaks them up.
+// A maximal set of GPUs in which each two are linked by all of these links.
+struct TopologyGroup {
+    unsigned links = 0;  // of Link; a larger number is nearer
+    GpuMask gpus = 0;    // at least two
+    // The number of larger topology groups that contain some of its GPUs and not all. A pod that
+    // takes GPUs here breaks those up.
     int crossed = 0;
 
     [[nodiscard]] bool has(Link link) const { return (links & static_cast<unsigned>(link)) != 0; }
 
-    friend bool operator==(const Island&, const Island&) = default;
+    friend bool operator==(const TopologyGroup&, const TopologyGroup&) = default;
 };
 
 }  // namespace tessera

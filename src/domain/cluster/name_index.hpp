@@ -1,6 +1,6 @@
-// Node name → position, made once per set of nodes and then read by every request. Everything lies
-// flat and close together, and a whole request is looked up at once, so that the waits for memory
-// overlap (extender_bench).
+// Node name → position. Built once per set of nodes, then read by every request. The data lies
+// close together in flat arrays. All names of a request are looked up at once, so that waits for
+// memory overlap (extender_bench).
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class NameIndex {
   public:
     static constexpr std::uint32_t kNone = 0xFFFF'FFFF;
 
-    // Positions are those of `names`, which are distinct.
+    // The positions are those of `names`, which must be distinct.
     explicit NameIndex(std::span<const std::string> names) {
         std::size_t size = 16;
         while (size < names.size() * 2)
@@ -35,7 +35,7 @@ class NameIndex {
         begins_.push_back(static_cast<std::uint32_t>(text_.size()));
     }
 
-    // kNone when the name is unknown.
+    // kNone if the name is unknown.
     [[nodiscard]] std::uint32_t find(std::string_view name) const {
         const std::uint64_t hash = hash_of(name);
         for (std::size_t at = slot_of(hash); slots_[at].position != kNone; at = next(at)) {
@@ -46,7 +46,8 @@ class NameIndex {
         return kNone;
     }
 
-    // As find(), for each name: a pass for the slots, then one for the names that they lead to.
+    // As find(), for each name, in two passes: first the slots, then the names that the slots point
+    // to.
     [[nodiscard]] std::vector<std::uint32_t> find_all(
         std::span<const std::string_view> names) const {
         std::vector<std::uint64_t> hashes(names.size());
@@ -70,7 +71,7 @@ class NameIndex {
 
   private:
     struct Slot {
-        std::uint32_t tag = 0;  // of the hash: the bits that did not choose the slot
+        std::uint32_t tag = 0;  // the bits of the hash that did not choose the slot
         std::uint32_t position = kNone;
     };
 
@@ -82,7 +83,7 @@ class NameIndex {
         return word;
     }
 
-    // Multiply and fold, eight bytes at a time; the last eight may have been seen in part.
+    // Multiply and fold, eight bytes at a time; the last eight bytes may overlap earlier ones.
     static std::uint64_t hash_of(std::string_view name) {
         constexpr std::uint64_t kOdd = 0x9E37'79B9'7F4A'7C15;
         std::uint64_t hash = name.size() * kOdd;
@@ -125,9 +126,9 @@ class NameIndex {
         return std::string_view(text_).substr(begin, begins_[position + 1] - begin);
     }
 
-    std::string text_;                   // all names, one after the other
-    std::vector<std::uint32_t> begins_;  // in text_, and its end
-    std::vector<Slot> slots_;            // a power of two, at most half full
+    std::string text_;                   // all names, without separators
+    std::vector<std::uint32_t> begins_;  // offsets in text_, and its end
+    std::vector<Slot> slots_;            // the size is a power of two; at most half full
 };
 
 }  // namespace tessera

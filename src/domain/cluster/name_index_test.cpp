@@ -9,15 +9,15 @@
 namespace tessera {
 namespace {
 
-// Goal: an index without names knows nobody.
+// Goal: an index without names finds nothing.
 TEST(NameIndex, Empty) {
     const NameIndex index({});
     EXPECT_EQ(index.find(""), NameIndex::kNone);
     EXPECT_EQ(index.find("n1"), NameIndex::kNone);
 }
 
-// Goal: every name finds its own position and nobody else's, however many there are. Method: random
-// names; compare with the list, for names that are in it and for some that are not.
+// Goal: every name finds its own position, for any number of names. Method: random names; compare
+// with the list, for names that are in it and for some that are not.
 RC_GTEST_PROP(NameIndexProperty, FindsWhatTheListHas, ()) {
     const auto distinct = *rc::gen::container<std::set<std::string>>(
         rc::gen::container<std::string>(rc::gen::inRange('a', 'd')));
@@ -36,7 +36,7 @@ RC_GTEST_PROP(NameIndexProperty, FindsWhatTheListHas, ()) {
         RC_ASSERT(positions[i] == index.find(asked[i]));
 }
 
-// Goal: a cluster's worth of names, one after the other and well above one table size.
+// Goal: the names of a large cluster, one after the other, and far more than one table size.
 TEST(NameIndex, ManyNames) {
     std::vector<std::string> names;
     for (int i = 0; i < 5000; ++i)

@@ -24,11 +24,12 @@ GpuUuid unidentified_gpu(int index) {
     return GpuUuid(fmt::format("unidentified:{}", index));
 }
 
-std::vector<Card> empty_cards(std::span<const Gpu> gpus) {
-    std::vector<Card> out;
+std::vector<GpuState> empty_gpus(std::span<const Gpu> gpus) {
+    std::vector<GpuState> out;
     out.reserve(gpus.size());
     for (const Gpu& gpu : gpus)
-        out.push_back({.capacity = gpu.capacity(), .usable = gpu.usable(), .excess = gpu.excess});
+        out.push_back(
+            {.capacity = gpu.capacity(), .usable = gpu.usable(), .over_limit = gpu.over_limit});
     return out;
 }
 

@@ -1,4 +1,4 @@
-// A node as the controller sees it: its cards, and what is held on each.
+// A node as the controller sees it: its GPUs, and how much of each is allocated.
 #pragma once
 
 #include <algorithm>
@@ -13,131 +13,132 @@
 #include "base/quantity.hpp"
 #include "domain/cluster/links.hpp"
 #include "domain/request/gpu_request.hpp"
-#include "domain/request/host_ask.hpp"
+#include "domain/request/host_request.hpp"
 
 namespace tessera {
 
-// Whether a card can be given. A fault makes it unhealthy, and an alert fires. A card that is set
-// up for another use, or whose size is unknown, has no fault, and is not given either.
+// Whether a GPU can be assigned. A fault makes it unhealthy and fires an alert. A GPU that is set
+// up for another use, or whose size is unknown, has no fault, but is not assigned either.
 enum class GpuCondition { healthy, unhealthy, not_shareable };
 
 // "healthy", "unhealthy", "not shareable".
 std::string_view words_of(GpuCondition condition);
 
-// Of a card whose driver does not say.
+// For a GPU whose driver does not report a minor number.
 inline constexpr int kMinorUnknown = -1;
 
-// One physical card, as its node's agent reports it (docs/formats/node-gpus.md).
+// One physical GPU, as its node's agent reports it (docs/formats/node-gpus.md).
 struct Gpu {
     GpuUuid uuid;
     int index = 0;              // the driver's enumeration order
-    int minor = kMinorUnknown;  // /dev/nvidia<minor>; need not equal the index
+    int minor = kMinorUnknown;  // /dev/nvidia<minor>; may differ from the index
     std::string model;
-    Bytes memory;    // physical; 0: unknown, of a card that is not usable
-    Bytes reserved;  // kept by the driver itself
-    Bytes excess;    // of the capacity: held by containers above limits that were lowered
+    Bytes memory;      // physical; 0: unknown, and the GPU is not usable
+    Bytes reserved;    // for the driver itself
+    Bytes over_limit;  // part of the capacity: used by containers above limits that were lowered
     GpuCondition condition = GpuCondition::healthy;
-    std::string reason;  // why not healthy, or not shareable and what to do about it
-    CardLinks links;
+    std::string reason;  // why it is unhealthy or not shareable, and what to do
+    GpuLinks links;
 
-    // What shares may hold together.
+    // The memory for all shares together.
     [[nodiscard]] Bytes capacity() const { return memory - reserved; }
     [[nodiscard]] bool usable() const { return condition == GpuCondition::healthy; }
 
     friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 
-// How a node holds containers to their shares of a card: docs/guard.md.
-enum class Holding { none, guard };
+// How a node enforces the GPU shares of containers: docs/internals/guard.md.
+enum class EnforcementMode { none, guard };
 
-// Who told us about the cards. A legacy node runs gpushare's device plugin: equal cards computed
-// from its sums, known by index only (docs/research/gpushare.md §1.1).
+// Where the list of GPUs comes from. A legacy node runs gpushare's device plugin: its GPUs are
+// equal, computed from the plugin's sums, and known by index only (docs/research/gpushare.md §1.1).
 enum class InventorySource { agent, legacy };
 
-// The largest size that a report may name; no GPU has so much.
+// The largest memory size that a report may contain; no GPU has that much.
 inline constexpr Bytes kMostGpuMemory{std::int64_t{1} << 50};
 
-// What one node says of itself.
+// What a node reports of itself.
 struct NodeInventory {
     NodeName name;
-    std::string address;  // InternalIP; empty when the node has none
+    std::string address;  // InternalIP; empty if the node has none
     InventorySource source = InventorySource::agent;
     MemoryUnit unit = MemoryUnit::gib;
-    Holding shares = Holding::none;
+    EnforcementMode shares = EnforcementMode::none;
     std::vector<Gpu> gpus;  // ascending index
-    std::string fault;      // why the node's report could not be read; empty when it could
-    // Why containers with a share do not start there, as the agent found: the guard cannot work on
-    // the node, or no CDI device brings one of its GPUs. Empty where they do.
+    std::string fault;      // why the node's report could not be read; else empty
+    // Why containers with a share do not start on the node, by its agent: the guard does not work
+    // there, or no CDI device provides one of its GPUs. Empty if they start.
     std::string enforcement_fault;
     std::string handover_fault;
     std::int64_t gpu_mem = 0;  // aliyun.com/gpu-mem in the node's units, for gpushare's tools
-    HostAsk host;              // what pods may take of it together (status.allocatable)
+    HostRequest host;          // for all pods together (status.allocatable)
 
     friend bool operator==(const NodeInventory&, const NodeInventory&) = default;
 };
 
-// What is free on one card now. The hot data of placement: kept small and in one vector per node.
-struct Card {
+// What is free on one GPU now. Placement reads this most often: it is small, and one vector per
+// node.
+struct GpuState {
     Bytes capacity;
     Bytes held;
     Percent cores_held;
     int holders = 0;  // pods with a share here
     bool usable = true;
-    Bytes excess;                   // beside `held`: Gpu::excess
-    std::vector<CardGroup> groups;  // of the pods with a share here, once for each of them
+    Bytes over_limit;              // in addition to `held`: Gpu::over_limit
+    std::vector<GpuGroup> groups;  // of the pods with a share here, one entry per pod and group
 
-    [[nodiscard]] Bytes free() const { return usable ? capacity - held - excess : Bytes{}; }
+    [[nodiscard]] Bytes free() const { return usable ? capacity - held - over_limit : Bytes{}; }
 
-    friend bool operator==(const Card&, const Card&) = default;
+    friend bool operator==(const GpuState&, const GpuState&) = default;
 };
 
-// As nobody holds them. Parallel to the cards.
-std::vector<Card> empty_cards(std::span<const Gpu> gpus);
+// The state of unused GPUs. Parallel to `gpus`.
+std::vector<GpuState> empty_gpus(std::span<const Gpu> gpus);
 
-// Parallel to the cards.
-inline std::vector<Bytes> free_of(std::span<const Card> cards) {
+// Parallel to `gpus`.
+inline std::vector<Bytes> free_of(std::span<const GpuState> gpus) {
     std::vector<Bytes> out;
-    out.reserve(cards.size());
-    for (const Card& card : cards)
-        out.push_back(card.free());
+    out.reserve(gpus.size());
+    for (const GpuState& gpu : gpus)
+        out.push_back(gpu.free());
     return out;
 }
 
-// A node's cards as placement is offered them.
-struct Offer {
+// A node's GPUs as input for placement.
+struct NodeGpus {
     std::span<const Gpu> gpus;
-    std::span<const Card> cards;      // parallel
-    std::span<const Bytes> free;      // parallel, too: Card::free() of each
-    std::span<const Island> islands;  // by positions in these
+    std::span<const GpuState> states;                // parallel
+    std::span<const Bytes> free;                     // parallel: GpuState::free() of each
+    std::span<const TopologyGroup> topology_groups;  // by positions in `gpus`
     MemoryUnit unit = MemoryUnit::gib;
-    // The node's own plugin hands one card to one container, and knows no more (gpushare's).
+    // The node's own plugin (gpushare's) gives a container one GPU only.
     bool single_share = false;
 };
 
-// The card that a share names; null when it is not on the node. Shares that were given while
-// gpushare's plugin ran there name the card by its index (InventorySource::legacy).
+// The GPU that a share names; null if it is not on the node. Shares that were assigned while
+// gpushare's plugin served the node name the GPU by its index (InventorySource::legacy).
 const Gpu* find_gpu(std::span<const Gpu> gpus, const GpuUuid& uuid);
 
-// The name of a card of which only the index is known.
+// The name of a GPU of which only the index is known.
 GpuUuid uuid_of_index(int index);
 
-// The name of a card that its driver lists and that never said who it is.
+// The name of a GPU that the driver lists and that never reported its UUID.
 GpuUuid unidentified_gpu(int index);
 
-// The card's size where a whole card is to count as more than any share.
-inline constexpr Bytes kMoreThanAnyCard{std::int64_t{1} << 60};
+// A GPU size for cases in which a whole GPU must count as more than any share.
+inline constexpr Bytes kMoreThanAnyGpu{std::int64_t{1} << 60};
 
-// Bytes that one card must have free for `ask` on a node that counts in `unit`.
-inline Bytes bytes_of(const MemoryAsk& ask, MemoryUnit unit, Bytes card_capacity) {
-    switch (ask.kind) {
-        case MemoryAsk::Kind::whole_card:
-            return card_capacity;
-        case MemoryAsk::Kind::bytes:
-            return {ask.amount};
-        case MemoryAsk::Kind::node_units:
-            return {ask.amount * bytes_per_unit(unit).count};
+// The bytes that one GPU must have free for `request` on a node that counts in `unit`.
+inline Bytes bytes_of(const MemoryRequest& request, MemoryUnit unit, Bytes gpu_capacity) {
+    switch (request.kind) {
+        case MemoryRequest::Kind::whole_gpu:
+            return gpu_capacity;
+        case MemoryRequest::Kind::bytes:
+            return {request.amount};
+        case MemoryRequest::Kind::node_units:
+            return {request.amount * bytes_per_unit(unit).count};
     }
-    return card_capacity;
+    return gpu_capacity;
 }
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// A PodGroup of Kubernetes' own workload API (scheduling.k8s.io/v1alpha2).
+// A PodGroup of Kubernetes' workload API (scheduling.k8s.io/v1alpha2).
 #pragma once
 
 #include "domain/cluster/gang_index.hpp"
@@ -7,7 +7,8 @@ namespace tessera {
 
 struct PodGroup {
     GangId id;
-    // So many of its pods are placed together; 0: each for itself (its policy is "basic").
+    // The number of its pods that are placed together. 0: each pod is placed alone (policy
+    // "basic").
     int min_count = 0;
 
     friend bool operator==(const PodGroup&, const PodGroup&) = default;

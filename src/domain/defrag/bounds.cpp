@@ -6,7 +6,7 @@
 namespace tessera::defrag {
 namespace {
 
-// Of the `count` smallest.
+// The sum of the `count` smallest costs.
 std::int64_t sum_of_smallest(std::vector<std::int64_t> costs, std::size_t count) {
     if (costs.size() < count) return kNever;
     if (count == 0) return 0;
@@ -16,7 +16,7 @@ std::int64_t sum_of_smallest(std::vector<std::int64_t> costs, std::size_t count)
     return *last >= kNever ? kNever : std::accumulate(costs.begin(), end, std::int64_t{0});
 }
 
-const ContainerRequest& whole_card() {
+const ContainerRequest& whole_gpu() {
     static const ContainerRequest whole;
     return whole;
 }
@@ -25,8 +25,8 @@ const ContainerRequest& whole_card() {
 
 Bounds::Bounds(const Layout& layout, const Goal& goal)
     : layout_(layout), goal_(goal), costs_(layout.nodes()) {
-    if (const auto* free = std::get_if<FreeCards>(&goal))
-        free_wanted_ = layout.room().free_cards + free->cards;
+    if (const auto* free = std::get_if<FreeGpus>(&goal))
+        free_wanted_ = layout.room().free_gpus + free->gpus;
     if (const auto* room = std::get_if<RoomFor>(&goal)) barred_ = layout.barred_nodes(room->barred);
     for (std::size_t node = 0; node < layout.nodes(); ++node) {
         refresh(node);
@@ -45,29 +45,29 @@ void Bounds::refresh(std::size_t node) {
         costs.assign(1, cost_of_room(*room, node));
     } else {
         costs.clear();
-        costs.reserve(layout_.cards(node));
-        for (std::size_t card = 0; card < layout_.cards(node); ++card)
-            costs.push_back(layout_.cost(whole_card(), node, card));
+        costs.reserve(layout_.gpus(node));
+        for (std::size_t gpu = 0; gpu < layout_.gpus(node); ++gpu)
+            costs.push_back(layout_.cost(whole_gpu(), node, gpu));
     }
     for (std::size_t i = 0; i < costs.size(); ++i)
         by_cost_[costs[i]].insert({node, i});
 }
 
 std::int64_t Bounds::cost_of_room(const RoomFor& room, std::size_t node) {
-    const PodRequest& request = room.pod.request;
-    const bool single = layout_.view(node).offer().single_share;
+    const ContainerRequests& request = room.pod.containers;
+    const bool single = layout_.snapshot(node).node_gpus().single_share;
     if (!layout_.is_open(node) || (!barred_.empty() && barred_[node] != 0) ||
         (single && !asks_one_share(request)))
         return kNever;
-    // Each container alone needs so many; together they need no fewer.
+    // The moves that a single container needs; all of them together need at least as many.
     std::int64_t most = 0;
     for (const ContainerRequest& container : request) {
-        std::vector<std::int64_t> cards;
-        cards.reserve(layout_.cards(node));
-        for (std::size_t card = 0; card < layout_.cards(node); ++card)
-            cards.push_back(layout_.cost(container, node, card));
+        std::vector<std::int64_t> gpus;
+        gpus.reserve(layout_.gpus(node));
+        for (std::size_t gpu = 0; gpu < layout_.gpus(node); ++gpu)
+            gpus.push_back(layout_.cost(container, node, gpu));
         most = std::max(
-            most, sum_of_smallest(std::move(cards), static_cast<std::size_t>(container.gpu.gpus)));
+            most, sum_of_smallest(std::move(gpus), static_cast<std::size_t>(container.gpu.gpus)));
     }
     if (most > 0) return most;
     Placer placer(request);
@@ -75,15 +75,14 @@ std::int64_t Bounds::cost_of_room(const RoomFor& room, std::size_t node) {
     return could_fit(placer, room.pod.host, node) ? kLeastPart : kNever;
 }
 
-// Rules on cards, links, CPU and memory are not in the costs: where they are against the node no
-// moves help.
-bool Bounds::could_fit(Placer& placer, const HostAsk& host, std::size_t node) {
+// The costs ignore rules on GPUs, links, CPU and memory. If these exclude the node, no moves help.
+bool Bounds::could_fit(Placer& placer, const HostRequest& host, std::size_t node) {
     could_fit_.resize(layout_.nodes());
     if (!could_fit_[node]) could_fit_[node] = layout_.could_fit(placer, host, node);
     return *could_fit_[node];
 }
 
-// What moves() adds up: one node's room, or so many cards.
+// The number of costs that moves() adds up: one node, or the wanted number of GPUs.
 std::size_t Bounds::counted() const {
     return std::holds_alternative<RoomFor>(goal_) ? 1 : static_cast<std::size_t>(free_wanted_);
 }
@@ -112,19 +111,19 @@ std::int64_t Bounds::edge() const {
 
 std::vector<std::size_t> Bounds::who_may_lower() const {
     std::vector<std::size_t> out;
-    const auto add = [&](std::size_t node, std::size_t card) {
-        const auto on = layout_.lodgers_on(node, card);
+    const auto add = [&](std::size_t node, std::size_t gpu) {
+        const auto on = layout_.lodgers_on(node, gpu);
         out.insert(out.end(), on.begin(), on.end());
     };
     const auto add_all = [&](std::size_t node) {
-        for (std::size_t card = 0; card < layout_.cards(node); ++card)
-            add(node, card);
+        for (std::size_t gpu = 0; gpu < layout_.gpus(node); ++gpu)
+            add(node, gpu);
     };
     const bool is_of_nodes = std::holds_alternative<RoomFor>(goal_);
     const std::int64_t end = edge() + kOneMove;
     for (auto near = by_cost_.upper_bound(0); near != by_cost_.end() && near->first < end; ++near) {
-        for (const auto& [node, card] : near->second)
-            is_of_nodes ? add_all(node) : add(node, card);
+        for (const auto& [node, gpu] : near->second)
+            is_of_nodes ? add_all(node) : add(node, gpu);
     }
     std::ranges::for_each(with_nominees_, add_all);
     std::ranges::sort(out);
@@ -136,7 +135,7 @@ std::vector<std::size_t> Bounds::who_may_lower() const {
 NodeName Bounds::fits_on() const {
     for (std::size_t node = 0; node < costs_.size(); ++node) {
         if (!costs_[node].empty() && costs_[node].front() == 0)
-            return layout_.view(node).inventory.name;
+            return layout_.snapshot(node).inventory.name;
     }
     return {};
 }

@@ -6,23 +6,23 @@
 #include <unordered_map>
 
 #include "domain/placement/engine_terms.hpp"
-#include "domain/placement/given_cards.hpp"
+#include "domain/placement/given_gpus.hpp"
 
 namespace tessera::defrag {
 namespace {
 
-Bytes on_cards(const Tenant& tenant, std::span<const Gpu> gpus) {
+Bytes on_gpus(const AssignedPod& assigned_pod, std::span<const Gpu> gpus) {
     Bytes sum;
-    for (const Hold& hold : tenant.holds) {
+    for (const Hold& hold : assigned_pod.holds) {
         const Gpu* gpu = find_gpu(gpus, hold.uuid);
         if (gpu != nullptr) sum += std::min(hold.memory, gpu->capacity());
     }
     return sum;
 }
 
-std::vector<std::size_t> positions(const Tenant& tenant, std::span<const Gpu> gpus) {
+std::vector<std::size_t> positions(const AssignedPod& assigned_pod, std::span<const Gpu> gpus) {
     std::vector<std::size_t> out;
-    for (const Hold& hold : tenant.holds) {
+    for (const Hold& hold : assigned_pod.holds) {
         const Gpu* gpu = find_gpu(gpus, hold.uuid);
         if (gpu != nullptr) out.push_back(static_cast<std::size_t>(gpu - gpus.data()));
     }
@@ -30,20 +30,20 @@ std::vector<std::size_t> positions(const Tenant& tenant, std::span<const Gpu> gp
     return out;
 }
 
-// Of a tenant on a card, as count_holds counts it.
-std::pair<Bytes, Percent> held_on(const Tenant& tenant, std::span<const Gpu> gpus,
-                                  std::size_t card) {
+// What a pod has of a GPU, as count_holds counts it.
+std::pair<Bytes, Percent> held_on(const AssignedPod& assigned_pod, std::span<const Gpu> gpus,
+                                  std::size_t gpu) {
     Bytes memory;
     Percent cores;
-    for (const Hold& hold : tenant.holds) {
-        if (find_gpu(gpus, hold.uuid) != &gpus[card]) continue;
-        memory += std::min(hold.memory, gpus[card].capacity());
+    for (const Hold& hold : assigned_pod.holds) {
+        if (find_gpu(gpus, hold.uuid) != &gpus[gpu]) continue;
+        memory += std::min(hold.memory, gpus[gpu].capacity());
         cores = cores + std::min(hold.cores, Percent{100});
     }
     return {memory, cores};
 }
 
-// How many of the largest amounts cover the lack; nothing where all of them do not.
+// The number of the largest amounts that add up to `lack`; nothing if all together are less.
 template <class Amount>
 std::optional<std::int64_t> how_many(std::vector<Amount> amounts, Amount lack) {
     std::ranges::sort(amounts, std::greater{});
@@ -56,17 +56,17 @@ std::optional<std::int64_t> how_many(std::vector<Amount> amounts, Amount lack) {
     return lack <= 0 ? std::optional(taken) : std::nullopt;
 }
 
-// Who asks for the pod's new one: a pod that nobody has heard of.
-Asker successor_of(const MovablePod& pod) {
+// The preemptor for the pod's replacement: a pod with an unknown uid.
+Preemptor successor_of(const MovablePod& pod) {
     static const PodUid unknown;
-    return {unknown, pod.ask.priority};
+    return {unknown, pod.request.priority};
 }
 
-// Who asks for nothing of it fits where less than that is left, too.
-bool has_host_room(const NodeInventory& node, const HostAsk& left, const HostAsk& ask) {
-    if (node.host == HostAsk{}) return true;  // it has not said
-    const Bytes whole_mib{(ask.memory.count + kMiB - 1) / kMiB * kMiB};
-    return (ask.cpu_milli == 0 || ask.cpu_milli <= left.cpu_milli) &&
+// A pod that requests none of a resource fits even if less than nothing is left of it.
+bool has_host_room(const NodeInventory& node, const HostRequest& left, const HostRequest& request) {
+    if (node.host == HostRequest{}) return true;  // the node does not report it
+    const Bytes whole_mib{(request.memory.count + kMiB - 1) / kMiB * kMiB};
+    return (request.cpu_milli == 0 || request.cpu_milli <= left.cpu_milli) &&
            (whole_mib == Bytes{} || whole_mib <= left.memory);
 }
 
@@ -74,31 +74,30 @@ bool has_host_room(const NodeInventory& node, const HostAsk& left, const HostAsk
 
 bool Place::touches(const Lodger& lodger) const {
     if (node != lodger.node) return false;
-    return std::ranges::any_of(fit.cards, [&](int card) {
-        return std::ranges::find(lodger.cards, static_cast<std::size_t>(card)) !=
-               lodger.cards.end();
+    return std::ranges::any_of(assignment.gpus, [&](int gpu) {
+        return std::ranges::find(lodger.gpus, static_cast<std::size_t>(gpu)) != lodger.gpus.end();
     });
 }
 
 bool Place::is_same(const Place& other) const {
-    return node == other.node && fit.cards == other.fit.cards;
+    return node == other.node && assignment.gpus == other.assignment.gpus;
 }
 
-Layout::Layout(const Cluster& cluster, const Asker& asker, std::size_t most_kinds)
-    : asker_(asker),
+Layout::Layout(const Cluster& cluster, const Preemptor& preemptor, std::size_t most_kinds)
+    : preemptor_(preemptor),
       most_kinds_(most_kinds),
       has_nominees_(std::ranges::any_of(cluster.nodes,
                                         [](const auto& node) { return !node->nominees.empty(); })) {
     rooms_.reserve(cluster.nodes.size());
-    for (const ClusterView::NodePtr& node : cluster.nodes) {
-        NodeRoom room{.view = node.get(),
+    for (const Snapshot::NodePtr& node : cluster.nodes) {
+        NodeRoom room{.snapshot = node.get(),
                       .now = *node,
                       .used = {node->inventory.host.cpu_milli - node->load.cpu_milli,
                                node->inventory.host.memory - mebibytes(node->load.memory_mib)},
-                      .open = node->blocked.empty() && !node->cards.empty() &&
+                      .open = node->blocked.empty() && !node->gpus.empty() &&
                               !cluster.closed.contains(node->inventory.name),
                       .lodgers = {}};
-        room.lodgers.resize(room.now.cards.size());
+        room.lodgers.resize(room.now.gpus.size());
         room.version = ++versions_;
         rooms_.push_back(std::move(room));
         refresh(rooms_.size() - 1);
@@ -110,40 +109,41 @@ void Layout::add_lodgers(const Cluster& cluster) {
     std::unordered_map<PodUid, const MovablePod*> movable;
     movable.reserve(cluster.movable.size());
     for (const MovablePod& pod : cluster.movable) {
-        if (!pod.ask.request.empty()) movable.emplace(pod.ask.uid, &pod);
+        if (!pod.request.containers.empty()) movable.emplace(pod.request.uid, &pod);
     }
     for (std::size_t node = 0; node < rooms_.size(); ++node) {
-        const NodeView& view = *rooms_[node].view;
-        for (const TenantPtr& tenant : view.tenants) {
-            const auto of = movable.find(tenant->uid);
-            if (of == movable.end() || tenant->terminating || tenant->resizing) continue;
-            Lodger lodger{.tenant = tenant,
+        const NodeInfo& snapshot = *rooms_[node].snapshot;
+        for (const AssignedPodPtr& assigned_pod : snapshot.assigned_pods) {
+            const auto of = movable.find(assigned_pod->uid);
+            if (of == movable.end() || assigned_pod->terminating || assigned_pod->resizing)
+                continue;
+            Lodger lodger{.assigned_pod = assigned_pod,
                           .node = node,
-                          .cards = positions(*tenant, view.inventory.gpus),
-                          .size = on_cards(*tenant, view.inventory.gpus),
+                          .gpus = positions(*assigned_pod, snapshot.inventory.gpus),
+                          .size = on_gpus(*assigned_pod, snapshot.inventory.gpus),
                           .pod = of->second,
                           .held = {}};
-            if (lodger.cards.empty()) continue;
-            for (const std::size_t card : lodger.cards)
-                lodger.held.push_back(held_on(*tenant, view.inventory.gpus, card));
+            if (lodger.gpus.empty()) continue;
+            for (const std::size_t gpu : lodger.gpus)
+                lodger.held.push_back(held_on(*assigned_pod, snapshot.inventory.gpus, gpu));
             lodgers_.push_back(std::move(lodger));
         }
     }
-    // The least work is lost with the smallest. Among equals those on the last cards go first: the
-    // scheduler fills the first ones, and with them the new pods do not come back.
+    // The smallest pods lose the least work. Among equals, those on the last GPUs go first: the
+    // scheduler fills the first GPUs, so their replacements do not come back.
     std::ranges::sort(lodgers_, [](const Lodger& a, const Lodger& b) {
-        return std::tie(a.size, b.node, b.cards, a.tenant->uid) <
-               std::tie(b.size, a.node, a.cards, b.tenant->uid);
+        return std::tie(a.size, b.node, b.gpus, a.assigned_pod->uid) <
+               std::tie(b.size, a.node, a.gpus, b.assigned_pod->uid);
     });
     for (std::size_t i = 0; i < lodgers_.size(); ++i) {
-        for (const std::size_t card : lodgers_[i].cards)
-            rooms_[lodgers_[i].node].lodgers[card].push_back(i);
+        for (const std::size_t gpu : lodgers_[i].gpus)
+            rooms_[lodgers_[i].node].lodgers[gpu].push_back(i);
     }
 }
 
-HostAsk Layout::host_left(std::size_t node) const {
+HostRequest Layout::host_left(std::size_t node) const {
     const NodeRoom& room = rooms_[node];
-    const HostAsk& has = room.view->inventory.host;
+    const HostRequest& has = room.snapshot->inventory.host;
     return {has.cpu_milli - room.used.cpu_milli, has.memory - room.used.memory};
 }
 
@@ -152,17 +152,17 @@ std::vector<char> Layout::barred_nodes(const Barred& barred) const {
     if (!barred) return out;
     out.reserve(nodes());
     for (const NodeRoom& room : rooms_)
-        out.push_back(barred->contains(room.view->inventory.name) ? 1 : 0);
+        out.push_back(barred->contains(room.snapshot->inventory.name) ? 1 : 0);
     return out;
 }
 
 std::size_t Layout::kind_of(const MovablePod& pod) {
-    // A rater looks at the CPU that a pod asks for, and not at the memory of the host.
+    // A scorer uses the CPU that a pod requests, but not its memory.
     const auto is_alike = [&](const Kind& kind) {
         const MovablePod& of = *kind.one;
-        return of.rater == pod.rater && of.ask.host.cpu_milli == pod.ask.host.cpu_milli &&
-               of.barred == pod.barred && of.ask.request == pod.ask.request &&
-               (!has_nominees_ || of.ask.priority == pod.ask.priority);
+        return of.scorer == pod.scorer && of.request.host.cpu_milli == pod.request.host.cpu_milli &&
+               of.barred == pod.barred && of.request.containers == pod.request.containers &&
+               (!has_nominees_ || of.request.priority == pod.request.priority);
     };
     const auto known = std::ranges::find_if(kinds_, is_alike);
     if (known != kinds_.end()) return static_cast<std::size_t>(known - kinds_.begin());
@@ -174,46 +174,47 @@ Room Layout::room() const {
     Room out;
     for (const NodeRoom& node : rooms_) {
         if (!node.open) continue;
-        for (const Card& card : left(node)) {
-            out.largest = std::max(out.largest, card.free());
-            if (card.usable && card.holders == 0 && card.held == Bytes{}) ++out.free_cards;
+        for (const GpuState& gpu : left(node)) {
+            out.largest = std::max(out.largest, gpu.free());
+            if (gpu.usable && gpu.holders == 0 && gpu.held == Bytes{}) ++out.free_gpus;
         }
     }
     return out;
 }
 
-std::size_t Layout::usable_cards() const {
+std::size_t Layout::usable_gpus() const {
     std::size_t count = 0;
     for (const NodeRoom& node : rooms_) {
         if (!node.open) continue;
         count += static_cast<std::size_t>(
-            std::ranges::count_if(node.now.cards, [](const Card& card) { return card.usable; }));
+            std::ranges::count_if(node.now.gpus, [](const GpuState& gpu) { return gpu.usable; }));
     }
     return count;
 }
 
-bool Layout::fits(Placer& placer, const HostAsk& host, std::size_t node) const {
-    const NodeView& now = rooms_[node].now;
+bool Layout::fits(Placer& placer, const HostRequest& host, std::size_t node) const {
+    const NodeInfo& now = rooms_[node].now;
     return is_open(node) && has_host_room(now.inventory, host_left(node), host) &&
-           try_left(placer, now, asker_) != nullptr;
+           try_left(placer, now, preemptor_) != nullptr;
 }
 
-bool Layout::could_fit(Placer& placer, const HostAsk& host, std::size_t node) const {
-    const NodeView& view = *rooms_[node].view;
-    std::vector<Card> cards = view.cards;
-    HostAsk left{view.load.cpu_milli, mebibytes(view.load.memory_mib)};
-    for (std::size_t card = 0; card < cards.size(); ++card) {
-        for (const std::size_t i : rooms_[node].lodgers[card]) {
+bool Layout::could_fit(Placer& placer, const HostRequest& host, std::size_t node) const {
+    const NodeInfo& snapshot = *rooms_[node].snapshot;
+    std::vector<GpuState> gpus = snapshot.gpus;
+    HostRequest left{snapshot.load.cpu_milli, mebibytes(snapshot.load.memory_mib)};
+    for (std::size_t gpu = 0; gpu < gpus.size(); ++gpu) {
+        for (const std::size_t i : rooms_[node].lodgers[gpu]) {
             const Lodger& lodger = lodgers_[i];
-            if (lodger.cards.front() != card) continue;  // once, whatever number of them it is on
-            count_holds(*lodger.tenant, view.inventory.gpus, cards, -1);
-            const HostAsk& its = lodger.pod->ask.host;
+            if (lodger.gpus.front() != gpu)
+                continue;  // count it once, even if it is on several GPUs
+            count_holds(*lodger.assigned_pod, snapshot.inventory.gpus, gpus, -1);
+            const HostRequest& its = lodger.pod->request.host;
             left = {left.cpu_milli + its.cpu_milli, left.memory + its.memory};
         }
     }
-    const RoomLeft room(std::move(cards));
-    return has_host_room(view.inventory, left, host) &&
-           placer.try_node(room.offer(view)) != nullptr;
+    const RoomLeft room(std::move(gpus));
+    return has_host_room(snapshot.inventory, left, host) &&
+           placer.try_node(room.node_gpus(snapshot)) != nullptr;
 }
 
 std::optional<Place> Layout::place(std::size_t lodger) {
@@ -240,17 +241,17 @@ std::optional<Place> Layout::best_place(Lodger& lodger) {
     if (!lodger.kind) lodger.kind = kind_of(pod);
     const auto best = cheapest_node(pod, prices_of(kinds_[*lodger.kind]).nodes);
     if (!best) return std::nullopt;
-    auto cards = given_cards(rooms_[*best].now, pod.ask, successor_of(pod), pod.rater.get());
-    return Place{*best, *std::move(cards)};
+    auto gpus = given_gpus(rooms_[*best].now, pod.request, successor_of(pod), pod.scorer.get());
+    return Place{*best, *std::move(gpus)};
 }
 
-// What the host has no memory for is passed over: rarely any.
+// Skips nodes without enough free memory for the pod, which are rare.
 std::optional<std::size_t> Layout::cheapest_node(const MovablePod& pod, PriceList& prices) const {
     std::vector<std::pair<std::size_t, NodePrice>> passed;
     std::optional<std::size_t> best;
     while (!best && prices.best() != PriceList::kNone) {
         const std::size_t node = prices.first_best();
-        if (has_host_room(rooms_[node].now.inventory, host_left(node), pod.ask.host)) {
+        if (has_host_room(rooms_[node].now.inventory, host_left(node), pod.request.host)) {
             best = node;
         } else {
             passed.emplace_back(node, prices.best());
@@ -264,7 +265,7 @@ std::optional<std::size_t> Layout::cheapest_node(const MovablePod& pod, PriceLis
 
 Layout::Prices& Layout::prices_of(Kind& kind) {
     const MovablePod& pod = *kind.one;
-    Placer placer(pod.ask.request);
+    Placer placer(pod.request.containers);
     if (!kind.prices) {
         if (priced_kinds() >= most_kinds_) forget_one_kind();
         kind.prices = no_prices(pod);
@@ -289,7 +290,7 @@ std::size_t Layout::priced_kinds() const {
         std::ranges::count_if(kinds_, [](const Kind& of) { return of.prices.has_value(); }));
 }
 
-// The first: of kinds that are asked for round and round, those that come soonest are kept so.
+// Drops the first kind: if the search cycles through the kinds, the kinds that come next are kept.
 void Layout::forget_one_kind() {
     std::ranges::find_if(kinds_, [](const Kind& of) {
         return of.prices.has_value();
@@ -307,59 +308,66 @@ void Layout::look_at(Prices& prices, const MovablePod& pod, std::size_t node, Pl
 
 std::optional<NodePrice> Layout::price(const MovablePod& pod, std::size_t node,
                                        Placer& placer) const {
-    const NodeView& now = rooms_[node].now;
-    const HostAsk cpu{.cpu_milli = pod.ask.host.cpu_milli};
+    const NodeInfo& now = rooms_[node].now;
+    const HostRequest cpu{.cpu_milli = pod.request.host.cpu_milli};
     if (!is_open(node) || !has_host_room(now.inventory, host_left(node), cpu)) return std::nullopt;
-    const Fit* fit = try_left(placer, now, successor_of(pod));
-    if (fit == nullptr) return std::nullopt;
-    // Nominees decide where it fits, and not which node is the better one (node_choice.cpp).
-    if (pod.rater != nullptr)
-        return price_of_rating(pod.rater->rate_room(now, now.offer(), pod.ask), fit->price, node);
-    return price_of_fit(fit->price, std::accumulate(now.free.begin(), now.free.end(), Bytes{}));
+    const Assignment* assignment = try_left(placer, now, successor_of(pod));
+    if (assignment == nullptr) return std::nullopt;
+    // Nominees decide where the pod fits, but not which node is better (node_choice.cpp).
+    if (pod.scorer != nullptr)
+        return price_of_score(pod.scorer->score_room(now, now.node_gpus(), pod.request),
+                              assignment->price, node);
+    return price_of_assignment(assignment->price,
+                               std::accumulate(now.free.begin(), now.free.end(), Bytes{}));
 }
 
 void Layout::leave(std::size_t lodger) {
     Lodger& of = lodgers_[lodger];
     of.moved = true;
-    remove(of.node, *of.tenant, of.pod->ask.host, As::new_state);
+    remove(of.node, *of.assigned_pod, of.pod->request.host, As::new_state);
 }
 
 void Layout::undo_leave(std::size_t lodger) {
     Lodger& of = lodgers_[lodger];
     of.moved = false;
-    add(of.node, of.tenant, of.pod->ask.host, As::undone);
+    add(of.node, of.assigned_pod, of.pod->request.host, As::undone);
 }
 
 void Layout::enter(std::size_t lodger, const Place& place) {
     const MovablePod& pod = *lodgers_[lodger].pod;
-    const NodeInventory& node = view(place.node).inventory;
-    Tenant made{.uid = pod.ask.uid, .name = pod.ask.name};
-    made.allocation.containers = containers_of(pod.ask.request, place.fit, node.gpus, node.unit);
+    const NodeInventory& node = snapshot(place.node).inventory;
+    AssignedPod made{.uid = pod.request.uid, .name = pod.request.name};
+    made.allocation.containers =
+        containers_of(pod.request.containers, place.assignment, node.gpus, node.unit);
     made.holds = holds(made.allocation.containers);
-    made.groups = rules_of(pod.ask.request).groups();
-    add(place.node, std::make_shared<const Tenant>(std::move(made)), pod.ask.host, As::new_state);
+    made.groups = rules_of(pod.request.containers).groups();
+    add(place.node, std::make_shared<const AssignedPod>(std::move(made)), pod.request.host,
+        As::new_state);
 }
 
 void Layout::undo_enter(std::size_t lodger, const Place& place) {
     const MovablePod& pod = *lodgers_[lodger].pod;
-    const auto& tenants = rooms_[place.node].now.tenants;
-    const TenantPtr made = *std::ranges::find(tenants, pod.ask.uid, &Tenant::uid);
-    remove(place.node, *made, pod.ask.host, As::undone);
+    const auto& assigned_pods = rooms_[place.node].now.assigned_pods;
+    const AssignedPodPtr made =
+        *std::ranges::find(assigned_pods, pod.request.uid, &AssignedPod::uid);
+    remove(place.node, *made, pod.request.host, As::undone);
 }
 
-void Layout::remove(std::size_t node, const Tenant& tenant, const HostAsk& host, As as) {
+void Layout::remove(std::size_t node, const AssignedPod& assigned_pod, const HostRequest& host,
+                    As as) {
     NodeRoom& room = rooms_[node];
-    count_holds(tenant, room.view->inventory.gpus, room.now.cards, -1);
-    std::erase_if(room.now.tenants, [&](const TenantPtr& of) { return of->uid == tenant.uid; });
+    count_holds(assigned_pod, room.snapshot->inventory.gpus, room.now.gpus, -1);
+    std::erase_if(room.now.assigned_pods,
+                  [&](const AssignedPodPtr& of) { return of->uid == assigned_pod.uid; });
     room.used = {room.used.cpu_milli - host.cpu_milli, room.used.memory - host.memory};
     refresh(node);
     note_change(node, as);
 }
 
-void Layout::add(std::size_t node, TenantPtr tenant, const HostAsk& host, As as) {
+void Layout::add(std::size_t node, AssignedPodPtr assigned_pod, const HostRequest& host, As as) {
     NodeRoom& room = rooms_[node];
-    count_holds(*tenant, room.view->inventory.gpus, room.now.cards, 1);
-    room.now.tenants.push_back(std::move(tenant));
+    count_holds(*assigned_pod, room.snapshot->inventory.gpus, room.now.gpus, 1);
+    room.now.assigned_pods.push_back(std::move(assigned_pod));
     room.used = {room.used.cpu_milli + host.cpu_milli, room.used.memory + host.memory};
     refresh(node);
     note_change(node, as);
@@ -367,12 +375,12 @@ void Layout::add(std::size_t node, TenantPtr tenant, const HostAsk& host, As as)
 
 void Layout::refresh(std::size_t node) {
     NodeRoom& room = rooms_[node];
-    room.now.free = free_of(room.now.cards);
-    if (!room.now.nominees.empty()) room.left = cards_left(room.now, asker_);
-    room.now.load = load_of(room.now, room.view->load.model, room.used);
+    room.now.free = free_of(room.now.gpus);
+    if (!room.now.nominees.empty()) room.left = gpus_left(room.now, preemptor_);
+    room.now.load = load_of(room.now, room.snapshot->load.model, room.used);
 }
 
-// Most of what is tried is undone at once, and what was priced before is true again.
+// Most changes are undone at once, and the earlier prices are valid again.
 void Layout::note_change(std::size_t node, As as) {
     NodeRoom& room = rooms_[node];
     changes_.push_back(static_cast<std::uint32_t>(node));
@@ -388,18 +396,19 @@ void Layout::note_change(std::size_t node, As as) {
 std::int64_t Layout::cost(const ContainerRequest& container, std::size_t node,
                           std::size_t at) const {
     const NodeRoom& room = rooms_[node];
-    const Card& card = room.now.cards[at];
-    if (!room.open || !card.usable) return kNever;
-    const bool whole = container.gpu.memory.kind == MemoryAsk::Kind::whole_card;
-    const Bytes ask = bytes_of(container.gpu.memory, room.view->inventory.unit, card.capacity);
-    const auto fits_on = [&](const Card& of) {
-        return ask <= of.free() && (of.cores_held + container.gpu.cores).value <= 100 &&
+    const GpuState& gpu = room.now.gpus[at];
+    if (!room.open || !gpu.usable) return kNever;
+    const bool whole = container.gpu.memory.kind == MemoryRequest::Kind::whole_gpu;
+    const Bytes request =
+        bytes_of(container.gpu.memory, room.snapshot->inventory.unit, gpu.capacity);
+    const auto fits_on = [&](const GpuState& of) {
+        return request <= of.free() && (of.cores_held + container.gpu.cores).value <= 100 &&
                !(whole && of.holders > 0);
     };
     if (fits_on(left(room)[at])) return 0;
-    if (fits_on(card)) return kLeastPart;
-    const Bytes lack = ask - card.free();
-    const int cores_lack = (card.cores_held + container.gpu.cores).value - 100;
+    if (fits_on(gpu)) return kLeastPart;
+    const Bytes lack = request - gpu.free();
+    const int cores_lack = (gpu.cores_held + container.gpu.cores).value - 100;
     std::vector<std::int64_t> memory;
     std::vector<int> cores;
     std::int64_t all = 0;
@@ -407,18 +416,18 @@ std::int64_t Layout::cost(const ContainerRequest& container, std::size_t node,
     for (const std::size_t i : room.lodgers[at]) {
         const Lodger& lodger = lodgers_[i];
         if (lodger.moved) continue;
-        const auto which = std::ranges::find(lodger.cards, at) - lodger.cards.begin();
+        const auto which = std::ranges::find(lodger.gpus, at) - lodger.gpus.begin();
         const auto& [held, held_cores] = lodger.held[static_cast<std::size_t>(which)];
         memory.push_back(held.count);
         cores.push_back(held_cores.value);
-        all += kOneMove / static_cast<std::int64_t>(lodger.cards.size());
-        widest = std::max(widest, lodger.cards.size());
+        all += kOneMove / static_cast<std::int64_t>(lodger.gpus.size());
+        widest = std::max(widest, lodger.gpus.size());
     }
     const auto by_memory = how_many(std::move(memory), lack.count);
     const auto by_cores = how_many(std::move(cores), cores_lack);
     const auto count = static_cast<int>(
         std::ranges::count_if(room.lodgers[at], [&](std::size_t i) { return !lodgers_[i].moved; }));
-    if (!by_memory || !by_cores || (whole && card.holders > count)) return kNever;
+    if (!by_memory || !by_cores || (whole && gpu.holders > count)) return kNever;
     if (whole) return all;
     return std::max(*by_memory, *by_cores) * (kOneMove / static_cast<std::int64_t>(widest));
 }

@@ -1,4 +1,4 @@
-// The cards of a cluster while moves are tried on paper.
+// The GPUs of a cluster while the search tries moves.
 #pragma once
 
 #include <cstdint>
@@ -17,28 +17,29 @@
 
 namespace tessera::defrag {
 
-// A cost is a lower bound of moves, in parts: a pod that lies on several cards counts in part on
+// A cost is a lower bound of moves, in fractions: a pod on several GPUs counts as a fraction on
 // each.
 inline constexpr std::int64_t kOneMove = 840;  // divisible by 1 to 8
 inline constexpr std::int64_t kLeastPart = 1;
 inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() / 1024;
 
-// A movable pod where it is now.
+// A movable pod and its current place.
 struct Lodger {
-    TenantPtr tenant;
+    AssignedPodPtr assigned_pod;
     std::size_t node = 0;
-    std::vector<std::size_t> cards;  // positions on the node, ascending
+    std::vector<std::size_t> gpus;  // positions on the node, ascending
     Bytes size;
     const MovablePod* pod = nullptr;
-    std::vector<std::pair<Bytes, Percent>> held;  // of each of the cards, as count_holds has it
-    std::optional<std::size_t> kind{};            // pods of one kind are placed alike; once placed
+    std::vector<std::pair<Bytes, Percent>> held;  // on each of the GPUs, as count_holds counts it
+    // Pods of one kind are placed alike. Set once the pod was placed.
+    std::optional<std::size_t> kind{};
     bool moved = false;
 };
 
-// Where a new pod would go.
+// Where the replacement of a pod would be placed.
 struct Place {
     std::size_t node = 0;
-    Fit fit;  // positions on the node
+    Assignment assignment;  // positions on the node
 
     [[nodiscard]] bool touches(const Lodger& lodger) const;
     [[nodiscard]] bool is_same(const Place& other) const;
@@ -46,115 +47,118 @@ struct Place {
 
 class Layout {
   public:
-    // Kinds of pods whose prices are kept: some 150 MB of a cluster of 5,000 nodes.
+    // The number of kinds of pods whose prices are kept: about 150 MB for a cluster of 5,000 nodes.
     static constexpr std::size_t kMostKinds = 1'024;
 
-    // Both outlive the layout. `asker`: for whom room is sought. It is offered what the nominees
-    // that come before it leave, and a lodger's new pod what those before that pod leave, which may
-    // be others.
-    Layout(const Cluster& cluster, const Asker& asker, std::size_t most_kinds = kMostKinds);
+    // Both must outlive the layout. `preemptor`: the pod that the search makes space for. It gets
+    // what the nominees before it leave. The replacement of a lodger gets what the nominees before
+    // that pod leave, and these may be others.
+    Layout(const Cluster& cluster, const Preemptor& preemptor, std::size_t most_kinds = kMostKinds);
 
     [[nodiscard]] const std::vector<Lodger>& lodgers() const { return lodgers_; }
     [[nodiscard]] std::size_t nodes() const { return rooms_.size(); }
-    [[nodiscard]] const NodeView& view(std::size_t node) const { return *rooms_[node].view; }
+    [[nodiscard]] const NodeInfo& snapshot(std::size_t node) const {
+        return *rooms_[node].snapshot;
+    }
     [[nodiscard]] bool is_open(std::size_t node) const { return rooms_[node].open; }
-    [[nodiscard]] std::size_t cards(std::size_t node) const {
-        return rooms_[node].now.cards.size();
-    }
-    // Of moves on a node with nominees it is not known beforehand which cards they leave: they turn
-    // to others as pods come and go.
+    [[nodiscard]] std::size_t gpus(std::size_t node) const { return rooms_[node].now.gpus.size(); }
+    // The effect of a move on a node with nominees is not known in advance: the nominees may use
+    // other GPUs as pods come and go.
     [[nodiscard]] bool has_nominees() const { return has_nominees_; }
-    [[nodiscard]] bool has_nominees(std::size_t node) const { return !view(node).nominees.empty(); }
-    [[nodiscard]] Room room() const;
-    // In order, and on nodes that take new pods.
-    [[nodiscard]] std::size_t usable_cards() const;
-
-    // Those that the card began with.
-    [[nodiscard]] std::span<const std::size_t> lodgers_on(std::size_t node,
-                                                          std::size_t card) const {
-        return rooms_[node].lodgers[card];
+    [[nodiscard]] bool has_nominees(std::size_t node) const {
+        return !snapshot(node).nominees.empty();
     }
-    // By node. Nothing: none of them.
-    [[nodiscard]] std::vector<char> barred_nodes(const Barred& barred) const;
-    // Where the lodger's new pod would go as all is now; nothing where it would find no room, come
-    // back to cards that the lodger has, or where that hangs on when it is made.
-    [[nodiscard]] std::optional<Place> place(std::size_t lodger);
-    // What place() remembers, `most_kinds` at most: nearly all of the memory that is in use.
-    [[nodiscard]] std::size_t priced_kinds() const;
-    // For how many kinds, each, by all calls of place(): most of the time that they took.
-    [[nodiscard]] std::size_t nodes_priced() const { return nodes_priced_; }
-    // Whether the pod that `placer` places finds its cards on a node, and what it asks of the host.
-    [[nodiscard]] bool fits(Placer& placer, const HostAsk& host, std::size_t node) const;
-    // Whether it would without any of the lodgers that the node began with.
-    [[nodiscard]] bool could_fit(Placer& placer, const HostAsk& host, std::size_t node) const;
+    [[nodiscard]] Room room() const;
+    // GPUs that are healthy and on nodes that accept new pods.
+    [[nodiscard]] std::size_t usable_gpus() const;
 
-    // Moves of lodgers that are not there any more must be undone in the reverse order.
+    // The lodgers that were on the GPU at the start.
+    [[nodiscard]] std::span<const std::size_t> lodgers_on(std::size_t node, std::size_t gpu) const {
+        return rooms_[node].lodgers[gpu];
+    }
+    // By node. Empty: no node is barred.
+    [[nodiscard]] std::vector<char> barred_nodes(const Barred& barred) const;
+    // Where the replacement of the lodger would be placed in the current state. Nothing if it does
+    // not fit, if it would get a GPU that the lodger has now, or if its place depends on when it is
+    // created.
+    [[nodiscard]] std::optional<Place> place(std::size_t lodger);
+    // The number of kinds that place() remembers, at most `most_kinds`: nearly all of the memory in
+    // use.
+    [[nodiscard]] std::size_t priced_kinds() const;
+    // The number of node prices computed, over all kinds and calls of place(): most of their time.
+    [[nodiscard]] std::size_t nodes_priced() const { return nodes_priced_; }
+    // Whether the pod of `placer` fits on a node, with its CPU and memory.
+    [[nodiscard]] bool fits(Placer& placer, const HostRequest& host, std::size_t node) const;
+    // Whether it would fit without any of the node's original lodgers.
+    [[nodiscard]] bool could_fit(Placer& placer, const HostRequest& host, std::size_t node) const;
+
+    // Moves of lodgers that are gone must be undone in reverse order.
     void leave(std::size_t lodger);
     void enter(std::size_t lodger, const Place& place);
     void undo_leave(std::size_t lodger);
     void undo_enter(std::size_t lodger, const Place& place);
 
-    // How many lodgers must leave before one card of the container fits here, at least. Where none
-    // is in its way but a nominee, the least part of a move: some move may turn that one away.
+    // The minimum number of lodgers that must leave before one GPU of the container fits here. If
+    // only a nominee prevents it, the cost is kLeastPart: some move may send the nominee elsewhere.
     [[nodiscard]] std::int64_t cost(const ContainerRequest& container, std::size_t node,
-                                    std::size_t card) const;
+                                    std::size_t gpu) const;
 
   private:
     struct NodeRoom {
-        const NodeView* view = nullptr;  // as it was
-        NodeView now;
-        std::vector<Card> left;  // of its cards, to the asker; empty: all of them
-        HostAsk used;
+        const NodeInfo* snapshot = nullptr;  // the original state
+        NodeInfo now;
+        std::vector<GpuState> left;  // for the preemptor; empty: the same as in `now`
+        HostRequest used;
         bool open = false;
-        std::vector<std::vector<std::size_t>> lodgers;  // by card
-        std::uint64_t version = 0;  // of `now`: no two are alike; what is undone has its own again
-        std::vector<std::uint64_t> versions_before;  // what is not undone yet
+        std::vector<std::vector<std::size_t>> lodgers;  // by GPU
+        std::uint64_t version = 0;  // of `now`, unique; an undo restores the earlier one
+        std::vector<std::uint64_t> versions_before;  // of changes that can be undone
     };
-    // What the nodes cost pods of one kind.
+    // The prices of the nodes for pods of one kind.
     struct Prices {
         PriceList nodes;
         std::vector<char> barred;
-        std::vector<std::uint64_t> versions;  // by node, of what was priced
-        std::size_t followed;                 // changes_
+        std::vector<std::uint64_t> versions;  // by node: NodeRoom::version at the time of pricing
+        std::size_t followed;                 // the number of entries of changes_ that are included
     };
-    // Pods that find the same, but for the memory of the host, and what that is.
+    // Pods that are placed alike, apart from their CPU and memory.
     struct Kind {
         const MovablePod* one = nullptr;
-        std::optional<Prices> prices{};  // once one of them was placed
+        std::optional<Prices> prices{};  // set once one of them was placed
     };
 
-    [[nodiscard]] static std::span<const Card> left(const NodeRoom& room) {
-        return room.left.empty() ? room.now.cards : room.left;
+    [[nodiscard]] static std::span<const GpuState> left(const NodeRoom& room) {
+        return room.left.empty() ? room.now.gpus : room.left;
     }
-    [[nodiscard]] HostAsk host_left(std::size_t node) const;
+    [[nodiscard]] HostRequest host_left(std::size_t node) const;
     void add_lodgers(const Cluster& cluster);
     std::size_t kind_of(const MovablePod& pod);
     [[nodiscard]] std::optional<Place> best_place(Lodger& lodger);
     [[nodiscard]] std::optional<Place> place_once_gone(std::size_t lodger);
     [[nodiscard]] std::optional<std::size_t> cheapest_node(const MovablePod& pod,
                                                            PriceList& prices) const;
-    // Up to date with the nodes that have changed since it looked at them last.
+    // Brings the prices up to date with the nodes that have changed since the last call.
     Prices& prices_of(Kind& kind);
     [[nodiscard]] Prices no_prices(const MovablePod& pod) const;
     void forget_one_kind();
     void look_at(Prices& prices, const MovablePod& pod, std::size_t node, Placer& placer);
     [[nodiscard]] std::optional<NodePrice> price(const MovablePod& pod, std::size_t node,
                                                  Placer& placer) const;
-    // Takes a tenant away, or puts it there: as a new state of the node, or the one before the
-    // last.
+    // Removes a pod from a node or adds it: as a new state of the node, or as the undo of the last
+    // one.
     enum class As { new_state, undone };
-    void remove(std::size_t node, const Tenant& tenant, const HostAsk& host, As as);
-    void add(std::size_t node, TenantPtr tenant, const HostAsk& host, As as);
+    void remove(std::size_t node, const AssignedPod& assigned_pod, const HostRequest& host, As as);
+    void add(std::size_t node, AssignedPodPtr assigned_pod, const HostRequest& host, As as);
     void refresh(std::size_t node);
     void note_change(std::size_t node, As as);
 
-    const Asker asker_;
+    const Preemptor preemptor_;
     const std::size_t most_kinds_;
     bool has_nominees_ = false;
     std::vector<NodeRoom> rooms_;
-    std::vector<Lodger> lodgers_;  // the smallest first
+    std::vector<Lodger> lodgers_;  // ascending by size
     std::vector<Kind> kinds_;
-    std::vector<std::uint32_t> changes_;  // nodes, each as often as it changed
+    std::vector<std::uint32_t> changes_;  // nodes, one entry per change
     std::uint64_t versions_ = 0;
     std::size_t nodes_priced_ = 0;
 };

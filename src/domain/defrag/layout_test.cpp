@@ -1,7 +1,7 @@
-// Goal: what the layout and the bounds remember is what they would find anew. Method: random
-// clusters with pods of kinds that differ in one thing or another; pods leave and enter, and some
-// of that is undone. After each step every pod's place is compared with that of a layout which has
-// priced nothing before, and the bounds with new ones.
+// Goal: cached values of the layout and the bounds equal newly computed ones. Method: random
+// clusters with pods of similar kinds. Pods leave and enter, and some of these steps are undone.
+// After each step every pod's place is compared with that of a new layout, and the bounds with new
+// ones.
 #include "domain/defrag/layout.hpp"
 
 #include <gtest/gtest.h>
@@ -11,17 +11,17 @@
 #include <array>
 #include <string>
 
-#include "domain/cluster/state.hpp"
 #include "domain/defrag/bounds.hpp"
+#include "domain/scheduling/state.hpp"
 #include "testing/builders/builders.hpp"
-#include "testing/fakes/last_rater.hpp"
+#include "testing/fakes/last_scorer.hpp"
 
 namespace tessera::defrag {
 namespace {
 
-constexpr int kCardGib = 12;
+constexpr int kGpuGib = 12;
 
-// Evenly, whatever the size of the case: small ones have nothing to move.
+// Uniform for any test size: small test cases would have nothing to move.
 int pick(int from, int to) {
     return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(from, to));
 }
@@ -37,14 +37,14 @@ class AnyCluster {
         for (int i = 0; i < nodes; ++i)
             add_node("n" + std::to_string(i));
         if (one_in(2)) add_nominee();
-        cluster_.nodes = state_.view()->nodes();
+        cluster_.nodes = state_.snapshot()->nodes();
         if (one_in(4)) cluster_.closed.insert(cluster_.nodes.front()->inventory.name);
     }
 
     [[nodiscard]] const Cluster& cluster() const { return cluster_; }
     [[nodiscard]] Goal any_goal() const {
-        if (one_in(2)) return FreeCards{pick(1, 3)};
-        PodAsk waits = build::ask(build::pod(
+        if (one_in(2)) return FreeGpus{pick(1, 3)};
+        PodRequest waits = build::request(build::pod(
             "waits", one_in(2) ? build::whole(pick(1, 3)) : build::native(gibibytes(pick(6, 12)))));
         waits.host = {pick(0, 3) * 1'000, gibibytes(pick(1, 8))};
         waits.priority = pick(0, 3);
@@ -56,11 +56,11 @@ class AnyCluster {
         return barred_.at(static_cast<std::size_t>(std::max(0, pick(-2, 3))));
     }
     void add_node(const std::string& name) {
-        NodeInventory node = build::node(name, pick(1, 4), gibibytes(kCardGib));
+        NodeInventory node = build::node(name, pick(1, 4), gibibytes(kGpuGib));
         node.host = {pick(3, 9) * 1'000, gibibytes(pick(8, 17))};
         state_.set_node(node);
         for (const Gpu& gpu : node.gpus) {
-            int left = kCardGib;
+            int left = kGpuGib;
             for (int i = pick(0, 4); i > 0; --i) {
                 const int gib = *rc::gen::element(2, 3, 4, 6);
                 if (gib > left) continue;
@@ -70,14 +70,14 @@ class AnyCluster {
         }
     }
     void add_pod(const NodeName& node, const Gpu& gpu, int gib) {
-        PodFacts pod = build::pod("p" + std::to_string(pods_++), build::native(gibibytes(gib)));
+        PodInfo pod = build::pod("p" + std::to_string(pods_++), build::native(gibibytes(gib)));
         pod.host = {*rc::gen::element(0, 500, 2'000), gibibytes(*rc::gen::element(1, 3))};
         pod.priority = pick(0, 3);
         if (!one_in(5)) {
             cluster_.movable.push_back(
-                {.ask = build::ask(pod),
+                {.request = build::request(pod),
                  .barred = any_barred(),
-                 .rater = one_in(3) ? last_ : nullptr,
+                 .scorer = one_in(3) ? last_ : nullptr,
                  .made = *rc::gen::element(Replacement::at_once, Replacement::once_gone,
                                            Replacement::unknown)});
         }
@@ -87,13 +87,13 @@ class AnyCluster {
                               {{.uuid = gpu.uuid, .index = gpu.index, .memory = gibibytes(gib)}})));
     }
     void add_nominee() {
-        PodFacts pod = build::pod("nominee", build::native(gibibytes(pick(2, 9))));
+        PodInfo pod = build::pod("nominee", build::native(gibibytes(pick(2, 9))));
         pod.priority = pick(0, 3);
         pod.nominated = NodeName("n0");
         state_.set_pod(pod);
     }
 
-    const std::shared_ptr<const NodeRater> last_ = std::make_shared<const LastRater>();
+    const std::shared_ptr<const NodeScorer> last_ = std::make_shared<const LastScorer>();
     const std::array<Barred, 3> barred_{
         nullptr, std::make_shared<const std::set<NodeName>>(std::set{NodeName("n0")}),
         std::make_shared<const std::set<NodeName>>(std::set{NodeName("n1"), NodeName("n2")})};
@@ -117,16 +117,16 @@ void undo(Layout& layout, const Step& step) {
     layout.undo_leave(step.lodger);
 }
 
-// A layout and its bounds, as the search has them.
+// A layout and its bounds, as the search uses them.
 class Tried {
   public:
     Tried(const Cluster& cluster, const Goal& goal)
         : cluster_(cluster),
           goal_(goal),
-          layout_(cluster, asker_, most_kinds_),
+          layout_(cluster, preemptor_, most_kinds_),
           bounds_(layout_, goal_) {
-        if (const auto* free = std::get_if<FreeCards>(&goal))
-            free_wanted_ = layout_.room().free_cards + free->cards;
+        if (const auto* free = std::get_if<FreeGpus>(&goal))
+            free_wanted_ = layout_.room().free_gpus + free->gpus;
     }
 
     void any_step() {
@@ -148,7 +148,7 @@ class Tried {
         bool any = false;
         for (std::size_t i = 0; i < count(); ++i) {
             if (layout_.lodgers()[i].moved) continue;
-            Layout anew(cluster_, asker_);
+            Layout anew(cluster_, preemptor_);
             for (const Step& step : made_)
                 make(anew, step);
             const auto place = layout_.place(i);
@@ -162,8 +162,8 @@ class Tried {
     }
     void bounds_are_new_ones() {
         Goal goal = goal_;
-        if (auto* free = std::get_if<FreeCards>(&goal))
-            free->cards = free_wanted_ - layout_.room().free_cards;
+        if (auto* free = std::get_if<FreeGpus>(&goal))
+            free->gpus = free_wanted_ - layout_.room().free_gpus;
         const Bounds anew(layout_, goal);
         RC_ASSERT(bounds_.moves() == anew.moves());
         RC_ASSERT(bounds_.who_may_lower() == anew.who_may_lower());
@@ -178,7 +178,7 @@ class Tried {
     }
 
     const PodUid nobody_;
-    const Asker asker_{nobody_, 1};
+    const Preemptor preemptor_{nobody_, 1};
     const Cluster& cluster_;
     const Goal goal_;
     const std::size_t most_kinds_ = static_cast<std::size_t>(pick(1, 5));

@@ -35,19 +35,20 @@ bool is_movable_of_a_job(const PodState& pod) {
 }
 
 bool covers(const Budget& budget, const PodState& pod) {
-    if (budget.name.space != pod.name.space) return false;
+    if (budget.name.ns != pod.name.ns) return false;
     return !budget.selector || match(*budget.selector, pod.labels);
 }
 
 std::optional<std::string> why_it_stays(const PodState& pod, std::span<const Budget> budgets) {
     if (pod.finished) return "finished";
-    if (pod.terminating) return "ending already";
-    if (pod.mirror) return "run by its node's kubelet";
+    if (pod.terminating) return "terminating already";
+    if (pod.mirror) return "a static pod of its node's kubelet";
     if (!pod.allowed) return fmt::format("no annotation {}: \"true\"", kMovable);
-    if (!pod.owner) return "no controller that would make it anew";
-    // Its new pod would be for the same node; and a Node owns what its kubelet made.
+    if (!pod.owner) return "no controller that would create it again";
+    // A DaemonSet creates the new pod for the same node. A Node owns the static pods of its
+    // kubelet.
     if (pod.owner->kind == "DaemonSet" || pod.owner->kind == "Node")
-        return fmt::format("of a {}, which makes none elsewhere", pod.owner->kind);
+        return fmt::format("of a {}, which creates none elsewhere", pod.owner->kind);
     for (const Budget& budget : budgets) {
         if (!covers(budget, pod)) continue;
         if (!budget.selector) {

@@ -20,8 +20,8 @@ Budget budget(std::optional<std::vector<LabelTerm>> selector, std::int64_t allow
     return {{"s", "b"}, std::move(selector), allowed};
 }
 
-// Goal: a pod moves only where its user, its controller and its budgets agree. Method: a table of
-// pods that lack one of these.
+// Goal: a pod is movable only if its user, its controller and its budgets allow it. Method: a table
+// of pods that violate one of these.
 TEST(Movable, WhyAPodStays) {
     struct Case {
         std::function<void(PodState&)> change;
@@ -31,12 +31,13 @@ TEST(Movable, WhyAPodStays) {
     for (const Case& c : std::vector<Case>{
              {[](PodState& p) { p.allowed = false; },
               "no annotation tessera.dev/movable: \"true\""},
-             {[](PodState& p) { p.owner.reset(); }, "no controller that would make it anew"},
+             {[](PodState& p) { p.owner.reset(); }, "no controller that would create it again"},
              {[](PodState& p) { p.owner->kind = "DaemonSet"; },
-              "of a DaemonSet, which makes none elsewhere"},
-             {[](PodState& p) { p.owner->kind = "Node"; }, "of a Node, which makes none elsewhere"},
-             {[](PodState& p) { p.mirror = true; }, "run by its node's kubelet"},
-             {[](PodState& p) { p.terminating = true; }, "ending already"},
+              "of a DaemonSet, which creates none elsewhere"},
+             {[](PodState& p) { p.owner->kind = "Node"; },
+              "of a Node, which creates none elsewhere"},
+             {[](PodState& p) { p.mirror = true; }, "a static pod of its node's kubelet"},
+             {[](PodState& p) { p.terminating = true; }, "terminating already"},
              {[](PodState& p) { p.finished = true; }, "finished"},
          }) {
         PodState pod = movable();
@@ -45,7 +46,7 @@ TEST(Movable, WhyAPodStays) {
     }
 }
 
-// Goal: which budgets keep a pod. Method: a table of selectors.
+// Goal: which budgets prevent a move. Method: a table of selectors.
 TEST(Movable, Budgets) {
     using Kind = LabelTerm::Kind;
     struct Case {
@@ -77,8 +78,8 @@ TEST(Movable, Budgets) {
     EXPECT_EQ(why_it_stays(movable(), stale), "PodDisruptionBudget s/b cannot be read");
 }
 
-// Goal: when another pod is made is said where it is known and nowhere else; of a Job, that is
-// where it waits.
+// Goal: the time of the replacement is reported only if it is known; for a Job, only if the Job
+// waits.
 TEST(Movable, WhenAnotherIsMade) {
     const std::set<std::string> waiting{"u"};
     const auto made_by = [&](const char* kind, const char* uid) {
@@ -93,7 +94,7 @@ TEST(Movable, WhenAnotherIsMade) {
         EXPECT_EQ(made_by(kind, "u"), Replacement::unknown) << kind;
 }
 
-// Goal: Jobs are asked about for who may be moved, and for nobody else.
+// Goal: Jobs are read only for pods that may be moved.
 TEST(Movable, WhoseJobMatters) {
     PodState pod = movable();
     EXPECT_FALSE(is_movable_of_a_job(pod));

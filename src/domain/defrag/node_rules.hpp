@@ -1,5 +1,5 @@
-// On which nodes a pod may run: its node selector, the node affinity that it requires, and the
-// taints that it tolerates; as kube-scheduler reads them (plugins NodeAffinity, TaintToleration).
+// The nodes on which a pod may run: by its node selector, its required node affinity, and the
+// taints that it tolerates, as kube-scheduler reads them (plugins NodeAffinity, TaintToleration).
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ namespace tessera::defrag {
 
 using Labels = std::map<std::string, std::string, std::less<>>;
 
-// One term of a selector of labels.
+// One term of a label selector.
 struct LabelTerm {
     enum class Kind {
         in,
@@ -29,12 +29,12 @@ struct LabelTerm {
 
     friend auto operator<=>(const LabelTerm&, const LabelTerm&) = default;
 };
-using LabelTerms = std::vector<LabelTerm>;  // all of them
+using LabelTerms = std::vector<LabelTerm>;  // all of them must match
 
-// No terms: true.
+// True if there are no terms.
 bool match(const LabelTerms& terms, const Labels& labels);
 
-// Under this key a node's name stands among its labels, for matchFields. No label is called so.
+// The key of a node's name among its labels, for matchFields. It is not a valid label key.
 inline constexpr std::string_view kNameField = "field:metadata.name";
 
 struct Taint {
@@ -51,10 +51,10 @@ struct NodeTraits {
 };
 
 struct Toleration {
-    std::string key;  // empty: every
+    std::string key;  // empty: every key
     bool exists = false;
     std::string value;
-    std::string effect;  // empty: every
+    std::string effect;  // empty: every effect
 
     friend auto operator<=>(const Toleration&, const Toleration&) = default;
 };
@@ -68,7 +68,7 @@ struct NodeRules {
     friend auto operator<=>(const NodeRules&, const NodeRules&) = default;
 };
 
-// A cordon (`closed`) is not looked at.
+// Ignores a cordon (`closed`).
 bool may_run(const NodeRules& rules, const NodeTraits& node);
 
 }  // namespace tessera::defrag

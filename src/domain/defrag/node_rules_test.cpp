@@ -9,7 +9,7 @@ using Kind = LabelTerm::Kind;
 
 NodeTraits node() {
     return {.name = NodeName("n"),
-            .labels = {{"gpu", "a100"}, {"cards", "8"}, {std::string(kNameField), "n"}},
+            .labels = {{"gpu", "a100"}, {"gpus", "8"}, {std::string(kNameField), "n"}},
             .taints = {}};
 }
 
@@ -30,12 +30,12 @@ TEST(NodeRules, Terms) {
              {{Kind::exists, "none", {}}, false},
              {{Kind::absent, "gpu", {}}, false},
              {{Kind::absent, "none", {}}, true},
-             {{Kind::greater, "cards", {"7"}}, true},
-             {{Kind::greater, "cards", {"8"}}, false},
+             {{Kind::greater, "gpus", {"7"}}, true},
+             {{Kind::greater, "gpus", {"8"}}, false},
              {{Kind::greater, "gpu", {"7"}}, false},
-             {{Kind::greater, "cards", {"7x"}}, false},
-             {{Kind::less, "cards", {"9"}}, true},
-             {{Kind::less, "cards", {}}, false},
+             {{Kind::greater, "gpus", {"7x"}}, false},
+             {{Kind::less, "gpus", {"9"}}, true},
+             {{Kind::less, "gpus", {}}, false},
              {{Kind::less, "none", {"9"}}, false},
              {{Kind::in, std::string(kNameField), {"n"}}, true},
          }) {

@@ -20,9 +20,9 @@ struct Step {
     Place place;
 };
 
-// Sequences of moves, the shortest first (iterative deepening): of each length those alone whose
-// bound says that the goal is within reach (IDA*; Korf 1985). What several sequences come to is
-// gone on from once.
+// Tries sequences of moves, the shortest first (iterative deepening). Of each length it tries only
+// those whose bound says that the goal can be reached (IDA*; Korf 1985). A state that several
+// sequences reach is continued once.
 class Search {
   public:
     Search(Layout& layout, Bounds& bounds, const Effort& effort)
@@ -32,7 +32,7 @@ class Search {
           prices_before_(layout.nodes_priced()),
           exact_(!layout.has_nominees()) {}
 
-    // Whether it found the moves; the layout is then as it is after them.
+    // Whether it found moves; the layout then has them applied.
     bool run() {
         const std::int64_t least = bounds_.moves();
         const auto most = static_cast<std::int64_t>(layout_.lodgers().size());
@@ -56,11 +56,11 @@ class Search {
     [[nodiscard]] std::size_t steps_taken() const { return steps_; }
     [[nodiscard]] std::size_t prices() const { return layout_.nodes_priced() - prices_before_; }
     [[nodiscard]] bool is_fewest() const { return fewest_; }
-    // Whether there is no sequence at all, where none was found.
+    // If no sequence was found: whether it is proven that there is none.
     [[nodiscard]] bool is_sure() const { return exact_; }
 
   private:
-    // Who went where: all that the layout hangs on.
+    // Which pod went where: this determines the layout.
     using State = std::vector<std::tuple<std::size_t, std::size_t, std::vector<int>>>;
 
     bool dive(std::int64_t left) {
@@ -82,7 +82,7 @@ class Search {
         return false;
     }
 
-    // What one number of moves may take.
+    // Whether the limit for sequences of the current length is reached.
     [[nodiscard]] bool is_spent() const {
         return steps_ >= steps_end_ || prices() >= effort_.prices;
     }
@@ -93,7 +93,7 @@ class Search {
         return out;
     }
 
-    // Whether the rest is within reach were the pod simply gone.
+    // Whether the goal could be reached with the remaining moves if the pod disappeared.
     bool helps(std::size_t lodger, std::int64_t left) {
         ++steps_;
         const std::size_t node = layout_.lodgers()[lodger].node;
@@ -109,7 +109,7 @@ class Search {
         State out;
         out.reserve(made_.size());
         for (const Step& step : made_)
-            out.emplace_back(step.lodger, step.place.node, step.place.fit.cards);
+            out.emplace_back(step.lodger, step.place.node, step.place.assignment.gpus);
         std::ranges::sort(out);
         return out;
     }
@@ -138,21 +138,21 @@ class Search {
     Bounds& bounds_;
     const Effort effort_;
     std::vector<Step> made_;
-    std::set<State> seen_states_;  // with moves of one number left
+    std::set<State> seen_states_;  // with the same number of moves left
     std::size_t steps_ = 0;
     std::size_t steps_end_ = 0;
     const std::size_t prices_before_;
-    // No sequence was left out that might do. helps() leaves out those in which a new pod turns a
-    // nominee away, or to another card.
+    // No sequence that could reach the goal was skipped. helps() skips sequences in which a
+    // replacement sends a nominee away, or to another GPU.
     bool exact_;
     bool fewest_ = false;
 };
 
-// Where the whole is too much to search: one card after the other, each by its fewest moves. The
-// layout is as it is after them, whether enough were found or not.
-bool free_one_by_one(Layout& layout, int cards, Effort effort, std::vector<Step>& made) {
-    const Goal one = FreeCards{1};
-    for (int i = 0; i < cards; ++i) {
+// If the whole search is too large: frees one GPU after the other, each with the fewest moves. The
+// layout then has the moves applied, whether enough were found or not.
+bool free_one_by_one(Layout& layout, int gpus, Effort effort, std::vector<Step>& made) {
+    const Goal one = FreeGpus{1};
+    for (int i = 0; i < gpus; ++i) {
         Bounds bounds(layout, one);
         Search search(layout, bounds, effort);
         if (bounds.moves() >= kNever || !search.run()) return false;
@@ -165,22 +165,22 @@ bool free_one_by_one(Layout& layout, int cards, Effort effort, std::vector<Step>
 
 Move move_of(const Layout& layout, const Step& step) {
     const Lodger& lodger = layout.lodgers()[step.lodger];
-    const NodeInventory& from = layout.view(lodger.node).inventory;
-    const NodeInventory& to = layout.view(step.place.node).inventory;
-    Move move{.uid = lodger.tenant->uid,
-              .pod = lodger.tenant->name,
+    const NodeInventory& from = layout.snapshot(lodger.node).inventory;
+    const NodeInventory& to = layout.snapshot(step.place.node).inventory;
+    Move move{.uid = lodger.assigned_pod->uid,
+              .pod = lodger.assigned_pod->name,
               .node = from.name,
-              .cards = {},
+              .gpus = {},
               .size = lodger.size,
               .to = to.name,
-              .to_cards = {}};
-    for (const std::size_t card : lodger.cards)
-        move.cards.push_back(from.gpus[card].index);
-    for (const int card : step.place.fit.cards)
-        move.to_cards.push_back(to.gpus[static_cast<std::size_t>(card)].index);
-    std::ranges::sort(move.to_cards);
-    const auto same = std::ranges::unique(move.to_cards);
-    move.to_cards.erase(same.begin(), same.end());
+              .to_gpus = {}};
+    for (const std::size_t gpu : lodger.gpus)
+        move.gpus.push_back(from.gpus[gpu].index);
+    for (const int gpu : step.place.assignment.gpus)
+        move.to_gpus.push_back(to.gpus[static_cast<std::size_t>(gpu)].index);
+    std::ranges::sort(move.to_gpus);
+    const auto same = std::ranges::unique(move.to_gpus);
+    move.to_gpus.erase(same.begin(), same.end());
     return move;
 }
 
@@ -189,7 +189,7 @@ std::string pods_that_move(std::size_t count) {
                       : fmt::format("the {} pods that may be moved", count);
 }
 
-// Why no sequence of moves is of use, whatever room there were elsewhere.
+// Why no sequence of moves helps, even with unlimited free GPUs elsewhere.
 std::string out_of_reach(Layout& layout, const Goal& goal) {
     const std::size_t movable = layout.lodgers().size();
     const Room now = layout.room();
@@ -199,40 +199,40 @@ std::string out_of_reach(Layout& layout, const Goal& goal) {
     if (const auto* room = std::get_if<RoomFor>(&goal)) {
         if (movable == 0) {
             return fmt::format(
-                "pod {} fits nowhere, and no pod may be moved; the largest room on "
-                "a card is {}",
+                "pod {} fits nowhere, and no pod may be moved; the most free memory "
+                "on a GPU is {}",
                 room->pod.name.str(), to_string(now.largest));
         }
         return fmt::format(
-            "pod {} would fit nowhere even without {}; the largest room on a card would be {}",
+            "pod {} would fit nowhere even without {}; the most free memory on a GPU would be {}",
             room->pod.name.str(), pods_that_move(movable), to_string(most.largest));
     }
-    const std::size_t cards = layout.usable_cards();
-    if (cards == 0) return "no node has a card that takes new pods";
-    if (static_cast<std::size_t>(now.free_cards) == cards) {
-        return cards == 1 ? std::string("the only card is free already")
-                          : fmt::format("all {} cards are free already", cards);
+    const std::size_t gpus = layout.usable_gpus();
+    if (gpus == 0) return "no node has a GPU that accepts new pods";
+    if (static_cast<std::size_t>(now.free_gpus) == gpus) {
+        return gpus == 1 ? std::string("the only GPU is free already")
+                         : fmt::format("all {} GPUs are free already", gpus);
     }
     if (movable == 0) return "no pod may be moved";
-    const int asked = std::get<FreeCards>(goal).cards;
-    const int more = most.free_cards - now.free_cards;
+    const int asked = std::get<FreeGpus>(goal).gpus;
+    const int more = most.free_gpus - now.free_gpus;
     return fmt::format(
         "{} asked for, and without {} there would be {} more",
-        asked == 1 ? "1 more whole card is" : fmt::format("{} more whole cards are", asked),
+        asked == 1 ? "1 more whole GPU is" : fmt::format("{} more whole GPUs are", asked),
         pods_that_move(movable), more == 0 ? "no" : fmt::format("{}", more));
 }
 
-// Why moves that might reach the goal do not.
+// Why moves that could reach the goal do not reach it.
 std::string of_no_use(std::size_t movable, std::int64_t least, bool is_sure) {
     const std::string of =
         movable == 1 ? "" : fmt::format("{} of ", least == 1 ? "one" : fmt::format("{}", least));
     return fmt::format("{}{} would have to move, and {}", of, pods_that_move(movable),
-                       !is_sure    ? "no moves were found that are of use"
-                       : least > 1 ? "where their new pods would go nothing is gained"
-                                   : "where its new pod would go nothing is gained");
+                       !is_sure    ? "no moves were found that help"
+                       : least > 1 ? "the places of their new pods would gain nothing"
+                                   : "the place of its new pod would gain nothing");
 }
 
-Asker asker_of(const Goal& goal) {
+Preemptor preemptor_of(const Goal& goal) {
     static const PodUid nobody;
     if (const auto* room = std::get_if<RoomFor>(&goal)) return {room->pod.uid, room->pod.priority};
     return {nobody, std::numeric_limits<int>::min()};
@@ -241,12 +241,12 @@ Asker asker_of(const Goal& goal) {
 }  // namespace
 
 Room room_of(const Cluster& cluster) {
-    return Layout(cluster, asker_of(FreeCards{})).room();
+    return Layout(cluster, preemptor_of(FreeGpus{})).room();
 }
 
 std::variant<Plan, NoPlan> make_plan(const Cluster& cluster, const Goal& goal,
                                      const Effort& effort) {
-    Layout layout(cluster, asker_of(goal));
+    Layout layout(cluster, preemptor_of(goal));
     Bounds bounds(layout, goal);
     const std::int64_t least = bounds.moves();
     if (least >= kNever || (least > 0 && layout.lodgers().empty()))
@@ -255,9 +255,9 @@ std::variant<Plan, NoPlan> make_plan(const Cluster& cluster, const Goal& goal,
     Search search(layout, bounds, effort);
     const bool found = search.run();
     std::vector<Step> steps = search.steps();
-    const auto* free = std::get_if<FreeCards>(&goal);
-    const bool is_split = !found && !search.is_sure() && free != nullptr && free->cards > 1;
-    if (!found && !(is_split && free_one_by_one(layout, free->cards, effort, steps))) {
+    const auto* free = std::get_if<FreeGpus>(&goal);
+    const bool is_split = !found && !search.is_sure() && free != nullptr && free->gpus > 1;
+    if (!found && !(is_split && free_one_by_one(layout, free->gpus, effort, steps))) {
         return NoPlan{of_no_use(layout.lodgers().size(), least, search.is_sure())};
     }
     for (const Step& step : steps)

@@ -1,12 +1,12 @@
-// Defragmentation: the fewest moves of movable pods that make room for a pod which waits, or free
-// whole cards.
+// Defragmentation: the fewest moves of movable pods that make a pending pod fit, or free whole
+// GPUs.
 //
-// A move ends a pod, and its controller makes another, which the scheduler places: the plan goes by
-// where that would be, by the pod's policy and the code that decides it (placement/node_price.hpp),
-// with the moves before it done, beside the nominees that come before it. A pod whose new one would
-// come back to its cards is not moved, and neither is one whose new one would go elsewhere if it
-// were made later, where it is not known when that is. Of what else a pod asks of its node it is
-// known what bars it (Barred), and its CPU and memory. Each pod is moved once at most.
+// A move evicts a pod, and its controller creates a replacement that the scheduler places. The plan
+// predicts that place with the pod's policy and the scheduler's code (placement/node_price.hpp),
+// after the earlier moves and beside the nominees that come before the pod. It does not move a pod
+// whose replacement would return to its GPUs. Nor does it move a pod whose replacement's place
+// depends on an unknown creation time. Of a pod's other demands on a node, the plan knows the nodes
+// that bar it (Barred), and its CPU and memory. Each pod is moved once at most.
 #pragma once
 
 #include <cstddef>
@@ -17,57 +17,57 @@
 #include <variant>
 #include <vector>
 
-#include "domain/cluster/pod_ask.hpp"
-#include "domain/cluster/view.hpp"
+#include "domain/cluster/pod_request.hpp"
+#include "domain/cluster/snapshot.hpp"
 #include "domain/defrag/replacement.hpp"
-#include "domain/placement/node_rater.hpp"
+#include "domain/placement/node_scorer.hpp"
 
 namespace tessera::defrag {
 
-// Nodes where a pod may not run; null: none of them.
+// Nodes on which a pod may not run; null: none.
 using Barred = std::shared_ptr<const std::set<NodeName>>;
 
 struct MovablePod {
-    PodAsk ask;  // of the pod that its controller makes anew; the uid is the old one's
+    PodRequest request;  // of the replacement; the uid is that of the old pod
     Barred barred;
-    // By which that one is placed; null: the best fit of place.hpp.
-    std::shared_ptr<const NodeRater> rater{};
+    // The scorer that places the replacement; null: the best fit of place.hpp.
+    std::shared_ptr<const NodeScorer> scorer{};
     Replacement made = Replacement::at_once;
 };
 
 struct Cluster {
-    std::vector<ClusterView::NodePtr> nodes;
-    std::set<NodeName> closed;  // take no new pods (spec.unschedulable)
+    std::vector<Snapshot::NodePtr> nodes;
+    std::set<NodeName> closed;  // accept no new pods (spec.unschedulable)
     std::vector<MovablePod> movable;
 };
 
-// That many whole cards more than now are free.
-struct FreeCards {
-    int cards = 1;
+// This number of whole GPUs more than now are free.
+struct FreeGpus {
+    int gpus = 1;
 };
 // The pod fits on a node.
 struct RoomFor {
-    PodAsk pod;
+    PodRequest pod;
     Barred barred;
 };
-using Goal = std::variant<FreeCards, RoomFor>;
+using Goal = std::variant<FreeGpus, RoomFor>;
 
 struct Move {
     PodUid uid;
     PodName pod;
     NodeName node;
-    std::vector<int> cards;  // by their index on the node, ascending
-    Bytes size;              // memory on all of them
-    NodeName to;             // where its new pod would go
-    std::vector<int> to_cards;
+    std::vector<int> gpus;  // by their index on the node, ascending
+    Bytes size;             // memory on all of them
+    NodeName to;            // where its replacement would be placed
+    std::vector<int> to_gpus;
 
     friend bool operator==(const Move&, const Move&) = default;
 };
 
-// Of cards that new pods may take.
+// Free GPU memory for new pods.
 struct Room {
-    int free_cards = 0;  // usable, and nobody on them
-    Bytes largest;       // free on one card
+    int free_gpus = 0;  // usable and without pods
+    Bytes largest;      // free on one GPU
 
     friend bool operator==(const Room&, const Room&) = default;
 };
@@ -75,35 +75,36 @@ struct Room {
 Room room_of(const Cluster& cluster);
 
 struct Plan {
-    std::vector<Move> moves;  // in this order; empty: it is so already
+    std::vector<Move> moves;  // in this order; empty: the goal is reached already
     Room before;
     Room after;
-    NodeName fits_on;     // of RoomFor
-    bool fewest = false;  // proven, see make_plan(); else a plan of fewer moves may exist
+    NodeName fits_on;     // for RoomFor
+    bool fewest = false;  // proven, see make_plan(); else a plan with fewer moves may exist
 };
 
 struct NoPlan {
     std::string reason;
 };
 
-// What one call may try: so many pods taken from their cards on paper, and put on others, in all
-// and for one number of moves; and so many nodes priced for a kind of pod, which is what takes the
-// time where pods are of very many kinds. The same once more for cards one by one, where all at
-// once are too many. No clock: the same input has the same answer. What that takes is measured
-// (testing/bench/defrag_bench.cpp).
+// The limits of one call. No clock is used: the same input gives the same answer. The times are
+// measured in testing/bench/defrag_bench.cpp. If the search for all GPUs at once exceeds a limit,
+// the same limits apply again to a search for GPUs one by one.
 struct Effort {
     std::size_t steps = 60'000;
     std::size_t steps_per_length = 20'000;
     std::size_t prices = 3'000'000;
 };
 
-// The same answer for the same input. `fewest` is proven where the number of moves is what a lower
-// bound says, or where every shorter sequence was tried: not where effort ran out, and by the bound
-// alone where room is kept for nominees. It is proven of moves as they are planned: a pod moves
-// once and goes where its policy would place it then, to none of the cards that it has. What is
-// never tried is a new pod that shares a card with the old one (made once that is gone, on several
-// cards), or whose place hangs on when it is made; such a move might do where this finds none or
-// more.
+// The same input gives the same answer.
+//
+// `fewest` is proven if the number of moves equals a lower bound, or if every shorter sequence was
+// tried. It is not proven if a limit of `effort` was reached. With nominees, only the bound proves
+// it. The proof covers planned moves: a pod moves once, goes where its policy would place it at
+// that moment, and gets none of its present GPUs.
+//
+// Two kinds of moves are never tried: a replacement that shares a GPU with the old pod (created
+// once that is gone, on several GPUs), and one whose place depends on when it is created. Such a
+// move might reach the goal where this function finds no plan, or a plan of more moves.
 std::variant<Plan, NoPlan> make_plan(const Cluster& cluster, const Goal& goal,
                                      const Effort& effort = {});
 

@@ -1,5 +1,5 @@
-// Goal: whatever the cluster, a plan is of the fewest moves and each of them can be made. Method:
-// random clusters, against all sequences of moves of a model that is as simple as can be.
+// Goal: for any cluster, a plan has the fewest moves, and each of them can be made. Method: random
+// clusters, compared with all sequences of moves of a very simple model.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -14,35 +14,35 @@
 namespace tessera::defrag {
 namespace {
 
-// What is on each card, and the moves of it that are left: what a plan must agree with, written
-// down as simply as can be.
+// The pods on each GPU, and the remaining moves. The model is as simple as possible, and a plan
+// must agree with it.
 struct Model {
     struct Pod {
-        int card;
+        int gpu;
         int gib;
         bool movable;
     };
-    std::vector<int> sizes;  // of the cards
+    std::vector<int> sizes;  // of the GPUs
     std::vector<Pod> pods;
 
-    [[nodiscard]] int free(int card) const {
+    [[nodiscard]] int free(int gpu) const {
         int held = 0;
         for (const Pod& pod : pods)
-            held += pod.card == card ? pod.gib : 0;
-        return sizes[static_cast<std::size_t>(card)] - held;
+            held += pod.gpu == gpu ? pod.gib : 0;
+        return sizes[static_cast<std::size_t>(gpu)] - held;
     }
     [[nodiscard]] int count(const std::function<bool(int)>& is) const {
         int out = 0;
-        for (int card = 0; card < static_cast<int>(sizes.size()); ++card)
-            out += is(card) ? 1 : 0;
+        for (int gpu = 0; gpu < static_cast<int>(sizes.size()); ++gpu)
+            out += is(gpu) ? 1 : 0;
         return out;
     }
-    [[nodiscard]] int empty_cards() const {
-        return count([this](int card) {
-            return std::ranges::none_of(pods, [&](const Pod& pod) { return pod.card == card; });
+    [[nodiscard]] int empty_gpus() const {
+        return count([this](int gpu) {
+            return std::ranges::none_of(pods, [&](const Pod& pod) { return pod.gpu == gpu; });
         });
     }
-    // The fewest moves to `done`, at most `most`; nothing where there are none.
+    // The fewest moves to `done`, at most `most`; nothing if there are none.
     std::optional<int> fewest(const std::function<bool(const Model&)>& done, int most) const {
         for (int length = 0; length <= most; ++length) {
             if (reaches(done, length)) return length;
@@ -54,30 +54,30 @@ struct Model {
         if (left == 0) return false;
         for (std::size_t i = 0; i < pods.size(); ++i) {
             if (!pods[i].movable) continue;
-            const int card = best_fit(pods[i].gib);
-            if (card < 0 || card == pods[i].card) continue;
+            const int gpu = best_fit(pods[i].gib);
+            if (gpu < 0 || gpu == pods[i].gpu) continue;
             Model after = *this;
-            after.pods[i] = {card, pods[i].gib, false};
+            after.pods[i] = {gpu, pods[i].gib, false};
             if (after.reaches(done, left - 1)) return true;
         }
         return false;
     }
-    // -1: there is no room.
+    // -1: it does not fit.
     [[nodiscard]] int best_fit(int gib) const {
         int best = -1;
-        for (int card = 0; card < static_cast<int>(sizes.size()); ++card) {
-            if (free(card) >= gib && (best < 0 || free(card) < free(best))) best = card;
+        for (int gpu = 0; gpu < static_cast<int>(sizes.size()); ++gpu) {
+            if (free(gpu) >= gib && (best < 0 || free(gpu) < free(best))) best = gpu;
         }
         return best;
     }
 };
 
-// Evenly, whatever the size of the case: small ones have nothing to move.
+// Uniform for any test size: small test cases would have nothing to move.
 int pick(int from, int to) {
     return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(from, to));
 }
 
-// A cluster of one card per node, and the same as a model.
+// A cluster of one GPU per node, and the same as a model.
 struct Both {
     Scene scene;
     Model model;
@@ -85,33 +85,33 @@ struct Both {
 
 Both random_both() {
     Both out;
-    const int cards = pick(2, 6);
-    for (int i = 0; i < cards; ++i) {
+    const int gpus = pick(2, 6);
+    for (int i = 0; i < gpus; ++i) {
         const int size = *rc::gen::element(4, 6, 8);
         out.scene.node("n" + std::to_string(i), 1, size);
         out.model.sizes.push_back(size);
     }
     const int pods = pick(2, 9);
     for (int i = 0; i < pods; ++i) {
-        const int card = pick(0, cards);
+        const int gpu = pick(0, gpus);
         const int gib = pick(1, 5);
-        if (out.model.free(card) < gib) continue;
+        if (out.model.free(gpu) < gib) continue;
         const bool movable = pick(0, 6) > 0;
-        out.scene.pod("p" + std::to_string(i), "n" + std::to_string(card), {0}, gib, movable);
-        out.model.pods.push_back({card, gib, movable});
+        out.scene.pod("p" + std::to_string(i), "n" + std::to_string(gpu), {0}, gib, movable);
+        out.model.pods.push_back({gpu, gib, movable});
     }
     return out;
 }
 
-// Carries the plan out on paper: each pod is where the plan says, fits where it says, is movable,
-// and moves once.
-void carry_out(const Scene& scene, const Plan& plan, std::vector<std::vector<Card>>& cards) {
+// Applies the plan to a model: each pod is where the plan says, fits where it goes, is movable, and
+// moves once.
+void carry_out(const Scene& scene, const Plan& plan, std::vector<std::vector<GpuState>>& gpus) {
     const Cluster cluster = scene.cluster();
     std::set<PodUid> left;
     for (const MovablePod& pod : cluster.movable)
-        left.insert(pod.ask.uid);
+        left.insert(pod.request.uid);
     for (const auto& node : cluster.nodes)
-        cards.push_back(node->cards);
+        gpus.push_back(node->gpus);
     for (const Move& move : plan.moves) {
         RC_ASSERT(left.erase(move.uid) == 1U);
         const auto at = [&](const NodeName& name) {
@@ -121,46 +121,47 @@ void carry_out(const Scene& scene, const Plan& plan, std::vector<std::vector<Car
         };
         const auto from = static_cast<std::size_t>(at(move.node));
         const auto to = static_cast<std::size_t>(at(move.to));
-        const auto tenant = std::ranges::find(cluster.nodes[from]->tenants, move.uid,
-                                              [](const TenantPtr& of) { return of->uid; });
-        RC_ASSERT(tenant != cluster.nodes[from]->tenants.end());
-        const auto each = Bytes{move.size.count / static_cast<std::int64_t>(move.cards.size())};
-        RC_ASSERT(move.cards.size() == move.to_cards.size());
-        for (const int card : move.to_cards) {
-            Card& now = cards[to][static_cast<std::size_t>(card)];
+        const auto assigned_pod =
+            std::ranges::find(cluster.nodes[from]->assigned_pods, move.uid,
+                              [](const AssignedPodPtr& of) { return of->uid; });
+        RC_ASSERT(assigned_pod != cluster.nodes[from]->assigned_pods.end());
+        const auto each = Bytes{move.size.count / static_cast<std::int64_t>(move.gpus.size())};
+        RC_ASSERT(move.gpus.size() == move.to_gpus.size());
+        for (const int gpu : move.to_gpus) {
+            GpuState& now = gpus[to][static_cast<std::size_t>(gpu)];
             RC_ASSERT(each <= now.free());
-            RC_ASSERT(from != to || std::ranges::find(move.cards, card) == move.cards.end());
+            RC_ASSERT(from != to || std::ranges::find(move.gpus, gpu) == move.gpus.end());
             now.held += each;
             ++now.holders;
         }
-        count_holds(**tenant, cluster.nodes[from]->inventory.gpus, cards[from], -1);
+        count_holds(**assigned_pod, cluster.nodes[from]->inventory.gpus, gpus[from], -1);
     }
 }
 
-RC_GTEST_PROP(DefragPlanProperty, FreesCardsByTheFewestMoves, ()) {
+RC_GTEST_PROP(DefragPlanProperty, FreesGpusByTheFewestMoves, ()) {
     const Both both = random_both();
     const int more = pick(1, 3);
-    const int wanted = both.model.empty_cards() + more;
+    const int wanted = both.model.empty_gpus() + more;
     const auto least =
-        both.model.fewest([&](const Model& m) { return m.empty_cards() >= wanted; }, 4);
-    const auto answer = make_plan(both.scene.cluster(), FreeCards{more});
+        both.model.fewest([&](const Model& m) { return m.empty_gpus() >= wanted; }, 4);
+    const auto answer = make_plan(both.scene.cluster(), FreeGpus{more});
     RC_CLASSIFY(least.has_value() && *least > 0, "moves");
     RC_CLASSIFY(least.has_value() && *least > 1, "several moves");
     if (const auto* plan = std::get_if<Plan>(&answer)) {
-        std::vector<std::vector<Card>> cards;
-        carry_out(both.scene, *plan, cards);
+        std::vector<std::vector<GpuState>> gpus;
+        carry_out(both.scene, *plan, gpus);
         RC_ASSERT(plan->fewest);
-        RC_ASSERT(plan->after.free_cards >= wanted);
+        RC_ASSERT(plan->after.free_gpus >= wanted);
         RC_ASSERT((least.has_value() ? plan->moves.size() == static_cast<std::size_t>(*least)
                                      : plan->moves.size() > 4U));
         int free = 0;
-        for (const auto& node : cards)
-            free += static_cast<int>(std::ranges::count(node, 0, &Card::holders));
-        RC_ASSERT(free == plan->after.free_cards);
-        // With too little effort more moves may be found, which are not called the fewest.
+        for (const auto& node : gpus)
+            free += static_cast<int>(std::ranges::count(node, 0, &GpuState::holders));
+        RC_ASSERT(free == plan->after.free_gpus);
+        // With too little effort more moves may be found; the plan is then not called the fewest.
         for (std::size_t steps = 1; steps < 60; ++steps) {
             const auto hasty =
-                make_plan(both.scene.cluster(), FreeCards{more}, {.steps_per_length = steps});
+                make_plan(both.scene.cluster(), FreeGpus{more}, {.steps_per_length = steps});
             const auto* found = std::get_if<Plan>(&hasty);
             RC_ASSERT((!found || !found->fewest || found->moves.size() == plan->moves.size()));
         }
@@ -173,14 +174,14 @@ RC_GTEST_PROP(DefragPlanProperty, MakesRoomByTheFewestMoves, ()) {
     const Both both = random_both();
     const int gib = pick(4, 9);
     const auto least = both.model.fewest(
-        [&](const Model& m) { return m.count([&](int card) { return m.free(card) >= gib; }) > 0; },
+        [&](const Model& m) { return m.count([&](int gpu) { return m.free(gpu) >= gib; }) > 0; },
         4);
     const auto answer = make_plan(both.scene.cluster(), room_for(build::native(gibibytes(gib))));
     RC_CLASSIFY(least.has_value() && *least > 0, "moves");
     RC_CLASSIFY(least.has_value() && *least > 1, "several moves");
     if (const auto* plan = std::get_if<Plan>(&answer)) {
-        std::vector<std::vector<Card>> cards;
-        carry_out(both.scene, *plan, cards);
+        std::vector<std::vector<GpuState>> gpus;
+        carry_out(both.scene, *plan, gpus);
         RC_ASSERT(plan->fewest);
         RC_ASSERT(plan->after.largest >= gibibytes(gib));
         RC_ASSERT((least.has_value() ? plan->moves.size() == static_cast<std::size_t>(*least)
@@ -190,52 +191,52 @@ RC_GTEST_PROP(DefragPlanProperty, MakesRoomByTheFewestMoves, ()) {
     }
 }
 
-// Goal: larger nodes and pods of several cards: what is planned can be done, and done the same way
-// twice.
+// Goal: larger nodes and pods with several GPUs: a plan can be carried out, and a second call gives
+// the same plan.
 RC_GTEST_PROP(DefragPlanProperty, MovesAreFeasibleOneAfterTheOther, ()) {
     Scene scene;
     std::map<std::pair<int, int>, int> free;
     const int nodes = pick(1, 5);
     for (int i = 0; i < nodes; ++i) {
         scene.node("n" + std::to_string(i), 4, 8);
-        for (int card = 0; card < 4; ++card)
-            free[{i, card}] = 8;
+        for (int gpu = 0; gpu < 4; ++gpu)
+            free[{i, gpu}] = 8;
     }
     const int pods = pick(0, 24);
     for (int i = 0; i < pods; ++i) {
         const int node = pick(0, nodes);
         const int gib = pick(1, 6);
         const auto wanted = static_cast<std::size_t>(*rc::gen::element(1, 1, 1, 2, 3));
-        std::vector<int> cards;
-        for (int card = 0; card < 4 && cards.size() < wanted; ++card) {
-            if (free[{node, card}] >= gib) cards.push_back(card);
+        std::vector<int> gpus;
+        for (int gpu = 0; gpu < 4 && gpus.size() < wanted; ++gpu) {
+            if (free[{node, gpu}] >= gib) gpus.push_back(gpu);
         }
-        if (cards.size() < wanted) continue;
-        for (const int card : cards)
-            free[{node, card}] -= gib;
-        scene.pod("p" + std::to_string(i), "n" + std::to_string(node), cards, gib, pick(0, 4) > 0);
+        if (gpus.size() < wanted) continue;
+        for (const int gpu : gpus)
+            free[{node, gpu}] -= gib;
+        scene.pod("p" + std::to_string(i), "n" + std::to_string(node), gpus, gib, pick(0, 4) > 0);
     }
-    const Goal goal = *rc::gen::arbitrary<bool>() ? Goal(FreeCards{pick(1, 4)})
+    const Goal goal = *rc::gen::arbitrary<bool>() ? Goal(FreeGpus{pick(1, 4)})
                                                   : Goal(room_for(build::whole(pick(1, 5))));
     const Effort little{.steps = 20'000, .steps_per_length = 5'000};
     const auto answer = make_plan(scene.cluster(), goal, little);
     const auto* plan = std::get_if<Plan>(&answer);
     RC_CLASSIFY(plan != nullptr);
     if (plan == nullptr) return;
-    std::vector<std::vector<Card>> cards;
-    carry_out(scene, *plan, cards);
-    if (const auto* wanted = std::get_if<FreeCards>(&goal)) {
-        RC_ASSERT(plan->after.free_cards >= plan->before.free_cards + wanted->cards);
+    std::vector<std::vector<GpuState>> gpus;
+    carry_out(scene, *plan, gpus);
+    if (const auto* wanted = std::get_if<FreeGpus>(&goal)) {
+        RC_ASSERT(plan->after.free_gpus >= plan->before.free_gpus + wanted->gpus);
     } else {
         const Cluster cluster = scene.cluster();
-        Placer placer(std::get<RoomFor>(goal).pod.request);
+        Placer placer(std::get<RoomFor>(goal).pod.containers);
         bool fits = false;
-        for (std::size_t i = 0; i < cards.size(); ++i) {
-            Offer offer = cluster.nodes[i]->offer();
-            const auto left = free_of(cards[i]);
-            offer.cards = cards[i];
-            offer.free = left;
-            if (placer.try_node(offer) == nullptr) continue;
+        for (std::size_t i = 0; i < gpus.size(); ++i) {
+            NodeGpus node_gpus = cluster.nodes[i]->node_gpus();
+            const auto left = free_of(gpus[i]);
+            node_gpus.states = gpus[i];
+            node_gpus.free = left;
+            if (placer.try_node(node_gpus) == nullptr) continue;
             fits |= cluster.nodes[i]->inventory.name == plan->fits_on;
         }
         RC_ASSERT(fits);

@@ -1,5 +1,5 @@
-// Goal: a plan can be carried out one move after the other, reaches what is asked for, and no
-// shorter one does.
+// Goal: the moves of a plan can be made one after the other and reach the goal, and no shorter plan
+// does.
 #include "domain/defrag/plan.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "testing/builders/builders.hpp"
 #include "testing/builders/defrag_scene.hpp"
-#include "testing/fakes/last_rater.hpp"
+#include "testing/fakes/last_scorer.hpp"
 
 namespace tessera::defrag {
 namespace {
@@ -36,19 +36,19 @@ std::vector<std::string> names(const Plan& plan) {
 
 using Names = std::vector<std::string>;
 
-TEST(DefragPlan, FreesTheCardOfTheSmallestPod) {
+TEST(DefragPlan, FreesTheGpuOfTheSmallestPod) {
     Scene scene;
     scene.node("a", 2).node("b", 1);
     scene.pod("large", "a", {0}, 9).pod("small", "a", {1}, 4).pod("middle", "b", {0}, 6);
-    const Plan plan = planned(scene, FreeCards{1});
+    const Plan plan = planned(scene, FreeGpus{1});
     ASSERT_EQ(names(plan), Names{"small"});
     EXPECT_EQ(plan.moves.front(), (Move{.uid = PodUid("uid-small"),
                                         .pod = {"default", "small"},
                                         .node = NodeName("a"),
-                                        .cards = {1},
+                                        .gpus = {1},
                                         .size = gibibytes(4),
                                         .to = NodeName("a"),
-                                        .to_cards = {0}}));
+                                        .to_gpus = {0}}));
     EXPECT_EQ(plan.before, (Room{0, gibibytes(12)}));
     EXPECT_EQ(plan.after, (Room{1, gibibytes(16)}));
     EXPECT_TRUE(plan.fewest);
@@ -71,7 +71,7 @@ TEST(DefragPlan, MakesRoomForAPod) {
     EXPECT_EQ(both.fits_on, NodeName("a"));
 }
 
-// Goal: who is in the way of the only place moves first.
+// Goal: a pod that occupies the only possible place moves first.
 TEST(DefragPlan, MovesAreChained) {
     Scene scene;
     scene.node("a", 1).node("b", 1, 12).node("c", 1, 5);
@@ -83,51 +83,52 @@ TEST(DefragPlan, MovesAreChained) {
     EXPECT_TRUE(plan.fewest);
 }
 
-TEST(DefragPlan, PodsOfSeveralCards) {
+TEST(DefragPlan, PodsOfSeveralGpus) {
     Scene scene;
     scene.node("a", 2).node("b", 2);
     scene.pod("wide", "a", {0, 1}, 3).pod("b0", "b", {0}, 9).pod("b1", "b", {1}, 9);
-    const Plan plan = planned(scene, FreeCards{2});
+    const Plan plan = planned(scene, FreeGpus{2});
     ASSERT_EQ(names(plan), Names{"wide"});
     EXPECT_EQ(plan.moves.front().size, gibibytes(6));
-    EXPECT_EQ(plan.moves.front().to_cards, (std::vector{0, 1}));
-    EXPECT_TRUE(plan.fewest) << "no goal needs less than one move";
+    EXPECT_EQ(plan.moves.front().to_gpus, (std::vector{0, 1}));
+    EXPECT_TRUE(plan.fewest) << "every goal needs at least one move";
 }
 
 TEST(DefragPlan, SaysWhyThereIsNone) {
     Scene scene;
     scene.node("a", 1).node("b", 1);
-    EXPECT_EQ(refused(scene, FreeCards{1}), "all 2 cards are free already");
-    EXPECT_EQ(refused(Scene().node("a", 1), FreeCards{1}), "the only card is free already");
-    EXPECT_EQ(refused(Scene(), FreeCards{1}), "no node has a card that takes new pods");
-    EXPECT_EQ(refused(Scene().node("a", 1).close("a"), FreeCards{1}),
-              "no node has a card that takes new pods");
-    EXPECT_EQ(refused(Scene().node("a", 2).pod("x", "a", {0}, 9, false), FreeCards{1}),
+    EXPECT_EQ(refused(scene, FreeGpus{1}), "all 2 GPUs are free already");
+    EXPECT_EQ(refused(Scene().node("a", 1), FreeGpus{1}), "the only GPU is free already");
+    EXPECT_EQ(refused(Scene(), FreeGpus{1}), "no node has a GPU that accepts new pods");
+    EXPECT_EQ(refused(Scene().node("a", 1).close("a"), FreeGpus{1}),
+              "no node has a GPU that accepts new pods");
+    EXPECT_EQ(refused(Scene().node("a", 2).pod("x", "a", {0}, 9, false), FreeGpus{1}),
               "no pod may be moved");
     Scene held;
     held.node("a", 1).pod("x", "a", {0}, 4, false).pod("y", "a", {0}, 4);
-    EXPECT_EQ(refused(held, FreeCards{1}),
-              "1 more whole card is asked for, and without the one pod that may be moved there "
+    EXPECT_EQ(refused(held, FreeGpus{1}),
+              "1 more whole GPU is asked for, and without the one pod that may be moved there "
               "would be no more");
     scene.pod("x", "a", {0}, 10).pod("y", "b", {0}, 8);
-    EXPECT_EQ(refused(scene, FreeCards{1}),
-              "one of the 2 pods that may be moved would have to move, and where its new pod would "
-              "go nothing is gained");
-    EXPECT_EQ(refused(scene, FreeCards{3}),
-              "3 more whole cards are asked for, and without the 2 pods that may be moved there "
+    EXPECT_EQ(
+        refused(scene, FreeGpus{1}),
+        "one of the 2 pods that may be moved would have to move, and the place of its new pod "
+        "would gain nothing");
+    EXPECT_EQ(refused(scene, FreeGpus{3}),
+              "3 more whole GPUs are asked for, and without the 2 pods that may be moved there "
               "would be 2 more");
     EXPECT_EQ(refused(scene, room_for(build::native(gibibytes(20)))),
               "pod default/waits would fit nowhere even without the 2 pods that may be moved; the "
-              "largest room on a card would be 16Gi");
+              "most free memory on a GPU would be 16Gi");
     Scene pinned;
     pinned.node("a", 1).pod("x", "a", {0}, 10, false);
     EXPECT_EQ(refused(pinned, room_for(build::whole())),
-              "pod default/waits fits nowhere, and no pod may be moved; the largest room on a card "
-              "is 6Gi");
+              "pod default/waits fits nowhere, and no pod may be moved; the most free memory on a "
+              "GPU is 6Gi");
 }
 
-// Goal: a pod is planned to where its policy would place it, and not into the hole that the best
-// fit has for it; where it would take a free card, or its own, no card comes free.
+// Goal: the plan places a pod where its policy would, not in the gap that best fit would choose. If
+// the policy would use a free GPU, or the pod's own, no GPU becomes free.
 TEST(DefragPlan, GoesByThePolicyOfThePod) {
     Scene scene;
     scene.node("a", 3);
@@ -136,24 +137,25 @@ TEST(DefragPlan, GoesByThePolicyOfThePod) {
     const auto to_of = [&](const Goal& goal) {
         const auto answer = make_plan(cluster, goal);
         const auto* plan = std::get_if<Plan>(&answer);
-        return plan == nullptr ? std::vector<int>() : plan->moves.front().to_cards;
+        return plan == nullptr ? std::vector<int>() : plan->moves.front().to_gpus;
     };
-    EXPECT_EQ(to_of(FreeCards{1}), std::vector{1}) << "the best fit";
-    const auto last = std::make_shared<const LastRater>();
-    cluster.movable.front().rater = last;
-    EXPECT_EQ(to_of(FreeCards{1}), std::vector{2});
-    const auto answer = make_plan(cluster, FreeCards{1});
+    EXPECT_EQ(to_of(FreeGpus{1}), std::vector{1}) << "best fit";
+    const auto last = std::make_shared<const LastScorer>();
+    cluster.movable.front().scorer = last;
+    EXPECT_EQ(to_of(FreeGpus{1}), std::vector{2});
+    const auto answer = make_plan(cluster, FreeGpus{1});
     EXPECT_TRUE(std::get<Plan>(answer).fewest);
     scene.node("b", 1);
     cluster.nodes = scene.cluster().nodes;
-    EXPECT_EQ(to_of(FreeCards{1}), std::vector<int>()) << "it would take the free card of b";
-    cluster.movable.front().rater = nullptr;
-    EXPECT_EQ(to_of(FreeCards{1}), std::vector{1});
+    EXPECT_EQ(to_of(FreeGpus{1}), std::vector<int>()) << "it would take the free GPU of b";
+    cluster.movable.front().scorer = nullptr;
+    EXPECT_EQ(to_of(FreeGpus{1}), std::vector{1});
 }
 
-// Goal: a pod that the best fit would put back on its own card is not moved, whatever other room
-// there is. Where it is made once the old one is gone, it is placed when that one's card is free;
-// where it is not known when it is made, it is moved only to where it would go both ways.
+// Goal: a pod that best fit would put back on its own GPU is not moved, wherever else it would fit.
+// If its replacement is created after the old pod is gone, the old pod's GPU is free by then. If
+// the time of the creation is not known, the pod is moved only if its place is the same in both
+// cases.
 TEST(DefragPlan, WhoWouldComeBackStays) {
     const auto to_of = [](int gib_of_a, Replacement made) {
         Scene scene;
@@ -161,21 +163,23 @@ TEST(DefragPlan, WhoWouldComeBackStays) {
         scene.pod("y", "b", {0}, 7, false);
         Cluster cluster = scene.cluster();
         cluster.movable.front().made = made;
-        const auto answer = make_plan(cluster, FreeCards{1});
+        const auto answer = make_plan(cluster, FreeGpus{1});
         const auto* plan = std::get_if<Plan>(&answer);
         return plan == nullptr ? NodeName() : plan->moves.front().to;
     };
-    EXPECT_EQ(to_of(16, Replacement::at_once), NodeName()) << "of its own card nothing would be";
-    EXPECT_EQ(to_of(16, Replacement::once_gone), NodeName("b")) << "of its own 8 GiB would be";
+    EXPECT_EQ(to_of(16, Replacement::at_once), NodeName())
+        << "nothing of its own GPU would be free";
+    EXPECT_EQ(to_of(16, Replacement::once_gone), NodeName("b"))
+        << "8 GiB of its own GPU would be free";
     EXPECT_EQ(to_of(16, Replacement::unknown), NodeName()) << "it might come back";
     EXPECT_EQ(to_of(8, Replacement::at_once), NodeName("b"));
-    EXPECT_EQ(to_of(8, Replacement::once_gone), NodeName()) << "its own card is the best fit";
+    EXPECT_EQ(to_of(8, Replacement::once_gone), NodeName()) << "its own GPU is the best fit";
     EXPECT_EQ(to_of(8, Replacement::unknown), NodeName());
-    EXPECT_EQ(to_of(12, Replacement::unknown), NodeName("b")) << "both ways";
+    EXPECT_EQ(to_of(12, Replacement::unknown), NodeName("b")) << "the same in both cases";
 }
 
-// Goal: a pod is planned to no node that lacks the CPU or memory for it, and what it takes there is
-// gone for the next.
+// Goal: no pod is planned to a node without enough CPU or memory for it; what it takes there is not
+// free for the next pod.
 TEST(DefragPlan, CpuAndMemoryCount) {
     Scene scene;
     scene.node("a", 2).node("b", 1).node("c", 1);
@@ -183,18 +187,18 @@ TEST(DefragPlan, CpuAndMemoryCount) {
     scene.pod("fiy", "c", {0}, 4, false);
     Cluster cluster = scene.cluster();
     for (MovablePod& pod : cluster.movable)
-        pod.ask.host = {1'000, gibibytes(1)};
+        pod.request.host = {1'000, gibibytes(1)};
     const auto with_cpu = [&](std::int64_t cpu_of_b, Bytes memory_of_b) {
         for (auto& node : cluster.nodes) {
-            NodeView view = *node;
-            const bool is_b = view.inventory.name.str() == "b";
-            view.inventory.host = {8'000, gibibytes(32)};
-            view.load.cpu_milli = is_b ? static_cast<int>(cpu_of_b) : 8'000;
-            view.load.memory_mib =
+            NodeInfo snapshot = *node;
+            const bool is_b = snapshot.inventory.name.str() == "b";
+            snapshot.inventory.host = {8'000, gibibytes(32)};
+            snapshot.load.cpu_milli = is_b ? static_cast<int>(cpu_of_b) : 8'000;
+            snapshot.load.memory_mib =
                 static_cast<int>((is_b ? memory_of_b : gibibytes(32)).count / kMiB);
-            node = std::make_shared<const NodeView>(std::move(view));
+            node = std::make_shared<const NodeInfo>(std::move(snapshot));
         }
-        const auto answer = make_plan(cluster, FreeCards{2});
+        const auto answer = make_plan(cluster, FreeGpus{2});
         std::vector<std::string> out;
         if (const auto* plan = std::get_if<Plan>(&answer)) {
             for (const Move& move : plan->moves)
@@ -208,20 +212,20 @@ TEST(DefragPlan, CpuAndMemoryCount) {
     EXPECT_EQ(with_cpu(500, gibibytes(32)), (Names{"c", "c"}));
 }
 
-// Goal: cards with room are no room where the node has no CPU left for who waits.
+// Goal: free GPUs are of no use if the node has no CPU left for the pending pod.
 TEST(DefragPlan, WhoWaitsNeedsCpuToo) {
     Scene scene;
     scene.node("a", 1).node("b", 1);
     scene.pod("x", "a", {0}, 4).pod("fix", "b", {0}, 10, false);
     Cluster cluster = scene.cluster();
     for (auto& node : cluster.nodes) {
-        NodeView view = *node;
-        view.inventory.host = {4'000, gibibytes(32)};
-        view.load.cpu_milli = view.inventory.name.str() == "a" ? 500 : 4'000;
-        view.load.memory_mib = 32 * 1024;
-        node = std::make_shared<const NodeView>(std::move(view));
+        NodeInfo snapshot = *node;
+        snapshot.inventory.host = {4'000, gibibytes(32)};
+        snapshot.load.cpu_milli = snapshot.inventory.name.str() == "a" ? 500 : 4'000;
+        snapshot.load.memory_mib = 32 * 1024;
+        node = std::make_shared<const NodeInfo>(std::move(snapshot));
     }
-    cluster.movable.front().ask.host = {3'500, gibibytes(1)};
+    cluster.movable.front().request.host = {3'500, gibibytes(1)};
     RoomFor room = room_for(build::native(gibibytes(8)));
     room.pod.host = {1'000, gibibytes(1)};
     const auto answer = make_plan(cluster, room);
@@ -232,36 +236,36 @@ TEST(DefragPlan, WhoWaitsNeedsCpuToo) {
     EXPECT_TRUE(std::holds_alternative<NoPlan>(make_plan(cluster, room)));
 }
 
-// Goal: who waits may come before a nominee, and the new pod of who makes room for it behind: each
-// is planned to what is left to it.
+// Goal: the pending pod may come before a nominee, and the replacement of a moved pod after it.
+// Each is planned to what is left for it.
 TEST(DefragPlan, NomineesComeBeforeSomeAndNotBeforeOthers) {
     Scene scene;
     scene.node("a", 1).node("b", 1).node("c", 1);
     scene.pod("x", "a", {0}, 10).pod("fix", "b", {0}, 2, false);
     Cluster cluster = scene.cluster();
-    NodeView view = *cluster.nodes[1];
-    PodAsk nominee = build::ask(build::pod("nominee", build::native(gibibytes(8))));
+    NodeInfo snapshot = *cluster.nodes[1];
+    PodRequest nominee = build::request(build::pod("nominee", build::native(gibibytes(8))));
     nominee.priority = 5;
-    view.nominees = {std::make_shared<const PodAsk>(nominee)};
-    cluster.nodes[1] = std::make_shared<const NodeView>(std::move(view));
+    snapshot.nominees = {std::make_shared<const PodRequest>(nominee)};
+    cluster.nodes[1] = std::make_shared<const NodeInfo>(std::move(snapshot));
     RoomFor room = room_for(build::whole());
     room.barred = std::make_shared<const std::set<NodeName>>(std::set{NodeName("c")});
     room.pod.priority = 10;
     const auto to_of = [&](int priority) {
-        cluster.movable.front().ask.priority = priority;
+        cluster.movable.front().request.priority = priority;
         const auto answer = make_plan(cluster, room);
         const auto* plan = std::get_if<Plan>(&answer);
         return plan == nullptr ? NodeName() : plan->moves.front().to;
     };
-    EXPECT_EQ(to_of(0), NodeName("c")) << "on b 6 GiB are left to it";
-    EXPECT_EQ(to_of(6), NodeName("b")) << "14 GiB are: the best fit";
-    room.pod.request = build::request(build::native(gibibytes(14)));
+    EXPECT_EQ(to_of(0), NodeName("c")) << "6 GiB are left for it on b";
+    EXPECT_EQ(to_of(6), NodeName("b")) << "14 GiB are left, which is the best fit";
+    room.pod.containers = build::request(build::native(gibibytes(14)));
     const auto fits = make_plan(cluster, room);
     ASSERT_TRUE(std::holds_alternative<Plan>(fits));
-    EXPECT_TRUE(std::get<Plan>(fits).moves.empty()) << "who waits comes before the nominee";
+    EXPECT_TRUE(std::get<Plan>(fits).moves.empty()) << "the pending pod comes before the nominee";
 }
 
-// Goal: a search that may try no more, steps or prices, says that it has not looked at all moves.
+// Goal: a search that reaches a limit of its effort says that it has not tried all moves.
 TEST(DefragPlan, EndsWhereItsEffortDoes) {
     Scene scene;
     scene.node("a", 1).node("b", 1, 12).node("c", 1, 5);
@@ -278,13 +282,14 @@ TEST(DefragPlan, EndsWhereItsEffortDoes) {
     }
 }
 
-// Goal: more moves than are needed, found since too little was tried, are not called the fewest.
+// Goal: a plan with more moves than necessary, found because of a small effort, is not called the
+// fewest.
 TEST(DefragPlan, InHasteIsNotCalledTheFewest) {
     Scene scene;
     scene.node("a", 1, 8).node("b", 1, 6).node("c", 1, 6).node("d", 1, 8).node("e", 1, 4);
     scene.pod("x", "a", {0}, 3).pod("y", "b", {0}, 4).pod("z", "c", {0}, 4);
-    EXPECT_EQ(planned(scene, FreeCards{1}).moves.size(), 2U);
-    const auto hasty = make_plan(scene.cluster(), FreeCards{1}, {.steps_per_length = 6});
+    EXPECT_EQ(planned(scene, FreeGpus{1}).moves.size(), 2U);
+    const auto hasty = make_plan(scene.cluster(), FreeGpus{1}, {.steps_per_length = 6});
     EXPECT_EQ(std::get<Plan>(hasty).moves.size(), 3U);
     EXPECT_FALSE(std::get<Plan>(hasty).fewest);
 }
@@ -292,14 +297,15 @@ TEST(DefragPlan, InHasteIsNotCalledTheFewest) {
 TEST(DefragPlan, ClosedNodesTakeNobody) {
     Scene scene;
     scene.node("a", 1).node("b", 1).pod("x", "a", {0}, 4).pod("y", "b", {0}, 6, false);
-    EXPECT_EQ(names(planned(scene, FreeCards{1})), Names{"x"});
+    EXPECT_EQ(names(planned(scene, FreeGpus{1})), Names{"x"});
     scene.close("b");
-    EXPECT_EQ(refused(scene, FreeCards{1}),
-              "the one pod that may be moved would have to move, and where its new pod would go "
-              "nothing is gained");
+    EXPECT_EQ(
+        refused(scene, FreeGpus{1}),
+        "the one pod that may be moved would have to move, and the place of its new pod would "
+        "gain nothing");
 }
 
-// Goal: a pod goes nowhere where it may not run, and no room is made there for one that waits.
+// Goal: no pod is planned to a node that bars it, and no GPUs are freed there for a pending pod.
 TEST(DefragPlan, BarredNodes) {
     Scene scene;
     scene.node("a", 1).node("b", 1).node("c", 1);
@@ -310,10 +316,10 @@ TEST(DefragPlan, BarredNodes) {
     };
     for (MovablePod& pod : cluster.movable)
         pod.barred = bar("c");
-    const auto plan = make_plan(cluster, FreeCards{1});
+    const auto plan = make_plan(cluster, FreeGpus{1});
     ASSERT_TRUE(std::holds_alternative<Plan>(plan));
     EXPECT_EQ(std::get<Plan>(plan).moves.front().to, NodeName("b"))
-        << "c has less room, and is barred";
+        << "c has less free, and is barred";
     RoomFor room = room_for(build::whole());
     room.barred = bar("a");
     const auto elsewhere = make_plan(cluster, room);

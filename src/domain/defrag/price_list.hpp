@@ -1,10 +1,10 @@
-// What the nodes of a cluster cost, and which of them is the cheapest.
+// The prices of a cluster's nodes, and the cheapest node.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 
-#include "domain/placement/fleet/tournament.hpp"
+#include "domain/placement/engine/tournament.hpp"
 #include "domain/placement/node_price.hpp"
 
 namespace tessera::defrag {
@@ -16,7 +16,7 @@ struct CheapestFirst {
     constexpr bool operator()(const Score& a, const Score& b) const { return b < a; }
 };
 
-// By node; kNone: it takes no such pod.
+// By node; kNone: the node cannot take the pod.
 using PriceList = TournamentOf<CheapestFirst>;
 
 }  // namespace tessera::defrag

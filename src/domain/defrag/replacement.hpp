@@ -1,12 +1,12 @@
-// When a controller makes another pod in the place of one that is ended.
+// When a controller creates the replacement of an evicted pod.
 #pragma once
 
 namespace tessera::defrag {
 
 enum class Replacement {
-    at_once,    // while the old one, which is ending still, holds its cards
-    once_gone,  // when the old one has given them back
-    unknown,    // one or the other
+    at_once,    // while the old pod terminates and still has its GPUs
+    once_gone,  // when the old pod has released its GPUs
+    unknown,    // either of the two
 };
 
 }  // namespace tessera::defrag

@@ -15,10 +15,10 @@ namespace tessera::doctor {
 namespace {
 
 constexpr std::int64_t kDay = 86'400;
-// A certificate is renewed by hand in some clusters: two weeks are time for that.
+// In some clusters certificates are renewed by hand, so the warning comes two weeks before.
 constexpr std::int64_t kSoon = 14 * kDay;
 
-// The tag of an image; "dev" and digests say nothing of a version.
+// The tag of an image; empty for "dev" and digests, which are no version.
 std::string version_of(const std::string& image) {
     const std::size_t colon = image.rfind(':');
     if (colon == std::string::npos || image.find('/', colon) != std::string::npos) return "";
@@ -45,13 +45,14 @@ Judgement api_server(const Facts& facts) {
 }
 
 Judgement controller(const Facts& facts) {
-    const std::string log =
-        fmt::format("kubectl -n {} describe deployment,pod -l component=controller", facts.space);
+    const std::string log = fmt::format(
+        "kubectl -n {} describe deployment,pod -l app.kubernetes.io/component=controller",
+        facts.ns);
     if (!facts.controller) {
         if (facts.controller.error().code != Code::not_found)
             return unread(facts.controller.error());
         return {
-            Status::failed, fmt::format("no Deployment tessera-controller in {}", facts.space),
+            Status::failed, fmt::format("no Deployment tessera-controller in {}", facts.ns),
             "apply your own kustomization again (the first time: README.md), or name the namespace "
             "with --namespace"};
     }
@@ -78,18 +79,19 @@ Judgement controller(const Facts& facts) {
 Judgement leader(const Facts& facts) {
     if (!facts.lease) {
         if (facts.lease.error().code != Code::not_found) return unread(facts.lease.error());
-        return {Status::failed,
-                "there is no Lease: controllers that find none wait, and nothing is bound",
-                fmt::format("kubectl apply -n {} -f deploy/base/controller-rbac.yaml makes it, and "
-                            "touches no Deployment",
-                            facts.space)};
+        return {
+            Status::failed, "there is no Lease: controllers wait for one, and no GPU pod is bound",
+            fmt::format("kubectl apply -n {} -f deploy/base/controller-rbac.yaml creates it, and "
+                        "changes no Deployment",
+                        facts.ns)};
     }
     const Lease& lease = facts.lease->lease;
     const std::string log = fmt::format(
-        "kubectl -n {} logs -l component=controller (events lease_trouble, api_trouble)",
-        facts.space);
+        "kubectl -n {} logs -l app.kubernetes.io/component=controller (events lease_error, "
+        "api_error)",
+        facts.ns);
     if (lease.holder.empty())
-        return {Status::failed, "nobody holds the Lease: no GPU pod is bound", log};
+        return {Status::failed, "no controller holds the Lease: no GPU pod is bound", log};
     if (!facts.lease->renewed) {
         return {Status::failed,
                 fmt::format("{} holds the Lease and does not renew it", lease.holder), log};
@@ -99,21 +101,23 @@ Judgement leader(const Facts& facts) {
 
 std::string fix_of_agents(const Facts& facts, bool is_selected, bool is_missing) {
     if (!is_selected) {
-        return "label it again (kubectl label node NODE gpushare=true), or drain it: what starts "
-               "there gets no card";
+        return "label it again (kubectl label node NODE tessera.dev/agent=true), or drain it: pods "
+               "that "
+               "start there get no GPU";
     }
     if (!is_missing) {
-        return "an agent writes its report anew within a minute; if it stays so, agent and this "
-               "program are of different releases: bring both to one";
+        return "the agent writes its report again within a minute; if the fault stays, the agent "
+               "and this program are of different releases: use the same release";
     }
     return fmt::format(
-        "kubectl -n {0} describe daemonset,pod -l component=agent says why there is no pod; where "
-        "there is one, its logs say what it lacks (kubectl -n {0} logs POD): the driver, or "
+        "kubectl -n {0} describe daemonset,pod -l app.kubernetes.io/component=agent says why there "
+        "is no pod; if "
+        "there is one, its logs say what is missing (kubectl -n {0} logs POD): the driver, or "
         "kubelet's socket",
-        facts.space);
+        facts.ns);
 }
 
-// Of agents that are all there: whether those that should listen do.
+// Every node has an agent: checks that those with a port answer on it.
 Judgement answers(const Facts& facts, int agents) {
     std::string found = fmt::format("{} GPU nodes, an agent on each", agents);
     if (!facts.asked) return {Status::ok, std::move(found), ""};
@@ -122,19 +126,20 @@ Judgement answers(const Facts& facts, int agents) {
         silent.add(fmt::format("{}: {}", node.str(), reason));
     if (silent.any()) {
         return {Status::warning, "an agent that should listen does not answer: " + silent.text(),
-                fmt::format("kubectl -n {} logs -l component=agent --prefix (event metrics_off) "
-                            "says why; until then tessera top and Prometheus lack its containers",
-                            facts.space)};
+                fmt::format(
+                    "kubectl -n {} logs -l app.kubernetes.io/component=agent --prefix (event "
+                    "metrics_off) "
+                    "says why; until then tessera top and Prometheus do not show its containers",
+                    facts.ns)};
     }
-    if (facts.asked->answered > 0)
-        found += fmt::format("; {} answered when asked what is used", facts.asked->answered);
+    if (facts.asked->answered > 0) found += fmt::format("; {} answered", facts.asked->answered);
     return {Status::ok, std::move(found), ""};
 }
 
 Judgement agents(const Facts& facts) {
     if (!facts.agents) {
         if (facts.agents.error().code != Code::not_found) return unread(facts.agents.error());
-        return {Status::failed, fmt::format("no DaemonSet tessera-agent in {}", facts.space),
+        return {Status::failed, fmt::format("no DaemonSet tessera-agent in {}", facts.ns),
                 "apply your own kustomization again (the first time: README.md)"};
     }
     if (!facts.nodes) return unread(facts.nodes.error());
@@ -145,18 +150,18 @@ Judgement agents(const Facts& facts) {
     bool is_missing = false;
     for (const Node& node : *facts.nodes) {
         const std::string& name = node.inventory.name.str();
-        const bool has_cards = node.has_report || node.slots > 0;
-        if (!node.wants_agent && !has_cards) continue;
+        const bool has_gpus = node.has_report || node.slots > 0;
+        if (!node.wants_agent && !has_gpus) continue;
         if (!node.wants_agent) {
             is_selected = false;
-            faults.add(
-                fmt::format("{}: its cards are published, and no agent is wanted there", name));
+            faults.add(fmt::format(
+                "{}: its GPUs are published, but the DaemonSet does not select it", name));
         } else if (!node.agent_ready) {
             is_missing = true;
             faults.add(fmt::format("{}: no agent is ready there", name));
         } else if (!node.has_report) {
             is_missing = true;
-            faults.add(fmt::format("{}: the agent has published no cards", name));
+            faults.add(fmt::format("{}: the agent has published no GPUs", name));
         } else if (!node.inventory.fault.empty()) {
             faults.add(
                 fmt::format("{}: its report cannot be read: {}", name, node.inventory.fault));
@@ -168,18 +173,19 @@ Judgement agents(const Facts& facts) {
         return {Status::failed, faults.text(), fix_of_agents(facts, is_selected, is_missing)};
     }
     if (good == 0) {
-        return {Status::failed, "no node is a GPU node", "kubectl label node NODE gpushare=true"};
+        return {Status::failed, "no node has the label of GPU nodes",
+                "kubectl label node NODE tessera.dev/agent=true"};
     }
     const std::string agent = version_of(facts.agents->image);
     const std::string other = facts.controller ? version_of(facts.controller->image) : "";
     if (!agent.empty() && !other.empty() && agent != other) {
         return {Status::warning, fmt::format("agents are {}, the controller is {}", agent, other),
-                "bring both to one release"};
+                "use one release for both"};
     }
     return answers(facts, good);
 }
 
-Judgement cards(const Facts& facts) {
+Judgement gpus(const Facts& facts) {
     if (!facts.nodes) return unread(facts.nodes.error());
     Faults sick;
     Faults unshared;
@@ -194,38 +200,40 @@ Judgement cards(const Facts& facts) {
             any_usable |= gpu.usable();
             if (gpu.usable()) continue;
             (gpu.condition == GpuCondition::unhealthy ? sick : unshared)
-                .add(fmt::format("{} card {} ({}): {}", name, gpu.index, gpu.uuid.str(),
-                                 gpu.reason));
+                .add(
+                    fmt::format("{} GPU {} ({}): {}", name, gpu.index, gpu.uuid.str(), gpu.reason));
         }
         if (any_usable && node.slots == 0)
             unoffered.add(fmt::format("{}: kubelet offers 0 tessera.dev/gpu", name));
     }
     if (unoffered.any()) {
         return {Status::failed, unoffered.text(),
-                fmt::format("kubectl -n {} logs -l component=agent (events plugin_trouble, "
-                            "plugin_registered); does kubelet know its device plugins?",
-                            facts.space)};
+                fmt::format(
+                    "kubectl -n {} logs -l app.kubernetes.io/component=agent (events plugin_error, "
+                    "plugin_registered); check that kubelet has registered its device plugins",
+                    facts.ns)};
     }
     if (sick.any()) {
         return {Status::warning, sick.text(),
-                "drain the node, have the agent let go of the driver (label "
-                "tessera.dev/release-driver=true), and reset the card (nvidia-smi --gpu-reset; "
-                "docs/operations.md), or replace it; it comes back by itself once the driver says "
-                "it is good"};
+                "drain the node, have the agent close the driver (label "
+                "tessera.dev/release-driver=true), and reset the GPU (nvidia-smi --gpu-reset; "
+                "docs/operations.md), or replace it; it is used again once the driver reports "
+                "that it is healthy"};
     }
     if (unshared.any()) {
         return {Status::warning, "not shareable: " + unshared.text(),
-                "no fault: do what the reason says to share these cards, or leave them to others "
+                "this is no fault: to share these GPUs, do what the reason says "
                 "(docs/limits.md, GPUs that are not shared)"};
     }
-    return {Status::ok, fmt::format("{} cards, all healthy", count), ""};
+    return {Status::ok, fmt::format("{} GPUs, all healthy", count), ""};
 }
 
-// kube-scheduler's file is out of an API client's reach: what it does is the evidence.
+// An API client cannot read kube-scheduler's configuration file, so the bound pods are the
+// evidence.
 Judgement routing(const Facts& facts) {
     constexpr const char* kFix =
         "give kube-scheduler deploy/scheduler/config.yaml, or with deploy/ha every one "
-        "deploy/ha/scheduler.yaml (--config), restart it, and make these pods anew";
+        "deploy/ha/scheduler.yaml (--config), restart it, and create these pods again";
     if (!facts.pods) return unread(facts.pods.error());
     Faults past;
     int through = 0;
@@ -239,15 +247,16 @@ Judgement routing(const Facts& facts) {
         }
     }
     if (past.any()) {
-        return {Status::failed, past.text() + ": it did not come through Tessera",
+        return {Status::failed, past.text() + ": kube-scheduler did not call Tessera for it",
                 through > 0
-                    ? "others did, so look who bound these (spec.nodeName in the manifest, another "
-                      "scheduler, a second kube-scheduler without our config), and make them anew"
+                    ? "it did for other pods, so find out what bound these (spec.nodeName in the "
+                      "manifest, another scheduler, a second kube-scheduler without our config), "
+                      "and create them again"
                     : kFix};
     }
     if (through > 0) {
-        return {Status::ok, fmt::format("{} GPU pods came through Tessera, none past it", through),
-                ""};
+        return {Status::ok,
+                fmt::format("{} GPU pods came through Tessera, none bypassed it", through), ""};
     }
     if (facts.scheduler_commands && !facts.scheduler_commands->empty()) {
         const auto lacks_config = [](const std::vector<std::string>& command) {
@@ -256,10 +265,10 @@ Judgement routing(const Facts& facts) {
         };
         if (std::ranges::any_of(*facts.scheduler_commands, lacks_config)) {
             return {Status::failed,
-                    "a kube-scheduler runs without --config, so it knows no extender", kFix};
+                    "a kube-scheduler runs without --config, so it calls no extender", kFix};
         }
         return {Status::skipped,
-                "kube-scheduler has a --config; no GPU pod is bound by which to see whether it "
+                "kube-scheduler has a --config, but no GPU pod is bound that shows whether it "
                 "names Tessera",
                 "run one GPU pod and ask again"};
     }
@@ -268,9 +277,9 @@ Judgement routing(const Facts& facts) {
             "run one GPU pod and ask again"};
 }
 
-// The first GPU of the pod that its node's agent shows no more: it was replaced, or has another
-// number since a restart. The pod's containers never start again there. Null: all are shown, or the
-// node's are not known.
+// The first GPU of the pod that its node's agent no longer reports: it was replaced, or its number
+// changed with a restart. The pod's containers never start again there. Null if all are reported,
+// or if the node's GPUs are not known.
 const GpuUuid* gone_gpu(const Facts& facts, const Allocation& allocation) {
     if (!facts.nodes) return nullptr;
     const auto node = std::ranges::find(*facts.nodes, allocation.node,
@@ -297,7 +306,7 @@ Judgement allocations(const Facts& facts) {
             not_ours += pod.facts.allocation->error().code == Code::permission_denied ? 1 : 0;
             bad.add(fmt::format("{}: {}", name, pod.facts.allocation->error().text));
         } else if (own_allocation(pod.facts) == nullptr) {
-            bad.add(fmt::format("{}: its allocation is another pod's, or another node's", name));
+            bad.add(fmt::format("{}: its allocation is for another pod or another node", name));
         } else if (!pod.has_signature && facts.key && *facts.key) {
             bad.add(fmt::format("{}: its allocation is not signed", name));
         } else if (const GpuUuid* gone = gone_gpu(facts, **pod.facts.allocation)) {
@@ -309,9 +318,9 @@ Judgement allocations(const Facts& facts) {
     }
     if (not_ours > 1 && good == 0) {
         return {Status::failed, bad.text(),
-                "not one signature is of the key in Secret tessera-allocation-key: if it was made "
-                "anew, add the old one to it as a further line and restart controller and agents; "
-                "if it is lost, delete these pods"};
+                "no signature matches the key in Secret tessera-allocation-key: if the key was "
+                "replaced, add the old one to the Secret as a further line and restart the "
+                "controller and the agents; if the old one is lost, delete these pods"};
     }
     if (bad.any()) {
         return {Status::failed, bad.text(),
@@ -328,13 +337,13 @@ Judgement key(const Facts& facts) {
     const std::string make = fmt::format(
         "openssl rand -hex 32 | kubectl -n {} create secret generic tessera-allocation-key "
         "--from-file=keys=/dev/stdin",
-        facts.space);
+        facts.ns);
     for (const auto* workload : {&facts.controller, &facts.agents}) {
         if (!*workload || (*workload)->signs) continue;
         const char* name = workload == &facts.controller ? "controller" : "agents";
         return {Status::warning,
-                fmt::format("the {} run without --allocation-key-file: who may edit a pod's "
-                            "annotations can take any card",
+                fmt::format("the {} run without --allocation-key-file: a user that may edit a "
+                            "pod's annotations can take any GPU",
                             name),
                 "apply your own kustomization again, with that argument as deploy/base has it, and "
                 "with the Secret tessera-allocation-key (README.md)"};
@@ -343,13 +352,13 @@ Judgement key(const Facts& facts) {
     if (!*facts.key) {
         return {Status::failed,
                 "no Secret tessera-allocation-key: a controller or agent that restarts does not "
-                "come up",
+                "start",
                 make +
-                    "; where pods run already, it must be the same key as before, or they cannot "
+                    "; if pods run already, it must be the same key as before, or they cannot "
                     "start again"};
     }
     if (!**facts.key) return {Status::failed, (**facts.key).error().text, make};
-    return {Status::ok, "the Secret is there, and its key can be used", ""};
+    return {Status::ok, "the Secret exists, and its key is valid", ""};
 }
 
 Judgement admission(const Facts& facts) {
@@ -366,7 +375,7 @@ Judgement admission(const Facts& facts) {
     if (faults.any()) {
         return {Status::failed, faults.text(),
                 "kubectl apply -f deploy/base/admission.yaml (Kubernetes 1.30; SECURITY.md says "
-                "what is lost without)"};
+                "what they protect)"};
     }
     return {Status::ok, fmt::format("{} policies, all bound", facts.policies->size()), ""};
 }
@@ -383,24 +392,25 @@ Judgement certificates(const Facts& facts) {
         }
         const std::int64_t left = *certificate.ends_s - facts.now_s;
         if (left <= 0)
-            ended.add(fmt::format("{} ended {} days ago", certificate.where, -left / kDay));
+            ended.add(fmt::format("{} expired {} days ago", certificate.where, -left / kDay));
         if (left > 0 && left < kSoon)
-            ending.add(fmt::format("{} ends in {} days", certificate.where, left / kDay));
+            ending.add(fmt::format("{} expires in {} days", certificate.where, left / kDay));
         first = first == 0 ? left : std::min(first, left);
     }
     constexpr const char* kFix =
-        "renew it (kubeadm certs renew, or whoever issues it); controllers read their Secret again "
-        "by themselves, kube-scheduler reads its files when it starts";
+        "renew it (kubeadm certs renew, or its issuer); controllers reload their Secret by "
+        "themselves, kube-scheduler reads its files when it starts";
     if (ended.any()) return {Status::failed, ended.text(), kFix};
     if (ending.any()) return {Status::warning, ending.text(), kFix};
     if (facts.certificates->empty()) {
         return {Status::ok,
                 "no Secret of type kubernetes.io/tls, no certificate in your kubeconfig", ""};
     }
-    return {Status::ok,
-            fmt::format("{} certificate{}, the first ends in {} days", facts.certificates->size(),
-                        facts.certificates->size() == 1 ? "" : "s", first / kDay),
-            ""};
+    return {
+        Status::ok,
+        fmt::format("{} certificate{}, the first expires in {} days", facts.certificates->size(),
+                    facts.certificates->size() == 1 ? "" : "s", first / kDay),
+        ""};
 }
 
 struct Row {
@@ -423,7 +433,7 @@ std::string_view status_name(Status status) {
 std::vector<Finding> examine(const Facts& facts) {
     std::vector<Finding> out;
     for (const Row& row : kChecks) {
-        // Nothing can be said of a cluster that does not answer.
+        // Nothing is known of a cluster that does not answer.
         if (!facts.api_version && !out.empty()) break;
         Judgement judged = row.judge(facts);
         out.push_back({row.name, judged.status, std::move(judged.found), std::move(judged.fix)});

@@ -9,14 +9,14 @@
 
 namespace tessera::doctor {
 
-enum class Status { ok, skipped, warning, failed };  // ascending in what it takes to be content
+enum class Status { ok, skipped, warning, failed };  // ascending severity
 std::string_view status_name(Status status);
 
 struct Finding {
     std::string_view check;  // a name of checks.def
     Status status = Status::ok;
     std::string found;  // one line
-    std::string fix;    // empty where there is nothing to do
+    std::string fix;    // empty if there is nothing to do
 
     friend bool operator==(const Finding&, const Finding&) = default;
 };

@@ -1,4 +1,4 @@
-// A GPU that was replaced under its pod.
+// A GPU that was replaced while its pod runs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace tessera::doctor {
 namespace {
 
 Finding allocations_of(NodeInventory inventory, bool has_report) {
-    const PodFacts pod = build::pod("p", build::native(gibibytes(4)));
+    const PodInfo pod = build::pod("p", build::native(gibibytes(4)));
     const Allocation allocation =
         build::allocation(pod, "n1", {{GpuUuid("GPU-n1-0"), 0, gibibytes(4), {}, false}});
     Facts facts{
@@ -23,8 +23,8 @@ Finding allocations_of(NodeInventory inventory, bool has_report) {
     return found == findings.end() ? Finding{.check = "none"} : *found;
 }
 
-// Goal: a pod whose GPU is gone from its node never starts again there; the doctor names it and the
-// GPU, and says to delete it. A node that has not reported says nothing of its GPUs.
+// Goal: a pod whose GPU is gone from its node never starts again there. The check names the pod and
+// the GPU, and says to delete the pod. A node without a report is not judged.
 TEST(Doctor, GpuGone) {
     NodeInventory node = build::node("n1", 2, gibibytes(16));
     EXPECT_EQ(allocations_of(node, true).status, Status::ok);

@@ -17,7 +17,7 @@ using Words = std::vector<std::string>;
 using Commands = std::vector<Words>;
 
 Pod bound_pod(const std::string& name) {
-    const PodFacts facts = build::pod(name, build::native(gibibytes(4)));
+    const PodInfo facts = build::pod(name, build::native(gibibytes(4)));
     const Allocation allocation =
         build::allocation(facts, "n1", {{GpuUuid("GPU-n1-0"), 0, gibibytes(4), {}, false}});
     return {.facts = build::bound(facts, allocation),
@@ -26,12 +26,12 @@ Pod bound_pod(const std::string& name) {
             .images = {"busybox"}};
 }
 
-// A cluster on which everything is as it should be.
+// A cluster without faults.
 Facts healthy() {
     Facts facts{
         .own_version = "0.1.0",
         .now_s = kNow,
-        .space = "tessera-system",
+        .ns = "tessera-system",
         .server = "192.0.2.1:6443",
         .api_version = "v1.36.3",
         .controller = Workload{1, 1, "registry/tessera-controller:0.1.0", true},
@@ -49,7 +49,7 @@ Facts healthy() {
         .policies = std::vector<Policy>{{"a", true, true}, {"b", true, true}},
         .scheduler_commands = Commands(),
         .certificates = std::vector<Certificate>{{"Secret tls", kNow + 90 * kDay}},
-        .troubles = std::vector<ShareTrouble>{{PodUid("uid-gone"), "GpuAccountsDamaged"}},
+        .reports = std::vector<ShareReport>{{PodUid("uid-gone"), "GpuAccountsDamaged"}},
         .asked = AskedAgents{.answered = 1, .silent = {}},
     };
     return facts;
@@ -61,8 +61,7 @@ Finding finding_of(const Facts& facts, std::string_view check) {
     return found == findings.end() ? Finding{.check = "none"} : *found;
 }
 
-// Goal: nothing is wrong with a cluster on which nothing is wrong, and every check says what it
-// saw.
+// Goal: a cluster without faults passes every check, and each check says what it found.
 TEST(Doctor, Healthy) {
     const auto findings = examine(healthy());
     EXPECT_EQ(findings.size(), 13U);
@@ -108,7 +107,7 @@ std::vector<Case> workload_cases() {
          {"is 0.2.0", "program 0.1.0"},
          {"release"},
          [](Facts& f) { f.controller->image = "r:5000/c:v0.2.0"; }},
-        {"an image of no version",
+        {"an image without a version",
          "controller",
          Status::ok,
          {"names no version"},
@@ -120,10 +119,10 @@ std::vector<Case> workload_cases() {
          {"no Lease"},
          {"deploy/base/controller-rbac.yaml"},
          [](Facts& f) { f.lease = fail(Code::not_found, "x"); }},
-        {"nobody leads",
+        {"no leader",
          "leader",
          Status::failed,
-         {"nobody holds"},
+         {"no controller holds"},
          {"logs"},
          [](Facts& f) { f.lease->lease.holder = ""; }},
         {"a leader that is gone",
@@ -146,10 +145,10 @@ std::vector<Case> answer_cases() {
         {"an agent whose port is taken",
          "agents",
          Status::warning,
-         {"should listen", "n1: on its agent's port the agent of n2 answers"},
+         {"should listen", "n1: the agent of n2 answers on its agent's port"},
          {"metrics_off", "tessera top"},
          [](Facts& f) {
-             f.asked->silent = {{NodeName("n1"), "on its agent's port the agent of n2 answers"}};
+             f.asked->silent = {{NodeName("n1"), "the agent of n2 answers on its agent's port"}};
          }},
     };
 }
@@ -166,18 +165,18 @@ std::vector<Case> node_cases() {
          "agents",
          Status::failed,
          {"n1: no agent is ready"},
-         {"component=agent"},
+         {"app.kubernetes.io/component=agent"},
          [](Facts& f) { f.nodes->front().agent_ready = false; }},
         {"a node that lost its label",
          "agents",
          Status::failed,
-         {"n1", "no agent is wanted"},
+         {"n1", "the DaemonSet does not select it"},
          {"kubectl label node"},
          [](Facts& f) { f.nodes->front().wants_agent = false; }},
-        {"an agent without cards",
+        {"an agent without GPUs",
          "agents",
          Status::failed,
-         {"published no cards"},
+         {"published no GPUs"},
          {"logs"},
          [](Facts& f) { f.nodes->front().has_report = false; }},
         {"a report that cannot be read",
@@ -192,26 +191,26 @@ std::vector<Case> node_cases() {
          {"no node"},
          {"kubectl label node"},
          [](Facts& f) { f.nodes->erase(f.nodes->begin()); }},
-        {"a sick card",
-         "cards",
+        {"an unhealthy GPU",
+         "gpus",
          Status::warning,
-         {"n1 card 1 (GPU-n1-1): Xid 79"},
+         {"n1 GPU 1 (GPU-n1-1): Xid 79"},
          {"reset"},
          [](Facts& f) {
              f.nodes->front().inventory.gpus[1].condition = GpuCondition::unhealthy;
              f.nodes->front().inventory.gpus[1].reason = "Xid 79";
          }},
-        {"a card in MIG mode",
-         "cards",
+        {"a GPU in MIG mode",
+         "gpus",
          Status::warning,
-         {"not shareable: n1 card 0", "MIG mode is on"},
+         {"not shareable: n1 GPU 0", "MIG mode is on"},
          {"no fault"},
          [](Facts& f) {
              f.nodes->front().inventory.gpus[0].condition = GpuCondition::not_shareable;
              f.nodes->front().inventory.gpus[0].reason = "MIG mode is on";
          }},
         {"kubelet offers nothing",
-         "cards",
+         "gpus",
          Status::failed,
          {"n1", "0 tessera.dev/gpu"},
          {"plugin_registered"},
@@ -222,13 +221,13 @@ std::vector<Case> node_cases() {
 std::vector<Case> pod_cases() {
     const auto drop = [](Facts& f) { f.pods->front().facts.allocation.reset(); };
     return {
-        {"a pod that came past us",
+        {"a pod that bypassed Tessera",
          "routing",
          Status::failed,
          {"default/p", "on n1 without"},
          {"deploy/scheduler/config.yaml"},
          drop},
-        {"one of two came past us",
+        {"one of two that bypassed Tessera",
          "routing",
          Status::failed,
          {"default/p"},
@@ -237,7 +236,7 @@ std::vector<Case> pod_cases() {
              drop(f);
              f.pods->push_back(bound_pod("q"));
          }},
-        {"finished ones count no more",
+        {"finished pods do not count",
          "routing",
          Status::skipped,
          {"no GPU pod"},
@@ -246,7 +245,7 @@ std::vector<Case> pod_cases() {
              drop(f);
              f.pods->front().facts.finished = true;
          }},
-        {"what gpushare placed",
+        {"a pod that gpushare placed",
          "routing",
          Status::skipped,
          {"no GPU pod"},
@@ -264,7 +263,7 @@ std::vector<Case> pod_cases() {
              f.pods->clear();
              f.scheduler_commands = Commands{Words{"kube-scheduler", "--v=2"}};
          }},
-        {"a scheduler of which little is known",
+        {"a scheduler with --config",
          "routing",
          Status::skipped,
          {"--config"},
@@ -296,7 +295,7 @@ std::vector<Case> allocation_cases() {
          [](Facts& f) {
              f.pods->front().facts.allocation = fail(Code::permission_denied, "not signed by us");
          }},
-        {"a new key in the old one's place",
+        {"a new key in place of the old one",
          "allocations",
          Status::failed,
          {"default/p: not signed by us"},
@@ -308,7 +307,7 @@ std::vector<Case> allocation_cases() {
         {"a copied allocation",
          "allocations",
          Status::failed,
-         {"another pod's"},
+         {"for another pod"},
          {"delete"},
          [](Facts& f) { f.pods->front().facts.uid = PodUid("other"); }},
         {"an unsigned one",
@@ -317,7 +316,7 @@ std::vector<Case> allocation_cases() {
          {"not signed"},
          {"delete"},
          [](Facts& f) { f.pods->front().has_signature = false; }},
-        {"no right to read the key",
+        {"no permission to read the key",
          "allocations",
          Status::ok,
          {"signatures not checked"},
@@ -327,7 +326,7 @@ std::vector<Case> allocation_cases() {
 }
 
 void with_guard(Facts& f) {
-    f.nodes->front().inventory.shares = Holding::guard;
+    f.nodes->front().inventory.shares = EnforcementMode::guard;
     f.pods->front().facts.is_guarded = true;
 }
 
@@ -337,10 +336,10 @@ std::vector<Case> share_cases() {
         {"the guard on all nodes",
          "shares",
          Status::ok,
-         {"on 1 nodes and holds 1 pods"},
+         {"on 1 nodes and enforces the shares of 1 pods"},
          {},
          with_guard},
-        {"a node without it",
+        {"a node without the guard",
          "shares",
          Status::warning,
          {"and not on n2"},
@@ -349,13 +348,13 @@ std::vector<Case> share_cases() {
              with_guard(f);
              f.nodes->push_back(f.nodes->front());
              f.nodes->back().inventory.name = NodeName("n2");
-             f.nodes->back().inventory.shares = Holding::none;
+             f.nodes->back().inventory.shares = EnforcementMode::none;
          }},
-        {"a pod from before it",
+        {"a pod that is older than the guard",
          "shares",
          Status::warning,
-         {"nothing holds default/p on n1"},
-         {"anew"},
+         {"not enforced: default/p on n1"},
+         {"create these pods again"},
          [](Facts& f) {
              with_guard(f);
              f.pods->front().facts.is_guarded = false;
@@ -363,53 +362,53 @@ std::vector<Case> share_cases() {
     };
 }
 
-// What agents told of pods within the hour.
-std::vector<Case> trouble_cases() {
+// What agents reported of pods within the last hour.
+std::vector<Case> report_cases() {
     return {
         {"a pod that damaged its accounts",
          "shares",
          Status::warning,
          {"overwrote their accounts within the hour: default/p"},
-         {"make them anew"},
+         {"created again"},
          [](Facts& f) {
              with_guard(f);
-             f.troubles->push_back({PodUid("uid-p"), "GpuAccountsDamaged"});
+             f.reports->push_back({PodUid("uid-p"), "GpuAccountsDamaged"});
          }},
-        {"a pod that went past it",
+        {"a pod that bypassed it",
          "shares",
          Status::warning,
-         {"went past the guard within the hour: default/p"},
-         {"end-evaders"},
+         {"bypassed the guard within the hour: default/p"},
+         {"kill-bypassing"},
          [](Facts& f) {
              with_guard(f);
-             f.troubles->push_back({PodUid("uid-p"), "GpuMemoryUnaccounted"});
+             f.reports->push_back({PodUid("uid-p"), "GpuMemoryUnaccounted"});
          }},
         {"a pod whose enforcement was covered",
          "shares",
          Status::warning,
          {"covered or removed the guard's files within the hour: default/p"},
-         {"end-evaders"},
+         {"kill-bypassing"},
          [](Facts& f) {
              with_guard(f);
-             f.troubles->push_back({PodUid("uid-p"), "GpuEnforcementCovered"});
+             f.reports->push_back({PodUid("uid-p"), "GpuEnforcementCovered"});
          }},
         {"a pod that ran without its share",
          "shares",
          Status::warning,
          {"ran without their share within the hour: default/p"},
-         {"created again", "end-evaders"},
+         {"created again", "kill-bypassing"},
          [](Facts& f) {
              with_guard(f);
-             f.troubles->push_back({PodUid("uid-p"), "GpuShareMissing"});
+             f.reports->push_back({PodUid("uid-p"), "GpuShareMissing"});
          }},
-        {"no right to read events",
+        {"no permission to read events",
          "shares",
          Status::skipped,
          {"list events"},
          {},
          [](Facts& f) {
              with_guard(f);
-             f.troubles = fail(Code::permission_denied, "list events");
+             f.reports = fail(Code::permission_denied, "list events");
          }},
     };
 }
@@ -422,19 +421,19 @@ std::vector<Case> trust_cases() {
          {"no Secret"},
          {"openssl rand", "the same key"},
          [](Facts& f) { f.key = std::optional<Result<>>(); }},
-        {"a key of no use",
+        {"an invalid key",
          "key",
          Status::failed,
          {"line 1"},
          {"openssl rand"},
          [](Facts& f) { f.key = std::optional<Result<>>(fail(Code::invalid_argument, "line 1")); }},
-        {"an agent without it",
+        {"an agent without a key",
          "key",
          Status::warning,
          {"the agents run without"},
          {"deploy/base", "your own kustomization"},
          [](Facts& f) { f.agents->signs = false; }},
-        {"no right to see it",
+        {"no permission to read it",
          "key",
          Status::skipped,
          {"needs the right to get secrets"},
@@ -452,16 +451,16 @@ std::vector<Case> trust_cases() {
          {"b has no binding"},
          {"admission.yaml"},
          [](Facts& f) { f.policies->back().denies = false; }},
-        {"a certificate that ended",
+        {"an expired certificate",
          "certificates",
          Status::failed,
-         {"Secret tls ended 2 days ago"},
+         {"Secret tls expired 2 days ago"},
          {"renew", "kube-scheduler reads its files when it starts"},
          [](Facts& f) { f.certificates->front().ends_s = kNow - 2 * kDay; }},
-        {"a certificate that ends soon",
+        {"a certificate that expires soon",
          "certificates",
          Status::warning,
-         {"ends in 13 days"},
+         {"expires in 13 days"},
          {"renew"},
          [](Facts& f) { f.certificates->front().ends_s = kNow + 14 * kDay - 1; }},
         {"no certificate",
@@ -479,12 +478,12 @@ std::vector<Case> trust_cases() {
     };
 }
 
-// Goal: each thing that can be wrong is found by its own check, named, and comes with what to do;
-// the other checks stay content, or say why they cannot tell.
+// Goal: each fault is found by its own check, which names it and its fix. The other checks pass, or
+// say why they are skipped.
 TEST(Doctor, FindsWhatIsBroken) {
     auto cases = workload_cases();
     for (auto more : {node_cases(), answer_cases(), pod_cases(), allocation_cases(), share_cases(),
-                      trouble_cases(), trust_cases()})
+                      report_cases(), trust_cases()})
         cases.insert(cases.end(), more.begin(), more.end());
     for (const Case& c : cases) {
         Facts facts = healthy();
@@ -501,7 +500,7 @@ TEST(Doctor, FindsWhatIsBroken) {
     }
 }
 
-// Goal: an API server that does not answer is one finding, not eleven.
+// Goal: an API server that does not answer is one finding, not one per check.
 TEST(Doctor, NoApiServer) {
     Facts facts = healthy();
     facts.api_version = fail(Code::unavailable, "no answer");
@@ -511,7 +510,7 @@ TEST(Doctor, NoApiServer) {
     EXPECT_NE(findings.front().fix.find("--context"), std::string::npos);
 }
 
-// Goal: who may read nothing is told which rights are missing, and nothing is said to be broken.
+// Goal: a user without permissions sees which permissions are missing, and no check fails.
 TEST(Doctor, NoRights) {
     Facts facts = healthy();
     const auto denied = fail(Code::permission_denied, "get things");
@@ -533,8 +532,8 @@ TEST(Doctor, NoRights) {
     }
 }
 
-// Goal: a single right that is missing accuses nobody: the checks that need it are skipped, the
-// others stay content.
+// Goal: a single missing permission is no fault: the checks that need it are skipped, the others
+// pass.
 TEST(Doctor, OneRightLess) {
     const auto denied = fail(Code::permission_denied, "get things");
     struct Row {
@@ -545,10 +544,10 @@ TEST(Doctor, OneRightLess) {
         {[&](Facts& f) { f.controller = denied; }, {"controller"}},
         {[&](Facts& f) { f.agents = denied; }, {"agents"}},
         {[&](Facts& f) { f.lease = denied; }, {"leader"}},
-        {[&](Facts& f) { f.nodes = denied; }, {"agents", "cards", "handover", "shares", "others"}},
+        {[&](Facts& f) { f.nodes = denied; }, {"agents", "gpus", "handover", "shares", "others"}},
         {[&](Facts& f) {
              f.pods = denied;
-             // Without the pods nobody knows where an agent runs (doctor_reader.cpp).
+             // Without the pods it is not known where an agent runs (doctor_reader.cpp).
              f.nodes->front().agent_ready = false;
          },
          {"agents", "routing", "allocations", "shares", "others"}},
@@ -557,7 +556,7 @@ TEST(Doctor, OneRightLess) {
         {[&](Facts& f) { f.policies = denied; }, {"admission"}},
         {[&](Facts& f) { f.scheduler_commands = denied; }, {}},
         {[&](Facts& f) { f.certificates = denied; }, {"certificates"}},
-        {[&](Facts& f) { f.troubles = denied; }, {}},
+        {[&](Facts& f) { f.reports = denied; }, {}},
         {[&](Facts& f) { f.asked = denied; }, {}},
     };
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -573,7 +572,7 @@ TEST(Doctor, OneRightLess) {
     }
 }
 
-// Goal: a thousand faults of one kind are one line.
+// Goal: a thousand faults of one kind give one line.
 TEST(Doctor, NamesAFew) {
     Facts facts = healthy();
     for (int i = 0; i < 999; ++i) {

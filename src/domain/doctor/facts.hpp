@@ -1,5 +1,6 @@
-// What `tessera doctor` reads of a cluster before it judges. What could not be read carries the
-// error; permission_denied then says which right is missing, as "get leases in tessera-system".
+// What `tessera doctor` reads of a cluster before it judges. A fact that could not be read carries
+// the error; permission_denied then names the missing permission, as "get leases in
+// tessera-system".
 #pragma once
 
 #include <cstdint>
@@ -10,12 +11,12 @@
 
 #include "base/result.hpp"
 #include "domain/cluster/node.hpp"
-#include "domain/cluster/pod_facts.hpp"
+#include "domain/cluster/pod_info.hpp"
 #include "domain/leadership/lease.hpp"
 
 namespace tessera::doctor {
 
-// A Deployment or DaemonSet of ours.
+// A Deployment or DaemonSet of Tessera.
 struct Workload {
     int wanted = 0;
     int ready = 0;
@@ -23,28 +24,29 @@ struct Workload {
     bool signs = false;  // has --allocation-key-file
 };
 
-// The Lease, looked at twice, some renewals apart.
+// The Lease, read twice with an interval of some renewals.
 struct LeaseLook {
     Lease lease;
-    bool renewed = false;  // in between
+    bool renewed = false;  // between the two reads
 };
 
 struct Node {
     NodeInventory inventory;
     bool has_report = false;   // the annotation tessera.dev/gpus
-    bool wants_agent = false;  // the DaemonSet's selector names it
-    bool agent_ready = false;  // a pod of ours runs there and is ready
-    std::int64_t slots = 0;    // tessera.dev/gpu, allocatable
-    // Capacities by which another plugin gives cards out (nvidia.com/gpu), but for those of 0.
+    bool wants_agent = false;  // the DaemonSet's selector selects it
+    bool agent_ready = false;  // a pod of the DaemonSet is ready there
+    std::int64_t slots = 0;    // allocatable tessera.dev/gpu
+    // Capacities by which another plugin assigns GPUs (nvidia.com/gpu), without those that are 0.
     std::map<std::string, std::int64_t> foreign_amounts;
-    std::string runtime;   // "containerd://2.3.7", as the node shows it
+    std::string runtime;   // "containerd://2.3.7", as the Node reports it
     std::string identity;  // how its agent identifies containers: "nri" or "kubelet"
 };
 
 struct Pod {
-    PodFacts facts;
-    std::string scheduler;       // spec.schedulerName
-    bool has_signature = false;  // the annotation; with a key it was checked, too
+    PodInfo facts;
+    std::string scheduler;  // spec.schedulerName
+    bool has_signature =
+        false;  // the annotation exists; if there is a key, the signature was checked, too
     std::vector<std::string> images;
     std::string runtime_class;  // spec.runtimeClassName; empty: the node's default handler
 };
@@ -52,10 +54,10 @@ struct Pod {
 struct Policy {
     std::string name;
     bool exists = false;
-    bool denies = false;  // a binding says Deny
+    bool denies = false;  // its binding has the action Deny
 };
 
-// A DRA driver offers devices of a node.
+// A DRA driver publishes devices of a node.
 struct Slice {
     std::string driver;
     NodeName node;
@@ -63,18 +65,18 @@ struct Slice {
     friend auto operator<=>(const Slice&, const Slice&) = default;
 };
 
-// What an agent told of a pod whose share of a card it cannot vouch for, within the hour for which
-// events are kept.
-struct ShareTrouble {
+// An event by which an agent says that it cannot vouch for a pod's GPU share. Events are kept for
+// one hour.
+struct ShareReport {
     PodUid pod;
-    std::string reason;  // of kShareTroubles
+    std::string reason;  // one of kShareReports
 };
 
-// Of the agents that have a port to be asked on (deploy/listening).
+// The answers of the agents that listen on a port (deploy/listening).
 struct AskedAgents {
     struct Silent {
         NodeName node;
-        std::string reason;  // why it gave no answer
+        std::string reason;  // why it did not answer
     };
     int answered = 0;
     std::vector<Silent> silent;
@@ -82,13 +84,13 @@ struct AskedAgents {
 
 struct Certificate {
     std::string where;
-    Result<std::int64_t> ends_s;  // since 1970
+    Result<std::int64_t> ends_s;  // when it expires, in seconds since 1970
 };
 
 struct Facts {
     std::string own_version;
     std::int64_t now_s = 0;
-    std::string space;  // Tessera's namespace
+    std::string ns;  // Tessera's namespace
     std::string server;
     Result<std::string> api_version;
     Result<Workload> controller;
@@ -96,16 +98,17 @@ struct Facts {
     Result<LeaseLook> lease;
     Result<std::vector<Node>> nodes;
     Result<std::vector<Pod>> pods;  // of all namespaces
-    // Each once. None where the API server does not serve them (before Kubernetes 1.32).
+    // Without duplicates. Empty if the API server does not serve ResourceSlices (before Kubernetes
+    // 1.32).
     Result<std::vector<Slice>> slices;
-    // Nothing where there is no such Secret; else whether the key can be used.
+    // Nothing if there is no such Secret; else whether the key can be used.
     Result<std::optional<Result<>>> key;
     Result<std::vector<Policy>> policies;
-    // --config and the rest of each kube-scheduler's command, where they run as pods.
+    // --config and the rest of each kube-scheduler's command, if the kube-schedulers run as pods.
     Result<std::vector<std::vector<std::string>>> scheduler_commands;
     Result<std::vector<Certificate>> certificates;
-    Result<std::vector<ShareTrouble>> troubles;
-    // Without those that one may not ask.
+    Result<std::vector<ShareReport>> reports;
+    // Without agents that this user may not call.
     Result<AskedAgents> asked;
 };
 

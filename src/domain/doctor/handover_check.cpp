@@ -19,7 +19,7 @@ struct Runtime {
 // "containerd://2.3.7"
 Runtime runtime_of(const Node& node) {
     const std::size_t at = node.runtime.find("://");
-    if (at == std::string::npos) return {"a runtime of no name", node.runtime};
+    if (at == std::string::npos) return {"a runtime without a name", node.runtime};
     return {node.runtime.substr(0, at), node.runtime.substr(at + 3)};
 }
 
@@ -32,8 +32,8 @@ std::string count_of(const std::map<std::string, int>& runtimes) {
     return text;
 }
 
-// Whether the GPU pods of these nodes get their GPUs by a runtime that reads
-// NVIDIA_VISIBLE_DEVICES: each names a RuntimeClass, and the container of one was made.
+// Whether the GPU pods of these nodes get their GPUs from a runtime that reads
+// NVIDIA_VISIBLE_DEVICES: each names a RuntimeClass, and a container of one was created.
 bool go_by_runtime_class(const Facts& facts, const std::set<NodeName>& nodes) {
     if (!facts.pods) return false;
     bool is_proven = false;
@@ -68,12 +68,12 @@ Judgement handover(const Facts& facts) {
     }
     if (dropping.any()) {
         return {Status::failed, dropping.text(),
-                "containers that ask for a GPU are refused there until then"};
+                "until then, containers that request a GPU are refused there"};
     }
     if (without_device.any() && !go_by_runtime_class(facts, without)) {
         return {Status::warning, without_device.text(),
                 "generate the specification (nvidia-ctk cdi generate), name its kind (the agent's "
-                "--cdi-kind), or have pods name a runtimeClassName whose runtime injects GPUs (the "
+                "--cdi-kind), or give the pods a runtimeClassName whose runtime injects GPUs (the "
                 "agent's --environment-handlers; add default there if the node's default runtime "
                 "injects them)"};
     }

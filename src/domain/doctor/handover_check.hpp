@@ -1,4 +1,4 @@
-// Whether each node's runtime and CDI specifications bring the GPUs into containers.
+// Checks that the runtime and the CDI specifications of each node give containers their GPUs.
 #pragma once
 
 #include "domain/doctor/judgement.hpp"

@@ -32,9 +32,10 @@ TEST(HandoverCheck, ShowsTheRuntimes) {
                   node("c", "cri-o://1.34.2", "nri"), node("d", "containerd://1.7.2", "kubelet"),
                   node("e", "odd", "nri"), other}));
     EXPECT_EQ(good.status, Status::ok);
-    EXPECT_EQ(good.found,
-              "a runtime of no name odd on 1 node, containerd 1.7.2 on 1 node, containerd 2.3.7 on "
-              "2 nodes, cri-o 1.34.2 on 1 node");
+    EXPECT_EQ(
+        good.found,
+        "a runtime without a name odd on 1 node, containerd 1.7.2 on 1 node, containerd 2.3.7 on "
+        "2 nodes, cri-o 1.34.2 on 1 node");
     EXPECT_EQ(handover(facts_of({})).status, Status::ok);
 }
 
@@ -55,8 +56,8 @@ TEST(HandoverCheck, GpusWithoutADevice) {
     EXPECT_NE(bad.fix.find("--cdi-kind"), std::string::npos);
 }
 
-// Goal: where the GPU pods of such a node name a RuntimeClass, and one of them was started, nothing
-// is to be done; a pod that names none would be refused.
+// Goal: if the GPU pods of such a node name a RuntimeClass, and one of them was started, there is
+// nothing to do. A pod that names none would be refused.
 TEST(HandoverCheck, PodsThatNameARuntimeClass) {
     Node bare = node("a", "containerd://2.3.7", "nri");
     bare.inventory.handover_fault = "no CDI device of kind nvidia.com/gpu for GPU-1 in /etc/cdi";

@@ -17,7 +17,7 @@ Judgement unread(const Error& error) {
         return {Status::skipped, "needs the right to " + error.text, ""};
     }
     return {Status::failed, error.text,
-            "look at the API server's own state (kubectl get --raw /readyz?verbose)"};
+            "check the state of the API server (kubectl get --raw /readyz?verbose)"};
 }
 
 std::string Faults::text() const {

@@ -1,4 +1,4 @@
-// What a check comes to, and the words that the checks have in common. For the checks alone.
+// The result of a check, and helpers that the checks share. Only the checks use it.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ struct Judgement {
     std::string fix;
 };
 
-// What could not be read.
+// For facts that could not be read.
 Judgement unread(const Error& error);
 
-// Things that are wrong, of which the first few are named.
+// A list of faults; its text names the first few.
 class Faults {
   public:
     void add(std::string fault) { all_.push_back(std::move(fault)); }

@@ -22,7 +22,7 @@ constexpr auto kStrangers = std::to_array<Stranger>({
 #undef STRANGER
 });
 
-// Whose ResourceSlices offer NVIDIA's GPUs (kubernetes-sigs/dra-driver-nvidia-gpu).
+// The driver whose ResourceSlices offer NVIDIA's GPUs (kubernetes-sigs/dra-driver-nvidia-gpu).
 constexpr std::string_view kDraDriver = "gpu.nvidia.com";
 
 // An image without tag and digest, between slashes: "/registry/name/".
@@ -49,13 +49,13 @@ Judgement others(const Facts& facts) {
         if (!node.has_report) continue;
         ours.insert(node.inventory.name);
         for (const auto& [resource, amount] : node.foreign_amounts) {
-            faults.add(fmt::format("{} also offers {} {}: the same cards",
-                                   node.inventory.name.str(), amount, resource));
+            faults.add(fmt::format("{} also offers {} {}: the same GPUs", node.inventory.name.str(),
+                                   amount, resource));
         }
     }
     for (const Slice& slice : facts.slices.value_or(std::vector<Slice>())) {
         if (slice.driver != kDraDriver || !ours.contains(slice.node)) continue;
-        faults.add(fmt::format("{} also offers its cards by ResourceSlices of {}", slice.node.str(),
+        faults.add(fmt::format("{} also offers its GPUs by ResourceSlices of {}", slice.node.str(),
                                slice.driver));
     }
     for (const Pod& pod : facts.pods.value_or(std::vector<Pod>())) {
@@ -70,8 +70,8 @@ Judgement others(const Facts& facts) {
     }
     if (faults.any()) {
         return {Status::failed, faults.text(),
-                "take it off these nodes: two that give out one card give it out twice "
-                "(docs/compat/gpushare.md says how to take a cluster over)"};
+                "take it off these nodes: two programs that assign the same GPU assign it twice "
+                "(docs/compat/gpushare.md: how to replace gpushare)"};
     }
     if (!facts.pods) return unread(facts.pods.error());
     if (!facts.slices) return unread(facts.slices.error());

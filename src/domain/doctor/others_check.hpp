@@ -1,4 +1,4 @@
-// Whether another extender, device plugin or DRA driver gives out the same cards.
+// Checks that no other extender, device plugin or DRA driver assigns the same GPUs.
 #pragma once
 
 #include "domain/doctor/judgement.hpp"

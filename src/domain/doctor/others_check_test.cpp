@@ -7,9 +7,9 @@
 namespace tessera::doctor {
 namespace {
 
-// A node of ours with a pod, and one without GPUs.
+// A node of Tessera with a pod, and one without GPUs.
 Facts alone() {
-    PodFacts pod = build::pod("p", build::native(gibibytes(4)));
+    PodInfo pod = build::pod("p", build::native(gibibytes(4)));
     pod.node = NodeName("n1");
     return {.nodes = std::vector<Node>{{.inventory = build::node("n1", 2, gibibytes(16)),
                                         .has_report = true},
@@ -25,8 +25,8 @@ Judgement with_image(const std::string& image, const char* node = "n1") {
     return others(facts);
 }
 
-// Goal: who gives out cards on a node of ours is named, whatever the registry; where it runs
-// elsewhere, only what works from anywhere counts.
+// Goal: another program that assigns GPUs on a node of Tessera is named, from any registry. On
+// other nodes, only an extender or a scheduler counts.
 TEST(DoctorOthers, KnownByTheirImages) {
     const struct {
         const char* image;
@@ -62,15 +62,15 @@ TEST(DoctorOthers, KnownByTheirImages) {
         EXPECT_EQ(with_image(image).status, Status::ok) << image;
 }
 
-// Goal: cards that another plugin or a DRA driver offers are found without knowing its image, on
-// nodes of ours alone.
+// Goal: GPUs that another plugin or a DRA driver offers are found without knowing its image, on
+// nodes of Tessera only.
 TEST(DoctorOthers, KnownByWhatTheyOffer) {
     EXPECT_EQ(others(alone()).status, Status::ok);
     Facts facts = alone();
     facts.nodes->front().foreign_amounts = {{"nvidia.com/gpu", 2}, {"volcano.sh/vgpu-number", 10}};
     EXPECT_EQ(others(facts).found,
-              "n1 also offers 2 nvidia.com/gpu: the same cards; n1 also offers 10 "
-              "volcano.sh/vgpu-number: the same cards");
+              "n1 also offers 2 nvidia.com/gpu: the same GPUs; n1 also offers 10 "
+              "volcano.sh/vgpu-number: the same GPUs");
     facts = alone();
     facts.nodes->back().foreign_amounts = {{"nvidia.com/gpu", 2}};
     EXPECT_EQ(others(facts).status, Status::ok);
@@ -78,10 +78,10 @@ TEST(DoctorOthers, KnownByWhatTheyOffer) {
     facts.slices = std::vector<Slice>{{"gpu.nvidia.com", NodeName("n1")},
                                       {"gpu.nvidia.com", NodeName("cpu-only")},
                                       {"dra.net", NodeName("n1")}};
-    EXPECT_EQ(others(facts).found, "n1 also offers its cards by ResourceSlices of gpu.nvidia.com");
+    EXPECT_EQ(others(facts).found, "n1 also offers its GPUs by ResourceSlices of gpu.nvidia.com");
 }
 
-// Goal: a missing right is no fault, and hides no fault that was found.
+// Goal: a missing permission is no fault, and hides no fault that was found.
 TEST(DoctorOthers, WithoutRights) {
     Facts facts = alone();
     facts.slices = fail(Code::permission_denied, "list resourceslices");

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "domain/doctor/share_troubles.hpp"
+#include "domain/doctor/share_reports.hpp"
 
 namespace tessera::doctor {
 namespace {
 
-// As their agents found when they started.
+// As their agents found at their start.
 Faults nodes_that_cannot(const std::vector<Node>& nodes) {
     Faults unable;
     for (const Node& node : nodes) {
@@ -24,15 +24,15 @@ Faults nodes_that_cannot(const std::vector<Node>& nodes) {
     return unable;
 }
 
-// The worst kind of what agents reported within the hour; nothing where they reported nothing.
-std::optional<Judgement> judge_troubles(const std::vector<ShareTrouble>& troubles,
-                                        const std::vector<Pod>& pods) {
-    for (const ShareTroubleRow& row : kShareTroubles) {
+// The worst kind of the reports of the last hour; nothing if there is none.
+std::optional<Judgement> judge_reports(const std::vector<ShareReport>& reports,
+                                       const std::vector<Pod>& pods) {
+    for (const ShareReportRow& row : kShareReports) {
         Faults found;
-        for (const ShareTrouble& trouble : troubles) {
-            if (trouble.reason != row.reason) continue;
+        for (const ShareReport& report : reports) {
+            if (report.reason != row.reason) continue;
             const auto pod =
-                std::ranges::find(pods, trouble.pod, [](const Pod& of) { return of.facts.uid; });
+                std::ranges::find(pods, report.pod, [](const Pod& of) { return of.facts.uid; });
             if (pod != pods.end()) found.add(pod->facts.name.str());
         }
         if (found.any()) return Judgement{Status::warning, row.found + found.text(), row.fix};
@@ -49,23 +49,27 @@ Judgement shares(const Facts& facts) {
     Faults others;
     for (const Node& node : *facts.nodes) {
         const NodeInventory& inventory = node.inventory;
-        if (inventory.shares == Holding::guard) holding.insert(inventory.name);
-        if (inventory.shares == Holding::none && node.has_report) others.add(inventory.name.str());
+        if (inventory.shares == EnforcementMode::guard) holding.insert(inventory.name);
+        if (inventory.shares == EnforcementMode::none && node.has_report)
+            others.add(inventory.name.str());
     }
     if (const Faults unable = nodes_that_cannot(*facts.nodes); unable.any()) {
         return {Status::failed, unable.text(),
-                "containers that ask for a share are refused there until then"};
+                "until then, containers that request a share are refused there"};
     }
     if (holding.empty()) {
         return {Status::ok,
-                "nothing holds them: the guard is not deployed (deploy/guard, docs/guard.md)", ""};
+                "they are not enforced: the guard is not deployed (deploy/guard, "
+                "docs/internals/guard.md)",
+                ""};
     }
     if (others.any()) {
         return {
-            Status::warning, "the guard holds shares on other nodes, and not on " + others.text(),
+            Status::warning,
+            "the guard enforces shares on other nodes, and not on " + others.text(),
             fmt::format("are all agents of one release and one kustomization? kubectl -n {} get "
-                        "pods -l component=agent -o yaml (--guard-library)",
-                        facts.space)};
+                        "pods -l app.kubernetes.io/component=agent -o yaml (--guard-library)",
+                        facts.ns)};
     }
     Faults free;
     int held = 0;
@@ -81,13 +85,15 @@ Judgement shares(const Facts& facts) {
     }
     if (free.any()) {
         return {Status::warning,
-                "placed before the guard was there, so nothing holds " + free.text(),
-                "make these pods anew when it suits their users"};
+                "placed before the guard was deployed, so not enforced: " + free.text(),
+                "create these pods again when it suits their users"};
     }
-    if (!facts.troubles) return unread(facts.troubles.error());
-    if (auto judged = judge_troubles(*facts.troubles, *facts.pods)) return *std::move(judged);
+    if (!facts.reports) return unread(facts.reports.error());
+    if (auto judged = judge_reports(*facts.reports, *facts.pods)) return *std::move(judged);
     return {Status::ok,
-            fmt::format("the guard is on {} nodes and holds {} pods", holding.size(), held), ""};
+            fmt::format("the guard is on {} nodes and enforces the shares of {} pods",
+                        holding.size(), held),
+            ""};
 }
 
 }  // namespace tessera::doctor

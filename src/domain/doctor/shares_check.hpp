@@ -1,4 +1,4 @@
-// Whether what pods hold of cards is held by the guard wherever it is meant to be.
+// Checks that the guard enforces the pods' GPU shares wherever it is deployed.
 #pragma once
 
 #include "domain/doctor/judgement.hpp"

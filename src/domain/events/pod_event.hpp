@@ -1,4 +1,4 @@
-// What a pod's user is told of it.
+// An event for a pod's user.
 #pragma once
 
 #include <string>
@@ -9,19 +9,19 @@ namespace tessera {
 
 enum class PodEventType { normal, warning };
 
-// Reasons that tessera doctor looks for.
-inline constexpr const char* kAccountsDamaged = "GpuAccountsDamaged";
-inline constexpr const char* kMemoryUnaccounted = "GpuMemoryUnaccounted";
-inline constexpr const char* kEnforcementCovered = "GpuEnforcementCovered";
-inline constexpr const char* kShareMissing = "GpuShareMissing";
+// The reasons of all events.
+#define POD_EVENT(constant, type, reason, program, meaning) \
+    inline constexpr const char* constant = reason;
+#include "domain/events/pod_events.def"
+#undef POD_EVENT
 
 struct PodEvent {
     PodUid pod;
     PodName name;
     PodEventType type = PodEventType::normal;
-    std::string reason;   // one word, CamelCase
+    std::string reason;   // one of the above
     std::string message;  // for people
-    std::string source;   // the program that says so
+    std::string source;   // the program that reports it
 };
 
 }  // namespace tessera

@@ -11,8 +11,8 @@ std::int64_t units(Bytes bytes, MemoryUnit unit) {
     return bytes.count / bytes_per_unit(unit).count;
 }
 
-// docs/research/gpushare.md §1.4. POD is the pod's peak, as in the annotation: upstream gave the
-// container's own amount there, because kubelet asks for one container at a time
+// docs/research/gpushare.md §1.4. POD is the pod's peak, as in the annotation. gpushare sets it to
+// the container's own amount, because kubelet asks for one container at a time
 // (docs/compat/gpushare.md).
 void add_aliyun(const Allocation& allocation, const ContainerAllocation& container,
                 const NodeInventory& inventory, Handover& out) {
@@ -63,13 +63,13 @@ Result<Handover> hand_over(const Allocation& allocation, const PodUid& pod, cons
         if (gpu == nullptr) {
             return fail(
                 Code::unavailable,
-                fmt::format("card {} is no longer on this node; delete the pod to have it placed "
+                fmt::format("GPU {} is no longer on this node; delete the pod to have it placed "
                             "again",
                             share.uuid.str()));
         }
         if (!gpu->usable()) {
             return fail(Code::unavailable,
-                        fmt::format("card {} is {}: {}; delete the pod to have "
+                        fmt::format("GPU {} is {}: {}; delete the pod to have "
                                     "it placed again",
                                     share.uuid.str(), words_of(gpu->condition), gpu->reason));
         }

@@ -1,5 +1,5 @@
-// Handing a share over to its container: the environment that the old systems' users rely on, and
-// which cards it may see. Pure; the agent carries it out.
+// What a container with a share gets: its environment, which users of the former systems rely on,
+// and the GPUs that it may see. Pure; the agent carries it out.
 #pragma once
 
 #include <span>
@@ -15,26 +15,27 @@ namespace tessera {
 
 struct Handover {
     std::vector<std::pair<std::string, std::string>> env;
-    std::vector<Gpu> gpus;  // the cards to inject, in the order of the share
+    std::vector<Gpu> gpus;  // to inject, in the order of the share
 };
 
-// The variable by which NVIDIA's runtime decides what a container sees.
+// The variable by which NVIDIA's runtime decides which GPUs a container sees.
 inline constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
 inline constexpr std::string_view kCudaVisibleDevices = "CUDA_VISIBLE_DEVICES";
 
-// Its value for a container that gets its GPUs by CDI, or none: the runtime then injects nothing.
+// The value of kVisibleDevices for a container that gets its GPUs by CDI, or gets none: NVIDIA's
+// runtime then injects nothing.
 inline constexpr std::string_view kVoidDevices = "void";
 
-// And the one that says how many bytes of each.
+// The variable with the number of bytes of each GPU.
 inline constexpr std::string_view kMemoryBytes = "TESSERA_GPU_MEMORY_BYTES";
 
-// The variables that every dialect hands over: the cards by UUID, and the bytes of each.
+// The variables for every dialect: the GPUs by UUID, and the bytes of each.
 std::vector<std::pair<std::string, std::string>> share_env(const ContainerAllocation& share,
                                                            std::span<const Gpu> gpus);
 
 // What container `name` of this allocation gets. Errors say what to do, for the pod's event:
-// not_found when the allocation does not know the container, conflict when it is not for this pod
-// and node, unavailable when a card is gone or not usable.
+// not_found if the allocation does not contain the container; conflict if it is for another pod or
+// node; unavailable if a GPU is gone or not usable.
 Result<Handover> hand_over(const Allocation& allocation, const PodUid& pod, const NodeName& node,
                            std::string_view container, const NodeInventory& inventory);
 

@@ -43,35 +43,35 @@ class HandOver : public ::testing::Test {
     Allocation allocation_;
 };
 
-// Goal: a container sees its own cards, by UUID, in the order of its shares, and what gpushare's
-// users read: first card, sums of pod (at its peak) and container, and the card's size.
+// Goal: a container sees its own GPUs, by UUID, in the order of its shares. It also gets gpushare's
+// variables: first GPU, sums of the pod (at its peak) and of the container, and the GPU's size.
 TEST_F(HandOver, EnvironmentOfAnAliyunContainer) {
     const auto env = env_of("main");
     EXPECT_EQ(env.at("NVIDIA_VISIBLE_DEVICES"), "GPU-n1-1,GPU-n1-0");
     EXPECT_EQ(env.at("TESSERA_GPU_MEMORY_BYTES"), "4294967296,4294967296");
     EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_IDX"), "1");
-    EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_POD"), "15");  // 9 on card 0, 4 + 2 on card 1
+    EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_POD"), "15");  // 9 on GPU 0, 4 + 2 on GPU 1
     EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_CONTAINER"), "8");
-    EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_DEV"), "15");  // 16 less the driver's own
+    EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_DEV"), "15");  // 16 minus the driver's reserve
     EXPECT_EQ(env_of("prepare").at("ALIYUN_COM_GPU_MEM_CONTAINER"), "9");
     EXPECT_EQ(env_of("side").at("NVIDIA_VISIBLE_DEVICES"), "GPU-n1-1");
     EXPECT_EQ(hand_over_to("main")->env.front().first, kVisibleDevices);
     EXPECT_EQ(hand_over_to("main")->gpus[0].minor, 1);
 }
 
-// Goal: each container reads its own card's index and size, and all of them the pod's sum.
-TEST_F(HandOver, EachContainerNamesItsOwnCard) {
-    const std::map<std::string, std::pair<std::string, std::string>> cards = {
+// Goal: each container gets its own GPU's index and size, and the pod's sum.
+TEST_F(HandOver, EachContainerNamesItsOwnGpu) {
+    const std::map<std::string, std::pair<std::string, std::string>> gpus = {
         {"prepare", {"0", "16"}}, {"main", {"1", "15"}}, {"side", {"1", "15"}}};
-    for (const auto& [container, card] : cards) {
+    for (const auto& [container, gpu] : gpus) {
         const auto env = env_of(container);
-        EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_IDX"), card.first) << container;
-        EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_DEV"), card.second) << container;
+        EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_IDX"), gpu.first) << container;
+        EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_DEV"), gpu.second) << container;
         EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_POD"), "15") << container;
     }
 }
 
-// Goal: a pod of the native dialect gets nothing of gpushare's.
+// Goal: a pod of the native dialect gets none of gpushare's variables.
 TEST_F(HandOver, NativeContainersHaveNoAliyunVariables) {
     allocation_.dialect = DialectId::native;
     const auto env = env_of("main");
@@ -80,14 +80,14 @@ TEST_F(HandOver, NativeContainersHaveNoAliyunVariables) {
     EXPECT_TRUE(env.contains("TESSERA_GPU_MEMORY_BYTES"));
 }
 
-// Goal: the card is found by UUID, not by the index that it had when it was given (D-4).
+// Goal: the GPU is found by UUID, not by its index at the time of the allocation (D-4).
 TEST_F(HandOver, IndexMayHaveChanged) {
     std::swap(node_.gpus[0].index, node_.gpus[1].index);
     EXPECT_EQ(env_of("side").at("NVIDIA_VISIBLE_DEVICES"), "GPU-n1-1");
     EXPECT_EQ(env_of("side").at("ALIYUN_COM_GPU_MEM_IDX"), "0");
 }
 
-// Goal: an allocation that was copied from another pod or node hands nothing over.
+// Goal: an allocation that was copied from another pod or node is refused.
 TEST_F(HandOver, ForeignAllocationIsRefused) {
     allocation_.pod = PodUid("uid-other");
     expect_refused(Code::conflict, "uid-other", "create the pod again");
@@ -96,7 +96,7 @@ TEST_F(HandOver, ForeignAllocationIsRefused) {
     expect_refused(Code::conflict, "n2", "create the pod again");
 }
 
-// Goal: a container that the allocation does not name gets nothing, not another's share.
+// Goal: a container that the allocation does not name gets no share of another container.
 TEST_F(HandOver, UnknownContainerIsRefused) {
     const auto handover = hand_over_to("debugger");
     ASSERT_FALSE(handover);
@@ -104,8 +104,8 @@ TEST_F(HandOver, UnknownContainerIsRefused) {
     EXPECT_NE(handover.error().text.find("debugger"), std::string::npos);
 }
 
-// Goal: a card that is gone or sick is never replaced by another one in silence.
-TEST_F(HandOver, CardGoneOrSick) {
+// Goal: a GPU that is gone or unhealthy is never silently replaced by another one.
+TEST_F(HandOver, GpuGoneOrSick) {
     node_.gpus[0].condition = GpuCondition::unhealthy;
     node_.gpus[0].reason = "Xid 79";
     expect_refused(Code::unavailable, "unhealthy: Xid 79", "delete the pod");

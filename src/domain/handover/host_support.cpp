@@ -10,7 +10,7 @@ namespace {
 
 using Version = std::array<int, 2>;
 
-// MADV_WIPEONFORK, by which a forked process knows that it is one: Linux 4.14.
+// MADV_WIPEONFORK, by which a process detects that it was forked: Linux 4.14.
 constexpr Version kOldestKernel = {4, 14};
 constexpr const char* kContainerType = ":container_file_t:";
 
@@ -18,7 +18,7 @@ constexpr const char* kContainerType = ":container_file_t:";
 
 Result<> check_host(const HostFacts& host) {
     Version kernel{};
-    // A kernel that names no version is not judged: the guard itself fails closed.
+    // A kernel without a version number is accepted here; the guard itself fails closed.
     const bool is_known = std::sscanf(host.kernel.c_str(), "%d.%d", &kernel[0], &kernel[1]) == 2;
     if (is_known && kernel < kOldestKernel) {
         return fail(Code::unsupported,

@@ -1,4 +1,4 @@
-// Whether the guard can enforce shares on this node, as far as the agent can know at its start.
+// Whether the guard can enforce shares on this node, as far as the agent can see when it starts.
 // Pure.
 #pragma once
 
@@ -9,13 +9,14 @@
 namespace tessera {
 
 struct HostFacts {
-    std::string kernel;             // uname -r
-    bool enforces_selinux = false;  // or may: a program in a container cannot always tell
-    std::string selinux_label;      // of the guard's folder; empty: none
+    std::string kernel;  // uname -r
+    bool enforces_selinux =
+        false;  // true also if it may: a program in a container cannot always see it
+    std::string selinux_label;  // of the guard's folder; empty: none
 };
 
-// unsupported, with the fix, where containers on this node could not load the guard or would fail
-// with it.
+// unsupported, with the fix, if containers on this node cannot load the guard or would fail with
+// it.
 Result<> check_host(const HostFacts& host);
 
 // The SELinux type of files that every container may read, execute and write (container-selinux).

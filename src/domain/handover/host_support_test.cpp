@@ -1,4 +1,4 @@
-// Goal: a node on which the guard could not work is known before a container starts there.
+// Goal: a node on which the guard cannot work is recognised before a container starts there.
 #include "domain/handover/host_support.hpp"
 
 #include <gtest/gtest.h>

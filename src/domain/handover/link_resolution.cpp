@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kMostLinks = 40;  // as Linux: path_resolution(7)
 
-// Before those that are there already.
+// Inserts the parts of `path` at the front.
 void put_parts(std::string_view path, std::deque<std::string>& parts) {
     std::deque<std::string> out;
     while (!path.empty()) {

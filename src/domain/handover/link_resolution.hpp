@@ -1,5 +1,5 @@
-// Where a path of a container really leads, when folders of its image are symbolic links (ostree
-// images: /usr/local is a link to /var/usrlocal). Pure.
+// Resolves a path of a container whose image has folders that are symbolic links (ostree images:
+// /usr/local is a link to /var/usrlocal). Pure.
 #pragma once
 
 #include <functional>
@@ -9,13 +9,13 @@
 
 namespace tessera {
 
-// What the link at this path says; nothing where there is no link. The path has no links in it but
-// for its last part.
+// The target of the link at this path; nothing if there is no link. Only the last part of the path
+// may be a link.
 using LinkReader = std::function<std::optional<std::string>(const std::string& path)>;
 
-// `path` (normalized, absolute) with the links of its folders followed, as a program in the
-// container follows them: none leads above the container's root. The last part is not followed: a
-// mount stands on it. `path` itself where the links have no end.
+// `path` (normalized, absolute) with the links in its folders resolved as for a program in the
+// container: no link leads above the container's root. The last part is not resolved, because a
+// mount is there. Returns `path` itself if the links form a loop.
 std::string with_folders_resolved(std::string_view path, const LinkReader& link_at);
 
 }  // namespace tessera

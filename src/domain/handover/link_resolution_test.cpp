@@ -1,4 +1,4 @@
-// Goal: links of a container's folders are followed as its programs follow them.
+// Goal: links in a container's folders are resolved as its programs resolve them.
 #include "domain/handover/link_resolution.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(LinkResolution, Table) {
     EXPECT_EQ(resolved("/limits", {{"/limits", "/x"}}), "/limits");
 }
 
-// Goal: a mount stands on the last part, so a link there is not followed.
+// Goal: the last part is the mount point, so a link there is not resolved.
 TEST(LinkResolution, TheLastPartIsNotFollowed) {
     EXPECT_EQ(resolved("/etc/ld.so.preload", {{"/etc/ld.so.preload", "/x"}}), "/etc/ld.so.preload");
 }

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// The part of `path` after `marker`, up to the next slash; empty where there is none.
+// The part of `path` after `marker`, up to the next slash; empty if `marker` is missing.
 std::string_view part_after(std::string_view path, std::string_view marker) {
     const std::size_t at = path.find(marker);
     if (at == std::string_view::npos) return {};
@@ -16,7 +16,7 @@ std::string_view part_after(std::string_view path, std::string_view marker) {
     return rest.substr(0, rest.find('/'));
 }
 
-// What is mounted, for an event: the pod's own words.
+// The name of what is mounted, as the pod spells it, for an event.
 std::string name_of(const ContainerMount& mount) {
     const std::string volume = mount.volume.empty() ? volume_of(mount.source) : mount.volume;
     if (volume == kTerminationMessage) return "the file of terminationMessagePath";
@@ -82,7 +82,8 @@ std::string volume_of(std::string_view source) {
     // PODS/UID/volumes/PLUGIN/NAME and PODS/UID/volume-subpaths/NAME/CONTAINER/INDEX.
     const std::string_view by_subpath = part_after(source, "/volume-subpaths/");
     if (!by_subpath.empty()) return std::string(by_subpath);
-    // PODS/UID/containers/CONTAINER/ID is where kubelet reads the last words of a container.
+    // PODS/UID/containers/CONTAINER/ID is the file from which kubelet reads a container's
+    // termination message.
     if (!part_after(source, "/pods/").empty() && !part_after(source, "/containers/").empty())
         return std::string(kTerminationMessage);
     const std::string_view plugin = part_after(source, "/volumes/");
@@ -110,7 +111,7 @@ Result<std::optional<ContainerMount>> check_mounts(const ContainerSetup& setup,
                                std::ranges::any_of(merge_from, [&](const std::string& folder) {
                                    return is_at_or_below(source, normalized_path(folder));
                                });
-        // Spelled as ours, so that the runtime puts ours in its place and does not add it.
+        // Only with our spelling does the runtime replace the mount by ours instead of adding it.
         if (may_merge && mount.destination == kPreloadList) {
             merged = mount;
             continue;

@@ -1,6 +1,6 @@
-// Whether the mounts of a pod leave those of Tessera in force. The runtime sorts all mounts of a
-// container by depth and then by name, so a mount of the pod at or below a path of ours would cover
-// ours, and one above it is covered by ours. Pure.
+// Whether the mounts of a pod conflict with those of Tessera. The runtime sorts all mounts of a
+// container by depth and then by name. A mount of the pod at or below one of our paths would
+// therefore cover ours; a mount above one is covered by ours. Pure.
 #pragma once
 
 #include <optional>
@@ -13,26 +13,26 @@
 
 namespace tessera {
 
-// The dynamic loader's list of libraries to preload, in a container. Nix's and Guix's loaders read
-// the second one.
+// The dynamic loader's list of libraries to preload, in a container. The loaders of Nix and Guix
+// read the second one.
 inline constexpr std::string_view kPreloadList = "/etc/ld.so.preload";
 inline constexpr std::string_view kNixPreloadList = "/etc/ld-nix.so.preload";
 
 // An absolute path without ".", "..", doubled slashes and a slash at its end; "/" for the root.
-// Without looking at a file system: links are not followed.
+// Works on the text alone: links are not followed.
 std::string normalized_path(std::string_view path);
 
-// Whether `path` is `folder` or lies below it. Both normalized.
+// Whether `path` is `folder` or below it. Both are normalized.
 bool is_at_or_below(std::string_view path, std::string_view folder);
 
-// The name of a pod's volume, from the path that kubelet gives it on the node; the path itself
-// where it is no such one (a hostPath volume). kTerminationMessage for the file of that.
+// The name of a pod's volume, from the path that kubelet gives it on the node. The path itself if
+// it is no such path (a hostPath volume). kTerminationMessage for that field's file.
 std::string volume_of(std::string_view source);
 
-// invalid_argument, for the pod's event, where a mount or a device of the pod would cover one of
-// `ours`, or keep it from being made. Otherwise the mount of the pod that stands exactly at
-// kPreloadList and comes from one of `merge_from`: its lines are to be merged with ours. `ours` are
-// normalized absolute paths.
+// invalid_argument, for the pod's event, if a mount or a device of the pod would cover one of
+// `ours`, or prevent its creation. Otherwise returns the pod's mount at exactly kPreloadList if it
+// comes from one of `merge_from`: its lines must be merged with ours. `ours` are normalized
+// absolute paths.
 Result<std::optional<ContainerMount>> check_mounts(const ContainerSetup& setup,
                                                    std::span<const std::string> ours,
                                                    std::span<const std::string> merge_from);

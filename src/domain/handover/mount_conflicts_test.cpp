@@ -1,5 +1,5 @@
-// Goal: no mount of a pod's own covers, replaces or prevents a mount that enforces its share,
-// however its path is spelled; what does not disturb ours is allowed.
+// Goal: no mount of a pod covers, replaces or prevents a mount that enforces its share, with any
+// spelling of the path. Mounts that do not affect ours are allowed.
 #include "domain/handover/mount_conflicts.hpp"
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ TEST(MountConflicts, AtOrBelowOneOfOurs) {
     }
 }
 
-// Goal: what is no volume and has a path of the pod's choice, too.
+// Goal: things that are no volumes but have a path of the pod's choice count, too.
 TEST(MountConflicts, TerminationMessagesAndBlockVolumes) {
     for (const char* path :
          {"/etc/ld.so.preload/", "//etc/ld.so.preload", "/usr/local/tessera/limits"}) {
@@ -82,7 +82,7 @@ TEST(MountConflicts, TerminationMessagesAndBlockVolumes) {
         EXPECT_NE(device.error().text.find("another devicePath"), std::string::npos);
     }
     EXPECT_TRUE(check_mounts({.name = "main", .mounts = {}, .devices = {"/dev/x"}}, kOurs, {}));
-    // Beside a list that is merged, it would be a second mount at the same path.
+    // Beside a merged list, it would be a second mount at the same path.
     const ContainerMount injected{"/etc/ld.so.preload", "/opt/injector/list", true, "apm"};
     const ContainerMount message{"/etc/ld.so.preload", "", false, std::string(kTerminationMessage)};
     EXPECT_FALSE(check_mounts({.name = "main", .mounts = {injected, message}}, kOurs,
@@ -102,7 +102,7 @@ TEST(MountConflicts, Elsewhere) {
         EXPECT_EQ(refusal({path, kConfigMap, true}), "") << path;
 }
 
-// Goal: an injector's list is merged where the administrator says so, and nowhere else.
+// Goal: an injector's list is merged only if the administrator allows its folder.
 TEST(MountConflicts, MergesAnInjectorsList) {
     const std::array<std::string, 1> from = {"/opt/injector"};
     const ContainerMount injected{"/etc/ld.so.preload", "/opt/injector/ld.so.preload", true};

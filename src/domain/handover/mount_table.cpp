@@ -11,7 +11,7 @@ namespace {
 // The kernel adds this to the root of a mount whose file was removed or replaced.
 constexpr std::string_view kDeleted = "//deleted";
 
-// More mounts at and above one path are a tenant's attempt to keep the question busy.
+// More mounts at and above one path are an attempt of a tenant to make this check slow.
 constexpr std::size_t kMostAtOnePath = 64;
 
 const MountEntry* entry_of(std::span<const MountEntry> mounts, std::int64_t id) {
@@ -19,7 +19,8 @@ const MountEntry* entry_of(std::span<const MountEntry> mounts, std::int64_t id) 
     return at == mounts.end() ? nullptr : &*at;
 }
 
-// `of` itself, or a mount that it stands on. A table from a file may have a circle.
+// Whether the entry `id` is `of` itself or one of its ancestors. A table from a file may have a
+// cycle.
 bool is_in_chain(std::span<const MountEntry> mounts, const MountEntry& of, std::int64_t id) {
     const MountEntry* entry = &of;
     for (std::size_t steps = 0; entry != nullptr && steps <= mounts.size(); steps++) {
@@ -29,10 +30,11 @@ bool is_in_chain(std::span<const MountEntry> mounts, const MountEntry& of, std::
     return false;
 }
 
-// The mount through which a lookup of `path` ends: every other mount at or above `path` is one that
-// it stands on. Mounts of which none is so cover each other in a way that the table does not show.
+// The mount in which a lookup of `path` ends: all other mounts at or above `path` are its
+// ancestors. Null if there is no such mount: the mounts then cover each other in a way that the
+// table does not show.
 const MountEntry* top_mount(std::span<const MountEntry> mounts, std::string_view path) {
-    std::vector<MountEntry> above;  // and at `path`; each stands on another of them
+    std::vector<MountEntry> above;  // mounts at or above `path`
     for (const MountEntry& mount : mounts)
         if (is_at_or_below(path, mount.mount_point)) above.push_back(mount);
     if (above.size() > kMostAtOnePath) return nullptr;

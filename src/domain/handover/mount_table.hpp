@@ -1,5 +1,5 @@
-// What is mounted in a process's mount namespace, in the terms of proc(5) "mountinfo": which file a
-// path really leads to. Pure.
+// The mounts of a process's mount namespace, in the terms of proc(5) "mountinfo": which file a path
+// leads to. Pure.
 #pragma once
 
 #include <cstdint>
@@ -28,15 +28,15 @@ struct StoredAt {
     friend bool operator==(const StoredAt&, const StoredAt&) = default;
 };
 
-// Where the file that a namespace shows at `path` (normalized, without links) is stored. Nothing
-// where no mount holds it.
+// Where the file at `path` (normalized, without links) of a namespace is stored. Nothing if no
+// mount contains the path.
 std::optional<StoredAt> stored_at(std::span<const MountEntry> mounts, std::string_view path);
 
-// Whether a mount of exactly this file stands at exactly `path`, and no other mount covers it or a
-// folder above it. A file that was replaced since it was mounted still counts.
+// Whether exactly this file is mounted at exactly `path`, and no other mount covers it or a folder
+// above it. A file that was replaced after it was mounted still counts.
 bool is_mounted_at(std::span<const MountEntry> mounts, std::string_view path, const StoredAt& file);
 
-// Whether a mount of exactly this file stands anywhere, covered or not.
+// Whether exactly this file is mounted anywhere, covered or not.
 bool is_mounted_anywhere(std::span<const MountEntry> mounts, const StoredAt& file);
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// Goal: what covers a mount of ours is seen, and nothing else is taken for it.
+// Goal: a mount that covers one of ours is found, and no other mount is reported.
 #include "domain/handover/mount_table.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TEST(MountTable, OurMountOnTop) {
     EXPECT_FALSE(is_mounted_at({}, kPath, kList));
 }
 
-// Goal: an agent that was upgraded has replaced its file; containers keep the one they have.
+// Goal: an upgraded agent has replaced its file; running containers keep the old one.
 TEST(MountTable, AFileThatWasReplaced) {
     auto mounts = guarded();
     mounts[2].root += "//deleted";
@@ -42,7 +42,7 @@ TEST(MountTable, AnotherFileInItsPlace) {
     EXPECT_FALSE(is_mounted_at(mounts, kPath, kList)) << "nothing of ours is mounted";
 }
 
-// Goal: whose file a namespace has is seen also where another mount covers it.
+// Goal: a mounted file is found even if another mount covers it.
 TEST(MountTable, AnywhereInTheTable) {
     auto mounts = guarded();
     EXPECT_TRUE(is_mounted_anywhere(mounts, kList));
@@ -54,7 +54,7 @@ TEST(MountTable, AnywhereInTheTable) {
     EXPECT_FALSE(is_mounted_anywhere({}, kList));
 }
 
-// Goal: a mount over ours, and one over a folder above it that came later.
+// Goal: a mount over ours, and a later one over a folder above it.
 TEST(MountTable, CoveredMounts) {
     auto over = guarded();
     over.push_back({13, 12, "8:1", "/tenant/empty", kPath});
@@ -64,7 +64,7 @@ TEST(MountTable, CoveredMounts) {
     EXPECT_FALSE(is_mounted_at(above, kPath, kList));
 }
 
-// Goal: a volume above ours that ours stands on covers nothing.
+// Goal: a volume below our mount covers nothing.
 TEST(MountTable, AVolumeBelowOurs) {
     const std::vector<MountEntry> mounts = {{10, 1, "0:50", "/", "/"},
                                             {11, 10, "8:1", "/pods/empty-dir", "/etc"},
@@ -82,7 +82,7 @@ TEST(MountTable, WhereAFileIsStored) {
     EXPECT_FALSE(stored_at({}, "/bin/sh"));
 }
 
-// Goal: thousands of mounts over ours take no time worth the name, and ours is not on top.
+// Goal: thousands of mounts over ours are rejected quickly, and ours does not count as visible.
 TEST(MountTable, ThousandsOfMounts) {
     auto mounts = guarded();
     for (std::int64_t id = 13; id < 10'013; id++)
@@ -92,7 +92,7 @@ TEST(MountTable, ThousandsOfMounts) {
     EXPECT_TRUE(stored_at(mounts, "/etc/passwd"));
 }
 
-// Goal: a table that makes no sense ends, and shows nothing of ours.
+// Goal: the check ends for a table with a cycle, and does not report our file as mounted.
 TEST(MountTable, ACircle) {
     const std::vector<MountEntry> mounts = {
         {10, 11, "0:50", "/", "/"}, {11, 10, "0:50", "/", "/"}, {12, 12, "8:1", kList.path, kPath}};

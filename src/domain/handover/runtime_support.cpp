@@ -13,7 +13,7 @@ namespace {
 
 using Version = std::array<int, 3>;
 
-// Versions from `from` to below `before` carry out CDI devices of NRI plugins.
+// Versions from `from` to below `before` apply the CDI devices of NRI plugins.
 struct Carrying {
     std::string_view runtime;
     Version from;
@@ -83,8 +83,8 @@ Result<> check_runtime_handler(std::string_view handler, std::span<const std::st
     });
     if (!has_own_kernel) return {};
     return fail(Code::unsupported,
-                fmt::format("runtime handler {} runs the container behind a kernel of its own, "
-                            "where a GPU share can be neither handed over nor enforced; choose "
+                fmt::format("runtime handler {} runs the container with its own kernel, "
+                            "where a GPU share can be neither used nor enforced; choose "
                             "another runtimeClassName for this pod (--sandboxed-handlers names "
                             "such handlers)",
                             handler));

@@ -1,6 +1,6 @@
-// What container runtimes and runtime handlers can do for a container with GPUs: which versions
-// carry out CDI devices that an NRI plugin adds, and which handlers isolate a container so far that
-// neither a GPU nor our files reach it. Pure.
+// What container runtimes and runtime handlers support: which runtime versions apply CDI devices
+// that an NRI plugin adds, and which handlers isolate a container so strictly that neither a GPU
+// nor our files reach it. Pure.
 #pragma once
 
 #include <span>
@@ -11,16 +11,16 @@
 
 namespace tessera {
 
-// unsupported, with the versions that work, where this runtime is known to ignore CDI devices that
-// an NRI plugin adds: it starts the container with our environment and mounts, and without the GPU.
-// A runtime or version that is not in the table passes. `name` and `version` are as the runtime
-// gives them to NRI plugins, or as a Node shows them ("containerd", "v2.0.5-k3s1").
+// unsupported, with the versions that work, if this runtime ignores CDI devices that an NRI plugin
+// adds. Such a runtime starts the container with our environment and mounts, and without the GPU. A
+// runtime or version that is not in the table is accepted. `name` and `version` are as the runtime
+// reports them to NRI plugins, or as a Node shows them ("containerd", "v2.0.5-k3s1").
 //
 // Sources: containerd/containerd #12650 (fixed in 1.7.30) and #12651 (closed, so never in 2.0),
 // cri-o/cri-o #9128 (merged on 2025-07-14, first in 1.34).
 Result<> check_cdi_from_nri(std::string_view name, std::string_view version);
 
-// unsupported where containers of this runtime handler run behind a kernel of their own: its name
+// unsupported if containers of this runtime handler have their own kernel: the handler's name
 // begins with one of `sandboxed`, in upper or lower case.
 Result<> check_runtime_handler(std::string_view handler, std::span<const std::string> sandboxed);
 
@@ -28,7 +28,7 @@ Result<> check_runtime_handler(std::string_view handler, std::span<const std::st
 // the node's default handler; in `handlers` it is called "default".
 bool reads_visible_devices(std::string_view handler, std::span<const std::string> handlers);
 
-// Whether `kind` is one of CDI: vendor/class, as in nvidia.com/gpu (container-device-interface,
+// Whether `kind` is a CDI kind: vendor/class, as in nvidia.com/gpu (container-device-interface,
 // SPEC.md: letters, digits, '_', '-', and in the vendor '.').
 bool is_cdi_kind(std::string_view kind);
 

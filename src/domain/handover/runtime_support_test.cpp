@@ -1,5 +1,5 @@
-// Goal: a runtime that is known to start containers without the GPU is recognised by its version,
-// however a distribution spells it, and the message says which version works.
+// Goal: a runtime that starts containers without the GPU is recognised by its version, in any
+// spelling of a distribution. The message says which version works.
 #include "domain/handover/runtime_support.hpp"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,8 @@ TEST(CdiFromNri, Table) {
              {"cri-o", "1.34.0", true},
              {"cri-o", "1.35.1+git", true},
              {"cri-o", "2.0.0", true},
-             // Not in the table, or no version: what the container got is checked as it starts.
+             // Not in the table, or no version: what the container received is checked when it
+             // starts.
              {"containerd", "", true},
              {"containerd", "unknown", true},
              {"containerd", "v2", true},

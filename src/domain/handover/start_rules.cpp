@@ -11,16 +11,16 @@
 namespace tessera {
 namespace {
 
-// Images from before NVIDIA_VISIBLE_DEVICES name this one, and get every GPU.
+// Images that are older than NVIDIA_VISIBLE_DEVICES set this variable, and get every GPU.
 constexpr std::string_view kCudaVersion = "CUDA_VERSION";
-// The toolkit reads the names of the GPUs from mounts below this folder, where it is so configured.
+// If so configured, NVIDIA's toolkit reads the names of the GPUs from mounts below this folder.
 constexpr std::string_view kDevicesAsMounts = "/var/run/nvidia-container-devices";
 
 bool names_no_gpu(std::string_view value) {
     return value.empty() || value == kVoidDevices || value == "none";
 }
 
-// The mount by which the container asks NVIDIA's runtime for GPUs; null where it has none.
+// The mount by which the container requests GPUs from NVIDIA's runtime; null if it has none.
 const ContainerMount* devices_as_mounts(const ContainerSetup& setup) {
     const auto found = std::ranges::find_if(setup.mounts, [](const ContainerMount& mount) {
         return is_at_or_below(normalized_path(mount.destination), kDevicesAsMounts);
@@ -70,9 +70,9 @@ bool names_single_gpus(std::span<const std::string> env) {
 }
 
 Result<Environment> environment_without_gpus(const ContainerSetup& setup,
-                                             std::span<const std::string> env,
-                                             std::string_view name_space, const StartRules& rules) {
-    if (rules.unrestricted_namespaces.contains(name_space)) return Environment{};
+                                             std::span<const std::string> env, std::string_view ns,
+                                             const StartRules& rules) {
+    if (rules.unrestricted_namespaces.contains(ns)) return Environment{};
     if (const ContainerMount* mount = devices_as_mounts(setup); mount != nullptr) {
         return fail(Code::invalid_argument,
                     fmt::format("container {} mounts {}, which asks NVIDIA's runtime for GPUs "
@@ -80,7 +80,7 @@ Result<Environment> environment_without_gpus(const ContainerSetup& setup,
                                 setup.name, mount->destination));
     }
     const auto visible = values_of(env, kVisibleDevices);
-    // The runtime replaces the first entry only; the second would count in the container.
+    // The runtime replaces only the first entry; the second would be used in the container.
     if (visible.size() > 1 && !std::ranges::all_of(visible, names_no_gpu)) {
         return fail(Code::invalid_argument,
                     fmt::format("container {} sets {} {} times; remove it from the pod", setup.name,

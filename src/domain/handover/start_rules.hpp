@@ -1,5 +1,5 @@
-// Which containers may start with a GPU share, and what a container without one may see. Pure; both
-// ways to identify a container use these rules.
+// Which containers may start with a GPU share, and which GPUs a container without one may see.
+// Pure. Both ways to identify a container use these rules.
 #pragma once
 
 #include <optional>
@@ -15,38 +15,39 @@
 
 namespace tessera {
 
-// What an administrator decides for a node.
+// An administrator's settings for a node.
 struct StartRules {
-    // Runtime handlers that inject GPUs by NVIDIA_VISIBLE_DEVICES; "default" is the default one.
+    // Runtime handlers that inject GPUs by NVIDIA_VISIBLE_DEVICES; "default" is the default
+    // handler.
     std::vector<std::string> environment_handlers;
-    // Namespaces whose containers may see GPUs that they did not ask for: monitoring agents.
+    // Namespaces whose containers may see GPUs that they did not request: monitoring agents.
     std::set<std::string, std::less<>> unrestricted_namespaces;
     // Folders of the node from which a pod may mount its own list of libraries to preload.
     std::vector<std::string> preload_merge_from;
     bool refuse_privileged = false;
-    // Runtime handlers whose containers have a kernel of their own: gVisor, libkrun, Kata. Each is
-    // the begin of a name.
+    // Runtime handlers whose containers have their own kernel: gVisor, libkrun, Kata. Each is a
+    // prefix of a name.
     std::vector<std::string> sandboxed_handlers = {"gvisor", "runsc", "krun", "kata"};
 };
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-// What keeps a container with a GPU share from starting, whatever the share is: unsupported or
+// Whether this container may start with a GPU share of any size. Errors: unsupported or
 // permission_denied, with the fix.
 Result<> check_setup(const ContainerSetup& setup, const StartRules& rules);
 
-// The variable that makes CUDA use exactly these GPUs in a privileged container, which has the
-// device files of all of the node. `uuids` as in NVIDIA_VISIBLE_DEVICES.
+// The variable that makes CUDA use exactly these GPUs in a privileged container, which has all
+// device files of the node. `uuids` as in NVIDIA_VISIBLE_DEVICES.
 Environment privileged_env(std::string_view uuids);
 
-// For a container that asked for no GPU: the environment that keeps a runtime of NVIDIA's from
-// injecting GPUs into it, where the container's own `env` ("NAME=value" each) or mounts ask for
-// some. invalid_argument where that cannot be prevented.
+// For a container that requested no GPU: the environment that prevents NVIDIA's runtime from
+// injecting GPUs, if the container's `env` ("NAME=value" each) or mounts ask for some.
+// invalid_argument if this cannot be prevented.
 Result<Environment> environment_without_gpus(const ContainerSetup& setup,
-                                             std::span<const std::string> env,
-                                             std::string_view name_space, const StartRules& rules);
+                                             std::span<const std::string> env, std::string_view ns,
+                                             const StartRules& rules);
 
-// Whether `env` asks for GPUs by their names or numbers: not for all of them, nor for none.
+// Whether `env` asks for GPUs by names or numbers, not for all or none.
 bool names_single_gpus(std::span<const std::string> env);
 
 // The values that `env` has for `name`, in order.

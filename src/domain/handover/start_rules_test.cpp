@@ -1,5 +1,5 @@
 // Goal: a container without a share sees no GPU, whatever its image or pod sets, unless its
-// namespace may; and a share does not go where it could not be handed over.
+// namespace may. A share is refused if it could not be given to the container.
 #include "domain/handover/start_rules.hpp"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST(CheckSetup, HandlersAndPrivileges) {
         check_setup({.name = "main", .is_privileged = true}, {.refuse_privileged = true});
     EXPECT_EQ(refused.error().code, Code::permission_denied);
     EXPECT_TRUE(check_setup({.name = "main"}, {.refuse_privileged = true}));
-    // A second way to ask NVIDIA's runtime for GPUs, which it prefers to the environment.
+    // A second way to request GPUs from NVIDIA's runtime, which overrides the environment.
     const ContainerMount asks{"/var/run/nvidia-container-devices/GPU-2", "/dev/null"};
     EXPECT_EQ(check_setup({.name = "main", .mounts = {asks}}, {}).error().code,
               Code::invalid_argument);

@@ -5,8 +5,8 @@
 namespace tessera {
 namespace {
 
-// Goal: the agent lets go while an administrator asks, and while the GPU Operator replaces the
-// driver; at no other time, or a node would be without GPUs for nothing.
+// Goal: the agent closes the driver while an administrator requests it, and while the GPU Operator
+// replaces the driver. At other times it does not, because the node would lose its GPUs needlessly.
 TEST(DriverRelease, Table) {
     const std::string ours(kReleaseDriverLabel);
     const std::string state(kUpgradeStateLabel);

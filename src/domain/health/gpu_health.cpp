@@ -19,15 +19,15 @@ constexpr int kFallenOffTheBus = 79;
 std::string request_of(RecoveryAction recovery) {
     switch (recovery) {
         case RecoveryAction::reset:
-            return "the driver asks for a reset of the card";
+            return "the driver asks for a reset of the GPU";
         case RecoveryAction::reboot:
             return "the driver asks for a restart of the node";
         case RecoveryAction::drain_peers:
-            return "the driver asks to end what uses the card and those linked to it";
+            return "the driver asks to stop all programs on the GPU and on those linked to it";
         case RecoveryAction::drain_and_reset:
-            return "the driver asks to drain the card, and then for a reset of it";
+            return "the driver asks to drain the GPU, and then for a reset of it";
         case RecoveryAction::other:
-            return "the driver asks for a recovery of a kind that is newer than this agent";
+            return "the driver asks for a kind of recovery that is newer than this agent";
         case RecoveryAction::none:
         case RecoveryAction::unknown:
             break;
@@ -55,59 +55,61 @@ bool is_application_fault(int xid) {
 
 void GpuHealth::on_fault(const GpuUuid& gpu, int xid) {
     if (is_application_fault(xid)) return;
-    Trouble& trouble = troubles_[gpu];
-    // It may come back from the bus by itself (is_over), and must not take an older fault with it.
-    if (xid == kFallenOffTheBus && trouble.kind == Kind::fault) return;
-    trouble = {.kind = Kind::fault, .xid = xid};
+    Problem& problem = problems_[gpu];
+    // A GPU that fell off the bus may come back by itself (is_over). That must not clear an older
+    // fault.
+    if (xid == kFallenOffTheBus && problem.kind == Kind::fault) return;
+    problem = {.kind = Kind::fault, .xid = xid};
 }
 
 void GpuHealth::on_probe(const GpuUuid& gpu, const GpuProbe& probe) {
-    const auto known = troubles_.find(gpu);
+    const auto known = problems_.find(gpu);
     if (!probe.lost.empty()) {
-        // A fault that is known outlives the silence.
-        if (known == troubles_.end() || known->second.kind != Kind::fault) {
-            troubles_[gpu] = {.kind = Kind::lost, .detail = probe.lost};
+        // A known fault is kept while the GPU does not answer.
+        if (known == problems_.end() || known->second.kind != Kind::fault) {
+            problems_[gpu] = {.kind = Kind::lost, .detail = probe.lost};
         } else {
             known->second.answers = 0;
         }
         return;
     }
-    if (known != troubles_.end() && !is_over(known->second, probe.recovery)) return;
-    if (known != troubles_.end()) troubles_.erase(known);
+    if (known != problems_.end() && !is_over(known->second, probe.recovery)) return;
+    if (known != problems_.end()) problems_.erase(known);
     if (std::string request = request_of(probe.recovery); !request.empty()) {
-        troubles_[gpu] = {.kind = Kind::needs_recovery, .detail = std::move(request)};
+        problems_[gpu] = {.kind = Kind::needs_recovery, .detail = std::move(request)};
     } else if (std::string fault = fault_of(probe.memory, probe.recovery); !fault.empty()) {
-        troubles_[gpu] = {.kind = Kind::memory, .detail = std::move(fault)};
+        problems_[gpu] = {.kind = Kind::memory, .detail = std::move(fault)};
     }
 }
 
-// Of a card that answers.
-bool GpuHealth::is_over(Trouble& trouble, RecoveryAction recovery) {
-    // A driver that said once what the card needs will say so again.
-    if (trouble.kind == Kind::needs_recovery) return recovery != RecoveryAction::unknown;
-    if (recovery == RecoveryAction::none || trouble.kind != Kind::fault) return true;
+// For a GPU that answers.
+bool GpuHealth::is_over(Problem& problem, RecoveryAction recovery) {
+    // A driver that reported a recovery action before will report it again.
+    if (problem.kind == Kind::needs_recovery) return recovery != RecoveryAction::unknown;
+    if (recovery == RecoveryAction::none || problem.kind != Kind::fault) return true;
     if (recovery != RecoveryAction::unknown) return false;
-    trouble.latched = trouble.xid != kFallenOffTheBus;
-    return !trouble.latched && ++trouble.answers >= kProbesToRecover;
+    problem.latched = problem.xid != kFallenOffTheBus;
+    return !problem.latched && ++problem.answers >= kProbesToRecover;
 }
 
 std::string GpuHealth::reason(const GpuUuid& gpu) const {
-    const auto known = troubles_.find(gpu);
-    if (known == troubles_.end()) return {};
-    const Trouble& trouble = known->second;
-    switch (trouble.kind) {
+    const auto known = problems_.find(gpu);
+    if (known == problems_.end()) return {};
+    const Problem& problem = known->second;
+    switch (problem.kind) {
         case Kind::lost:
-            return "the card does not answer: " + trouble.detail;
+            return "the GPU does not answer: " + problem.detail;
         case Kind::needs_recovery:
         case Kind::memory:
-            return trouble.detail;
+            return problem.detail;
         case Kind::fault:
             break;
     }
-    return fmt::format("Xid {}{}", trouble.xid,
-                       trouble.latched ? "; this driver cannot say when the card is good again: "
-                                         "reset it, then restart the agent"
-                                       : "");
+    return fmt::format("Xid {}{}", problem.xid,
+                       problem.latched
+                           ? "; this driver does not report when the GPU is healthy again: "
+                             "reset it, then restart the agent"
+                           : "");
 }
 
 }  // namespace tessera

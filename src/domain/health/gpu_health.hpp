@@ -1,4 +1,4 @@
-// Which cards are fit for use. Pure: readings and faults in, states out.
+// Which GPUs are healthy. Pure: readings and faults in, states out.
 #pragma once
 
 #include <map>
@@ -8,62 +8,63 @@
 
 namespace tessera {
 
-// True for faults that an application causes itself and that leave the card good for the next one.
+// True for faults that an application causes itself and that leave the GPU usable for the next one.
 // The list: api/nvidia/application_xids.def.
 bool is_application_fault(int xid);
 
-// What the driver says a card needs before it can be used again (nvmlDeviceGpuRecoveryAction_t);
-// older drivers cannot say. `other` is one that is newer than this program.
+// What a GPU needs before it can be used again, by the driver (nvmlDeviceGpuRecoveryAction_t).
+// Older drivers do not report it. `other` is an action that this program does not know.
 enum class RecoveryAction { none, reset, reboot, drain_peers, drain_and_reset, other, unknown };
 
-// What a card's memory has gone through. All false where the driver does not say.
+// Faults of a GPU's memory. All are false if the driver does not report them.
 struct MemoryFaults {
-    bool remap_failed = false;    // rows that could not be replaced: no reset helps
+    bool remap_failed = false;    // rows that could not be replaced: a reset does not help
     bool remap_pending = false;   // rows that the next reset replaces
-    bool retire_pending = false;  // pages that the next reset takes out
+    bool retire_pending = false;  // pages that the next reset retires
     bool uncorrected = false;     // errors that ECC could not correct, since the last reset
 
     friend bool operator==(const MemoryFaults&, const MemoryFaults&) = default;
 };
 
-// What the driver says of one card at one moment.
+// What the driver reports of one GPU at one moment.
 struct GpuProbe {
-    std::string lost;  // what came in place of an answer; empty when the card answers
+    std::string lost;  // the driver's error if the GPU does not answer; else empty
     RecoveryAction recovery = RecoveryAction::unknown;
     MemoryFaults memory = {};
 };
 
-// How many probes in a row a card that fell off the bus must answer before it counts as back, where
-// the driver cannot say so: half a minute at the agent's period.
+// The number of successive probes that a GPU which fell off the bus must answer before it counts as
+// back, if the driver does not report recovery: half a minute at the agent's period.
 inline constexpr int kProbesToRecover = 6;
 
-// Whether a fault takes a card out is the driver's to say, by the recovery action that it asks for.
-// A driver that cannot say so is judged by the list of Xids, and by the faults of its memory: they
-// tell of what happened before this program started. Memory that cannot be repaired counts always.
+// The driver's recovery action decides whether a fault takes a GPU out of use. If the driver
+// reports no recovery action, the list of Xids and the faults of the GPU's memory decide; the
+// latter also show what happened before this program started. Memory that cannot be repaired always
+// counts.
 //
-// Remembers faults until the driver says that the card is good again. A driver that cannot say so
-// keeps the card out until the agent restarts, but for a card that was off the bus: it answers, so
-// it is back (a card with another fault answers all the time).
+// Faults are remembered until the driver reports that the GPU is good again. If the driver cannot
+// report that, the GPU stays out of use until the agent restarts. The exception is a GPU that was
+// off the bus: it is back when it answers, while a GPU with another fault answers all the time.
 class GpuHealth {
   public:
     void on_fault(const GpuUuid& gpu, int xid);
     void on_probe(const GpuUuid& gpu, const GpuProbe& probe);
 
-    // Empty when the card is healthy, else the reason.
+    // Empty if the GPU is healthy, else the reason.
     [[nodiscard]] std::string reason(const GpuUuid& gpu) const;
 
   private:
     enum class Kind { fault, lost, needs_recovery, memory };
-    struct Trouble {
+    struct Problem {
         Kind kind = Kind::lost;
         int xid = 0;           // of a fault
-        std::string detail;    // of a lost card, of what it needs, of its memory
-        bool latched = false;  // a fault that this driver will never take back
-        int answers = 0;       // probes in a row since the fault
+        std::string detail;    // of a lost GPU, a recovery action, or its memory
+        bool latched = false;  // a fault that this driver never clears
+        int answers = 0;       // successive probes that it answered since the fault
     };
-    static bool is_over(Trouble& trouble, RecoveryAction recovery);
+    static bool is_over(Problem& problem, RecoveryAction recovery);
 
-    std::map<GpuUuid, Trouble> troubles_;
+    std::map<GpuUuid, Problem> problems_;
 };
 
 }  // namespace tessera

@@ -5,8 +5,9 @@
 namespace tessera {
 namespace {
 
-// Goal: a GPU that several processes cannot use, or of which no share can be counted, is not
-// offered; the reason names the command that changes it. MIG comes first: nothing else helps then.
+// Goal: a GPU is not published if several processes cannot use it, or if its shares cannot be
+// counted. The reason names the command that changes it. MIG comes first, because nothing else
+// helps then.
 TEST(Shareable, Table) {
     const struct {
         GpuSetup setup;

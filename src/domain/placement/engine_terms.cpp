@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <limits>
 
-#include "domain/cluster/view.hpp"
+#include "domain/cluster/snapshot.hpp"
 
 namespace tessera {
 namespace {
 
-constexpr int kMilliPerPercent = kMilliPerCard / 100;
+constexpr int kMilliPerPercent = kMilliPerGpu / 100;
 
 std::int32_t saturated(std::int64_t value) {
     constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
@@ -20,28 +20,28 @@ std::int32_t mebibytes_up(Bytes bytes) {
 }
 
 std::int16_t capped(std::int64_t milli) {
-    return static_cast<std::int16_t>(std::clamp<std::int64_t>(milli, 0, kMilliPerCard));
+    return static_cast<std::int16_t>(std::clamp<std::int64_t>(milli, 0, kMilliPerGpu));
 }
 
-// Of a card of no memory nothing is ever free.
-std::int64_t memory_milli(Bytes part, Bytes card, bool up) {
-    if (card.count <= 0) return up ? kMilliPerCard : 0;
+// A GPU with unknown memory has nothing free.
+std::int64_t memory_milli(Bytes part, Bytes capacity, bool up) {
+    if (capacity.count <= 0) return up ? kMilliPerGpu : 0;
     const double exact =
-        static_cast<double>(part.count) * kMilliPerCard / static_cast<double>(card.count);
+        static_cast<double>(part.count) * kMilliPerGpu / static_cast<double>(capacity.count);
     const auto down = static_cast<std::int64_t>(exact);
     return up && static_cast<double>(down) < exact ? down + 1 : down;
 }
 
-TaskKinds kinds_of(const NodeView& node) {
+TaskKinds kinds_of(const NodeInfo& node) {
     TaskKinds kinds = 0;
-    for (const TenantPtr& tenant : node.tenants) {
-        for (const ContainerAllocation& container : tenant->allocation.containers) {
+    for (const AssignedPodPtr& assigned_pod : node.assigned_pods) {
+        for (const ContainerAllocation& container : assigned_pod->allocation.containers) {
             const auto count =
-                static_cast<std::int16_t>(std::min<std::size_t>(container.gpus.size(), kMaxCards));
+                static_cast<std::int16_t>(std::min<std::size_t>(container.gpus.size(), kMaxGpus));
             if (count == 0) continue;
             const bool is_whole = container.gpus.front().whole;
             kinds |= kind_of(
-                {.milli = static_cast<std::int16_t>(is_whole ? kMilliPerCard : 1), .count = count});
+                {.milli = static_cast<std::int16_t>(is_whole ? kMilliPerGpu : 1), .count = count});
         }
     }
     return kinds;
@@ -49,45 +49,46 @@ TaskKinds kinds_of(const NodeView& node) {
 
 }  // namespace
 
-std::int16_t milli_of(Bytes memory, Percent cores, Bytes card) {
-    return capped(std::max<std::int64_t>(memory_milli(memory, card, true),
+std::int16_t milli_of(Bytes memory, Percent cores, Bytes capacity) {
+    return capped(std::max<std::int64_t>(memory_milli(memory, capacity, true),
                                          std::int64_t{cores.value} * kMilliPerPercent));
 }
 
-std::int16_t free_milli(const Card& card) {
-    if (!card.usable) return 0;
-    const std::int64_t cores = std::int64_t{100 - card.cores_held.value} * kMilliPerPercent;
-    const std::int64_t most = card.holders > 0 ? kMilliPerCard - 1 : kMilliPerCard;
-    return capped(std::min({memory_milli(card.free(), card.capacity, false), cores, most}));
+std::int16_t free_milli(const GpuState& gpu) {
+    if (!gpu.usable) return 0;
+    const std::int64_t cores = std::int64_t{100 - gpu.cores_held.value} * kMilliPerPercent;
+    const std::int64_t most = gpu.holders > 0 ? kMilliPerGpu - 1 : kMilliPerGpu;
+    return capped(std::min({memory_milli(gpu.free(), gpu.capacity, false), cores, most}));
 }
 
-NodeLoad load_of(const NodeView& node, int model, const HostAsk& used) {
-    const HostAsk& has = node.inventory.host;
+NodeLoad load_of(const NodeInfo& node, int model, const HostRequest& used) {
+    const HostRequest& has = node.inventory.host;
     NodeLoad load;
     load.cpu_milli = saturated(has.cpu_milli - used.cpu_milli);
     load.memory_mib = saturated((has.memory - used.memory).count / kMiB);
     load.model = static_cast<std::int16_t>(model);
     load.kinds = kinds_of(node);
-    return with_cards(load, node.cards);
+    return with_gpus(load, node.gpus);
 }
 
-NodeLoad with_cards(NodeLoad load, std::span<const Card> cards) {
-    const auto known = std::min<std::size_t>(cards.size(), kMaxCards);
-    load.cards = static_cast<std::int16_t>(known);
+NodeLoad with_gpus(NodeLoad load, std::span<const GpuState> gpus) {
+    const auto known = std::min<std::size_t>(gpus.size(), kMaxGpus);
+    load.gpus = static_cast<std::int16_t>(known);
     load.milli = {};
     for (std::size_t i = 0; i < known; ++i)
-        load.milli.at(i) = free_milli(cards[i]);
+        load.milli.at(i) = free_milli(gpus[i]);
     return load;
 }
 
-std::optional<std::vector<Task>> tasks_of(const PodAsk& pod, MemoryUnit unit, Bytes card) {
-    std::vector<Task> tasks;
-    for (const ContainerRequest& container : pod.request) {
+std::optional<std::vector<PlacementTask>> tasks_of(const PodRequest& pod, MemoryUnit unit,
+                                                   Bytes capacity) {
+    std::vector<PlacementTask> tasks;
+    for (const ContainerRequest& container : pod.containers) {
         const GpuRequest& gpu = container.gpu;
-        const Bytes memory = bytes_of(gpu.memory, unit, card);
-        if (container.kind == ContainerKind::init || memory > card || gpu.gpus > kMaxCards)
+        const Bytes memory = bytes_of(gpu.memory, unit, capacity);
+        if (container.kind == ContainerKind::init || memory > capacity || gpu.gpus > kMaxGpus)
             return std::nullopt;
-        tasks.push_back({.milli = milli_of(memory, gpu.cores, card),
+        tasks.push_back({.milli = milli_of(memory, gpu.cores, capacity),
                          .count = static_cast<std::int16_t>(gpu.gpus)});
     }
     if (tasks.empty()) return std::nullopt;

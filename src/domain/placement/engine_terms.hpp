@@ -1,7 +1,7 @@
-// Nodes and pods in the terms of the placement engine (fleet/node_load.hpp): thousandths of a card,
-// of its memory or of its compute, whichever is more asked for, or less free. What is asked is
-// rounded up and what is free down, so that what fits in thousandths fits in bytes; the other way
-// round a share may fit that the engine knows nothing of (NodeRater).
+// Converts nodes and pods to the placement engine's unit (engine/node_load.hpp): thousandths of a
+// GPU. Of memory and compute, the larger request and the smaller free amount count. Requests are
+// rounded up and free amounts down, so what fits in thousandths fits in bytes. The reverse is not
+// true: a share may fit that the engine considers too large (NodeScorer).
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,30 @@
 #include <span>
 #include <vector>
 
+#include "domain/cluster/assigned_pod.hpp"
 #include "domain/cluster/node.hpp"
-#include "domain/cluster/pod_ask.hpp"
-#include "domain/cluster/tenant.hpp"
-#include "domain/placement/fleet/node_load.hpp"
+#include "domain/cluster/pod_request.hpp"
+#include "domain/placement/engine/node_load.hpp"
 
 namespace tessera {
 
-struct NodeView;
+struct NodeInfo;
 
-// Thousandths of a card that a share takes, at most kMilliPerCard.
-std::int16_t milli_of(Bytes memory, Percent cores, Bytes card);
-// That are free; a card that someone holds is never wholly free.
-std::int16_t free_milli(const Card& card);
+// Thousandths of a GPU that a share takes, at most kMilliPerGpu.
+std::int16_t milli_of(Bytes memory, Percent cores, Bytes gpu);
+// Free thousandths; a GPU with a pod on it is never completely free.
+std::int16_t free_milli(const GpuState& gpu);
 
-// The load of a node, but for `load` itself; `used` is what all its pods take of the host.
-NodeLoad load_of(const NodeView& node, int model, const HostAsk& used);
-// The same load with these cards in place of its own, as when others are reckoned with.
-NodeLoad with_cards(NodeLoad load, std::span<const Card> cards);
+// The load of a node, without the member `load`; `used` is what all its pods take of CPU and
+// memory.
+NodeLoad load_of(const NodeInfo& node, int model, const HostRequest& used);
+// The same load with these GPUs in place of its own, for what-if questions.
+NodeLoad with_gpus(NodeLoad load, std::span<const GpuState> gpus);
 
-// One task per container, on cards of that capacity; what the pod takes of the host is in the
-// first. Nothing for what the engine has no terms for: a share larger than the card, containers
-// that do not run side by side (init containers), more cards than a node may have.
-std::optional<std::vector<Task>> tasks_of(const PodAsk& pod, MemoryUnit unit, Bytes card);
+// One task per container, for GPUs of that capacity. The pod's CPU and memory are in the first
+// task. Nothing if the engine cannot express the pod: a share larger than the GPU, init containers
+// (they do not run at the same time), or more GPUs than a node may have.
+std::optional<std::vector<PlacementTask>> tasks_of(const PodRequest& pod, MemoryUnit unit,
+                                                   Bytes gpu);
 
 }  // namespace tessera

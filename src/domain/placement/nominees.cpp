@@ -8,94 +8,97 @@
 namespace tessera {
 namespace {
 
-// Those that come before the pod: they are in order, and who is one of them comes before the ones
-// after it. Were each of two equals kept from the other's room, none would have it.
-std::span<const PodAskPtr> before(const NodeView& node, const Asker& pod) {
-    const auto end = std::ranges::find_if(node.nominees, [&](const PodAskPtr& nominee) {
+// The nominees that come before the pod. The list is ordered, and a nominee comes before those
+// after it. Without this order, two equal nominees would exclude each other, and neither would get
+// the GPUs.
+std::span<const PodRequestPtr> before(const NodeInfo& node, const Preemptor& pod) {
+    const auto end = std::ranges::find_if(node.nominees, [&](const PodRequestPtr& nominee) {
         return nominee->priority < pod.priority || nominee->uid == pod.uid;
     });
     return {node.nominees.begin(), end};
 }
 
-// Whether the pod fits, and then it is there.
-bool take_room(const NodeView& node, const PodAsk& pod, std::vector<Card>& cards) {
-    const RoomLeft room(cards);
-    Placer placer(pod.request);
-    const Fit* fit = placer.try_node(room.offer(node));
-    if (fit == nullptr) return false;
-    Tenant there;
-    there.holds = holds(containers_of(pod.request, *fit, node.inventory.gpus, node.inventory.unit));
-    there.groups = rules_of(pod.request).groups();
-    count_holds(there, node.inventory.gpus, cards, 1);
+// If the pod fits, adds it to `gpus` and returns true.
+bool take_room(const NodeInfo& node, const PodRequest& pod, std::vector<GpuState>& gpus) {
+    const RoomLeft room(gpus);
+    Placer placer(pod.containers);
+    const Assignment* assignment = placer.try_node(room.node_gpus(node));
+    if (assignment == nullptr) return false;
+    AssignedPod there;
+    there.holds =
+        holds(containers_of(pod.containers, *assignment, node.inventory.gpus, node.inventory.unit));
+    there.groups = rules_of(pod.containers).groups();
+    count_holds(there, node.inventory.gpus, gpus, 1);
     return true;
 }
 
 }  // namespace
 
-RoomLeft::RoomLeft(std::vector<Card> cards) : cards_(std::move(cards)), free_(free_of(cards_)) {}
+RoomLeft::RoomLeft(std::vector<GpuState> gpus) : gpus_(std::move(gpus)), free_(free_of(gpus_)) {}
 
-Offer RoomLeft::offer(const NodeView& node) const {
-    Offer offer = node.offer();
-    offer.cards = cards_;
-    offer.free = free_;
-    return offer;
+NodeGpus RoomLeft::node_gpus(const NodeInfo& node) const {
+    NodeGpus node_gpus = node.node_gpus();
+    node_gpus.states = gpus_;
+    node_gpus.free = free_;
+    return node_gpus;
 }
 
-void count_nominees(const NodeView& node, const Asker& pod, std::vector<Card>& cards) {
-    for (const PodAskPtr& nominee : before(node, pod))
-        take_room(node, *nominee, cards);
+void count_nominees(const NodeInfo& node, const Preemptor& pod, std::vector<GpuState>& gpus) {
+    for (const PodRequestPtr& nominee : before(node, pod))
+        take_room(node, *nominee, gpus);
 }
 
-std::size_t room_behind(const NodeView& node, const Asker& pod,
-                        const std::vector<ContainerAllocation>& taken, std::vector<Card> cards) {
-    Tenant there;
+std::size_t room_behind(const NodeInfo& node, const Preemptor& pod,
+                        const std::vector<ContainerAllocation>& taken, std::vector<GpuState> gpus) {
+    AssignedPod there;
     there.holds = holds(taken);
-    count_holds(there, node.inventory.gpus, cards, 1);
+    count_holds(there, node.inventory.gpus, gpus, 1);
     std::size_t count = 0;
-    for (const PodAskPtr& nominee : std::span(node.nominees).subspan(before(node, pod).size())) {
-        if (nominee->uid != pod.uid) count += take_room(node, *nominee, cards) ? 1 : 0;
+    for (const PodRequestPtr& nominee :
+         std::span(node.nominees).subspan(before(node, pod).size())) {
+        if (nominee->uid != pod.uid) count += take_room(node, *nominee, gpus) ? 1 : 0;
     }
     return count;
 }
 
-std::vector<Card> cards_left(const NodeView& node, const Asker& pod) {
-    std::vector<Card> cards = node.cards;
-    if (before(node, pod).empty()) return cards;
-    for (const TenantPtr& tenant : node.tenants) {
-        if (tenant->terminating) count_holds(*tenant, node.inventory.gpus, cards, -1);
+std::vector<GpuState> gpus_left(const NodeInfo& node, const Preemptor& pod) {
+    std::vector<GpuState> gpus = node.gpus;
+    if (before(node, pod).empty()) return gpus;
+    for (const AssignedPodPtr& assigned_pod : node.assigned_pods) {
+        if (assigned_pod->terminating) count_holds(*assigned_pod, node.inventory.gpus, gpus, -1);
     }
-    count_nominees(node, pod, cards);
-    // What is ending holds its room still.
-    for (std::size_t i = 0; i < cards.size(); ++i) {
-        Card& card = cards[i];
-        const Card& now = node.cards[i];
-        card.held = std::max(card.held, now.held);
-        card.cores_held = std::max(card.cores_held, now.cores_held);
-        card.holders = std::max(card.holders, now.holders);
-        for (const CardGroup group : now.groups) {
-            if (std::ranges::find(card.groups, group) == card.groups.end())
-                card.groups.push_back(group);
+    count_nominees(node, pod, gpus);
+    // A terminating pod still has its GPUs.
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+        GpuState& gpu = gpus[i];
+        const GpuState& now = node.gpus[i];
+        gpu.held = std::max(gpu.held, now.held);
+        gpu.cores_held = std::max(gpu.cores_held, now.cores_held);
+        gpu.holders = std::max(gpu.holders, now.holders);
+        for (const GpuGroup group : now.groups) {
+            if (std::ranges::find(gpu.groups, group) == gpu.groups.end())
+                gpu.groups.push_back(group);
         }
     }
-    return cards;
+    return gpus;
 }
 
-const Fit* try_left(Placer& placer, const NodeView& node, const Asker& pod) {
-    if (before(node, pod).empty()) return placer.try_node(node.offer());
-    return placer.try_node(RoomLeft(cards_left(node, pod)).offer(node));
+const Assignment* try_left(Placer& placer, const NodeInfo& node, const Preemptor& pod) {
+    if (before(node, pod).empty()) return placer.try_node(node.node_gpus());
+    return placer.try_node(RoomLeft(gpus_left(node, pod)).node_gpus(node));
 }
 
-std::string kept_for(const NodeView& node, const Asker& pod, const Reader& reader) {
+std::string kept_for(const NodeInfo& node, const Preemptor& pod, const Reader& reader) {
     const auto nominees = before(node, pod);
-    if (nominees.empty()) return "the room on this node is kept for another pod";
-    const PodAsk& first = *nominees.front();
+    if (nominees.empty()) return "GPUs of this node are reserved for another pod";
+    const PodRequest& first = *nominees.front();
     return fmt::format(
-        "the room on this node is kept for {}{}, for which others are ended",
+        "GPUs of this node are reserved for {}{}, which preempts other pods",
         reader.words_for(first.name),
         reader.sees(first.name) ? fmt::format(" of priority {}", first.priority) : "");
 }
 
-std::string blocked_for(const NodeView& node, const Reader& reader) {
+std::string blocked_for(const NodeInfo& node, const Reader& reader) {
     const bool is_named = node.blocked_by && reader.sees(node.blocked_by->pod);
     return is_named ? node.blocked_by->why : node.blocked;
 }

@@ -1,9 +1,9 @@
-// Room that was made for a pod is the pod's. When kube-scheduler ends others for a pod it nominates
-// it to their node (status.nominatedNodeName), and asks for it again once they are gone; what we
-// promise counts alike (ClusterState::promise). Until then
-// pods of its priority or a lower one are placed as though it were there: as kube-scheduler itself
-// does with the sums that it knows (RunFilterPluginsWithNominatedPods). Otherwise whoever is asked
-// for first takes the room, and the others were ended in vain.
+// Reservations for preempting pods. When kube-scheduler evicts pods for another pod, it nominates
+// that pod to their node (status.nominatedNodeName), and asks for it again once they are gone. Our
+// own reservations (ClusterState::promise) count in the same way. Until the nominee is bound, pods
+// of its priority or lower are placed as if it were on the node. kube-scheduler does the same with
+// the resources that it counts (RunFilterPluginsWithNominatedPods). Otherwise another pod could
+// take the GPUs first, and the victims would have been evicted without success.
 #pragma once
 
 #include <cstddef>
@@ -11,54 +11,54 @@
 #include <string>
 #include <vector>
 
-#include "domain/cluster/view.hpp"
+#include "domain/cluster/snapshot.hpp"
 #include "domain/events/reader.hpp"
 #include "domain/placement/place.hpp"
 
 namespace tessera {
 
-// Who asks: nothing is kept from a pod for itself, for one of a lower priority, or, where it is a
-// nominee itself, for those that come after it.
-struct Asker {
+// The pod to be placed. Nominees of lower priority do not count for it, nor does the pod itself; if
+// it is a nominee, those after it do not count either.
+struct Preemptor {
     const PodUid& uid;
     int priority = 0;
 };
 
-// Counts the nominees that come before the pod on the cards where they fit, as though they were
-// there. `cards` are those of the node in any condition.
-void count_nominees(const NodeView& node, const Asker& pod, std::vector<Card>& cards);
+// Counts the nominees that come before the pod on the GPUs where they fit, as if they were on the
+// node. `gpus` are the node's GPUs in any state.
+void count_nominees(const NodeInfo& node, const Preemptor& pod, std::vector<GpuState>& gpus);
 
-// Cards of a node, with other holds than it has now.
+// The GPUs of a node with a state other than the current one.
 class RoomLeft {
   public:
-    // Parallel to the node's.
-    explicit RoomLeft(std::vector<Card> cards);
+    // Parallel to the node's GPUs.
+    explicit RoomLeft(std::vector<GpuState> gpus);
 
-    // As long as both live.
-    [[nodiscard]] Offer offer(const NodeView& node) const;
+    // Valid as long as both objects.
+    [[nodiscard]] NodeGpus node_gpus(const NodeInfo& node) const;
 
   private:
-    std::vector<Card> cards_;
+    std::vector<GpuState> gpus_;
     std::vector<Bytes> free_;
 };
 
-// The node's cards, and on them also what the nominees that come before the pod are kept.
-std::vector<Card> cards_left(const NodeView& node, const Asker& pod);
+// The node's GPUs, with the nominees that come before the pod counted on them.
+std::vector<GpuState> gpus_left(const NodeInfo& node, const Preemptor& pod);
 
-// Placer::try_node on what the nominees that come before the pod leave of the node; `placer` is the
-// pod's. A nominee's cards are chosen as if the pods that are ending were gone; one that does not
-// fit even so keeps nothing.
-const Fit* try_left(Placer& placer, const NodeView& node, const Asker& pod);
+// Placer::try_node on what the nominees that come before the pod leave; `placer` is the pod's. A
+// nominee's GPUs are chosen as if terminating pods were gone. A nominee that does not fit even then
+// gets nothing.
+const Assignment* try_left(Placer& placer, const NodeInfo& node, const Preemptor& pod);
 
-// How many of the nominees that come after the pod find room beside the shares that it takes of
-// `cards`, one after the other.
-std::size_t room_behind(const NodeView& node, const Asker& pod,
-                        const std::vector<ContainerAllocation>& taken, std::vector<Card> cards);
+// How many of the nominees that come after the pod still fit, one after the other, beside the
+// shares that the pod takes of `gpus`.
+std::size_t room_behind(const NodeInfo& node, const Preemptor& pod,
+                        const std::vector<ContainerAllocation>& taken, std::vector<GpuState> gpus);
 
-// Why a pod does not fit that would but for the nominees, in words for that reader.
-std::string kept_for(const NodeView& node, const Asker& pod, const Reader& reader);
+// Why a pod that would fit without the nominees does not fit, in words for that reader.
+std::string kept_for(const NodeInfo& node, const Preemptor& pod, const Reader& reader);
 
-// NodeView::blocked in words for that reader.
-std::string blocked_for(const NodeView& node, const Reader& reader);
+// NodeInfo::blocked in words for that reader.
+std::string blocked_for(const NodeInfo& node, const Reader& reader);
 
 }  // namespace tessera

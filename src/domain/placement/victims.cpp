@@ -11,47 +11,51 @@
 namespace tessera {
 namespace {
 
-using Tenants = std::vector<const Tenant*>;
+using AssignedPods = std::vector<const AssignedPod*>;
 
-// The node's cards, of which pods are taken away and put back.
+// The node's GPUs, from which pods are removed and added again on trial.
 class Trial {
   public:
-    Trial(const NodeView& node, const PodAsk& pod)
-        : node_(node), pod_(pod), placer_(pod.request), cards_(node.cards) {}
+    Trial(const NodeInfo& node, const PodRequest& pod)
+        : node_(node), pod_(pod), placer_(pod.containers), gpus_(node.gpus) {}
 
-    void remove(const Tenant& tenant) { count_holds(tenant, node_.inventory.gpus, cards_, -1); }
-    void put_back(const Tenant& tenant) { count_holds(tenant, node_.inventory.gpus, cards_, 1); }
+    void remove(const AssignedPod& assigned_pod) {
+        count_holds(assigned_pod, node_.inventory.gpus, gpus_, -1);
+    }
+    void put_back(const AssignedPod& assigned_pod) {
+        count_holds(assigned_pod, node_.inventory.gpus, gpus_, 1);
+    }
     [[nodiscard]] bool fits() {
-        std::vector<Card> cards = cards_;
-        count_nominees(node_, {pod_.uid, pod_.priority}, cards);
-        const RoomLeft left(std::move(cards));
-        return placer_.try_node(left.offer(node_)) != nullptr;
+        std::vector<GpuState> gpus = gpus_;
+        count_nominees(node_, {pod_.uid, pod_.priority}, gpus);
+        const RoomLeft left(std::move(gpus));
+        return placer_.try_node(left.node_gpus(node_)) != nullptr;
     }
 
   private:
-    const NodeView& node_;
-    const PodAsk& pod_;
+    const NodeInfo& node_;
+    const PodRequest& pod_;
     Placer placer_;
-    std::vector<Card> cards_;
+    std::vector<GpuState> gpus_;
 };
 
-std::int64_t memory_of(const Tenant& tenant) {
+std::int64_t memory_of(const AssignedPod& assigned_pod) {
     return std::accumulate(
-        tenant.holds.begin(), tenant.holds.end(), std::int64_t{0},
+        assigned_pod.holds.begin(), assigned_pod.holds.end(), std::int64_t{0},
         [](std::int64_t sum, const Hold& hold) { return sum + hold.memory.count; });
 }
 
-// The most important first; among equals the smallest, so that few large ones go and not many
-// small.
-bool spared_before(const Tenant* a, const Tenant* b) {
+// The highest priority first; among equals the smallest, so that few large pods are evicted instead
+// of many small ones.
+bool spared_before(const AssignedPod* a, const AssignedPod* b) {
     return std::tuple(-a->priority, memory_of(*a), a->name, a->uid) <
            std::tuple(-b->priority, memory_of(*b), b->name, b->uid);
 }
 
-// What to make as small as possible. `victims` is not empty.
-auto cost_of(const Tenants& victims) {
+// The cost to minimise. `victims` must not be empty.
+auto cost_of(const AssignedPods& victims) {
     std::int64_t sum = 0;
-    for (const Tenant* victim : victims)
+    for (const AssignedPod* victim : victims)
         sum += victim->priority;
     return std::tuple(victims.front()->priority, victims.size(), sum);
 }
@@ -60,53 +64,54 @@ bool is_one_of(const PodUid& uid, std::span<const PodUid> pods) {
     return std::ranges::find(pods, uid) != pods.end();
 }
 
-// Those of `candidates` that cannot be spared; nothing where not even all of them make room.
-std::optional<Tenants> needed_of(Trial trial, Tenants candidates) {
-    for (const Tenant* tenant : candidates)
-        trial.remove(*tenant);
+// The candidates that must be evicted; nothing if the pod does not fit even without all of them.
+std::optional<AssignedPods> needed_of(Trial trial, AssignedPods candidates) {
+    for (const AssignedPod* assigned_pod : candidates)
+        trial.remove(*assigned_pod);
     if (!trial.fits()) return std::nullopt;
     std::ranges::sort(candidates, spared_before);
-    Tenants victims;
-    for (const Tenant* tenant : candidates) {
-        trial.put_back(*tenant);
+    AssignedPods victims;
+    for (const AssignedPod* assigned_pod : candidates) {
+        trial.put_back(*assigned_pod);
         if (trial.fits()) continue;
-        trial.remove(*tenant);
-        victims.push_back(tenant);
+        trial.remove(*assigned_pod);
+        victims.push_back(assigned_pod);
     }
     return victims;
 }
 
 }  // namespace
 
-bool is_mate(const Tenant& tenant, const PodAsk& pod) {
-    const auto& group = rules_of(pod.request).together;
-    return group && tenant.together == group;
+bool is_affine(const AssignedPod& assigned_pod, const PodRequest& pod) {
+    const auto& group = rules_of(pod.containers).together;
+    return group && assigned_pod.together == group;
 }
 
-Preemption plan_preemption(const NodeView& node, const PodAsk& pod, std::span<const PodUid> ending,
-                           std::span<const PodUid> guarded) {
+Preemption plan_preemption(const NodeInfo& node, const PodRequest& pod,
+                           std::span<const PodUid> ending, std::span<const PodUid> guarded) {
     Preemption plan;
-    if (!node.blocked.empty() || node.cards.empty()) return plan;
-    Placer placer(pod.request);
+    if (!node.blocked.empty() || node.gpus.empty()) return plan;
+    Placer placer(pod.containers);
     if (try_left(placer, node, {pod.uid, pod.priority}) != nullptr) {
         plan.kind = Preemption::Kind::fits;
         return plan;
     }
     Trial trial(node, pod);
-    Tenants lower;
-    for (const TenantPtr& tenant : node.tenants) {
-        if (tenant->terminating || is_one_of(tenant->uid, ending)) {
-            trial.remove(*tenant);
-        } else if (tenant->stage == Stage::seen && tenant->priority < pod.priority &&
-                   !is_one_of(tenant->uid, guarded) && !is_mate(*tenant, pod)) {
-            lower.push_back(tenant.get());
+    AssignedPods lower;
+    for (const AssignedPodPtr& assigned_pod : node.assigned_pods) {
+        if (assigned_pod->terminating || is_one_of(assigned_pod->uid, ending)) {
+            trial.remove(*assigned_pod);
+        } else if (assigned_pod->stage == Stage::observed &&
+                   assigned_pod->priority < pod.priority &&
+                   !is_one_of(assigned_pod->uid, guarded) && !is_affine(*assigned_pod, pod)) {
+            lower.push_back(assigned_pod.get());
         }
     }
     if (trial.fits()) {
         plan.kind = Preemption::Kind::soon;
         return plan;
     }
-    const auto consider = [&](Tenants candidates) {
+    const auto consider = [&](AssignedPods candidates) {
         auto needed = needed_of(trial, std::move(candidates));
         if (!needed) return;
         const bool is_first = plan.kind == Preemption::Kind::never;
@@ -114,12 +119,12 @@ Preemption plan_preemption(const NodeView& node, const PodAsk& pod, std::span<co
         plan = {Preemption::Kind::evict, *std::move(needed)};
     };
     for (const Gpu& gpu : node.inventory.gpus) {
-        Tenants here;
-        for (const Tenant* tenant : lower) {
-            const bool is_here = std::ranges::any_of(tenant->holds, [&](const Hold& hold) {
+        AssignedPods here;
+        for (const AssignedPod* assigned_pod : lower) {
+            const bool is_here = std::ranges::any_of(assigned_pod->holds, [&](const Hold& hold) {
                 return find_gpu(node.inventory.gpus, hold.uuid) == &gpu;
             });
-            if (is_here) here.push_back(tenant);
+            if (is_here) here.push_back(assigned_pod);
         }
         consider(std::move(here));
     }

@@ -6,53 +6,53 @@
 
 #include <algorithm>
 
-#include "domain/cluster/state.hpp"
+#include "domain/scheduling/state.hpp"
 #include "testing/builders/builders.hpp"
 
 namespace tessera {
 namespace {
 
-// A pod on a card of node "n".
+// A pod on a GPU of node "n".
 struct Here {
-    int card;
+    int gpu;
     int gib;
     int priority;
     bool terminating = false;
 };
 
-// A node of cards of 16 GiB with these pods, "0", "1" …
+// A node of GPUs of 16 GiB with these pods, "0", "1" …
 class Node {
   public:
-    Node(int cards, const std::vector<Here>& pods) {
-        state_.set_node(build::node("n", cards, gibibytes(16)));
+    Node(int gpus, const std::vector<Here>& pods) {
+        state_.set_node(build::node("n", gpus, gibibytes(16)));
         for (const Here& here : pods) {
-            PodFacts pod = build::pod(std::to_string(count_++), build::native(gibibytes(here.gib)));
+            PodInfo pod = build::pod(std::to_string(count_++), build::native(gibibytes(here.gib)));
             pod.priority = here.priority;
             pod.terminating = here.terminating;
-            const GpuUuid uuid(fmt::format("GPU-n-{}", here.card));
+            const GpuUuid uuid(fmt::format("GPU-n-{}", here.gpu));
             state_.set_pod(build::bound(
                 pod,
-                build::allocation(pod, "n", {{uuid, here.card, gibibytes(here.gib), {}, false}})));
+                build::allocation(pod, "n", {{uuid, here.gpu, gibibytes(here.gib), {}, false}})));
         }
-        view_ = state_.view();
+        snapshot_ = state_.snapshot();
     }
-    [[nodiscard]] const NodeView& view() const { return *view_->find("n"); }
+    [[nodiscard]] const NodeInfo& snapshot() const { return *snapshot_->find("n"); }
     [[nodiscard]] Preemption plan(const std::vector<ContainerSpec>& asked, int priority) const {
-        PodFacts pod = build::pod("p", asked);
+        PodInfo pod = build::pod("p", asked);
         pod.priority = priority;
-        return plan_preemption(view(), build::ask(pod));
+        return plan_preemption(snapshot(), build::request(pod));
     }
 
   private:
     ClusterState state_;
     int count_ = 0;
-    std::shared_ptr<const ClusterView> view_;
+    std::shared_ptr<const Snapshot> snapshot_;
 };
 
 using Names = std::vector<std::string>;
 Names names(const Preemption& plan) {
     Names out;
-    for (const Tenant* victim : plan.victims)
+    for (const AssignedPod* victim : plan.victims)
         out.push_back(victim->name.name);
     return out;
 }
@@ -62,8 +62,9 @@ constexpr auto kFits = Preemption::Kind::fits;
 constexpr auto kSoon = Preemption::Kind::soon;
 constexpr auto kNever = Preemption::Kind::never;
 
-// Goal: room on one card, not in sum; the least important go, and few large ones before many small.
-// Method: a table of nodes, and who has to end for 8 GiB of priority 10.
+// Goal: one GPU must have enough free, not the sum. The lowest priorities are evicted, and few
+// large pods rather than many small ones. Method: a table of nodes, with the victims for 8 GiB of
+// priority 10.
 TEST(PlanPreemption, OneShare) {
     struct Case {
         const char* what;
@@ -74,10 +75,10 @@ TEST(PlanPreemption, OneShare) {
     const std::vector<Case> cases = {
         {"free already", {{0, 8, 0}}, kFits, {}},
         {"free soon", {{0, 16, 0, true}, {1, 16, 0}, {2, 16, 0}}, kSoon, {}},
-        {"nobody lower", {{0, 16, 10}, {1, 16, 11}}, kNever, {}},
+        {"no lower priority", {{0, 16, 10}, {1, 16, 11}}, kNever, {}},
         {"the lower one", {{0, 16, 5}, {1, 16, 4}}, kEvict, {"1"}},
         {"the large one", {{0, 4, 5}, {0, 4, 5}, {0, 8, 5}, {1, 16, 10}}, kEvict, {"2"}},
-        {"one card, not two halves",
+        {"one GPU, not two halves",
          {{0, 4, 1}, {0, 12, 9}, {1, 4, 1}, {1, 4, 2}, {1, 8, 10}},
          kEvict,
          {"3", "2"}},
@@ -90,7 +91,7 @@ TEST(PlanPreemption, OneShare) {
     for (const Case& c : cases) {
         const Node node(3, [&] {
             std::vector<Here> pods = c.pods;
-            const bool third = std::ranges::any_of(pods, [](const Here& h) { return h.card == 2; });
+            const bool third = std::ranges::any_of(pods, [](const Here& h) { return h.gpu == 2; });
             if (!third && c.kind != kFits) pods.push_back({2, 16, 100});
             return pods;
         }());
@@ -100,40 +101,40 @@ TEST(PlanPreemption, OneShare) {
     }
 }
 
-// Goal: whole cards and several cards: nobody ends for a card that stays taken.
-TEST(PlanPreemption, WholeAndSeveralCards) {
+// Goal: whole GPUs and several GPUs: no pod is evicted from a GPU that stays in use.
+TEST(PlanPreemption, WholeAndSeveralGpus) {
     const Node node(3, {{0, 1, 1}, {0, 1, 99}, {1, 2, 3}, {1, 2, 4}, {2, 12, 5}});
     EXPECT_EQ(names(node.plan(build::whole(1), 10)), (Names{"3", "2"}));
     EXPECT_EQ(names(node.plan(build::whole(2), 10)), (Names{"4", "3", "2"}));
     EXPECT_EQ(node.plan(build::whole(3), 10).kind, kNever);
     EXPECT_EQ(names(node.plan(build::native(gibibytes(13), 3), 10)), (Names{"4", "2"}))
-        << "one of the two on the second card may stay";
+        << "one of the two on the second GPU may stay";
 }
 
-// Goal: a node where nothing may be placed is no place to make room on.
+// Goal: no pod is evicted on a blocked node.
 TEST(PlanPreemption, BlockedNode) {
     ClusterState state;
     NodeInventory node = build::node("n", 1, gibibytes(16));
     node.fault = "broken";
     state.set_node(node);
-    PodFacts pod = build::pod("p", build::whole());
+    PodInfo pod = build::pod("p", build::whole());
     pod.priority = 10;
-    EXPECT_EQ(plan_preemption(*state.view()->find("n"), build::ask(pod)).kind, kNever);
+    EXPECT_EQ(plan_preemption(*state.snapshot()->find("n"), build::request(pod)).kind, kNever);
 }
 
-// Goal: whoever is named is needed, is of lower priority, and with him gone the pod fits; nobody is
-// named in vain or missed, and the highest victim is as low as can be. Method: random nodes, each
-// claim checked by trying.
+// Goal: every victim is necessary and of lower priority, and the pod fits without the victims. No
+// victims are named for nothing, none is missing, and the highest victim's priority is as low as
+// possible. Method: random nodes, each claim checked by trying.
 RC_GTEST_PROP(PlanPreemptionProperty, NobodyInVain, ()) {
-    const int cards = *rc::gen::inRange(1, 4);
+    const int gpus = *rc::gen::inRange(1, 4);
     std::vector<Here> pods;
-    std::vector<int> used(static_cast<std::size_t>(cards), 0);
+    std::vector<int> used(static_cast<std::size_t>(gpus), 0);
     for (int i = *rc::gen::inRange(0, 14); i > 0; --i) {
-        Here here{*rc::gen::inRange(0, cards), *rc::gen::inRange(1, 9), *rc::gen::inRange(0, 6),
+        Here here{*rc::gen::inRange(0, gpus), *rc::gen::inRange(1, 9), *rc::gen::inRange(0, 6),
                   *rc::gen::inRange(0, 10) == 0};
-        int& on_card = used[static_cast<std::size_t>(here.card)];
-        if (on_card + here.gib > 16) continue;
-        on_card += here.gib;
+        int& on_gpu = used[static_cast<std::size_t>(here.gpu)];
+        if (on_gpu + here.gib > 16) continue;
+        on_gpu += here.gib;
         pods.push_back(here);
     }
     const int priority = *rc::gen::inRange(0, 7);
@@ -144,9 +145,9 @@ RC_GTEST_PROP(PlanPreemptionProperty, NobodyInVain, ()) {
         for (std::size_t i = 0; i < pods.size(); ++i) {
             if (!pods[i].terminating && !is_gone(i)) rest.push_back(pods[i]);
         }
-        return Node(cards, rest).plan(asked, priority).kind == kFits;
+        return Node(gpus, rest).plan(asked, priority).kind == kFits;
     };
-    const Node node(cards, pods);
+    const Node node(gpus, pods);
     const Preemption plan = node.plan(asked, priority);
     const auto is_lower = [&](std::size_t i) { return pods[i].priority < priority; };
     RC_ASSERT((plan.kind == kFits || plan.kind == kSoon) ==

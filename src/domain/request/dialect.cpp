@@ -14,7 +14,7 @@ constexpr std::array kAliyunResources = {resource::kAliyunMem, resource::kAliyun
                                          resource::kAliyunCores};
 
 constexpr std::array kDialects = {
-    Dialect{DialectId::native, "native", "tessera.dev/*: cards, bytes and percent per card",
+    Dialect{DialectId::native, "native", "tessera.dev/*: GPUs, bytes and percent per GPU",
             resource::kGpu, kNativeResources},
     Dialect{DialectId::aliyun, "aliyun", "aliyun.com/gpu-mem as gpushare reads it",
             resource::kAliyunMem, kAliyunResources},
@@ -27,7 +27,7 @@ const Dialect* dialect_of(std::string_view resource) {
     return nullptr;
 }
 
-// Amounts of one container by resource; absent is not the same as zero.
+// The amounts of one container by resource; a missing amount differs from zero.
 using Amounts = std::vector<std::pair<std::string_view, std::int64_t>>;
 
 std::optional<std::int64_t> amount(const Amounts& amounts, std::string_view resource) {
@@ -39,7 +39,7 @@ std::optional<std::int64_t> amount(const Amounts& amounts, std::string_view reso
 
 tl::unexpected<Error> refuse(const ContainerSpec& container, std::string_view resource,
                              std::string_view why) {
-    // That one may come from elsewhere than the limits (wire/kube_objects.cpp).
+    // This one may come from the pod's label (wire/kube/kube_objects.cpp).
     const bool may_be_label = resource == resource::kAliyunCount;
     return fail(Code::invalid_argument,
                 fmt::format("container {}: {}: {}{}", container.name, resource, why,
@@ -63,8 +63,8 @@ Result<Percent> read_cores(const ContainerSpec& container, const Amounts& amount
     if (!cores) return Percent{0};
     if (*cores < 1 || *cores > 100) {
         return refuse(container, resource,
-                      fmt::format("{} is not a percentage of one card; write 1 to 100, or leave "
-                                  "it out to be sure of none",
+                      fmt::format("{} is not a percentage of one GPU; write 1 to 100, or leave "
+                                  "it out for no guarantee",
                                   *cores));
     }
     return Percent{static_cast<int>(*cores)};
@@ -74,10 +74,10 @@ Result<int> read_count(const ContainerSpec& container, std::string_view resource
                        std::int64_t count) {
     if (count >= 1 && count <= kMaxGpusPerContainer) return static_cast<int>(count);
     return refuse(container, resource,
-                  fmt::format("{} cards; write 1 to {}", count, kMaxGpusPerContainer));
+                  fmt::format("{} GPUs; write 1 to {}", count, kMaxGpusPerContainer));
 }
 
-// More than any card has; keeps every later multiplication within int64.
+// More than any GPU has. The limit keeps all later multiplications within int64.
 constexpr std::int64_t kMaxAmount = std::int64_t{1} << 50;
 constexpr std::int64_t kMaxUnits = kMaxAmount / kGiB;
 
@@ -85,18 +85,18 @@ Result<std::int64_t> read_memory(const ContainerSpec& container, std::string_vie
                                  std::int64_t amount, std::int64_t most) {
     if (amount <= most) return amount;
     return refuse(container, resource,
-                  fmt::format("{} is more than any card has; is the unit right?", amount));
+                  fmt::format("{} is more than any GPU has; is the unit right?", amount));
 }
 
 Result<std::optional<GpuRequest>> read_native(const ContainerSpec& container,
                                               const Amounts& amounts) {
     const auto count = amount(amounts, resource::kGpu);
     const auto memory = amount(amounts, resource::kGpuMemory);
-    // An explicit zero asks for no card at all, like cpu: 0. Amounts beside it are a contradiction.
+    // An explicit zero requests no GPU at all, like cpu: 0. Other amounts contradict it.
     if (count.value_or(0) == 0) {
         if (amounts.size() == (count ? 1U : 0U)) return std::optional<GpuRequest>{};
         return refuse(container, memory ? resource::kGpuMemory : resource::kGpuCores,
-                      fmt::format("needs {}: 1 beside it (the number of cards to take it from)",
+                      fmt::format("needs {}: 1 beside it (the number of GPUs to take it from)",
                                   resource::kGpu));
     }
     GpuRequest request{.dialect = DialectId::native};
@@ -105,7 +105,7 @@ Result<std::optional<GpuRequest>> read_native(const ContainerSpec& container,
     if (memory) {
         if (*memory == 0) {
             return refuse(container, resource::kGpuMemory,
-                          "is zero; write the bytes that you need on each card, such as 3Gi");
+                          "is zero; write the bytes that you need on each GPU, such as 3Gi");
         }
         if (*memory < kMiB) {
             return refuse(container, resource::kGpuMemory,
@@ -114,7 +114,7 @@ Result<std::optional<GpuRequest>> read_native(const ContainerSpec& container,
                                       *memory));
         }
         TRY(const auto bytes, read_memory(container, resource::kGpuMemory, *memory, kMaxAmount));
-        request.memory = {MemoryAsk::Kind::bytes, bytes};
+        request.memory = {MemoryRequest::Kind::bytes, bytes};
     } else if (request.cores.value != 0) {
         return refuse(container, resource::kGpuCores,
                       fmt::format("needs {} beside it, such as 3Gi", resource::kGpuMemory));
@@ -136,15 +136,15 @@ Result<std::optional<GpuRequest>> read_aliyun(const ContainerSpec& container,
     if (const auto count = amount(amounts, resource::kAliyunCount)) {
         TRY(request.gpus, read_count(container, resource::kAliyunCount, *count));
     }
-    // The amount is the container's sum over its cards (Alibaba's multi-GPU sharing), in node
+    // The amount is the container's sum over its GPUs (Alibaba's multi-GPU sharing), in node
     // units.
     if (*memory % request.gpus != 0) {
         return refuse(container, resource::kAliyunMem,
-                      fmt::format("{} does not divide by {} cards; write a multiple of {}", *memory,
+                      fmt::format("{} does not divide by {} GPUs; write a multiple of {}", *memory,
                                   request.gpus, request.gpus));
     }
     TRY(const auto units, read_memory(container, resource::kAliyunMem, *memory, kMaxUnits));
-    request.memory = {MemoryAsk::Kind::node_units, units / request.gpus};
+    request.memory = {MemoryRequest::Kind::node_units, units / request.gpus};
     TRY(request.cores, read_cores(container, amounts, resource::kAliyunCores));
     return std::optional(request);
 }
@@ -161,34 +161,35 @@ Result<std::optional<GpuRequest>> read_container(const ContainerSpec& container,
     return fail(Code::internal, "a dialect without a reader");
 }
 
-tl::unexpected<Error> refuse_ceiling(std::string_view why) {
-    return fail(Code::invalid_argument, fmt::format("annotation {}: {}", kCoresCeiling, why));
+tl::unexpected<Error> refuse_cores_limit(std::string_view why) {
+    return fail(Code::invalid_argument, fmt::format("annotation {}: {}", kCoresLimit, why));
 }
 
-Result<> set_ceiling(const std::string& text, PodRequest& request) {
+Result<> set_cores_limit(const std::string& text, ContainerRequests& request) {
     const auto percent = parse_whole_quantity(text);
     if (!percent || *percent < 1 || *percent > 100) {
-        return refuse_ceiling(fmt::format("\"{}\" is not a percentage of one card; write 1 to 100",
-                                          text.substr(0, 32)));
+        return refuse_cores_limit(fmt::format(
+            "\"{}\" is not a percentage of one GPU; write 1 to 100", text.substr(0, 32)));
     }
-    const Percent ceiling{static_cast<int>(*percent)};
-    bool has_share = request.empty();  // what asks for no card at all is nobody's business
+    const Percent cores_limit{static_cast<int>(*percent)};
+    bool has_share = request.empty();  // nothing to check if the pod requests no GPU
     for (ContainerRequest& container : request) {
-        if (container.gpu.memory.kind == MemoryAsk::Kind::whole_card) continue;
+        if (container.gpu.memory.kind == MemoryRequest::Kind::whole_gpu) continue;
         has_share = true;
-        if (container.gpu.cores > ceiling) {
-            return refuse_ceiling(fmt::format(
+        if (container.gpu.cores > cores_limit) {
+            return refuse_cores_limit(fmt::format(
                 "{} is below the {} percent that container {} asks for; write {} or more",
-                ceiling.value, container.gpu.cores.value, container.container,
+                cores_limit.value, container.gpu.cores.value, container.container,
                 container.gpu.cores.value));
         }
-        container.gpu.ceiling = ceiling;
+        container.gpu.cores_limit = cores_limit;
     }
     if (has_share) return {};
-    return refuse_ceiling("the pod has whole cards alone, which know no ceiling; remove it");
+    return refuse_cores_limit(
+        "the pod has only whole GPUs, which have no compute limit; remove it");
 }
 
-// The one dialect of a pod, or an error that names the two resources that clash.
+// The dialect of a pod, or an error that names two resources of different dialects.
 Result<const Dialect*> dialect_of_pod(std::span<const ContainerSpec> containers) {
     const Dialect* found = nullptr;
     std::string_view first;
@@ -224,17 +225,17 @@ bool is_gpu_resource(std::string_view resource) {
     return dialect_of(resource) != nullptr;
 }
 
-Result<PodRequest> parse_pod_request(std::span<const ContainerSpec> containers) {
+Result<ContainerRequests> parse_container_requests(std::span<const ContainerSpec> containers) {
     TRY(const Dialect* row, dialect_of_pod(containers));
-    PodRequest request;
+    ContainerRequests request;
     if (row == nullptr) return request;
     for (const ContainerSpec& container : containers) {
         TRY(const auto gpu, read_container(container, *row));
         if (gpu) request.push_back({container.name, container.kind, *gpu});
     }
-    // It is the pod's, so each of them has it.
-    if (const auto& ceiling = containers.front().cores_ceiling) {
-        TRY_VOID(set_ceiling(*ceiling, request));
+    // The annotation is the pod's, so all containers have the same text.
+    if (const auto& cores_limit = containers.front().cores_limit) {
+        TRY_VOID(set_cores_limit(*cores_limit, request));
     }
     return request;
 }

@@ -1,5 +1,5 @@
-// Dialects: the ways in which users write a GPU request. One table says which resource names belong
-// to which dialect; parse_pod_request turns what a pod says into the one meaning of
+// Dialects: the ways in which users write a GPU request. One table lists the resource names of each
+// dialect. parse_container_requests turns a pod's resources into the common form of
 // gpu_request.hpp.
 #pragma once
 
@@ -14,26 +14,26 @@
 
 namespace tessera {
 
-// Resource names as they stand in a pod's limits.
+// Resource names in a pod's limits.
 namespace resource {
-inline constexpr std::string_view kGpu = "tessera.dev/gpu";               // count of cards
-inline constexpr std::string_view kGpuMemory = "tessera.dev/gpu-memory";  // bytes per card
-inline constexpr std::string_view kGpuCores = "tessera.dev/gpu-cores";    // percent per card
-inline constexpr std::string_view kAliyunMem = "aliyun.com/gpu-mem";      // node units
-inline constexpr std::string_view kAliyunCount = "aliyun.com/gpu-count";  // count of cards
+inline constexpr std::string_view kGpu = "tessera.dev/gpu";               // count of GPUs
+inline constexpr std::string_view kGpuMemory = "tessera.dev/gpu-memory";  // bytes per GPU
+inline constexpr std::string_view kGpuCores = "tessera.dev/gpu-cores";    // percent per GPU
+inline constexpr std::string_view kAliyunMem = "aliyun.com/gpu-mem";  // in the node's memory unit
+inline constexpr std::string_view kAliyunCount = "aliyun.com/gpu-count";  // count of GPUs
 inline constexpr std::string_view kAliyunCores = "aliyun.com/gpu-core.percentage";
 }  // namespace resource
 
-// The annotation of a pod, in any dialect: percent of each card that its containers with a share
-// get at most.
-inline constexpr std::string_view kCoresCeiling = "tessera.dev/gpu-cores-ceiling";
+// A pod's annotation, in any dialect: the compute limit. It is the most percent of each GPU that a
+// container with a share gets.
+inline constexpr std::string_view kCoresLimit = "tessera.dev/gpu-cores-limit";
 
 struct Dialect {
     DialectId id;
     std::string_view name;  // as config and annotations spell it
     std::string_view summary;
-    // The resource whose device-plugin Allocate and PreStartContainer guard the start of a
-    // container.
+    // The resource whose Allocate and PreStartContainer calls (device plugin) let a container
+    // start.
     std::string_view gate;
     std::span<const std::string_view> resources;
 };
@@ -41,25 +41,28 @@ struct Dialect {
 // All dialects, in the order in which messages name them.
 std::span<const Dialect> dialects();
 const Dialect& dialect(DialectId id);
-// True for a resource that any dialect reads. Used to skip pods that are none of our business.
+// True for a resource of any dialect. Used to skip pods that request no GPU.
 bool is_gpu_resource(std::string_view resource);
 
-// One container as the pod spec gives it: resource name and quantity text, limits only (the API
-// server makes requests equal to limits for extended resources).
+// One container of a pod spec: resource names and quantity texts. Limits only, because the API
+// server makes requests equal to limits for extended resources.
 struct ContainerSpec {
     std::string name;
     ContainerKind kind = ContainerKind::app;
     std::vector<std::pair<std::string, std::string>> limits;
-    std::optional<std::string> cores_ceiling;  // the text of the pod's kCoresCeiling
+    std::optional<std::string> cores_limit;  // the text of the pod's kCoresLimit
 
     friend bool operator==(const ContainerSpec&, const ContainerSpec&) = default;
 };
 
-// Errors are invalid_argument, name container and resource, and say what to write instead:
-// malformed, negative or fractional quantities, zero, overflow, a quantity without its count, two
-// dialects in one pod, more than kMaxGpusPerContainer cards, a ceiling that is none, below the
-// cores of a container, or of no share.
-Result<PodRequest> parse_pod_request(std::span<const ContainerSpec> containers);
+// Errors are invalid_argument. They name the container and the resource, and say what to write
+// instead. They report:
+// - malformed, negative or fractional quantities, zero, and overflow
+// - a quantity without its count
+// - two dialects in one pod
+// - more than kMaxGpusPerContainer GPUs
+// - a compute limit that is no percent, is below the cores of a container, or has no share
+Result<ContainerRequests> parse_container_requests(std::span<const ContainerSpec> containers);
 
 inline constexpr int kMaxGpusPerContainer = 64;
 

@@ -20,24 +20,25 @@ const std::string kMem(resource::kAliyunMem);
 const std::string kCount(resource::kAliyunCount);
 const std::string kPercentage(resource::kAliyunCores);
 
-GpuRequest native(int gpus, MemoryAsk memory, int cores) {
+GpuRequest native(int gpus, MemoryRequest memory, int cores) {
     return {.gpus = gpus, .memory = memory, .cores = {cores}, .dialect = DialectId::native};
 }
 GpuRequest aliyun(int gpus, std::int64_t units, int cores) {
     return {.gpus = gpus,
-            .memory = {MemoryAsk::Kind::node_units, units},
+            .memory = {MemoryRequest::Kind::node_units, units},
             .cores = {cores},
             .dialect = DialectId::aliyun};
 }
 
-// Goal: each way of asking has one meaning. Method: a table of one container's limits and value.
+// Goal: each way to write a request has one meaning. Method: a table of one container's limits and
+// values.
 TEST(ParsePodRequest, ReadsEveryWayOfAsking) {
     struct Case {
         Limits limits;
         GpuRequest expected;
     };
-    const MemoryAsk whole{MemoryAsk::Kind::whole_card, 0};
-    const MemoryAsk three{MemoryAsk::Kind::bytes, 3 * kGiB};
+    const MemoryRequest whole{MemoryRequest::Kind::whole_gpu, 0};
+    const MemoryRequest three{MemoryRequest::Kind::bytes, 3 * kGiB};
     const std::vector<Case> cases = {
         {{{kGpu, "1"}}, native(1, whole, 0)},
         {{{kGpu, "4"}}, native(4, whole, 0)},
@@ -52,14 +53,14 @@ TEST(ParsePodRequest, ReadsEveryWayOfAsking) {
         {{{kMem, "8"}, {kPercentage, "25"}}, aliyun(1, 8, 25)},
     };
     for (const Case& c : cases) {
-        const auto request = parse_pod_request(std::vector{container("main", c.limits)});
+        const auto request = parse_container_requests(std::vector{container("main", c.limits)});
         ASSERT_TRUE(request) << request.error().text;
         ASSERT_EQ(request->size(), 1U);
         EXPECT_EQ(request->front(), (ContainerRequest{"main", ContainerKind::app, c.expected}));
     }
 }
 
-// Goal: whoever asks for nothing is none of our business: no request, and no error either.
+// Goal: a pod without GPU resources gives no request and no error.
 TEST(ParsePodRequest, NothingAskedIsNoRequest) {
     const std::vector<Limits> cases = {
         {},
@@ -70,22 +71,22 @@ TEST(ParsePodRequest, NothingAskedIsNoRequest) {
         {{kMem, "0Gi"}},
     };
     for (const Limits& limits : cases) {
-        const auto request = parse_pod_request(std::vector{container("main", limits)});
+        const auto request = parse_container_requests(std::vector{container("main", limits)});
         ASSERT_TRUE(request) << request.error().text;
         EXPECT_TRUE(request->empty());
     }
-    EXPECT_TRUE(parse_pod_request({})->empty());
+    EXPECT_TRUE(parse_container_requests({})->empty());
 }
 
 struct BadCase {
     Limits limits;
     std::string resource;  // that the message must name
-    std::string fix;       // a part of what it tells the user to do
+    std::string fix;       // part of the text that says how to fix it
 };
 
 void expect_refused(const std::vector<BadCase>& cases) {
     for (const BadCase& c : cases) {
-        const auto request = parse_pod_request(std::vector{container("worker", c.limits)});
+        const auto request = parse_container_requests(std::vector{container("worker", c.limits)});
         ASSERT_FALSE(request) << c.resource << " " << c.fix;
         const std::string& text = request.error().text;
         EXPECT_EQ(request.error().code, Code::invalid_argument) << text;
@@ -95,8 +96,8 @@ void expect_refused(const std::vector<BadCase>& cases) {
     }
 }
 
-// Goal: a quantity that is none is refused, for every resource alike. Method: bad texts in each of
-// the resources; the message names container, resource and the fix.
+// Goal: an invalid quantity is refused, for every resource. Method: bad texts in each of the
+// resources; the message names the container, the resource and the fix.
 TEST(ParsePodRequest, RefusesBadQuantities) {
     struct Text {
         std::string quantity;
@@ -123,7 +124,7 @@ TEST(ParsePodRequest, RefusesBadQuantities) {
     }
 }
 
-// Goal: good numbers that make no sense together or alone are refused with the fix.
+// Goal: valid numbers that are wrong together or alone are refused with the fix.
 TEST(ParsePodRequest, RefusesNonsense) {
     expect_refused({
         {{{kMemory, "3Gi"}}, kMemory, "needs tessera.dev/gpu: 1 beside it"},
@@ -159,22 +160,23 @@ TEST(ParsePodRequest, RefusesNonsense) {
 
 // Goal: two dialects in one pod are refused, in one container or in two, and both are named.
 TEST(ParsePodRequest, RefusesTwoDialects) {
-    const auto one = parse_pod_request(std::vector{container("a", {{kGpu, "1"}, {kMem, "3"}})});
+    const auto one =
+        parse_container_requests(std::vector{container("a", {{kGpu, "1"}, {kMem, "3"}})});
     ASSERT_FALSE(one);
     EXPECT_TRUE(one.error().text.starts_with("container a: " + kMem + ": ")) << one.error().text;
     EXPECT_NE(one.error().text.find(kGpu), std::string::npos);
     EXPECT_NE(one.error().text.find("either native or aliyun"), std::string::npos);
 
-    const auto two = parse_pod_request(std::vector{
+    const auto two = parse_container_requests(std::vector{
         container("a", {{kMem, "3"}}), container("b", {{kMemory, "3Gi"}, {kGpu, "1"}})});
     ASSERT_FALSE(two);
     EXPECT_TRUE(two.error().text.starts_with("container b: " + kMemory + ": "));
     EXPECT_NE(two.error().text.find("either aliyun or native"), std::string::npos);
 }
 
-// Goal: containers keep their order and kind; those that ask for nothing are left out.
+// Goal: containers keep their order and kind; those without a request are left out.
 TEST(ParsePodRequest, KeepsKindsAndOrder) {
-    const auto request = parse_pod_request(std::vector{
+    const auto request = parse_container_requests(std::vector{
         container("prepare", {{kMem, "6"}}, ContainerKind::init),
         container("proxy", {{kMem, "1"}}, ContainerKind::sidecar),
         container("idle", {{kMem, "0"}}),
@@ -192,7 +194,7 @@ TEST(ParsePodRequest, KeepsKindsAndOrder) {
 // Goal: the error of an init or sidecar container names that container.
 TEST(ParsePodRequest, NamesTheInitContainerThatIsWrong) {
     for (const ContainerKind kind : {ContainerKind::init, ContainerKind::sidecar}) {
-        const auto request = parse_pod_request(
+        const auto request = parse_container_requests(
             std::vector{container("warm-up", {{kMem, "x"}}, kind), container("b", {{kMem, "1"}})});
         ASSERT_FALSE(request);
         EXPECT_TRUE(request.error().text.starts_with("container warm-up: "))
@@ -200,8 +202,8 @@ TEST(ParsePodRequest, NamesTheInitContainerThatIsWrong) {
     }
 }
 
-// Goal: the table is whole: every dialect can be found by id, guards its own resource, and no
-// resource belongs to two.
+// Goal: the table is complete: every dialect is found by its id and has its own gate resource, and
+// no resource belongs to two dialects.
 TEST(Dialects, TableIsWhole) {
     std::vector<std::string_view> seen;
     for (const Dialect& row : dialects()) {
@@ -218,8 +220,8 @@ TEST(Dialects, TableIsWhole) {
     EXPECT_FALSE(is_gpu_resource(""));
 }
 
-// Goal: no text that anyone may write gives a request out of bounds. Method: random limits of both
-// dialects; what parses has 1 to 64 cards, 0 to 100 percent, and memory that can be summed.
+// Goal: no text gives a request out of bounds. Method: random limits of both dialects. A parsed
+// request has 1 to 64 GPUs, 0 to 100 percent, and memory that can be summed.
 RC_GTEST_PROP(ParsePodRequestProperty, WhatParsesIsWithinBounds, ()) {
     const auto quantity = rc::gen::oneOf(
         rc::gen::map(rc::gen::inRange<std::int64_t>(-2, 200),
@@ -230,7 +232,7 @@ RC_GTEST_PROP(ParsePodRequestProperty, WhatParsesIsWithinBounds, ()) {
     const auto name = rc::gen::elementOf(
         std::vector<std::string>{kGpu, kMemory, kCores, kMem, kCount, kPercentage, "cpu"});
     const auto limits = *rc::gen::container<Limits>(rc::gen::pair(name, quantity));
-    const auto request = parse_pod_request(std::vector{container("main", limits)});
+    const auto request = parse_container_requests(std::vector{container("main", limits)});
     if (!request) {
         RC_ASSERT(request.error().code == Code::invalid_argument);
         RC_ASSERT(request.error().text.find("container main: ") == 0U);
@@ -239,20 +241,20 @@ RC_GTEST_PROP(ParsePodRequestProperty, WhatParsesIsWithinBounds, ()) {
     for (const ContainerRequest& c : *request) {
         RC_ASSERT(c.gpu.gpus >= 1 && c.gpu.gpus <= kMaxGpusPerContainer);
         RC_ASSERT(c.gpu.cores.value >= 0 && c.gpu.cores.value <= 100);
-        const bool whole = c.gpu.memory.kind == MemoryAsk::Kind::whole_card;
+        const bool whole = c.gpu.memory.kind == MemoryRequest::Kind::whole_gpu;
         RC_ASSERT(whole || c.gpu.memory.amount > 0);
         RC_ASSERT(c.gpu.memory.amount <= std::int64_t{1} << 50);
     }
 }
 
-// Goal: the pod's ceiling is that of all its shares, and one that makes no sense is refused with
-// the annotation's name and what to write. Method: a table.
-TEST(ParsePodRequest, Ceiling) {
+// Goal: the pod's compute limit applies to all its shares. An invalid one is refused with the
+// annotation's name and what to write. Method: a table.
+TEST(ParsePodRequest, ComputeLimit) {
     struct Case {
         const char* text;
         Limits main;
         Limits side;
-        int main_ceiling;  // 0: refused
+        int main_cores_limit;  // 0: refused
         const char* words;
     };
     const Limits share = {{kGpu, "1"}, {kMemory, "3Gi"}, {kCores, "30"}};
@@ -266,32 +268,32 @@ TEST(ParsePodRequest, Ceiling) {
         {"50", {{kGpu, "1"}}, share, 100, ""},
         {"29", share, {}, 0, "29 is below the 30 percent that container main asks for; write 30"},
         {"29", {{kGpu, "1"}}, share, 0, "container side asks for; write 30 or more"},
-        {"0", share, {}, 0, "\"0\" is not a percentage of one card; write 1 to 100"},
+        {"0", share, {}, 0, "\"0\" is not a percentage of one GPU; write 1 to 100"},
         {"101", share, {}, 0, "\"101\" is not"},
         {"-5", share, {}, 0, "\"-5\" is not"},
         {"fifty", share, {}, 0, "\"fifty\" is not"},
         {"", share, {}, 0, "\"\" is not"},
-        {"50", {{kGpu, "1"}}, {}, 0, "whole cards alone, which know no ceiling; remove it"},
+        {"50", {{kGpu, "1"}}, {}, 0, "whole GPUs, which have no compute limit; remove it"},
     };
     for (const Case& c : cases) {
         std::vector<ContainerSpec> containers = {container("main", c.main)};
         if (!c.side.empty()) containers.push_back(container("side", c.side));
         for (ContainerSpec& spec : containers)
-            spec.cores_ceiling = c.text;
-        const auto request = parse_pod_request(containers);
-        if (c.main_ceiling > 0) {
+            spec.cores_limit = c.text;
+        const auto request = parse_container_requests(containers);
+        if (c.main_cores_limit > 0) {
             ASSERT_TRUE(request) << c.text << ": " << request.error().text;
-            EXPECT_EQ(request->front().gpu.ceiling.value, c.main_ceiling) << c.text;
+            EXPECT_EQ(request->front().gpu.cores_limit.value, c.main_cores_limit) << c.text;
             continue;
         }
         ASSERT_FALSE(request) << c.text;
         EXPECT_EQ(request.error().code, Code::invalid_argument);
-        EXPECT_TRUE(request.error().text.starts_with("annotation tessera.dev/gpu-cores-ceiling: "));
+        EXPECT_TRUE(request.error().text.starts_with("annotation tessera.dev/gpu-cores-limit: "));
         EXPECT_NE(request.error().text.find(c.words), std::string::npos) << request.error().text;
     }
     ContainerSpec none = container("main", {{kGpu, "0"}});
-    none.cores_ceiling = "50";
-    EXPECT_TRUE(parse_pod_request(std::vector{none})) << "it asks for no card";
+    none.cores_limit = "50";
+    EXPECT_TRUE(parse_container_requests(std::vector{none})) << "it asks for no GPU";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The extended resources by which others give out NVIDIA's GPUs.
+// The extended resources by which other programs assign NVIDIA GPUs.
 #pragma once
 
 #include <algorithm>
@@ -7,9 +7,9 @@
 
 namespace tessera {
 
-// Beginnings of their names: NVIDIA's device plugin (nvidia.com/gpu, also gpu.shared), HAMi
-// (nvidia.com/gpumem), MIG, KubeVirt (pgpu), Volcano, gpu-manager, nvshare. Not all of nvidia.com/:
-// NVIDIA's network devices are there, too.
+// Prefixes of their names: NVIDIA's device plugin (nvidia.com/gpu, also gpu.shared), HAMi
+// (nvidia.com/gpumem), MIG, KubeVirt (pgpu), Volcano, gpu-manager, nvshare. Not all of nvidia.com/,
+// because NVIDIA's network devices are there, too.
 inline constexpr std::array<std::string_view, 7> kForeignResources = {
     "nvidia.com/gpu",    "nvidia.com/mig-", "nvidia.com/pgpu", "volcano.sh/vgpu",
     "tencent.com/vcuda", "volcano.sh/gpu",  "nvshare.com/gpu"};

@@ -10,7 +10,7 @@ namespace tessera {
 
 Result<GangMembership> parse_gang(std::string_view gang, std::string_view size,
                                   std::string_view source) {
-    // It stands in reasons, which kube-scheduler prints as a format.
+    // It is part of reasons, which kube-scheduler prints as a format string.
     const bool is_name =
         !gang.empty() && gang.size() <= 253 && std::ranges::all_of(gang, [](char c) {
             return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||

@@ -1,4 +1,4 @@
-// Pods that are of use together only: placed all of them, or none.
+// Gangs: pods that are placed together or not at all.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@ namespace tessera {
 
 struct GangMembership {
     std::string gang;  // its name, within the pod's namespace
-    // So many of its pods are placed together, at least; 0: its PodGroup says (pod_group.hpp).
+    // At least this number of its pods are placed together. 0: the PodGroup says it
+    // (pod_group.hpp).
     int size = 0;
 
     friend bool operator==(const GangMembership&, const GangMembership&) = default;
@@ -18,7 +19,8 @@ struct GangMembership {
 
 inline constexpr int kMostGangPods = 1'000;
 
-// From the two texts of a pod; `source` names where the size stood. invalid_argument.
+// Parses the two texts of a pod; `source` names where the size was written. Errors:
+// invalid_argument.
 Result<GangMembership> parse_gang(std::string_view gang, std::string_view size,
                                   std::string_view source);
 

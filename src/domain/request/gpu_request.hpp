@@ -1,4 +1,4 @@
-// What a pod asks of GPUs, in one meaning for every dialect.
+// What a pod requests of GPUs, in one form for all dialects.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 #include "base/ids.hpp"
 #include "base/quantity.hpp"
-#include "domain/request/card_rules.hpp"
+#include "domain/request/gpu_rules.hpp"
 
 namespace tessera {
 
-// The unit in which a node counts aliyun.com/gpu-mem. Set per node by the agent's flag, so the same
-// pod means 3 GiB on one node and 3 MiB on another.
+// The unit in which a node counts aliyun.com/gpu-mem. A flag of the agent sets it per node, so the
+// same pod means 3 GiB on one node and 3 MiB on another.
 enum class MemoryUnit { gib, mib };
 
 constexpr Bytes bytes_per_unit(MemoryUnit unit) {
@@ -22,38 +22,40 @@ constexpr std::string_view unit_name(MemoryUnit unit) {
     return unit == MemoryUnit::gib ? "GiB" : "MiB";
 }
 
-// Memory asked of each card.
-struct MemoryAsk {
+// Memory requested of each GPU.
+struct MemoryRequest {
     enum class Kind {
-        whole_card,  // all of a card that nobody else holds
+        whole_gpu,   // all of a GPU that no other pod uses
         bytes,       // `amount` bytes
         node_units,  // `amount` of the node's own MemoryUnit
     };
-    Kind kind = Kind::whole_card;
+    Kind kind = Kind::whole_gpu;
     std::int64_t amount = 0;
 
-    friend bool operator==(const MemoryAsk&, const MemoryAsk&) = default;
+    friend bool operator==(const MemoryRequest&, const MemoryRequest&) = default;
 };
 
-// Of a card's compute: all that others leave.
-inline constexpr Percent kNoCeiling{100};
+// No compute limit: 100 percent of a GPU.
+inline constexpr Percent kNoCoresLimit{100};
 
 // One row of the dialect table; see dialect.hpp.
 enum class DialectId { native, aliyun };
 
 struct GpuRequest {
-    int gpus = 1;  // distinct cards
-    MemoryAsk memory;
-    Percent cores;                 // guaranteed, per card; 0 asks for nothing
-    Percent ceiling = kNoCeiling;  // the most of a card, also where nobody else wants it
+    int gpus = 1;  // distinct GPUs
+    MemoryRequest memory;
+    Percent cores;  // guarantee, per GPU; 0: none
+    Percent cores_limit =
+        kNoCoresLimit;  // the most of a GPU's time, even if the GPU is idle otherwise
     DialectId dialect = DialectId::native;
-    CardRules rules;  // the pod's: the same for each of its containers
+    GpuRules rules;  // of the pod: the same for each of its containers
 
     friend bool operator==(const GpuRequest&, const GpuRequest&) = default;
 };
 
-// When a container holds its share: an init container only before the app containers, a sidecar (an
-// init container that restarts always) from its start to the end of the pod.
+// When a container has its share. An init container has it only before the app containers start. A
+// sidecar (an init container with restartPolicy Always) has it from its start to the end of the
+// pod.
 enum class ContainerKind { app, init, sidecar };
 
 struct ContainerRequest {
@@ -64,8 +66,8 @@ struct ContainerRequest {
     friend bool operator==(const ContainerRequest&, const ContainerRequest&) = default;
 };
 
-// The containers of one pod that ask for GPUs, in the order in which kubelet starts them: init
-// containers first. Empty means that the pod is none of our business.
-using PodRequest = std::vector<ContainerRequest>;
+// The containers of a pod that request GPUs, in the order in which kubelet starts them: init
+// containers first. Empty if the pod requests no GPU.
+using ContainerRequests = std::vector<ContainerRequest>;
 
 }  // namespace tessera

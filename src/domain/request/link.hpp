@@ -1,4 +1,4 @@
-// How two cards of one node reach each other.
+// How two GPUs of a node are linked.
 #pragma once
 
 #include <array>
@@ -7,8 +7,9 @@
 
 namespace tessera {
 
-// In the terms of `nvidia-smi topo -m`: NV#; PIX and PXB; NODE and nearer. As bits, of which the
-// nearer link is the larger: sets of them compare as near is to far.
+// In the terms of `nvidia-smi topo -m`: nvlink is NV#; pcie is PIX and PXB; numa is NODE and
+// nearer. Each is one bit, and the nearer link is the larger, so sets of links can be compared by
+// distance.
 enum class Link : std::uint8_t { numa = 1, pcie = 2, nvlink = 4 };
 
 struct LinkRow {

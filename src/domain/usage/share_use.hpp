@@ -1,4 +1,4 @@
-// What a container makes of its share of a card, as the node's agent sees it.
+// How a container uses its share of a GPU, as the node's agent measures it.
 #pragma once
 
 #include <cstdint>
@@ -12,36 +12,38 @@
 namespace tessera {
 
 struct ProcessUse {
-    std::int64_t pid = 0;  // as the process sees itself
-    Bytes held;            // 0: it is known, and holds nothing of this card
+    std::int64_t pid = 0;  // in the process's own pid namespace
+    Bytes held;            // 0: the process is known, and uses no memory of this GPU
 
     friend bool operator==(const ProcessUse&, const ProcessUse&) = default;
 };
 
-// By the clock, of a container's processes together.
-struct CardTime {
+// Wall-clock time of all processes of a container together.
+struct GpuTime {
     std::int64_t kernels_ns = 0;
     std::int64_t copies_ns = 0;
 
-    friend bool operator==(const CardTime&, const CardTime&) = default;
+    friend bool operator==(const GpuTime&, const GpuTime&) = default;
 };
 
 struct ShareUse {
     PodUid pod;
     PodName name;  // empty where the agent does not know it
     std::string container;
-    GpuUuid card;
-    Bytes held;  // by processes that live
+    GpuUuid gpu;
+    Bytes held;  // memory used by processes that are alive
     Bytes limit;
-    Percent cores;                 // of the card's time that it is sure of; 0: of none
-    Percent ceiling = kNoCeiling;  // the most that it gets
-    std::int64_t refusals = 0;     // allocations that the limit refused
-    bool is_timed = false;         // the card's time is shared out; else these stand still:
-    CardTime in_flight;            // with work of any process on its way or there, beside whomever
-    CardTime had;                  // of that the card's own time, since this agent looks
-    std::int64_t waited_ns = 0;    // for its turn, before it gave the work to the card
-    std::vector<ProcessUse> processes;  // that live and hold something of the card
-    // Its processes broke the accounts, and get no more memory: what it holds is not known.
+    Percent cores;                        // guarantee: percent of the GPU's time; 0: none
+    Percent cores_limit = kNoCoresLimit;  // the most that it gets
+    std::int64_t refusals = 0;            // allocations that the limit refused
+    bool is_timed =
+        false;  // the guard shares out the GPU's time; if false, the times below stand still
+    GpuTime in_flight;  // while any of its processes had work queued or running
+    GpuTime had;  // the part of the GPU's time that counts as its own, since this agent started to
+                  // measure
+    std::int64_t waited_ns = 0;         // waiting time of launches before they got a permit
+    std::vector<ProcessUse> processes;  // alive, and in the accounts of this GPU
+    // Its processes damaged the accounts and get no more memory; their memory use is not known.
     bool is_damaged = false;
 
     friend bool operator==(const ShareUse&, const ShareUse&) = default;

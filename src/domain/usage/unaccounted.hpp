@@ -1,5 +1,5 @@
-// Memory of a card that the driver says a pod's processes use, and that the guard's accounts do not
-// know: somebody goes past the guard (docs/guard.md).
+// GPU memory that the driver counts for a pod's processes and that the guard's accounts do not
+// contain: a program bypasses the guard (docs/internals/guard.md).
 #pragma once
 
 #include <cstdint>
@@ -12,54 +12,61 @@
 
 namespace tessera {
 
-// A process that uses a card, as the driver counts it: its context too.
-struct CardProcess {
-    GpuUuid card;
-    std::int64_t pid = 0;  // as the asker sees it
-    PodUid pod;            // empty: of no pod
+// A process that uses a GPU, as the driver counts it, its context included.
+struct PodGpuProcess {
+    GpuUuid gpu;
+    std::int64_t pid = 0;  // in the caller's pid namespace
+    PodUid pod;            // empty: it belongs to no pod
     Bytes used;
 };
 
 struct Unaccounted {
     PodUid pod;
-    PodName name;  // empty where nothing of the pod is held
-    GpuUuid card;
-    Bytes used;                      // as the driver says
-    Bytes held;                      // as the accounts say
-    std::vector<std::int64_t> pids;  // of the pod, on the card
+    PodName name;  // empty if no share of the pod is enforced
+    GpuUuid gpu;
+    Bytes used;                      // by the driver's count
+    Bytes held;                      // by the accounts
+    std::vector<std::int64_t> pids;  // of the pod's processes on the GPU
 
     friend bool operator==(const Unaccounted&, const Unaccounted&) = default;
 };
 
-// Pods that use more of a card than they hold of it, by more than `allowance` for each process that
-// the accounts know (what the driver takes for it, which they may not know), and by one where they
-// know none: many processes past the guard get no more than one. A pod without a share of the card
-// counts where another's processes live by one: a card that is given whole has no such neighbour.
-// Both looks are of about one time, so one finding alone proves nothing. By pod, then card.
-std::vector<Unaccounted> find_unaccounted(std::span<const CardProcess> processes,
+// Pods that use more of a GPU than their accounts say.
+//
+// Each process that the accounts know may use `allowance` more, for memory that the driver needs
+// for it. A pod has at least one allowance, and not more than the driver lists processes for it:
+// many processes that bypass the guard get only one. A pod without a share of the GPU is found if
+// another pod with a share uses memory of it; a GPU that is assigned as a whole has no such
+// neighbour.
+//
+// The two inputs are read at slightly different times, so a single finding proves nothing. Sorted
+// by pod, then by GPU.
+std::vector<Unaccounted> find_unaccounted(std::span<const PodGpuProcess> processes,
                                           std::span<const ShareUse> uses, Bytes allowance);
 
-// What is in use of a card, by whomever, as the driver says.
-struct CardInUse {
-    GpuUuid card;
+// All memory of a GPU that is in use, by the driver's count.
+struct GpuInUse {
+    GpuUuid gpu;
     Bytes used;
 };
 
-// More of a card is in use than all who are known have of it: a descriptor past the guard holds it,
-// or the driver keeps it.
+// More of a GPU is in use than all known pods account for: a file descriptor that bypasses the
+// guard keeps it, or the driver does.
 struct Unclaimed {
-    GpuUuid card;
-    Bytes used;     // of the card
-    Bytes claimed;  // by its processes, as the driver says, or by its shares, as the accounts do
+    GpuUuid gpu;
+    Bytes used;     // of the GPU
+    Bytes claimed;  // the sum over its processes (driver) or its shares (accounts), see
+                    // find_unclaimed
 
     friend bool operator==(const Unclaimed&, const Unclaimed&) = default;
 };
 
-// Cards with shares of which over `allowance` is nobody's. Each pod has what its processes use or
-// its shares hold, whichever is more: what a descriptor holds the accounts know, and the driver
-// counts for no process. All looks are of about one time, so one finding alone proves nothing.
-std::vector<Unclaimed> find_unclaimed(std::span<const CardInUse> cards,
-                                      std::span<const CardProcess> processes,
+// GPUs with shares of which more than `allowance` is used and not claimed. Each pod claims what its
+// processes use or what its shares account for, whichever is more: memory behind a file descriptor
+// is in the accounts, but the driver counts it for no process. The inputs are read at slightly
+// different times, so a single finding proves nothing.
+std::vector<Unclaimed> find_unclaimed(std::span<const GpuInUse> gpus,
+                                      std::span<const PodGpuProcess> processes,
                                       std::span<const ShareUse> uses, Bytes allowance);
 
 }  // namespace tessera

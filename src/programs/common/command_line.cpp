@@ -40,9 +40,9 @@ std::vector<std::string> command_line(int argc, const char* const* argv) {
 
 std::string exit_statuses() {
     return fmt::format(
-        "Exit status: 0 done, 1 doctor found a failure, {} wrong use or an amount that can "
-        "never be, {} no such node, pod or container, {} refused as things are, {} not allowed, {} "
-        "no answer, {} cannot be done there.",
+        "Exit status: 0 success, 1 doctor found a failure, {} wrong usage or an invalid amount, "
+        "{} no such node, pod or container, {} refused in the current state, {} permission "
+        "denied, {} no answer, {} not supported there.",
         exit_status(Code::invalid_argument), exit_status(Code::not_found),
         exit_status(Code::conflict), exit_status(Code::permission_denied),
         exit_status(Code::unavailable), exit_status(Code::unsupported));

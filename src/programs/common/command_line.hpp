@@ -1,4 +1,4 @@
-// The command line as words for CLI11, and what its help says of exit statuses.
+// The command line as words for CLI11, and the help text on exit statuses.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace tessera {
 
-// Without the program's name, the last word first, as CLI::App::parse wants them. The library would
-// take the word after `--option=` for its value: an empty value is made a word of its own.
-// `-o=json`, as kubectl takes it, is written out as `--output=json`.
+// Returns the arguments without the program's name, the last word first, as CLI::App::parse
+// expects. CLI11 would take the word after `--option=` for its value, so an empty value becomes a
+// word of its own. `-o=json`, which kubectl accepts, becomes `--output=json`.
 std::vector<std::string> command_line(int argc, const char* const* argv);
 
-// For the end of a help text.
+// The last line of a help text.
 std::string exit_statuses();
 
 }  // namespace tessera

@@ -10,8 +10,8 @@
 namespace tessera {
 namespace {
 
-// Goal: an empty value is the option's, and the word behind it is what it says. Method: through the
-// library itself.
+// Goal: an empty value belongs to its option, and the next word keeps its own meaning. Method:
+// through CLI11 itself.
 TEST(CommandLine, EmptyValues) {
     CLI::App app;
     std::string key = "unset";
@@ -24,8 +24,8 @@ TEST(CommandLine, EmptyValues) {
     EXPECT_TRUE(check);
 }
 
-// Goal: kubectl's way of joining a short name and its value works, for a flag too. Method: through
-// the library itself.
+// Goal: a short name and its value may be joined as kubectl joins them, for a flag too. Method:
+// through CLI11 itself.
 TEST(CommandLine, ShortNamesWithValues) {
     CLI::App app;
     std::string output;
@@ -38,8 +38,8 @@ TEST(CommandLine, ShortNamesWithValues) {
     EXPECT_FALSE(details);
 }
 
-// Goal: whole numbers are decimal, whatever zeros are before them, one or several, and nothing else
-// is one. Method: through the library itself.
+// Goal: whole numbers are decimal, with or without leading zeros, for one value or several, and
+// nothing else is accepted. Method: through CLI11 itself.
 TEST(CommandLine, WholeNumbers) {
     CLI::App app;
     int one = 0;
@@ -59,7 +59,7 @@ TEST(CommandLine, WholeNumbers) {
     }
 }
 
-// Goal: all else is left as it is, the last word first.
+// Goal: all other words are unchanged, the last word first.
 TEST(CommandLine, OtherWords) {
     const auto argv =
         std::to_array<const char*>({"program", "top", "--a=b=", "-o", "", "--", "c="});

@@ -1,4 +1,5 @@
-// The words that complete after each command of a program: its options, as they were added.
+// The words that complete after each command of a program: its options, in the order in which they
+// were added.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -26,7 +26,7 @@ std::string list_fault(const ConfigRow& row, const std::string& value) {
     return {};
 }
 
-// Why `value` is not one for the row; empty when it is.
+// What is wrong with `value` for this row; empty if nothing is.
 std::string fault(const ConfigRow& row, const std::string& value) {
     switch (row.type) {
         case ConfigType::text:

@@ -1,4 +1,4 @@
-// The file of a program's configuration.
+// Reading a program's configuration file.
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
@@ -19,14 +19,14 @@ std::string list_of_names(std::span<const ConfigRow> rows) {
     return out;
 }
 
-// By their markers (YAML 1.2, 9.1.2: no content begins a line with one). The library reads the
-// first alone, and its LoadAll does not end on some broken texts.
+// Counts documents by their markers (YAML 1.2, 9.1.2: no content line begins with one). yaml-cpp's
+// Load reads only the first document, and its LoadAll does not terminate on some malformed texts.
 bool holds_several_documents(const std::string& yaml) {
     int documents = 0;
     std::istringstream lines(yaml);
     for (std::string line; std::getline(lines, line);) {
         const bool is_marker = line.starts_with("---") && line.find_first_not_of(" \t\r", 3) != 3;
-        const std::size_t first = line.find_first_not_of(" \t\r\xef\xbb\xbf");  // a BOM, too
+        const std::size_t first = line.find_first_not_of(" \t\r\xef\xbb\xbf");  // includes a BOM
         const bool is_content =
             first != std::string::npos && line[first] != '#' && !line.starts_with('%');
         if (is_marker || (is_content && documents == 0)) ++documents;
@@ -41,7 +41,7 @@ Result<ConfigValues> read_config_file(std::span<const ConfigRow> rows, const std
     std::string faults;
     try {
         if (holds_several_documents(yaml))
-            return fail(Code::invalid_argument, "holds several YAML documents; leave one");
+            return fail(Code::invalid_argument, "holds several YAML documents; keep one");
         const YAML::Node root = YAML::Load(yaml);
         if (root.IsNull()) return values;
         if (!root.IsMap())
@@ -55,7 +55,7 @@ Result<ConfigValues> read_config_file(std::span<const ConfigRow> rows, const std
                 faults +=
                     fmt::format("{}{}: needs a single value", faults.empty() ? "" : "; ", key);
             } else if (!values.emplace(key, pair.second.as<std::string>()).second) {
-                faults += fmt::format("{}{}: stands twice", faults.empty() ? "" : "; ", key);
+                faults += fmt::format("{}{}: appears twice", faults.empty() ? "" : "; ", key);
             }
         }
     } catch (const YAML::Exception& error) {

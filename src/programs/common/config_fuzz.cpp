@@ -3,7 +3,7 @@
 #include "programs/common/config.hpp"
 #include "testing/fuzz/fuzz.hpp"
 
-// What reads has known keys only, and once resolved comes back from its own print.
+// A file that can be read has known keys only. Its resolved values survive print and read.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace tessera;
     static constexpr auto kRows = std::to_array<ConfigRow>({

@@ -28,8 +28,8 @@ Result<ConfigValues> resolve(const ConfigValues& flags, const ConfigValues& file
     });
 }
 
-// Goal: the flag wins over the environment, that over the file, that over the default. Method: take
-// the sources away one by one.
+// Goal: the flag wins over the environment, the environment over the file, the file over the
+// default. Method: take the sources away one by one.
 TEST(Config, Precedence) {
     const Environment environment = {{"PORT", "3"}};
     EXPECT_EQ(resolve({{"port", "2"}}, {{"port", "4"}}, environment)->at("port"), "2");
@@ -43,7 +43,7 @@ TEST(Config, Precedence) {
     EXPECT_EQ(resolve({}, {})->size(), kRows.size());
 }
 
-// Goal: every fault is named, not only the first, with what is allowed.
+// Goal: the error names every fault, not only the first, and says what is allowed.
 TEST(Config, NamesEveryFault) {
     const auto refused = resolve({{"port", "0"}, {"verbose", "yes"}}, {{"offset", "6"}}, {});
     ASSERT_FALSE(refused);
@@ -60,21 +60,21 @@ TEST(Config, NamesEveryFault) {
     EXPECT_FALSE(resolve({}, {}, {{"PORT", "x"}})) << "the environment is checked too";
 }
 
-// Goal: an address to serve on and a path that is needed are refused before anything starts.
+// Goal: an invalid listen address or required path is refused before anything starts.
 TEST(Config, AddressesAndPaths) {
     EXPECT_EQ(resolve({{"door", "node-a"}, {"folder", "run/x"}}, {}).error().text,
               "door: \"node-a\" is not an IPv4 or IPv6 address, nor localhost; "
               "folder: \"run/x\" is not a path that begins with /");
-    for (const char* door : {"", "300.0.0.1", "127.0.0.1:80", "[::1]", "0", " ::1"})
-        EXPECT_FALSE(resolve({{"door", door}}, {})) << door;
-    for (const char* door : {"0.0.0.0", "::", "::1", "localhost"})
-        EXPECT_TRUE(resolve({{"door", door}}, {})) << door;
+    for (const char* listen : {"", "300.0.0.1", "127.0.0.1:80", "[::1]", "0", " ::1"})
+        EXPECT_FALSE(resolve({{"door", listen}}, {})) << listen;
+    for (const char* listen : {"0.0.0.0", "::", "::1", "localhost"})
+        EXPECT_TRUE(resolve({{"door", listen}}, {})) << listen;
     EXPECT_FALSE(resolve({{"folder", ""}}, {}));
     EXPECT_TRUE(resolve({{"folder", "/"}}, {}));
 }
 
 // Goal: the file is a flat mapping of known keys. Method: a table of texts and the values, or a
-// part of the refusal.
+// part of the error.
 TEST(ConfigFile, ReadsAndRefuses) {
     const auto good = read_config_file(kRows, "port: 7\nlisten: \"::1\"\nverbose: true # yes\n");
     ASSERT_TRUE(good) << good.error().text;
@@ -86,7 +86,7 @@ TEST(ConfigFile, ReadsAndRefuses) {
     const std::vector<std::pair<std::string, std::string>> bad = {
         {"prot: 7", "prot: unknown key"},
         {"prot: 7\npolicy: x\nport: 1", "prot: unknown key; policy: unknown key"},
-        {"port: 1\nlisten: a\nport: 1", "port: stands twice"},
+        {"port: 1\nlisten: a\nport: 1", "port: appears twice"},
         {"port: [1]", "port: needs a single value"},
         {"port: {a: 1}", "port: needs a single value"},
         {"port:", "port: needs a single value"},
@@ -107,8 +107,8 @@ TEST(ConfigFile, ReadsAndRefuses) {
               std::string::npos);
 }
 
-// Goal: what --print-config prints is a file that says the same. Method: values that YAML could
-// take for something else.
+// Goal: the output of --print-config is a file with the same values. Method: values that YAML could
+// take for another type.
 TEST(ConfigFile, PrintedConfigComesBack) {
     for (const char* listen : {"127.0.0.1", "", "true", "null", "~", "0x1F", "a: b", "#", "\"'\\",
                                "two\nlines", "- x", "é", "1e3", " "}) {
@@ -121,7 +121,7 @@ TEST(ConfigFile, PrintedConfigComesBack) {
     }
 }
 
-// Goal: -o yaml says what the JSON says, with strings kept strings.
+// Goal: -o yaml has the contents of the JSON, and strings stay strings.
 TEST(YamlText, OfJson) {
     EXPECT_EQ(yaml_of_json(R"({"version":1,"a":[],"b":["true",true,"1",1],"c":{"d":""}})"),
               "version: 1\na: []\nb:\n  - \"true\"\n  - true\n  - \"1\"\n  - 1\nc:\n  d: \"\"\n");

@@ -43,7 +43,8 @@ Result<ConfigValues> load(const ProgramInfo& info, const ConfigValues& flags,
                           [](const char* name) { return std::getenv(name); });
 }
 
-// SIGTERM and SIGINT turn into one stop request. Blocked in every thread; taken by this one.
+// Turns SIGTERM and SIGINT into one stop request. They are blocked in every thread and taken by
+// this one.
 class SignalThread {
   public:
     SignalThread() {
@@ -76,8 +77,8 @@ class SignalThread {
     std::thread thread_;
 };
 
-// An exception that no adapter has caught ends the process, on whichever thread it is. The log then
-// says which one: the library's own words would stand there without time and name.
+// An uncaught exception ends the process, on whichever thread it is. This logs which exception it
+// was, with time and name; the library's own message has neither.
 void log_what_ends_us() {
     std::string what = "std::terminate without an exception";
     if (const auto thrown = std::current_exception()) {
@@ -89,7 +90,7 @@ void log_what_ends_us() {
             what = "an exception of an unknown type";
         }
     }
-    log_event(Event::failed, {{"reason", "a fault of this program: " + what}});
+    log_event(Event::failed, {{"reason", "internal error: " + what}});
     std::abort();
 }
 
@@ -106,9 +107,9 @@ int run_program(const ProgramInfo& info, int argc, char** argv,
         const auto take = [&given, name](const std::string& value) { given[name] = value; };
         CLI::Option* option =
             app.add_option_function<std::string>(flag_name(row.name), take, help_of(row));
-        // As with most programs; so whoever deploys ours may add to the arguments of others.
+        // The last value wins, as in most programs, so a deployment can append to our arguments.
         option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-        // --name alone says yes; --name=false says no.
+        // --name alone means true; --name=false means false.
         if (row.type == ConfigType::flag) option->expected(0, 1)->default_str("true");
     }
     std::string config_path;

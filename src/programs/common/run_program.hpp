@@ -1,4 +1,4 @@
-// What every daemon has in common: flags, --version, --check-config, --print-config, signals,
+// What the daemons have in common: flags, --version, --check-config, --print-config, signals,
 // logging of the end, exit statuses. A program supplies its table and its body.
 #pragma once
 
@@ -18,9 +18,9 @@ struct ProgramInfo {
     std::span<const ConfigRow> rows;
 };
 
-// `body` runs until the token is stopped by SIGTERM or SIGINT; `check` says whether values make
-// sense together. Returns the exit status: 0, 2 for wrong flags, 78 for a configuration that is
-// refused, or that of the body's error.
+// `body` runs until SIGTERM or SIGINT stops the token. `check` says whether the values make sense
+// together. Returns the exit status: 0, 2 for wrong flags, 78 for a refused configuration, or the
+// status of the body's error.
 int run_program(const ProgramInfo& info, int argc, char** argv,
                 const std::function<Result<>(const ConfigValues&)>& check,
                 const std::function<Result<>(const ConfigValues&, const std::stop_token&)>& body);

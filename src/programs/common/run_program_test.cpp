@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// A program that does nothing but `work`, on a thread of its own.
+// A program whose body only runs `work` on another thread.
 void run(void (*work)()) {
     char name[] = "program";
     char* words[] = {name, nullptr};
@@ -21,11 +21,10 @@ void run(void (*work)()) {
         });
 }
 
-// Goal: an exception that ends the process, on any of its threads, leaves a line in the log that
-// says what it was.
+// Goal: an exception that ends the process, on any of its threads, is logged with its text.
 TEST(RunProgramDeathTest, NamesAnExceptionThatEndsTheProcess) {
     EXPECT_DEATH(run([] { throw std::runtime_error("boom"); }),
-                 R"("event":"failed","reason":"a fault of this program: boom")");
+                 R"("event":"failed","reason":"internal error: boom")");
     EXPECT_DEATH(run([] { throw 7; }), "an exception of an unknown type");
     EXPECT_DEATH(run([] { std::terminate(); }), "without an exception");
 }

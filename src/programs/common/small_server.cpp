@@ -29,16 +29,16 @@ std::jthread serve_when_free(const SmallServer& server, HttpServer::Handler hand
                              const std::stop_token& stop) {
     return std::jthread(
         [server, handler = std::move(handler), &clock, tell = std::move(tell), stop] {
-            bool is_told = false;
+            bool is_reported = false;
             while (!stop.stop_requested()) {
                 HttpServer http(options_of(server), handler);
                 const auto listens = http.listen();
                 if (listens) {
-                    if (is_told) tell({});
+                    if (is_reported) tell({});
                     return http.serve(stop);
                 }
-                if (!is_told) tell(fail(listens.error()));
-                is_told = true;
+                if (!is_reported) tell(fail(listens.error()));
+                is_reported = true;
                 clock.sleep_for(kListenAgain, stop);
             }
         });

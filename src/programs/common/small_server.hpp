@@ -1,4 +1,4 @@
-// A port beside a program's work: its health, or its metrics.
+// A second port of a program, for health or metrics.
 #pragma once
 
 #include <chrono>
@@ -21,19 +21,19 @@ struct SmallServer {
     std::size_t most_connections = 16;
 };
 
-// Plain HTTP until `stop`; the thread is its caller's. Errors as HttpServer::listen.
+// Serves plain HTTP until `stop`. The caller owns the thread. Errors as HttpServer::listen.
 Result<std::jthread> serve_beside(const SmallServer& server, HttpServer::Handler handler,
                                   const std::stop_token& stop);
 
-// As serve_beside, for a port that others may have: where it cannot be listened on it is tried
-// again until it can. `tell` hears of it on the thread, twice at most: why not, when the first try
-// fails; and then that it is listened on.
+// As serve_beside, for a port that another program may have: if it cannot be opened, it is tried
+// again until it can. `tell` is called on the thread at most twice: with the error when the first
+// try fails, and when the port is open after that.
 std::jthread serve_when_free(const SmallServer& server, HttpServer::Handler handler, Clock& clock,
                              std::function<void(const Result<>&)> tell,
                              const std::stop_token& stop);
 inline constexpr std::chrono::seconds kListenAgain{3};
 
-// What a handler says of a path that it does not know.
+// A handler's answer for an unknown path.
 HttpResponse not_found();
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// A program of the build as a process, and a folder for its files.
+// A program of this build as a process, and a folder for its files.
 #pragma once
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 namespace tessera {
 
-// A folder of the test's own.
+// A folder for the files of one test.
 class Folder {
   public:
     Folder()
@@ -38,7 +38,7 @@ class Folder {
     std::filesystem::path path_;
 };
 
-// A program of the build, started; its output goes to a file.
+// A started program of this build; its output goes to a file.
 class Program {
   public:
     Program(const std::string& name, std::vector<std::string> arguments, std::string output)
@@ -66,7 +66,7 @@ class Program {
     Program& operator=(const Program&) = delete;
 
     void terminate() const { ::kill(pid_, SIGTERM); }
-    // The exit status; -1 when it has not ended in time, or was killed.
+    // The exit status; -1 if the program did not end in time, or was killed.
     int wait(std::chrono::seconds most = std::chrono::seconds(15)) {
         const auto end = std::chrono::steady_clock::now() + most;
         while (std::chrono::steady_clock::now() < end) {
@@ -89,7 +89,7 @@ class Program {
     pid_t pid_ = 0;
 };
 
-// What it prints, when all is well.
+// The program's output; the program must succeed.
 inline std::string output_of(const std::string& program,
                              const std::vector<std::string>& arguments) {
     const Folder folder;

@@ -23,7 +23,7 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
                     read.ec == std::errc() && read.ptr == digits.data() + digits.size();
                 if (!is_whole || value < least || value > most)
                     return fmt::format("\"{}\" is not a whole number from {}", text, range);
-                // Without zeros before it, which would make it octal.
+                // Removes leading zeros, which would make the number octal.
                 text = std::to_string(value);
                 return std::string();
             },
@@ -43,7 +43,7 @@ CLI::Validator between(double least, double most) {
 
 CLI::Validator file_name() {
     return {[](const std::string& text) {
-                return text.empty() ? std::string("is no file's name") : std::string();
+                return text.empty() ? std::string("is not a file name") : std::string();
             },
             "FILE"};
 }

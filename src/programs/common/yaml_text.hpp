@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-// `json` is our own, well-formed text. Strings stay strings: they are quoted.
+// `json` is well-formed text that Tessera wrote. Strings are quoted, so that they stay strings.
 std::string yaml_of_json(const std::string& json);
 
 }  // namespace tessera

@@ -1,0 +1,228 @@
+#include "simulator/churn/running_cluster.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/check.hpp"
+#include "domain/cluster/topology_groups.hpp"
+#include "simulator/common/engine_scorer.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr Bytes kGpu = mebibytes(kMilliPerGpu);
+
+// A fraction of the effort of `tessera defrag`, because plans are computed thousands of times here.
+constexpr defrag::Effort kEffort{.steps = 3'000, .steps_per_length = 1'000, .prices = 300'000};
+
+NodeName name_of(std::size_t node) {
+    return NodeName(std::to_string(node));
+}
+
+std::size_t number_of(const std::string& text) {
+    std::size_t number = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+    TESSERA_CHECK(read.ec == std::errc(), "a plan names only known tasks");
+    return number;
+}
+
+Placed place_of(const NodeName& node, const std::vector<int>& gpus) {
+    Placed place{.node = static_cast<std::int32_t>(number_of(node.str()))};
+    for (const int gpu : gpus)
+        place.gpus |= gpu_bit(gpu);
+    return place;
+}
+
+MemoryRequest memory_of(const PlacementTask& task) {
+    if (task.milli == kMilliPerGpu) return {};
+    return {MemoryRequest::Kind::bytes, mebibytes(task.milli).count};
+}
+
+NodeInfo empty_snapshot(std::size_t node, const NodeShape& shape) {
+    NodeInfo snapshot{.inventory = {.name = name_of(node),
+                                    .host = {shape.cpu_milli, mebibytes(shape.memory_mib)}}};
+    for (int gpu = 0; gpu < shape.gpus; ++gpu) {
+        snapshot.inventory.gpus.push_back(
+            {.uuid = uuid_of_index(gpu), .index = gpu, .memory = kGpu});
+    }
+    snapshot.gpus = empty_gpus(snapshot.inventory.gpus);
+    snapshot.topology_groups = topology_groups_of(snapshot.inventory.gpus);
+    return snapshot;
+}
+
+AssignedPodPtr assigned_pod_of(PodUid uid, const PlacementTask& task, GpuSet gpus) {
+    AssignedPod assigned_pod{.uid = std::move(uid)};
+    ContainerAllocation given;
+    for (int gpu = 0; gpu < kMaxGpus; ++gpu) {
+        if ((gpus & gpu_bit(gpu)) == 0) continue;
+        given.gpus.push_back({.uuid = uuid_of_index(gpu),
+                              .index = gpu,
+                              .memory = mebibytes(task.milli),
+                              .whole = task.milli == kMilliPerGpu});
+    }
+    assigned_pod.allocation.containers.push_back(std::move(given));
+    assigned_pod.holds = holds(assigned_pod.allocation.containers);
+    return std::make_shared<const AssignedPod>(std::move(assigned_pod));
+}
+
+}  // namespace
+
+RunningCluster::RunningCluster(std::span<const NodeShape> nodes, EngineIndex& index,
+                               PlacementPolicy& policy)
+    : index_(&index), policy_(&policy), engine_(nodes) {
+    nodes_.reserve(nodes.size());
+    for (const NodeShape& shape : nodes)
+        nodes_.push_back(
+            {.guests = {}, .empty = empty_snapshot(nodes_.size(), shape), .movable = {}});
+}
+
+void RunningCluster::placed(std::size_t number, const PlacementTask& task, const Placed& place,
+                            bool movable) {
+    const auto at = static_cast<std::size_t>(place.node);
+    engine_.place(at, task, place.gpus);
+    nodes_[at].snapshot = nullptr;
+    if (task.count > 0) nodes_[at].guests.push_back({number, task, place.gpus, movable});
+}
+
+void RunningCluster::left(std::size_t number, const PlacementTask& task, const Placed& place) {
+    const auto at = static_cast<std::size_t>(place.node);
+    engine_.release(at, task, place.gpus);
+    Node& node = nodes_[at];
+    node.snapshot = nullptr;
+    if (task.count == 0) return;
+    const auto guest = std::ranges::find_if(
+        node.guests, [&](const Guest& of) { return of.number == number && of.gpus == place.gpus; });
+    TESSERA_CHECK(guest != node.guests.end(), "only a placed task leaves");
+    node.guests.erase(guest);
+}
+
+PodRequest RunningCluster::request_of(const PlacementTask& task, PodUid uid) const {
+    PodRequest request{.uid = std::move(uid)};
+    request.containers.push_back({.gpu = {.gpus = task.count, .memory = memory_of(task)}});
+    request.host = {task.cpu_milli, mebibytes(task.memory_mib)};
+    return request;
+}
+
+const RunningCluster::Admitted& RunningCluster::admitted(ModelSet models) {
+    const auto [at, is_new] = admitted_.try_emplace(models);
+    if (!is_new) return at->second;
+    at->second.scorer = std::make_shared<const EngineScorer>(*index_, *policy_, models);
+    auto barred = std::make_shared<std::set<NodeName>>();
+    for (std::size_t node = 0; node < nodes_.size(); ++node) {
+        if ((models & model_bit(engine_.load(node).model)) == 0) barred->insert(name_of(node));
+    }
+    if (!barred->empty()) at->second.barred = std::move(barred);
+    return at->second;
+}
+
+defrag::Barred RunningCluster::barred(const Seekers& seekers) {
+    const defrag::Barred& by_model = admitted(seekers.task.models).barred;
+    if (seekers.without.empty()) return by_model;
+    std::set<NodeName> all = by_model ? *by_model : std::set<NodeName>();
+    for (const std::uint32_t node : seekers.without)
+        all.insert(name_of(node));
+    return std::make_shared<const std::set<NodeName>>(std::move(all));
+}
+
+void RunningCluster::look_at(std::size_t at) {
+    Node& node = nodes_[at];
+    NodeInfo snapshot = node.empty;
+    node.movable.clear();
+    for (const Guest& guest : node.guests) {
+        const std::string number = std::to_string(guest.number);
+        PodUid uid(guest.movable ? number : "stays-" + number);
+        snapshot.assigned_pods.push_back(assigned_pod_of(uid, guest.task, guest.gpus));
+        count_holds(*snapshot.assigned_pods.back(), snapshot.inventory.gpus, snapshot.gpus, 1);
+        if (!guest.movable) continue;
+        const Admitted& of = admitted(guest.task.models);
+        node.movable.push_back({.request = request_of(guest.task, std::move(uid)),
+                                .barred = of.barred,
+                                .scorer = of.scorer});
+    }
+    snapshot.free = free_of(snapshot.gpus);
+    snapshot.load = engine_.load(at);
+    node.snapshot = std::make_shared<const NodeInfo>(std::move(snapshot));
+}
+
+const defrag::Cluster& RunningCluster::cluster() {
+    cluster_.nodes.clear();
+    cluster_.movable.clear();
+    for (std::size_t at = 0; at < nodes_.size(); ++at) {
+        Node& node = nodes_[at];
+        if (node.snapshot == nullptr) look_at(at);
+        cluster_.nodes.push_back(node.snapshot);
+        cluster_.movable.insert(cluster_.movable.end(), node.movable.begin(), node.movable.end());
+    }
+    return cluster_;
+}
+
+std::optional<std::vector<TaskMove>> RunningCluster::plan(const Seekers& seekers,
+                                                          std::size_t most) {
+    const defrag::Goal goal =
+        defrag::RoomFor{request_of(seekers.task, PodUid("seeker")), barred(seekers)};
+    const auto found = defrag::make_plan(cluster(), goal, kEffort);
+    const auto* plan = std::get_if<defrag::Plan>(&found);
+    if (plan == nullptr || plan->moves.size() > most) return std::nullopt;
+    std::vector<TaskMove> moves;
+    moves.reserve(plan->moves.size());
+    for (const defrag::Move& move : plan->moves) {
+        moves.push_back({number_of(move.uid.str()), place_of(move.node, move.gpus),
+                         place_of(move.to, move.to_gpus)});
+    }
+    return moves;
+}
+
+void RunningCluster::make(const TaskMove& move) {
+    const auto& guests = nodes_[static_cast<std::size_t>(move.from.node)].guests;
+    const auto guest = std::ranges::find_if(
+        guests, [&](const Guest& of) { return of.number == move.task && of.movable; });
+    TESSERA_CHECK(guest != guests.end(), "a plan moves only running tasks");
+    const PlacementTask task = guest->task;
+    placed(move.task, task, move.to, true);
+    left(move.task, task, move.from);
+}
+
+std::optional<Placed> RunningCluster::best_place(const Seekers& seekers) {
+    std::optional<std::size_t> best;
+    std::int32_t highest = 0;
+    for (std::size_t node = 0; node < nodes_.size(); ++node) {
+        const bool is_barred = std::ranges::find(seekers.without, node) != seekers.without.end();
+        if (is_barred || !can_take(engine_.load(node), seekers.task)) continue;
+        const std::int32_t score = index_->score_of(engine_.load(node), seekers.task);
+        if (best && score <= highest) continue;
+        best = node;
+        highest = score;
+    }
+    if (!best) return std::nullopt;
+    return Placed{static_cast<std::int32_t>(*best),
+                  policy_->score(engine_.load(*best), seekers.task, 0).gpus};
+}
+
+std::optional<std::vector<std::vector<TaskMove>>> RunningCluster::moves_for(const Seekers& seekers,
+                                                                            std::size_t most) {
+    if (policy_->tie() == Tie::any) return std::nullopt;
+    std::vector<std::vector<TaskMove>> all;
+    auto first = plan(seekers, most);
+    if (!first) return std::nullopt;
+    all.push_back(*std::move(first));
+    if (seekers.count == 1) return all;
+    RunningCluster tried = *this;
+    while (std::ssize(all) < seekers.count) {
+        for (const TaskMove& move : all.back())
+            tried.make(move);
+        const auto place = tried.best_place(seekers);
+        if (!place) return std::nullopt;
+        constexpr std::size_t kNobody = 0;  // stays until the copy is destroyed
+        tried.placed(kNobody, seekers.task, *place, false);
+        auto next = tried.plan(seekers, most);
+        if (!next) return std::nullopt;
+        all.push_back(*std::move(next));
+    }
+    return all;
+}
+
+}  // namespace tessera

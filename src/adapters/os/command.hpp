@@ -1,0 +1,29 @@
+// Runs another program and reads its output.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace tessera {
+
+struct Command {
+    std::string program;  // a path, or a name that is looked for in PATH
+    std::vector<std::string> arguments;
+    std::vector<std::pair<std::string, std::string>> environment;  // in addition to our own
+    // It reads our standard input, to ask the user; otherwise it has none.
+    bool interactive = false;
+    std::optional<std::chrono::seconds> deadline;   // then it is killed; nothing: it has none
+    std::size_t most_bytes = std::size_t{1} << 20;  // of output
+};
+
+// What it wrote to standard output; standard error is ours. Errors: not_found if there is no such
+// program, unavailable with its exit status, unavailable after the deadline.
+Result<std::string> run_command(const Command& command);
+
+}  // namespace tessera

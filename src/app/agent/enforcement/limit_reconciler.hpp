@@ -1,0 +1,55 @@
+// Applies resizes to running containers. It takes what a watch shows of this node's pods, and gives
+// the containers of resized pods the limits that their allocation has now. When a container starts
+// again, the runtime passes an older allocation: the one from the creation of the pod's sandbox. So
+// the newest allocation is kept on the node (LiveLimits::keep) before any limit changes.
+//
+// The limits are applied again every kApply, because a container may have been created meanwhile
+// with an older allocation.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <stop_token>
+#include <string>
+
+#include "ports/kube_api.hpp"
+#include "ports/live_limits.hpp"
+
+namespace tessera {
+
+class LimitReconciler {
+  public:
+    static constexpr std::chrono::seconds kApply{2};
+
+    // `limits` outlives this.
+    LimitReconciler(LiveLimits& limits, NodeName node) : limits_(limits), node_(std::move(node)) {}
+
+    // Runs apply() after each change and every kApply, until `stop`.
+    void run(const std::stop_token& stop);
+
+    // Takes what the watch showed, or the error that stopped it. Any thread.
+    void take(const PodChanges& changes);
+    void take_error(const Error& error) { report({}, error); }
+    // Applies the newest limits. Call it from one thread only.
+    void apply();
+
+  private:
+    void apply(const Allocation& shown);
+    Result<Allocation> keep(const Allocation& shown);
+    void report(const PodUid& pod, const Error& error);
+
+    LiveLimits& limits_;
+    const NodeName node_;
+
+    std::mutex mutex_;
+    std::condition_variable_any changed_;
+    bool has_changed_ = false;  // guarded by mutex_, like the next
+    std::map<PodUid, Allocation>
+        resized_;  // the newest of each pod; guarded by mutex_, like the next
+    std::map<PodUid, std::string>
+        said_;  // the last logged error of each pod; empty uid: of the watch
+};
+
+}  // namespace tessera

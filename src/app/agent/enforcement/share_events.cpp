@@ -1,0 +1,95 @@
+#include "app/agent/enforcement/share_events.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "app/agent/enforcement/event_writing.hpp"
+
+namespace tessera {
+namespace {
+
+PodEvent warning(const ShareUse& use, const char* reason, std::string message) {
+    return {.pod = use.pod,
+            .name = use.name,
+            .type = PodEventType::warning,
+            .reason = reason,
+            .message = std::move(message),
+            .source = "tessera-agent"};
+}
+
+// The event does not say how much the container uses: the accounts show the amount now, not at the
+// refusal.
+PodEvent limit_event(const ShareUse& use) {
+    return warning(
+        use, kMemoryLimit,
+        fmt::format("Container {} was refused memory (CUDA says out of memory): it asked for more "
+                    "than was left of its limit on {}, which is {}. To request more, run: "
+                    "tessera resize POD --memory SIZE",
+                    use.container, use.gpu.str(), to_string(use.limit)));
+}
+
+PodEvent damage_event(const ShareUse& use) {
+    return warning(
+        use, kAccountsDamaged,
+        fmt::format("Container {} has cut or overwritten the file in which its GPU memory is "
+                    "counted (/usr/local/tessera/accounts): its processes get no more GPU memory "
+                    "until the container starts again, and what they hold is not known",
+                    use.container));
+}
+
+}  // namespace
+
+void ShareEvents::look() {
+    is_away_ = false;
+    still_.clear();
+    for (const ShareUse& use : shares_.uses()) {
+        if (use.name.name.empty()) continue;
+        if (use.is_damaged) {
+            tell_damage(use);
+            continue;
+        }
+        if (shares_.is_damage_reported(use)) shares_.note_damage_reported(use, false);
+        if (is_news(use)) {
+            const Telling telling = tell_once({use.pod, use.container, use.gpu}, limit_event(use));
+            if (telling == Telling::reported)
+                shares_.note_reported(use, {use.limit, ReportedLimit::kAll});
+        }
+    }
+    done_ = std::move(still_);
+}
+
+void ShareEvents::tell_damage(const ShareUse& use) {
+    if (shares_.is_damage_reported(use)) return;
+    const Telling telling = tell_once({use.pod, use.container, {}}, damage_event(use));
+    if (telling == Telling::reported) shares_.note_damage_reported(use, true);
+}
+
+// If the limit has changed, or its refusals are counted from zero again, this notes the new state
+// and returns false: earlier refusals say nothing about the limit of now.
+bool ShareEvents::is_news(const ShareUse& use) {
+    const auto reported = shares_.reported(use);
+    if (!reported) return use.refusals > 0;
+    const bool is_counted_anew =
+        reported->refusals != ReportedLimit::kAll && use.refusals < reported->refusals;
+    if (reported->limit != use.limit || is_counted_anew) {
+        shares_.note_reported(use, {use.limit, use.refusals});
+        return false;
+    }
+    return use.refusals > reported->refusals;
+}
+
+ShareEvents::Telling ShareEvents::tell_once(const Key& key, const PodEvent& event) {
+    if (done_.contains(key) || still_.contains(key)) {
+        still_.insert(key);
+        return Telling::done_before;
+    }
+    if (is_away_) return Telling::away;
+    const auto reported = tell_and_log(events_, event);
+    is_away_ = !is_settled(reported);
+    if (is_away_) return Telling::away;
+    still_.insert(key);
+    return reported ? Telling::reported : Telling::refused;
+}
+
+}  // namespace tessera

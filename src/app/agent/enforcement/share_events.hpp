@@ -1,0 +1,48 @@
+// Tells a pod's user what is hard to see from within a container: that it has reached its GPU
+// memory limit, or that it damaged its accounts. Its program often reports only "out of memory", as
+// if the GPU were full.
+#pragma once
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "ports/enforcer.hpp"
+#include "ports/pod_events.hpp"
+
+namespace tessera {
+
+// Creates an event for each GPU share of which a container was refused memory: at the first
+// refusal, and at the first one after the limit changed. Creates one for damaged accounts, and
+// again only after a start of the container replaced them. An event is repeated if the agent is
+// killed between creating and noting it. Use it from one thread only.
+class ShareEvents {
+  public:
+    static constexpr std::chrono::seconds kPeriod{2};
+
+    // Both outlive this.
+    ShareEvents(Enforcer& shares, PodEvents& events) : shares_(shares), events_(events) {}
+
+    // If the API server cannot be reached, the next look tries again. If the server refuses an
+    // event (a namespace that is being deleted), only the next agent tries again.
+    void look();
+
+  private:
+    // Pod, container, and the GPU if the event is about one.
+    using Key = std::tuple<PodUid, std::string, GpuUuid>;
+    // The result of tell_once().
+    enum class Telling { reported, done_before, refused, away };
+
+    bool is_news(const ShareUse& use);
+    void tell_damage(const ShareUse& use);
+    Telling tell_once(const Key& key, const PodEvent& event);
+
+    Enforcer& shares_;
+    PodEvents& events_;
+    bool is_away_ = false;  // in this look
+    std::set<Key> done_;    // events that need no repetition while their cause lasts
+    std::set<Key> still_;   // the part of done_ whose cause this look found again
+};
+
+}  // namespace tessera

@@ -1,0 +1,316 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+#include "app/agent/inventory/gpu_monitor_fixture_test.hpp"
+
+namespace tessera {
+namespace {
+
+// An API server that accepts every call and answers none until answer() is called. It implements
+// only the calls that the agent makes for its node.
+class BlackHole final : public KubeApi {
+  public:
+    void answer() {
+        const std::scoped_lock lock(mutex_);
+        answers_ = true;
+        changed_.notify_all();
+    }
+    bool asked() {
+        const std::scoped_lock lock(mutex_);
+        return asked_;
+    }
+
+    void follow_nodes(const std::function<void(NodeChanges)>&, const ErrorSink&,
+                      std::stop_token) override {}
+    void follow_pods(const std::function<void(PodChanges)>&, const ErrorSink&,
+                     std::stop_token) override {}
+    Result<> bind(const PodUid&, const PodName&, const NodeName&, const StringMap&) override {
+        return wait();
+    }
+    Result<PodInfo> get_pod(const PodName&) override { return fail(wait().error()); }
+    Result<std::vector<NodeInventory>> list_nodes() override { return fail(wait().error()); }
+    Result<std::vector<PodInfo>> list_pods(const NodeName&) override {
+        return fail(wait().error());
+    }
+    Result<std::vector<NodePod>> list_node_pods(const NodeName&) override {
+        return fail(wait().error());
+    }
+    Result<NodeShown> node_shows(const NodeName&, const StringMap&, const StringMap&) override {
+        return fail(wait().error());
+    }
+    Result<> annotate_node(const NodeName&, const StringMap&) override { return wait(); }
+    Result<> set_node_resources(const NodeName&, const StringMap&) override { return wait(); }
+
+  private:
+    Result<> wait() {
+        std::unique_lock lock(mutex_);
+        asked_ = true;
+        changed_.wait(lock, [&] { return answers_; });
+        return fail(Code::unavailable, "no answer");
+    }
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool answers_ = false;  // guarded by mutex_
+    bool asked_ = false;    // guarded by mutex_
+};
+
+// Goal: the first state is sent once: one list per resource, one annotation, the totals.
+TEST_F(GpuMonitorTest, PublishesOnce) {
+    start();
+    ASSERT_TRUE(until([&] { return !kube_.node_resources(kNode).empty(); }));
+    EXPECT_EQ(plugins_.sent(kSlots), 1);
+    EXPECT_EQ(plugins_.sent(kAliyun), 1);
+    EXPECT_EQ(kube_.node_patches(), 1);
+    EXPECT_EQ(kube_.node_resources(kNode).at("aliyun.com/gpu-count"), "2");
+    EXPECT_EQ(published().identity, "nri");
+    EXPECT_EQ(published().gpus, gpus_->inventory()->gpus);
+    EXPECT_EQ(published().gpus.size(), 2U);
+}
+
+// Goal: one change of state sends one list per resource and one patch, whatever the number of
+// devices (D-22 sent one list per device). Method: a fault of one GPU; then the driver says it is
+// good.
+TEST_F(GpuMonitorTest, OneChangeIsOneListAndOnePatch) {
+    start();
+    ASSERT_TRUE(until([&] { return kube_.node_patches() == 1; }));
+    driver_.report({GpuUuid("GPU-1"), 79});
+    ASSERT_TRUE(until([&] { return kube_.node_patches() == 2; }));
+    EXPECT_TRUE(healthy(0));
+    EXPECT_FALSE(healthy(1));
+    EXPECT_EQ(published().gpus[1].reason, "Xid 79");
+    EXPECT_EQ(plugins_.sent(kSlots), 2);
+    EXPECT_EQ(plugins_.sent(kAliyun), 2);
+    const auto devices = plugins_.devices(kAliyun);
+    EXPECT_EQ(std::ranges::count(devices, false, &PluginDevice::healthy), 16);
+
+    auto readings = FakeGpuInventory::gpus(2, gibibytes(16));
+    readings[1].recovery = RecoveryAction::none;
+    driver_.set(readings);
+    look_again();
+    ASSERT_TRUE(until([&] { return kube_.node_patches() == 3; }));
+    EXPECT_TRUE(healthy(1));
+    EXPECT_EQ(plugins_.sent(kAliyun), 3);
+}
+
+// Goal: if nothing changes, nothing is sent. Method: application faults; then a real change shows
+// that they were handled.
+TEST_F(GpuMonitorTest, NoChangeSendsNothing) {
+    start();
+    ASSERT_TRUE(until([&] { return kube_.node_patches() == 1; }));
+    for (int i = 0; i < 5; ++i)
+        look_again();
+    driver_.report({std::nullopt, 79});
+    ASSERT_TRUE(until([&] { return !healthy(0) && !healthy(1); }));
+    ASSERT_TRUE(until([&] { return kube_.node_patches() >= 2; }));
+    EXPECT_EQ(kube_.node_patches(), 2);
+    EXPECT_EQ(plugins_.sent(kSlots), 2);
+}
+
+// Goal: memory that a container uses above its lowered limit is not offered to other pods, until
+// the container frees it. Kubelet's lists and the inventory for starting containers do not show it.
+TEST_F(GpuMonitorTest, WhatIsHeldAboveALimitIsNotOffered) {
+    GpuMonitor gpus(driver_, kube_, plugins_, options_, &shares_);
+    ASSERT_TRUE(gpus.load());
+    const auto over_limit = [&] {
+        gpus.update();
+        gpus.publish_now();
+        EXPECT_EQ(published().gpus[1].capacity(), gibibytes(16));
+        return published().gpus[1].over_limit;
+    };
+    gpus.publish();
+    EXPECT_EQ(over_limit(), Bytes{});
+    shares_.used.push_back({.gpu = GpuUuid("GPU-1"), .held = gibibytes(6), .limit = gibibytes(4)});
+    EXPECT_EQ(over_limit(), gibibytes(2));
+    EXPECT_EQ(gpus.inventory()->gpus[1].over_limit, Bytes{});
+    EXPECT_EQ(plugins_.sent(kAliyun), 1);
+    shares_.used.push_back({.gpu = GpuUuid("GPU-1"), .held = gibibytes(30)});
+    EXPECT_EQ(over_limit(), gibibytes(16))
+        << "false accounts of a tenant do not take more than the GPU's memory";
+    shares_.used.pop_back();
+    shares_.used[0].held = gibibytes(4);
+    EXPECT_EQ(over_limit(), Bytes{});
+}
+
+// Goal: a lost GPU goes out of use and comes back. A new GPU is added to the lists. One that is
+// gone stays in them, out of use, because pods may have shares of it.
+TEST_F(GpuMonitorTest, GpusComeAndGo) {
+    start();
+    auto readings = FakeGpuInventory::gpus(2, gibibytes(16));
+    readings[0].lost = "GPU is lost";
+    driver_.set(readings);
+    look_again();
+    ASSERT_TRUE(until([&] { return !healthy(0); }));
+    driver_.set(FakeGpuInventory::gpus(3, gibibytes(16)));
+    look_again();
+    ASSERT_TRUE(until([&] { return gpus_->inventory()->gpus.size() == 3; }));
+    EXPECT_TRUE(healthy(0));
+    driver_.set(FakeGpuInventory::gpus(1, gibibytes(16)));
+    look_again();
+    ASSERT_TRUE(until([&] {
+        return std::ranges::count(plugins_.devices(kAliyun), true, &PluginDevice::healthy) == 16;
+    }));
+    EXPECT_EQ(plugins_.devices(kAliyun).size(), 48U);
+}
+
+// Goal: a GPU that is set up for another use is shown with the command that changes that. It is not
+// offered, and it is no fault. It is back as soon as it is set up for sharing. A fault of such a
+// GPU still counts as a fault.
+TEST_F(GpuMonitorTest, AGpuThatCannotBeShared) {
+    auto readings = FakeGpuInventory::gpus(2, gibibytes(16));
+    readings[1].setup.mig = true;
+    driver_.set(readings);
+    start();
+    EXPECT_TRUE(healthy(0));
+    EXPECT_EQ(published().gpus[1].condition, GpuCondition::not_shareable);
+    EXPECT_TRUE(published().gpus[1].reason.ends_with("nvidia-smi -i GPU-1 -mig 0"));
+    EXPECT_EQ(std::ranges::count(plugins_.devices(kSlots), true, &PluginDevice::healthy), 64);
+
+    driver_.report({GpuUuid("GPU-1"), 48});
+    ASSERT_TRUE(
+        until([&] { return gpus_->inventory()->gpus[1].condition == GpuCondition::unhealthy; }));
+    readings[1].recovery = RecoveryAction::none;
+    driver_.set(readings);
+    look_again();
+    ASSERT_TRUE(until(
+        [&] { return gpus_->inventory()->gpus[1].condition == GpuCondition::not_shareable; }));
+    readings[1].setup = {};
+    driver_.set(readings);
+    look_again();
+    EXPECT_TRUE(until([&] { return healthy(1); }));
+}
+
+// Goal: a GPU that never reported its identity does not keep the node from its other GPUs, and is
+// shown as faulty.
+TEST_F(GpuMonitorTest, AGpuThatNeverSaidWhoItIs) {
+    auto readings = FakeGpuInventory::gpus(2, gibibytes(16));
+    readings[0] = {.uuid = unidentified_gpu(0), .index = 0, .lost = "GPU is lost"};
+    driver_.set(readings);
+    start();
+    EXPECT_EQ(published().gpus[0].condition, GpuCondition::unhealthy);
+    EXPECT_EQ(published().gpus[0].reason, "the GPU does not answer: GPU is lost");
+    EXPECT_EQ(published().gpus[0].memory, Bytes{});
+    EXPECT_TRUE(published().gpus[1].usable());
+    EXPECT_EQ(plugins_.devices(kAliyun).size(), 16U);
+}
+
+// Goal: if the driver no longer lists a GPU, or no longer reports its size, the known values are
+// kept: pods may have shares of it.
+TEST_F(GpuMonitorTest, KeepsWhatItKnows) {
+    start();
+    auto readings = FakeGpuInventory::gpus(1, {});
+    readings[0].setup.knows_memory = false;
+    driver_.set(readings);
+    look_again();
+    ASSERT_TRUE(until([&] { return !healthy(0); }));
+    const auto gpus = gpus_->inventory()->gpus;
+    ASSERT_EQ(gpus.size(), 2U);
+    EXPECT_EQ(gpus[0].condition, GpuCondition::not_shareable);
+    EXPECT_EQ(gpus[0].memory, gibibytes(16));
+    EXPECT_EQ(gpus[1].condition, GpuCondition::unhealthy);
+    EXPECT_EQ(gpus[1].reason, "the driver no longer lists it");
+    EXPECT_EQ(gpus[1].memory, gibibytes(16));
+    driver_.set(FakeGpuInventory::gpus(2, gibibytes(16)));
+    look_again();
+    EXPECT_TRUE(until([&] { return healthy(0) && healthy(1); }));
+}
+
+// Goal: from the moment an agent stops, no pod is bound to its GPUs, until the next agent publishes
+// them. Kubelet gets no new list, because the closed socket tells it.
+TEST_F(GpuMonitorTest, LeavesNothingToBeBoundTo) {
+    start();
+    stop();
+    for (const Gpu& gpu : published().gpus) {
+        EXPECT_FALSE(gpu.usable());
+        EXPECT_NE(gpu.reason.find("is stopping"), std::string::npos);
+    }
+    EXPECT_EQ(published().gpus.size(), 2U);
+    EXPECT_EQ(plugins_.sent(kAliyun), 1);
+    launch();
+    EXPECT_TRUE(
+        until([&] { return published().gpus[0].usable() && published().gpus[1].usable(); }));
+}
+
+// Goal: an API server that never answers does not keep a fault from kubelet.
+TEST_F(GpuMonitorTest, FaultsAreReadWhileTheServerIsStuck) {
+    BlackHole hole;
+    api_ = &hole;
+    launch();
+    EXPECT_TRUE(until([&] { return hole.asked(); }));
+    driver_.report({GpuUuid("GPU-1"), 79});
+    EXPECT_TRUE(until([&] {
+        return std::ranges::count(plugins_.devices(kAliyun), false, &PluginDevice::healthy) == 16;
+    }));
+    hole.answer();
+    stop();
+}
+
+// Goal: kubelet resets totals that it does not count itself when it registers the node again. The
+// agent publishes them again, and not the lists.
+TEST_F(GpuMonitorTest, PublishesAgainAfterANodeReset) {
+    options_.publishing.check_period = std::chrono::milliseconds(1);
+    start();
+    ASSERT_TRUE(until([&] { return !kube_.node_resources(kNode).empty(); }));
+    kube_.reset_node_resources(kNode);
+    ASSERT_TRUE(until([&] { return !kube_.node_resources(kNode).empty(); }));
+    EXPECT_EQ(plugins_.sent(kAliyun), 1);
+}
+
+// Goal: after a restart of kubelet the agent does not wait for the next regular check.
+TEST_F(GpuMonitorTest, PublishesAgainWhenKubeletRestarts) {
+    options_.publishing.check_period = std::chrono::hours(1);
+    start();
+    ASSERT_TRUE(until([&] { return !kube_.node_resources(kNode).empty(); }));
+    kube_.reset_node_resources(kNode);
+    gpus_->check_soon();
+    ASSERT_TRUE(until([&] { return !kube_.node_resources(kNode).empty(); }));
+}
+
+// Goal: a failed publication is tried again without a change.
+TEST_F(GpuMonitorTest, PublishesAgainAfterAFailure) {
+    options_.publishing.retry_period = std::chrono::milliseconds(1);
+    kube_.set_down(true);
+    launch();
+    look_and_wait();
+    kube_.set_down(false);
+    ASSERT_TRUE(until([&] { return !kube_.node_resources(kNode).empty(); }));
+    EXPECT_EQ(published().gpus.size(), 2U);
+}
+
+// Goal: a start with an invalid state fails with the reason and publishes nothing.
+TEST_F(GpuMonitorTest, LoadRefuses) {
+    driver_.set(fail(Code::unavailable, "NVML: no driver"));
+    EXPECT_EQ(load().error(), (Error{Code::unavailable, "NVML: no driver"}));
+
+    auto twins = FakeGpuInventory::gpus(2, gibibytes(16));
+    twins[1].uuid = twins[0].uuid;
+    driver_.set(twins);
+    EXPECT_EQ(load().error().code, Code::corrupt);
+    EXPECT_NE(load().error().text.find("GPU-0"), std::string::npos);
+
+    auto large = FakeGpuInventory::gpus(8, gibibytes(80));
+    for (GpuReading& gpu : large)
+        gpu.uuid = GpuUuid("GPU-8f6c2f0e-1111-2222-3333-01234567890" + std::to_string(gpu.index));
+    driver_.set(large);
+    EXPECT_TRUE(load());
+    options_.unit = MemoryUnit::mib;
+    EXPECT_EQ(load().error().code, Code::invalid_argument);
+    EXPECT_NE(load().error().text.find("655360 devices"), std::string::npos);
+
+    EXPECT_EQ(kube_.node_patches(), 0);
+    EXPECT_EQ(plugins_.sent(kSlots), 0);
+}
+
+// Goal: a node without GPUs is published like any other.
+TEST_F(GpuMonitorTest, NoGpus) {
+    driver_.set(std::vector<GpuReading>{});
+    start();
+    ASSERT_TRUE(until([&] { return !kube_.node_resources(kNode).empty(); }));
+    EXPECT_EQ(kube_.node_resources(kNode).at("aliyun.com/gpu-count"), "0");
+    EXPECT_TRUE(plugins_.devices(kSlots).empty());
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,84 @@
+#include "app/agent/inventory/node_publisher.hpp"
+
+#include "app/agent/inventory/device_lists.hpp"
+#include "base/log.hpp"
+#include "domain/health/driver_release.hpp"
+#include "wire/tessera/keys.hpp"
+#include "wire/tessera/node_gpus_json.hpp"
+
+namespace tessera {
+
+NodePublisher::NodePublisher(KubeApi& kube, NodePublisherOptions options)
+    : kube_(kube), options_(std::move(options)) {}
+
+std::string NodePublisher::release_label() const {
+    const std::scoped_lock lock(mutex_);
+    return release_label_;
+}
+
+void NodePublisher::show(std::shared_ptr<const NodeInventory> node, bool is_released) {
+    {
+        const std::scoped_lock lock(mutex_);
+        is_released_ = is_released;
+        wanted_ = std::move(node);
+        due_ = true;
+    }
+    wake_.notify_all();
+}
+
+void NodePublisher::check_soon() {
+    {
+        const std::scoped_lock lock(mutex_);
+        due_ = true;
+    }
+    wake_.notify_all();
+}
+
+bool NodePublisher::publish(const NodeInventory& node, bool is_released) {
+    const StringMap annotations = {
+        {std::string(key::kGpus), write_node_gpus({.unit = node.unit,
+                                                   .identity = options_.identity,
+                                                   .shares = options_.shares,
+                                                   .gpus = node.gpus,
+                                                   .enforcement_fault = node.enforcement_fault,
+                                                   .handover_fault = node.handover_fault})},
+        {std::string(key::kDriver), is_released ? "released" : "in-use"}};
+    const StringMap amounts = node_amounts(node);
+    const auto shown = kube_.node_shows(node.name, annotations, amounts);
+    if (shown) {
+        const std::scoped_lock lock(mutex_);
+        release_label_ = driver_release_label(shown->labels);
+    }
+    if (shown && shown->matches) return true;
+    auto done = kube_.annotate_node(node.name, annotations);
+    if (done) done = kube_.set_node_resources(node.name, amounts);
+    if (!done) log_event(Event::api_error, {{"reason", done.error().text}});
+    return done.has_value();
+}
+
+bool NodePublisher::publish_now() {
+    std::shared_ptr<const NodeInventory> wanted;
+    bool is_released = false;
+    {
+        const std::scoped_lock lock(mutex_);
+        due_ = false;
+        wanted = wanted_;
+        is_released = is_released_;
+    }
+    return wanted == nullptr || publish(*wanted, is_released);
+}
+
+void NodePublisher::run(const std::stop_token& stop) {
+    bool published = true;
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+        const auto period = published ? options_.check_period : options_.retry_period;
+        wake_.wait_for(lock, stop, period, [&] { return due_; });
+        if (stop.stop_requested()) return;
+        lock.unlock();
+        published = publish_now();
+        lock.lock();
+    }
+}
+
+}  // namespace tessera

@@ -1,0 +1,81 @@
+#include "app/agent/observe/metrics.hpp"
+
+#include "app/metrics/families.hpp"
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+struct ResultRow {
+    const char* result;
+    Event event;
+};
+constexpr auto kResults = std::to_array<ResultRow>({
+    {"completed", Event::gpus_handed_over},
+    {"refused", Event::container_refused},
+    {"unshared", Event::container_unshared},
+});
+
+double in_seconds(std::int64_t ns) {
+    return static_cast<double>(ns) * 1e-9;
+}
+
+}  // namespace
+
+std::string agent_exposition(const NodeInventory& node, const GpuReadings& readings,
+                             const ShareFacts& shares, const ProcessFacts& process) {
+    prom::Registry now;
+#define METRIC(kind, name, exposed, help) auto& name = kind(now, exposed, help);
+#include "app/agent/observe/metrics.def"
+#undef METRIC
+    const auto labels_of = [&](const auto& gpu) {
+        return prom::Labels{{"node", node.name.str()},
+                            {"gpu", std::to_string(gpu.index)},
+                            {"uuid", gpu.uuid.str()}};
+    };
+    for (const Gpu& gpu : node.gpus) {
+        gpu_memory.Add(labels_of(gpu)).Set(static_cast<double>(gpu.memory.count));
+        gpu_healthy.Add(labels_of(gpu)).Set(gpu.condition == GpuCondition::unhealthy ? 0 : 1);
+    }
+    for (const GpuReading& gpu : readings.gpus) {
+        // The memory in use on a GPU that does not answer is unknown.
+        if (!gpu.lost.empty() || readings.is_released) continue;
+        gpu_used.Add(labels_of(gpu)).Set(static_cast<double>(gpu.used.count));
+    }
+    // The agent does not read a driver that it has released, so its age has no meaning.
+    if (!readings.is_released)
+        driver_age.Add({}).Set(std::chrono::duration<double>(readings.age).count());
+    for (const ShareUse& use : shares.uses) {
+        const prom::Labels labels = {
+            {"pod_uid", use.pod.str()}, {"container", use.container}, {"uuid", use.gpu.str()}};
+        const auto add_times = [&](auto& family, const GpuTime& time) {
+            prom::Labels of_kind = labels;
+            of_kind["kind"] = "kernels";
+            family.Add(of_kind).Increment(in_seconds(time.kernels_ns));
+            of_kind["kind"] = "copies";
+            family.Add(of_kind).Increment(in_seconds(time.copies_ns));
+        };
+        share_held.Add(labels).Set(static_cast<double>(use.held.count));
+        share_limit.Add(labels).Set(static_cast<double>(use.limit.count));
+        share_refusals.Add(labels).Increment(static_cast<double>(use.refusals));
+        share_waited.Add(labels).Increment(in_seconds(use.waited_ns));
+        add_times(share_busy, use.in_flight);
+        add_times(share_time, use.had);
+    }
+    for (const Unaccounted& found_pod : shares.bypassing) {
+        unaccounted.Add({{"pod_uid", found_pod.pod.str()}, {"uuid", found_pod.gpu.str()}})
+            .Set(static_cast<double>((found_pod.used - found_pod.held).count));
+    }
+    for (const Unclaimed& gpu : shares.unclaimed) {
+        unclaimed.Add({{"uuid", gpu.gpu.str()}})
+            .Set(static_cast<double>((gpu.used - gpu.claimed).count));
+    }
+    for (const ResultRow& row : kResults) {
+        containers.Add({{"result", row.result}})
+            .Increment(static_cast<double>(event_count(row.event)));
+    }
+    add_process(now, process);
+    return exposition({&now});
+}
+
+}  // namespace tessera

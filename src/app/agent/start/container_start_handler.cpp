@@ -1,0 +1,557 @@
+#include "app/agent/start/container_start_handler.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <random>
+#include <span>
+
+#include "app/agent/enforcement/held_shares.hpp"
+#include "base/log.hpp"
+#include "domain/handover/mount_conflicts.hpp"
+#include "domain/handover/runtime_support.hpp"
+#include "domain/request/dialect.hpp"
+#include "domain/request/foreign_resources.hpp"
+#include "wire/tessera/keys.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::string_view kNoAllocation =
+    "Tessera: this container asks for a GPU, but the pod was not placed by Tessera: no {} "
+    "annotation for it. "
+    "Is kube-scheduler configured with Tessera's extender, and is spec.nodeName left empty? Fix "
+    "that, then "
+    "delete the pod";
+
+constexpr std::string_view kNoDevices =
+    "container {} was given no GPU device by kubelet, so the share that the annotation {} names is "
+    "not for it. Either the container requests no GPU (tessera.dev/gpu, aliyun.com/gpu-mem), "
+    "or kubelet admitted the pod before it knew this agent. Delete the pod, and leave the "
+    "annotation to Tessera";
+
+constexpr std::string_view kUnknownContainer =
+    "kubelet starts container {}, which the pod's specification at the API server does not have, "
+    "so its volumes and privileges cannot be checked; delete the pod";
+
+constexpr std::string_view kUnknownDevices =
+    "Tessera: kubelet's checkpoint does not name the container of these devices; the agent "
+    "asked kubelet to write it again, and kubelet tries again by itself";
+
+constexpr std::string_view kNotHandedOver =
+    "container {}: the runtime ({} {}) did not carry out what Tessera set on it: {}. The container "
+    "was kept from starting without its GPU share. Is CDI enabled in the runtime (containerd: "
+    "enable_cdi), and does another NRI plugin change the same container?";
+
+constexpr std::string_view kShareKind = "tessera.dev/share=";
+
+// 128 random bits, so that the name is unique to one Allocate call.
+std::string fresh_share_name() {
+    std::random_device random;
+    return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+// Whether kubelet gave the container a GPU of NVIDIA's or another vendor's device plugin.
+bool has_foreign_gpu(const RuntimeContainer& container,
+                     const Result<std::vector<DeviceHolder>>& record) {
+    return record && std::ranges::any_of(*record, [&](const DeviceHolder& holder) {
+               return holder.pod == container.pod_uid && holder.container == container.name &&
+                      is_foreign_gpu_resource(holder.resource);
+           });
+}
+
+tl::unexpected<Error> refuse(const Error& error) {
+    return fail(error.in("Tessera"));
+}
+
+std::optional<std::string_view> annotation(const RuntimeContainer& container,
+                                           std::string_view key) {
+    const auto at = container.pod_annotations.find(key);
+    if (at == container.pod_annotations.end()) return std::nullopt;
+    return at->second;
+}
+
+// True when the container runs with exactly what this allocation hands over. The pod's own
+// environment may name our variables, so each must appear exactly once and with our value. If the
+// pod was resized, the memory limit may be any earlier one, because the environment is from the
+// container's start.
+bool was_handed(const RuntimeContainer& container, const Allocation& allocation,
+                std::span<const Gpu> gpus, bool is_resized) {
+    const ContainerAllocation* share = find_container(allocation, container.name);
+    if (share == nullptr || allocation.pod != container.pod_uid) return false;
+    return std::ranges::all_of(share_env(*share, gpus), [&](const auto& variable) {
+        const auto values = values_of(container.env, variable.first);
+        if (values.size() != 1) return false;
+        if (is_resized && variable.first == kMemoryBytes) return true;
+        // A vendor's CDI device may set "void" in place of our list, because it injects the GPUs
+        // itself.
+        return values[0] == variable.second ||
+               (variable.first == kVisibleDevices && values[0] == kVoidDevices);
+    });
+}
+
+}  // namespace
+
+std::string_view identity_name(Identity identity) {
+    return identity == Identity::nri ? "nri" : "kubelet";
+}
+
+ContainerStartHandler::ContainerStartHandler(ContainerStartPorts ports, NodeName node,
+                                             Identity identity, StartRules rules)
+    : ports_(ports), node_(std::move(node)), identity_(identity), rules_(std::move(rules)) {}
+
+void ContainerStartHandler::on_runtime(const RuntimeIdentity& runtime) {
+    const std::scoped_lock lock(runtime_mutex_);
+    runtime_ = runtime;
+}
+
+RuntimeIdentity ContainerStartHandler::runtime() const {
+    const std::scoped_lock lock(runtime_mutex_);
+    return runtime_;
+}
+
+void ContainerStartHandler::on_link(bool connected, const std::string& detail) {
+    linked_ = connected;
+    log_event(connected ? Event::nri_connected : Event::nri_lost, {{"detail", detail}});
+}
+
+// Returns the allocation kept on the node if it is a later resize of this one.
+Result<Allocation> ContainerStartHandler::newest_of(const Allocation& allocation,
+                                                    const PodUid& pod) const {
+    if (ports_.limits == nullptr) return allocation;
+    const auto kept = ports_.limits->kept(pod);
+    if (!kept) return refuse(kept.error());
+    return *kept && is_resize_of(allocation, **kept) ? **kept : allocation;
+}
+
+Result<ContainerEdits> ContainerStartHandler::edits_for(const Allocation& allocation,
+                                                        const Starting& container) {
+    if (auto checked = check_setup(container.setup, rules_); !checked)
+        return refuse(checked.error());
+    const auto inventory = ports_.gpus.inventory();
+    TRY(const Allocation newest, newest_of(allocation, container.pod));
+    auto handover = hand_over(newest, container.pod, node_, container.setup.name, *inventory);
+    if (!handover) return refuse(handover.error());
+    TRY(auto devices, devices_for(handover->gpus, container.setup));
+    TRY(auto mounts,
+        hold(*find_container(newest, container.setup.name), container, handover->gpus));
+    ContainerEdits edits{std::move(handover->env), std::move(devices), std::move(mounts)};
+    if (container.setup.is_privileged)
+        std::ranges::copy(privileged_env(edits.env.front().second), std::back_inserter(edits.env));
+    return edits;
+}
+
+Result<std::vector<std::string>> ContainerStartHandler::devices_for(const std::vector<Gpu>& gpus,
+                                                                    const ContainerSetup& setup) {
+    std::vector<std::string> names;
+    for (const Gpu& gpu : gpus) {
+        auto device = ports_.cdi.vendor_device(gpu.uuid, gpu.minor);
+        if (device) {
+            names.push_back(std::move(device->name));
+        } else if (!reads_visible_devices(setup.runtime_handler, rules_.environment_handlers)) {
+            return refuse(
+                {Code::unavailable,
+                 fmt::format("the GPU cannot be handed over: {}. Generate the specification "
+                             "(nvidia-ctk cdi generate), name its kind (--cdi-kind), or give the "
+                             "pod a runtimeClassName whose runtime injects GPUs ({}). If the "
+                             "node's default runtime injects them, add default to the agent's "
+                             "--environment-handlers",
+                             device.error().text, fmt::join(rules_.environment_handlers, ", "))});
+        }
+    }
+    if (names.empty() || identity_ != Identity::nri) return names;
+    const RuntimeIdentity by = runtime();
+    if (auto carried = check_cdi_from_nri(by.name, by.version); !carried)
+        return refuse(carried.error());
+    return names;
+}
+
+Result<std::vector<FileMount>> ContainerStartHandler::hold(const ContainerAllocation& share,
+                                                           const Starting& container,
+                                                           const std::vector<Gpu>& gpus) {
+    if (ports_.holder == nullptr || !has_share(share)) return std::vector<FileMount>{};
+    auto merged =
+        check_mounts(container.setup, ports_.holder->mount_points(), rules_.preload_merge_from);
+    if (!merged) return refuse(merged.error());
+    std::vector<EnforcedShare> shares = enforced_shares(share);
+    // A share may name its GPU by index.
+    for (std::size_t i = 0; i < gpus.size(); i++)
+        shares[i].gpu = gpus[i].uuid;
+    auto mounts = ports_.holder->hold({container.pod, container.name, container.setup.name,
+                                       *merged ? (*merged)->source : std::string()},
+                                      shares);
+    if (!mounts) return refuse(mounts.error());
+    return mounts;
+}
+
+Result<ContainerStartHandler::Judgement> ContainerStartHandler::judge(
+    const RuntimeContainer& container, const Record& record, const AllocationSeal* seal) {
+    Judgement out;
+    if (const auto text = annotation(container, key::kAllocation)) {
+        auto allocation =
+            read_sealed_allocation(*text, annotation(container, key::kAllocationMac), seal);
+        if (!allocation) return refuse(allocation.error());
+        if (find_container(*allocation, container.name) != nullptr)
+            out.allocation = *std::move(allocation);
+    }
+    if (!record) {
+        if (out.allocation) return refuse(record.error());
+        // Without an allocation the container passes: it most likely asks for no GPU. The network
+        // plugin's containers are among these, so refusing them would take the node down. A
+        // container that has devices was already refused by pre_start.
+        return out;
+    }
+    const auto holder = std::ranges::find_if(*record, [&](const DeviceHolder& entry) {
+        return entry.pod == container.pod_uid && entry.container == container.name &&
+               is_gpu_resource(entry.resource);
+    });
+    const bool holds = holder != record->end();
+    if (holds && holder->by_gpushare) {
+        out.standing = Standing::gpushares;
+    } else if (out.allocation) {
+        out.standing = holds ? Standing::placed : Standing::undue;
+    } else if (holds) {
+        out.standing = Standing::unplaced;
+    }
+    return out;
+}
+
+Result<ContainerEdits> ContainerStartHandler::decide(const RuntimeContainer& container) {
+    const Record record = ports_.holders.list();
+    TRY(const Judgement judged, judge(container, record, ports_.seal));
+    if (!record) {
+        log_event(Event::record_unreadable, {{"pod", container.pod.str()},
+                                             {"container", container.name},
+                                             {"reason", record.error().text}});
+    }
+    switch (judged.standing) {
+        case Standing::plain:
+            // Another device plugin's GPUs: what kubelet hands over for them is left unchanged.
+            if (has_foreign_gpu(container, record)) return ContainerEdits{};
+            return edits_without_gpus(container, record);
+        case Standing::gpushares:  // kubelet hands over what gpushare's plugin gave it
+            return ContainerEdits{};
+        case Standing::unplaced:
+            return fail(Code::not_found, fmt::format(kNoAllocation, key::kAllocation));
+        case Standing::undue:
+            // If kubelet's record has lost the container, the next try works.
+            ports_.plugins.refresh_record();
+            return refuse(
+                {Code::conflict, fmt::format(kNoDevices, container.name, key::kAllocation)});
+        case Standing::placed:
+            break;
+    }
+    // The runtime replaces only the first entry; the second one would take effect in the container.
+    for (const std::string_view name : {kVisibleDevices, kMemoryBytes, kCudaVisibleDevices}) {
+        if (name == kCudaVisibleDevices && !container.setup.is_privileged) continue;
+        const auto times = values_of(container.env, name).size();
+        if (times <= 1) continue;
+        return refuse({Code::invalid_argument,
+                       fmt::format("container {} sets {} {} times; remove it from the pod",
+                                   container.name, name, times)});
+    }
+    return edits_for(*judged.allocation, {container.pod_uid, container.pod, container.setup});
+}
+
+Result<ContainerEdits> ContainerStartHandler::edits_without_gpus(const RuntimeContainer& container,
+                                                                 const Record& record) {
+    auto env = environment_without_gpus(container.setup, container.env, container.pod.ns, rules_);
+    if (!env) return refuse(env.error());
+    // The GPUs may come from another device plugin, through kubelet, or only from the image's
+    // environment.
+    if (!record && !env->empty() && names_single_gpus(container.env)) {
+        return refuse(
+            record.error().in(fmt::format("container {} names GPUs in {}, and the agent cannot "
+                                          "tell whether kubelet gave it these",
+                                          container.name, kVisibleDevices)));
+    }
+    if (!env->empty()) {
+        log_event(Event::gpus_hidden,
+                  {{"pod", container.pod.str()}, {"container", container.name}});
+    }
+    return ContainerEdits{*std::move(env), {}, {}};
+}
+
+// The runtime may not have done what we asked: versions that drop CDI devices, or have CDI switched
+// off, start the container all the same. So the agent checks the container before its program runs.
+Result<> ContainerStartHandler::verify(const RuntimeContainer& container) {
+    // Without an allocation there is nothing to compare, so kubelet's record need not be read.
+    if (!annotation(container, key::kAllocation)) return {};
+    const auto judged = judge(container, ports_.holders.list(), ports_.seal);
+    if (judged && judged->standing != Standing::placed) return {};
+    auto checked = judged ? check_handed_over(container, *judged->allocation)
+                          : Result<>(tl::unexpected(judged.error()));
+    if (checked) {
+        note_verified(container);
+        return {};
+    }
+    log_event(Event::container_refused, {{"pod", container.pod.str()},
+                                         {"container", container.name},
+                                         {"reason", checked.error().text}});
+    // On this error containerd does not start the container. CRI-O logs the error and starts it.
+    watch_unshared(container, checked.error().text);
+    return checked;
+}
+
+void ContainerStartHandler::note_completed(const RuntimeContainer& container) {
+    const std::scoped_lock lock(unverified_mutex_);
+    unverified_.insert_or_assign({container.pod_uid, container.name}, container.id);
+}
+
+void ContainerStartHandler::note_verified(const RuntimeContainer& container) {
+    const std::scoped_lock lock(unverified_mutex_);
+    unverified_.erase({container.pod_uid, container.name});
+}
+
+bool ContainerStartHandler::is_unverified(const RuntimeContainer& container) const {
+    const std::scoped_lock lock(unverified_mutex_);
+    const auto noted = unverified_.find({container.pod_uid, container.name});
+    return noted != unverified_.end() && noted->second == container.id;
+}
+
+// Forgets containers that were never created or are gone.
+void ContainerStartHandler::forget_unverified_but(const std::vector<RuntimeContainer>& containers) {
+    const std::scoped_lock lock(unverified_mutex_);
+    std::erase_if(unverified_, [&](const auto& noted) {
+        return std::ranges::find(containers, noted.second, &RuntimeContainer::id) ==
+               containers.end();
+    });
+}
+
+Result<> ContainerStartHandler::check_handed_over(const RuntimeContainer& container,
+                                                  const Allocation& allocation) {
+    const auto not_handed_over = [&](std::string_view what) {
+        const RuntimeIdentity by = runtime();
+        return refuse({Code::conflict,
+                       fmt::format(kNotHandedOver, container.name, by.name, by.version, what)});
+    };
+    const auto inventory = ports_.gpus.inventory();
+    if (!was_handed(container, allocation, inventory->gpus, was_resized(container.pod_uid)))
+        return not_handed_over("the environment");
+    const ContainerAllocation& share = *find_container(allocation, container.name);
+    if (auto devices = check_devices(container, share, *inventory); !devices)
+        return not_handed_over(devices.error().text);
+    // If the runtime does not name the process, the mounts are not checked (docs/limits.md).
+    if (ports_.holder == nullptr || !has_share(share) || container.pid == 0) return {};
+    auto mounted = ports_.holder->check_mounted({container.pod_uid, container.pod, container.name},
+                                                container.pid);
+    if (!mounted) return refuse(mounted.error());
+    watch_mounts(container, allocation);
+    return {};
+}
+
+void ContainerStartHandler::watch_mounts(const RuntimeContainer& container,
+                                         const Allocation& allocation) {
+    const ContainerAllocation* share = find_container(allocation, container.name);
+    if (ports_.mounts == nullptr || share == nullptr || !has_share(*share)) return;
+    ports_.mounts->started({container.pod_uid, container.pod, container.name}, container.pid);
+}
+
+// A CDI device without device nodes and mounts of its own cannot be checked.
+Result<> ContainerStartHandler::check_devices(const RuntimeContainer& container,
+                                              const ContainerAllocation& share,
+                                              const NodeInventory& inventory) {
+    for (const GpuShare& part : share.gpus) {
+        const Gpu* gpu = find_gpu(inventory.gpus, part.uuid);
+        if (gpu == nullptr) continue;
+        const auto device = ports_.cdi.vendor_device(gpu->uuid, gpu->minor);
+        if (!device) continue;
+        for (const std::string& path : device->device_nodes) {
+            const auto& devices = container.setup.devices;
+            if (std::ranges::find(devices, path) == devices.end())
+                return fail(Code::conflict, fmt::format("device {} of {}", path, device->name));
+        }
+        for (const std::string& path : device->mounts) {
+            const auto& mounts = container.setup.mounts;
+            if (std::ranges::find(mounts, path, &ContainerMount::destination) == mounts.end())
+                return fail(Code::conflict, fmt::format("mount {} of {}", path, device->name));
+        }
+    }
+    return {};
+}
+
+Result<ContainerEdits> ContainerStartHandler::complete(const RuntimeContainer& container) {
+    auto edits = decide(container);
+    if (!edits) {
+        log_event(Event::container_refused, {{"pod", container.pod.str()},
+                                             {"container", container.name},
+                                             {"reason", edits.error().text}});
+    } else if (!edits->env.empty() && edits->env.front().second != kVoidDevices) {
+        log_event(Event::gpus_handed_over, {{"pod", container.pod.str()},
+                                            {"container", container.name},
+                                            {"gpus", edits->env.front().second}});
+        note_completed(container);
+    }
+    return edits;
+}
+
+// A container has none of our files to lose if it started without the guard, under a release with
+// other mounts, or under an agent with another folder. Such a container is not watched.
+bool ContainerStartHandler::has_our_mounts(const RuntimeContainer& container) const {
+    if (ports_.holder == nullptr) return false;
+    return std::ranges::all_of(ports_.holder->mount_points(), [&](const std::string& point) {
+        return std::ranges::any_of(container.setup.mounts, [&](const ContainerMount& mount) {
+            return mount.destination == point && ports_.holder->is_ours(mount.source);
+        });
+    });
+}
+
+// True also when the kept allocation cannot be read: the pod may have been resized.
+bool ContainerStartHandler::was_resized(const PodUid& pod) const {
+    if (ports_.limits == nullptr) return false;
+    const auto kept = ports_.limits->kept(pod);
+    return !kept || kept->has_value();
+}
+
+// Reports only containers that are known to run without their share. A container that cannot be
+// judged is not reported: a record that cannot be read, or an annotation of a newer Tessera, must
+// not take down a node's work. A share without devices is not reported either: that container was
+// never given a GPU. The check reads the container's environment and ignores the signature: a wrong
+// key must not take down the node's work either.
+void ContainerStartHandler::synchronize(const std::vector<RuntimeContainer>& containers) {
+    const Record record = ports_.holders.list();
+    forget_unverified_but(containers);
+    for (const RuntimeContainer& container : containers) {
+        if (!container.running) continue;
+        const auto judged = judge(container, record, nullptr);
+        if (!judged) continue;
+        std::string reason = what_it_lacks(container, *judged);
+        if (reason.empty()) continue;
+        log_event(
+            Event::container_unshared,
+            {{"pod", container.pod.str()}, {"container", container.name}, {"reason", reason}});
+        watch_unshared(container, std::move(reason));
+    }
+}
+
+void ContainerStartHandler::watch_unshared(const RuntimeContainer& container, std::string reason) {
+    if (ports_.unshared == nullptr) return;
+    ports_.unshared->found({.id = container.id,
+                            .name = container.name,
+                            .pod_uid = container.pod_uid,
+                            .pod = container.pod,
+                            .pid = container.pid,
+                            .reason = std::move(reason)});
+}
+
+// A container that this agent completed is checked as at its start. One that an earlier agent
+// completed is not, because its devices and mounts date from that time.
+std::string ContainerStartHandler::what_it_lacks(const RuntimeContainer& container,
+                                                 const Judgement& judged) {
+    constexpr std::string_view kWithoutShare =
+        "started while Tessera's agent was away, without its share";
+    if (judged.standing == Standing::unplaced) return std::string(kWithoutShare);
+    if (judged.standing != Standing::placed) return {};
+    const Allocation& allocation = *judged.allocation;
+    if (!was_handed(container, allocation, ports_.gpus.inventory()->gpus,
+                    was_resized(container.pod_uid)))
+        return std::string(kWithoutShare);
+    if (is_unverified(container)) {
+        auto checked = check_handed_over(container, allocation);
+        if (!checked) return checked.error().text;
+        note_verified(container);
+        return {};
+    }
+    if (has_our_mounts(container)) watch_mounts(container, allocation);
+    return {};
+}
+
+Result<std::vector<std::string>> ContainerStartHandler::allocate(const std::string&,
+                                                                 const std::vector<std::string>&) {
+    if (identity_ == Identity::nri) return std::vector<std::string>{};
+    return std::vector<std::string>{std::string(kShareKind) + fresh_share_name()};
+}
+
+Result<> ContainerStartHandler::pre_start(const std::string& resource,
+                                          const std::vector<std::string>& ids) {
+    if (identity_ == Identity::kubelet) return make_shares(resource, {ids.begin(), ids.end()});
+    if (linked_) return check_known(resource, {ids.begin(), ids.end()});
+    return fail(
+        Code::unavailable,
+        "Tessera: the agent has no NRI connection to the container runtime, so the container could "
+        "not be given its share; it starts once the connection is back. Is NRI enabled in "
+        "the runtime (containerd 2: on by default)? If the runtime has none, set the agent's "
+        "identity to kubelet");
+}
+
+// Asks kubelet to write its record again: a record that lost the container stays stale until
+// kubelet writes something. Otherwise the call concerns a container that kubelet does not know.
+tl::unexpected<Error> ContainerStartHandler::unknown_devices() {
+    ports_.plugins.refresh_record();
+    return fail(Code::unavailable, std::string(kUnknownDevices));
+}
+
+// Kubelet calls this for exactly the containers that hold devices, right before it creates them.
+// `complete` lets pass a container that the record does not show, so a container with devices must
+// be in the record.
+Result<> ContainerStartHandler::check_known(const std::string& resource,
+                                            const std::set<std::string>& ids) {
+    const auto record = ports_.holders.list();
+    if (!record) return refuse(record.error());
+    const bool known = std::ranges::any_of(*record, [&](const DeviceHolder& holder) {
+        return holder.resource == resource && holder.ids == ids;
+    });
+    if (known) return {};
+    return unknown_devices();
+}
+
+// An init container and the app container that inherits its devices may have the same set of ids.
+// Each has its own share name, and both shares are made.
+Result<> ContainerStartHandler::make_shares(const std::string& resource,
+                                            const std::set<std::string>& ids) {
+    TRY(const auto pods, ports_.kube.list_node_pods(node_));
+    // Two containers may start at once. The record that one call has read may lack the share that
+    // the other one makes, so both steps are under one lock.
+    const std::scoped_lock lock(shares_mutex_);
+    TRY(const auto holders, ports_.holders.list());
+    std::set<std::string> names;
+    bool made = false;
+    for (const DeviceHolder& holder : holders) {
+        for (const std::string& device : holder.cdi_devices) {
+            if (device.starts_with(kShareKind)) names.insert(device.substr(kShareKind.size()));
+        }
+        if (holder.resource != resource || holder.ids != ids) continue;
+        const auto pod =
+            std::ranges::find(pods, holder.pod, [](const NodePod& each) { return each.facts.uid; });
+        // Kubelet forgets ended pods late.
+        if (pod == pods.end() || pod->facts.finished) continue;
+        if (!holder.by_gpushare) TRY_VOID(make_share(holder, *pod));
+        made = true;
+    }
+    ports_.cdi.keep_only_shares(names);
+    if (made) return {};
+    return unknown_devices();
+}
+
+Result<> ContainerStartHandler::make_share(const DeviceHolder& holder, const NodePod& of) {
+    const PodInfo& pod = of.facts;
+    Result<ContainerEdits> edits =
+        fail(Code::not_found, fmt::format(kNoAllocation, key::kAllocation));
+    if (pod.allocation) {
+        const auto setup = std::ranges::find(of.setups, holder.container, &ContainerSetup::name);
+        if (!*pod.allocation) {
+            edits = refuse(pod.allocation->error());
+        } else if (setup == of.setups.end()) {
+            edits = refuse({Code::not_found, fmt::format(kUnknownContainer, holder.container)});
+        } else {
+            edits = edits_for(**pod.allocation, {pod.uid, pod.name, *setup});
+        }
+    }
+    if (!edits) {
+        log_event(Event::container_refused, {{"pod", pod.name.str()},
+                                             {"container", holder.container},
+                                             {"reason", edits.error().text}});
+        return fail(edits.error());
+    }
+    for (const std::string& device : holder.cdi_devices) {
+        if (!device.starts_with(kShareKind)) continue;
+        TRY_VOID(ports_.cdi.write_share(device.substr(kShareKind.size()), *edits));
+    }
+    log_event(Event::gpus_handed_over, {{"pod", pod.name.str()},
+                                        {"container", holder.container},
+                                        {"gpus", edits->env.front().second}});
+    return {};
+}
+
+}  // namespace tessera

@@ -1,0 +1,147 @@
+// Checks every GPU container before it starts, and adds the devices, variables and mounts of its
+// GPU share. It fails closed: the container needs a valid allocation for exactly this pod and
+// container, and devices that kubelet gave it. Without them it does not start, and the error says
+// why. A container that requests no GPU passes, and sees none.
+//
+// There are two ways to identify the container, both exact (docs/decisions/0003-identity.md):
+// - nri: the runtime calls the agent at CreateContainer, with the pod's uid and annotations. It
+//   calls again when the container is created, before its program runs: if the runtime left
+//   something out, or a mount covers our files, the container does not start.
+// - kubelet: Allocate returns the name of a CDI device that does not exist yet. At
+//   PreStartContainer, kubelet's checkpoint shows which container got that name. The agent then
+//   creates the device, before the runtime looks for it.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/agent/enforcement/mount_watch.hpp"
+#include "app/agent/enforcement/unshared_watch.hpp"
+#include "app/agent/inventory/gpu_monitor.hpp"
+#include "domain/handover/handover.hpp"
+#include "domain/handover/start_rules.hpp"
+#include "ports/cdi_store.hpp"
+#include "ports/container_runtime.hpp"
+#include "ports/enforcer.hpp"
+#include "ports/kubelet.hpp"
+#include "ports/live_limits.hpp"
+#include "wire/tessera/allocation_seal.hpp"
+
+namespace tessera {
+
+enum class Identity { nri, kubelet };
+
+std::string_view identity_name(Identity identity);
+
+struct ContainerStartPorts {
+    const GpuMonitor& gpus;
+    KubeApi& kube;
+    DeviceHolders& holders;
+    DevicePluginHost& plugins;
+    CdiStore& cdi;
+    const AllocationSeal* seal;              // null: allocations are not signed
+    Enforcer* holder = nullptr;              // null: shares are not enforced
+    LiveLimits* limits = nullptr;            // set if `holder` is set, and null otherwise
+    MountWatch* mounts = nullptr;            // likewise
+    UnsharedContainers* unshared = nullptr;  // null: unshared containers are only logged
+};
+
+// Thread-safe.
+class ContainerStartHandler final : public ContainerHandler, public DevicePluginHandler {
+  public:
+    ContainerStartHandler(ContainerStartPorts ports, NodeName node, Identity identity,
+                          StartRules rules);
+
+    Result<ContainerEdits> complete(const RuntimeContainer& container) override;
+    Result<> verify(const RuntimeContainer& container) override;
+    void on_runtime(const RuntimeIdentity& runtime) override;
+    void synchronize(const std::vector<RuntimeContainer>& containers) override;
+    void on_link(bool connected, const std::string& detail) override;
+
+    Result<std::vector<std::string>> allocate(const std::string& resource,
+                                              const std::vector<std::string>& ids) override;
+    Result<> pre_start(const std::string& resource, const std::vector<std::string>& ids) override;
+
+  private:
+    // What the pod's annotation and kubelet's record together say about a container.
+    enum class Standing {
+        plain,      // no share, and no known devices
+        placed,     // a share, and devices
+        unplaced,   // devices, and no share: the pod bypassed the scheduler
+        undue,      // a share, and no devices: the container requests none
+        gpushares,  // devices from gpushare's plugin, before Tessera took the node over
+    };
+    struct Judgement {
+        Standing standing = Standing::plain;
+        std::optional<Allocation> allocation;  // set if it names the container
+    };
+    using Record = Result<std::vector<DeviceHolder>>;
+    // A container that is about to be created.
+    struct Starting {
+        PodUid pod;
+        PodName name;
+        const ContainerSetup& setup;
+    };
+
+    // Applies the same rule to starting and to running containers. An error if the annotation
+    // cannot be understood or is not signed (no seal: signatures are not checked), or if a share
+    // cannot be checked against the record.
+    static Result<Judgement> judge(const RuntimeContainer& container, const Record& record,
+                                   const AllocationSeal* seal);
+    [[nodiscard]] Result<Allocation> newest_of(const Allocation& allocation,
+                                               const PodUid& pod) const;
+    [[nodiscard]] bool has_our_mounts(const RuntimeContainer& container) const;
+    [[nodiscard]] bool was_resized(const PodUid& pod) const;
+    Result<ContainerEdits> edits_for(const Allocation& allocation, const Starting& container);
+    // Enforces shares that are not whole GPUs.
+    Result<std::vector<FileMount>> hold(const ContainerAllocation& share, const Starting& container,
+                                        const std::vector<Gpu>& gpus);
+    // The vendor's CDI devices of these GPUs. Empty if the container's runtime handler reads the
+    // environment instead.
+    Result<std::vector<std::string>> devices_for(const std::vector<Gpu>& gpus,
+                                                 const ContainerSetup& setup);
+    // For a container without a share.
+    Result<ContainerEdits> edits_without_gpus(const RuntimeContainer& container,
+                                              const Record& record);
+    Result<ContainerEdits> decide(const RuntimeContainer& container);
+    Result<> check_handed_over(const RuntimeContainer& container, const Allocation& allocation);
+    Result<> check_devices(const RuntimeContainer& container, const ContainerAllocation& share,
+                           const NodeInventory& inventory);
+    RuntimeIdentity runtime() const;
+    // Which containers this agent completed and has not verified yet. If the agent answers too
+    // late, the runtime starts them without asking, and then synchronizes.
+    void note_completed(const RuntimeContainer& container);
+    void note_verified(const RuntimeContainer& container);
+    [[nodiscard]] bool is_unverified(const RuntimeContainer& container) const;
+    void forget_unverified_but(const std::vector<RuntimeContainer>& containers);
+    // Why the container does not meet the rules for GPU containers; empty if it does.
+    std::string what_it_lacks(const RuntimeContainer& container, const Judgement& judged);
+    void watch_unshared(const RuntimeContainer& container, std::string reason);
+    // From now on, watches the files that enforce its share, if it has any.
+    void watch_mounts(const RuntimeContainer& container, const Allocation& allocation);
+    tl::unexpected<Error> unknown_devices();
+    Result<> check_known(const std::string& resource, const std::set<std::string>& ids);
+    Result<> make_shares(const std::string& resource, const std::set<std::string>& ids);
+    Result<> make_share(const DeviceHolder& holder, const NodePod& pod);
+
+    ContainerStartPorts ports_;
+    const NodeName node_;
+    const Identity identity_;
+    const StartRules rules_;
+    std::atomic<bool> linked_ = false;
+    mutable std::mutex runtime_mutex_;
+    RuntimeIdentity runtime_;  // guarded by runtime_mutex_
+    mutable std::mutex unverified_mutex_;
+    // The newest container id of each container; guarded by unverified_mutex_.
+    std::map<std::pair<PodUid, std::string>, std::string> unverified_;
+    std::mutex shares_mutex_;  // held from reading kubelet's record to removing the shares that it
+                               // does not list
+};
+
+}  // namespace tessera

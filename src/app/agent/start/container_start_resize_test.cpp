@@ -1,0 +1,72 @@
+// Goal: a container that starts again after its pod was resized gets the new shares, whatever the
+// runtime remembers. One that runs is recognised, whichever shares it started with.
+#include <gtest/gtest.h>
+
+#include "app/agent/start/container_start_handler.hpp"
+#include "testing/fakes/container_start_fixture.hpp"
+#include "testing/fakes/fake_live_limits.hpp"
+#include "wire/tessera/allocation_json.hpp"
+
+namespace tessera {
+namespace {
+
+class ContainerStartResizeTest : public ContainerStartTest {
+  protected:
+    ContainerStartResizeTest() { holds("uid-p", "main", {"slot"}); }
+    static Allocation allocation(int gib, std::int64_t revision) {
+        return {PodUid("uid-p"),
+                kNode,
+                DialectId::native,
+                {{"main", {}, {{.uuid = GpuUuid("GPU-0"), .memory = gibibytes(gib)}}}},
+                revision};
+    }
+    // The container as the runtime remembers it.
+    static RuntimeContainer container(int gib) { return annotated("main", allocation(gib, 0)); }
+    bool is_unshared(int started_gib, const std::string& gpus = "GPU-0") {
+        RuntimeContainer runs = container(4);
+        runs.env = {"NVIDIA_VISIBLE_DEVICES=" + gpus,
+                    "TESSERA_GPU_MEMORY_BYTES=" + std::to_string(started_gib * kGiB)};
+        return !unshared(resizing_, {runs}).empty();
+    }
+    Bytes held() { return holder_.held.at("uid-p/main").at(0).memory; }
+
+    FakeEnforcer holder_;
+    FakeLiveLimits limits_;
+    ContainerStartHandler resizing_{ports(&holder_, &limits_), kNode, Identity::nri,
+                                    kByEnvironment};
+};
+
+TEST_F(ContainerStartResizeTest, TheNewestOfBothCounts) {
+    ASSERT_TRUE(resizing_.complete(container(4)));
+    EXPECT_EQ(held(), gibibytes(4));
+    ASSERT_TRUE(limits_.keep(allocation(6, 2)));
+    const auto edits = resizing_.complete(container(4));
+    ASSERT_TRUE(edits) << edits.error().text;
+    EXPECT_EQ(held(), gibibytes(6));
+    EXPECT_EQ(edits->env.at(1), (std::pair<std::string, std::string>("TESSERA_GPU_MEMORY_BYTES",
+                                                                     std::to_string(6 * kGiB))));
+    RuntimeContainer newer = container(4);
+    newer.pod_annotations["tessera.dev/allocation"] = write_allocation(allocation(7, 3));
+    ASSERT_TRUE(resizing_.complete(newer));
+    EXPECT_EQ(held(), gibibytes(7)) << "the kept allocation may be older, too";
+}
+
+TEST_F(ContainerStartResizeTest, WhatIsKeptAndCannotBeReadIsNotGuessed) {
+    limits_.spoil();
+    const auto edits = resizing_.complete(container(4));
+    ASSERT_FALSE(edits);
+    EXPECT_EQ(edits.error().text, "Tessera: allocation.json: not JSON");
+    EXPECT_FALSE(is_unshared(9)) << "a running container goes on";
+}
+
+TEST_F(ContainerStartResizeTest, WhatWasResizedIsStillOurs) {
+    EXPECT_FALSE(is_unshared(4));
+    EXPECT_TRUE(is_unshared(5));
+    ASSERT_TRUE(limits_.keep(allocation(6, 2)));
+    EXPECT_FALSE(is_unshared(4)) << "it started before";
+    EXPECT_FALSE(is_unshared(5)) << "or between two resizes";
+    EXPECT_TRUE(is_unshared(4, "all"));
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,213 @@
+#include "app/scheduler/http/access.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <future>
+
+#include "app/scheduler/http/route_table.hpp"
+#include "testing/fakes/fake_access_review.hpp"
+#include "testing/fakes/fake_clock.hpp"
+
+namespace tessera {
+namespace {
+
+struct Seen {
+    const char* method;
+    const char* path;
+    AuthRequirement need;
+};
+
+// Goal: the requirement of each route, stated a second time, so that a change of the table needs a
+// change here. A path that is no route of ours is not open.
+const std::vector<Seen>& all_needs() {
+    static const std::vector<Seen> rows = {
+        {"POST", "/gpushare-scheduler/filter", AuthRequirement::certificate},
+        {"POST", "/gpushare-scheduler/prioritize", AuthRequirement::certificate},
+        {"POST", "/gpushare-scheduler/preempt", AuthRequirement::certificate},
+        {"POST", "/gpushare-scheduler/bind", AuthRequirement::certificate},
+        {"POST", "/gpushare-scheduler/bind/", AuthRequirement::certificate},
+        {"GET", "/gpushare-scheduler/bind", AuthRequirement::certificate},
+        {"GET", "/gpushare-scheduler/inspect", AuthRequirement::token},
+        {"GET", "/gpushare-scheduler/inspect/", AuthRequirement::token},
+        {"GET", "/gpushare-scheduler/inspect/n1", AuthRequirement::token},
+        {"GET", "/gpushare-scheduler/inspect/n1/", AuthRequirement::token},
+        {"GET", "/gpushare-scheduler/inspect/n1/more", AuthRequirement::token},
+        {"POST", "/gpushare-scheduler/inspect", AuthRequirement::certificate},
+        {"GET", "/gpushare-scheduler/inspectors", AuthRequirement::certificate},
+        {"GET", "/metrics", AuthRequirement::token},
+        {"GET", "/metrics/", AuthRequirement::token},
+        {"GET", "/metrics/x", AuthRequirement::certificate},
+        {"GET", "//metrics", AuthRequirement::certificate},
+        {"HEAD", "/metrics", AuthRequirement::certificate},
+        {"get", "/metrics", AuthRequirement::certificate},
+        {"GET", "/version", AuthRequirement::nothing},
+        {"GET", "/version/", AuthRequirement::nothing},
+        {"GET", "/healthz", AuthRequirement::nothing},
+        {"GET", "/readyz", AuthRequirement::nothing},
+        {"POST", "/healthz", AuthRequirement::certificate},
+        {"GET", "/healthz/x", AuthRequirement::certificate},
+        {"GET", "/", AuthRequirement::certificate},
+        {"GET", "", AuthRequirement::certificate},
+        {"GET", "/debug/pprof/", AuthRequirement::certificate},
+    };
+    return rows;
+}
+
+TEST(RouteTable, AuthRequirementOf) {
+    for (const Seen& c : all_needs())
+        EXPECT_EQ(requirement_of(c.method, c.path), c.need) << c.method << " " << c.path;
+    for (const RouteRow& row : kRoutes) {
+        EXPECT_TRUE(std::ranges::any_of(all_needs(), [&](const Seen& c) {
+            return row.method == c.method && row.path == c.path;
+        })) << row.path;
+    }
+}
+
+class AccessTest : public ::testing::Test {
+  protected:
+    static constexpr const char* kInspect = "/gpushare-scheduler/inspect";
+
+    AccessTest() {
+        review_.tokens["reader"] = {{"/metrics", Verdict::granted}, {kInspect, Verdict::granted}};
+        review_.tokens["scraper"] = {{"/metrics", Verdict::granted}};
+    }
+    // The status of the refusal; 0: allowed.
+    int request(const Seen& c, const std::string& token = "", bool has_certificate = false) {
+        const auto refused = access_.refuse({c.method, c.path, has_certificate, token});
+        return refused ? refused->status : 0;
+    }
+    int get(const char* path, const std::string& token) {
+        return request({"GET", path, AuthRequirement::token}, token);
+    }
+
+    FakeAccessReview review_;
+    FakeClock clock_;
+    Access access_{review_, clock_, {.certificates = true}};
+};
+
+// Goal: each requirement is met only by its own kind of proof.
+TEST_F(AccessTest, EachNeedHasItsProof) {
+    for (const Seen& c : all_needs()) {
+        const int without = c.need == AuthRequirement::nothing ? 0
+                            : c.need == AuthRequirement::token ? 401
+                                                               : 403;
+        EXPECT_EQ(request(c), without) << c.path;
+        EXPECT_EQ(request(c, "", true), c.need == AuthRequirement::certificate ? 0 : without)
+            << c.path;
+        EXPECT_EQ(request(c, "reader"), c.need == AuthRequirement::certificate ? 403 : 0) << c.path;
+    }
+    EXPECT_EQ(get("/metrics", "scraper"), 0);
+    EXPECT_EQ(get(kInspect, "scraper"), 403);
+    EXPECT_EQ(get("/metrics", "made-up"), 401);
+}
+
+// Goal: what cannot be checked is open: certificates without a client CA, reads by the flag.
+TEST_F(AccessTest, Options) {
+    Access no_certificates(review_, clock_, {});
+    Access open_reads(review_, clock_, {.certificates = true, .open_reads = true});
+    for (const Seen& c : all_needs()) {
+        const RequestHead head{c.method, c.path, false, ""};
+        EXPECT_EQ(no_certificates.refuse(head).has_value(), c.need == AuthRequirement::token)
+            << c.path;
+        EXPECT_EQ(open_reads.refuse(head).has_value(), c.need == AuthRequirement::certificate)
+            << c.path;
+    }
+    EXPECT_EQ(review_.reviews, 0);
+}
+
+// Goal: a 401 says how to authenticate, and a text that is no token is not sent for review.
+TEST_F(AccessTest, NoToken) {
+    for (const char* text : {"", " ", "a b", "a\xff", "a\n", "a\"b"}) {
+        const auto refused = access_.refuse({"GET", "/metrics", false, text});
+        ASSERT_TRUE(refused);
+        EXPECT_EQ(refused->status, 401);
+        EXPECT_EQ(refused->authenticate, "Bearer");
+    }
+    EXPECT_EQ(review_.reviews, 0);
+}
+
+// Goal: an answer is remembered for its time and for its path only.
+TEST_F(AccessTest, AnswersCountForAWhile) {
+    EXPECT_EQ(get("/metrics", "scraper"), 0);
+    EXPECT_EQ(get("/metrics/", "scraper"), 0);
+    EXPECT_EQ(get("/metrics", "later"), 401);
+    EXPECT_EQ(review_.reviews, 2);
+    EXPECT_EQ(get(kInspect, "scraper"), 403);
+    EXPECT_EQ(get("/gpushare-scheduler/inspect/n1", "scraper"), 403) << "one answer for all nodes";
+    EXPECT_EQ(review_.reviews, 3);
+    review_.tokens["later"] = {{"/metrics", Verdict::granted}};
+    EXPECT_EQ(get("/metrics", "later"), 401);
+    clock_.advance(Access::kRefusedFor);
+    EXPECT_EQ(get("/metrics", "later"), 0);
+    review_.tokens.clear();
+    clock_.advance(Access::kGrantedFor - Access::kRefusedFor - std::chrono::nanoseconds(1));
+    EXPECT_EQ(get("/metrics", "scraper"), 0);
+    clock_.advance(std::chrono::nanoseconds(1));
+    EXPECT_EQ(get("/metrics", "scraper"), 401);
+}
+
+// Goal: a token that cannot be reviewed gets no access. One that was granted keeps it until its
+// time is over.
+TEST_F(AccessTest, NobodyCanSay) {
+    EXPECT_EQ(get("/metrics", "scraper"), 0);
+    review_.down = true;
+    EXPECT_EQ(get("/metrics", "scraper"), 0);
+    EXPECT_EQ(get("/metrics", "reader"), 503);
+    clock_.advance(Access::kGrantedFor);
+    EXPECT_EQ(get("/metrics", "scraper"), 503);
+    review_.down = false;
+    EXPECT_EQ(get("/metrics", "scraper"), 0) << "a failure is not remembered";
+}
+
+// Goal: made-up tokens fill no memory and displace no good one.
+TEST_F(AccessTest, MadeUpTokens) {
+    EXPECT_EQ(get("/metrics", "scraper"), 0);
+    for (std::size_t i = 0; i < Access::kMostRemembered + 100; ++i) {
+        if (i % Access::kMostStrangersPerSecond == 0) clock_.advance(std::chrono::seconds(1));
+        EXPECT_EQ(get("/metrics", "x" + std::to_string(i)), 401);
+    }
+    const int before = review_.reviews;
+    EXPECT_EQ(get("/metrics", "scraper"), 0);
+    EXPECT_EQ(review_.reviews, before);
+}
+
+// Goal: a reader whose time is over is granted access again, however many tokens are made up
+// meanwhile.
+TEST_F(AccessTest, MadeUpTokensKeepNobodyOut) {
+    EXPECT_EQ(get("/metrics", "scraper"), 0);
+    int refused = 0;
+    for (int i = 0; i < 2 * Access::kMostStrangersPerSecond; ++i)
+        refused += get("/metrics", "x" + std::to_string(i)) == 503 ? 1 : 0;
+    EXPECT_EQ(refused, Access::kMostStrangersPerSecond + 1)
+        << "the scraper's first review counts too";
+    clock_.advance(Access::kGrantedFor - std::chrono::milliseconds(1));
+    for (int i = 0; i < 2 * Access::kMostStrangersPerSecond; ++i)
+        (void)get("/metrics", "y" + std::to_string(i));
+    clock_.advance(std::chrono::milliseconds(1));
+    EXPECT_EQ(get("/metrics", "z"), 503);
+    EXPECT_EQ(get("/metrics", "scraper"), 0);
+}
+
+// Goal: few reviews of unknown tokens run at once. Method: reviews that wait for one another.
+TEST_F(AccessTest, FewReviewsAtOnce) {
+    std::promise<void> release;
+    const std::shared_future<void> released = release.get_future().share();
+    review_.on_review = [released] { released.wait(); };
+    std::vector<std::future<int>> asking;
+    asking.reserve(Access::kMostReviews);
+    for (int i = 0; i < Access::kMostReviews; ++i) {
+        asking.push_back(std::async(
+            std::launch::async, [this, i] { return get("/metrics", "x" + std::to_string(i)); }));
+    }
+    while (review_.reviews < Access::kMostReviews)
+        std::this_thread::yield();
+    EXPECT_EQ(get("/metrics", "one-more"), 503);
+    release.set_value();
+    for (auto& answer : asking)
+        EXPECT_EQ(answer.get(), 401);
+    EXPECT_EQ(get("/metrics", "one-more"), 401);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,24 @@
+#include "domain/placement/given_gpus.hpp"
+
+namespace tessera {
+
+std::optional<Assignment> given_gpus(const NodeInfo& node, const PodRequest& pod,
+                                     const Preemptor& preemptor, const NodeScorer* scorer) {
+    const std::vector<GpuState> left = gpus_left(node, preemptor);
+    const RoomLeft room(left);
+    Placer placer(pod.containers);
+    const Assignment* best = placer.try_node(room.node_gpus(node));
+    if (best == nullptr) return std::nullopt;
+    auto scored =
+        scorer == nullptr ? std::nullopt : scorer->choose(node, room.node_gpus(node), pod);
+    if (!scored) return *best;
+    // Reservations for the nominees after the pod assumed that best fit chooses the pod's GPUs.
+    const auto behind = [&](const Assignment& gpus) {
+        return room_behind(
+            node, preemptor,
+            containers_of(pod.containers, gpus, node.inventory.gpus, node.inventory.unit), left);
+    };
+    return node.nominees.empty() || behind(*scored) >= behind(*best) ? scored : *best;
+}
+
+}  // namespace tessera

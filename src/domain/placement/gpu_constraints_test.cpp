@@ -1,0 +1,276 @@
+// Rules on GPUs, from the annotation to the GPU that a pod gets.
+#include "domain/placement/gpu_constraints.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include "domain/placement/place.hpp"
+#include "domain/placement/victims.hpp"
+#include "domain/scheduling/state.hpp"
+#include "testing/builders/builders.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr int kGpus = 4;
+const std::vector<std::string> kModels = {"Tesla T4", "NVIDIA A100-SXM4-80GB"};
+
+// Nodes with four GPUs of 16 GiB: two models on each, two GPUs of each.
+class Cluster {
+  public:
+    explicit Cluster(int nodes) {
+        for (int i = 0; i < nodes; ++i) {
+            NodeInventory node = build::node(fmt::format("n{}", i), kGpus, gibibytes(16));
+            for (std::size_t gpu = 0; gpu < node.gpus.size(); ++gpu)
+                node.gpus[gpu].model = kModels[gpu / 2];
+            state_.set_node(node);
+            names_.push_back(node.name);
+        }
+    }
+
+    static PodInfo pod(const std::string& name, int gib, const GpuRuleTexts& rules) {
+        PodInfo pod = build::pod(name, build::native(gibibytes(gib)));
+        pod.gpu_rules = rules;
+        return pod;
+    }
+    // On the given node, or on the first one on which the pod fits.
+    Result<Allocation> place(const PodInfo& pod, int node = -1) {
+        Result<Allocation> last = fail(Code::unavailable, "no node");
+        for (int i = 0; i < static_cast<int>(names_.size()); ++i) {
+            if (node >= 0 && node != i) continue;
+            const auto made =
+                state_.reserve(build::request(pod), names_[static_cast<std::size_t>(i)]);
+            if (!made) {
+                last = fail(made.error());
+                continue;
+            }
+            state_.set_pod(build::bound(pod, made->allocation));
+            return made->allocation;
+        }
+        return last;
+    }
+    // "n0:2": where the pod is, or why not.
+    std::string where(const PodInfo& pod, int node = -1) {
+        const auto made = place(pod, node);
+        if (!made) return made.error().text;
+        return fmt::format("{}:{}", made->node.str(), made->containers[0].gpus[0].index);
+    }
+    ClusterState& state() { return state_; }
+
+  private:
+    ClusterState state_;
+    std::vector<NodeName> names_;
+};
+
+TEST(GpuConstraints, GivesGpusOfTheModelsAsked) {
+    Cluster cluster(1);
+    EXPECT_EQ(cluster.where(Cluster::pod("a", 4, {.models = "A100"})), "n0:2");
+    EXPECT_EQ(cluster.where(Cluster::pod("b", 4, {.models = "!A100"})), "n0:0");
+    EXPECT_EQ(cluster.where(Cluster::pod("c", 4, {.uuids = "GPU-n0-3"})), "n0:3");
+    EXPECT_EQ(cluster.where(Cluster::pod("d", 4, {.models = "T4", .uuids = "!GPU-n0-0"})), "n0:1");
+    EXPECT_EQ(cluster.where(Cluster::pod("e", 4, {.models = "H100"})),
+              "No GPU of the requested kind: asked a GPU of model H100, this node has NVIDIA "
+              "A100-SXM4-80GB and Tesla T4 (4 GPUs)");
+    EXPECT_EQ(cluster.where(Cluster::pod("f", 15, {.models = "A100"})),
+              "Insufficient GPU Memory in one device: asked 15Gi, largest free share on a GPU is "
+              "12Gi (2 GPUs that it accepts)");
+}
+
+TEST(GpuConstraints, KeepsPodsOfAGroupApart) {
+    Cluster cluster(1);
+    const GpuRuleTexts web{.apart = "web"};
+    for (int i = 0; i < kGpus; ++i)
+        EXPECT_EQ(cluster.where(Cluster::pod(fmt::format("w{}", i), 2, web)),
+                  fmt::format("n0:{}", i));
+    const std::string refusal = cluster.where(Cluster::pod("w4", 2, web));
+    EXPECT_EQ(refusal,
+              "No GPU with the requested affinity: tessera.dev/gpu-apart "
+              "leaves 0 of this node's 4 GPUs");
+    EXPECT_EQ(cluster.where(Cluster::pod("other", 2, {.apart = "job"})), "n0:0");
+    cluster.state().remove_pod(PodUid("uid-w2"));
+    EXPECT_EQ(cluster.where(Cluster::pod("w4", 2, web)), "n0:2");
+}
+
+TEST(GpuConstraints, PutsPodsOfAGroupTogether) {
+    Cluster cluster(2);
+    const GpuRuleTexts pair{.together = "pair"};
+    EXPECT_EQ(cluster.where(Cluster::pod("first", 4, pair), 1), "n1:0");
+    EXPECT_EQ(cluster.where(Cluster::pod("big", 13, {}), 0), "n0:0");
+    EXPECT_EQ(cluster.where(Cluster::pod("second", 4, pair)), "n1:0");
+    EXPECT_EQ(cluster.where(Cluster::pod("third", 12, pair)),
+              "Insufficient GPU Memory in one device: asked 12Gi, largest free share on a GPU is "
+              "8Gi (1 GPUs that it accepts)");
+    // No pod of the group is left.
+    cluster.state().remove_pod(PodUid("uid-first"));
+    cluster.state().remove_pod(PodUid("uid-second"));
+    EXPECT_EQ(cluster.where(Cluster::pod("third", 12, pair), 0), "n0:1");
+}
+
+// Goal: a reservation for a pod of a group counts as the pod itself: in a gang with anti-affinity,
+// each pod gets its own GPU.
+TEST(GpuConstraints, CountsRoomThatIsKept) {
+    Cluster cluster(1);
+    const GpuRuleTexts web{.apart = "web"};
+    for (const char* name : {"a", "b"}) {
+        cluster.state().set_pod(Cluster::pod(name, 2, web));
+        ASSERT_TRUE(
+            cluster.state().promise(PodUid(fmt::format("uid-{}", name)), NodeName("n0"), {}));
+    }
+    EXPECT_EQ(cluster.where(Cluster::pod("c", 2, web)), "n0:2");
+    const GpuRuleTexts pair{.together = "pair"};
+    cluster.state().set_pod(Cluster::pod("d", 2, pair));
+    EXPECT_FALSE(cluster.state()
+                     .snapshot()
+                     ->joined(build::request(Cluster::pod("d", 2, pair)))
+                     .containers[0]
+                     .gpu.rules.joins);
+    ASSERT_TRUE(cluster.state().promise(PodUid("uid-d"), NodeName("n0"), {}));
+    const auto joins = [&](const char* name) {
+        const PodRequest pod = build::request(Cluster::pod(name, 2, pair));
+        return cluster.state().snapshot()->joined(pod).containers[0].gpu.rules.joins;
+    };
+    EXPECT_TRUE(joins("e"));
+    EXPECT_FALSE(joins("d")) << "with itself";
+}
+
+// Goal: two pods of a gang with affinity get a reservation on one GPU, and both are bound there,
+// whichever comes first.
+TEST(GpuConstraints, PlacesAGangTogether) {
+    for (const bool is_turned : {false, true}) {
+        Cluster cluster(2);
+        const GpuRuleTexts pair{.together = "pair"};
+        const std::vector<std::string> names = {is_turned ? "b" : "a", is_turned ? "a" : "b"};
+        for (const std::string& name : names) {
+            cluster.state().set_pod(Cluster::pod(name, 2, pair));
+            ASSERT_TRUE(cluster.state().promise(PodUid("uid-" + name), NodeName("n1"), {}));
+        }
+        EXPECT_EQ(cluster.where(Cluster::pod("a", 2, pair), 1), "n1:0");
+        EXPECT_EQ(cluster.where(Cluster::pod("b", 2, pair)), "n1:0");
+    }
+}
+
+// Goal: a pod that is bound on another node than its reservation is found where it is.
+TEST(GpuConstraints, AnAffinityPeerIsFoundWhereItIs) {
+    for (const int bound : {0, 1}) {
+        Cluster cluster(2);
+        const GpuRuleTexts pair{.together = "pair"};
+        PodInfo first = Cluster::pod("first", 2, pair);
+        first.nominated = NodeName(bound == 0 ? "n1" : "n0");
+        cluster.state().set_pod(first);
+        cluster.state().snapshot();
+        EXPECT_EQ(cluster.where(first, bound), fmt::format("n{}:0", bound));
+        EXPECT_NE(cluster.where(Cluster::pod("second", 2, pair), 1 - bound).find("affinity"),
+                  std::string::npos);
+        EXPECT_EQ(cluster.where(Cluster::pod("second", 2, pair)), fmt::format("n{}:0", bound));
+    }
+}
+
+// Goal: a terminating pod is still on its GPU, even if a nominee waits for that GPU.
+TEST(GpuConstraints, WhoIsEndingIsStillThere) {
+    Cluster cluster(1);
+    const GpuRuleTexts web{.apart = "web"};
+    PodInfo ending = Cluster::pod("ending", 8, web);  // best fit would choose its GPU
+    const auto made = cluster.place(ending);
+    ASSERT_TRUE(made);
+    ending.terminating = true;
+    cluster.state().set_pod(build::bound(ending, *made));
+    PodInfo nominee = Cluster::pod("nominee", 4, {.models = "A100"});
+    nominee.nominated = NodeName("n0");
+    cluster.state().set_pod(nominee);
+    EXPECT_EQ(cluster.where(Cluster::pod("next", 2, web)), "n0:2");
+}
+
+// Goal: a pod with an affinity never preempts the pods of its group.
+TEST(GpuConstraints, NoPodEvictsItsAffinityPeer) {
+    Cluster cluster(1);
+    const GpuRuleTexts pair{.together = "pair"};
+    EXPECT_EQ(cluster.where(Cluster::pod("mate", 4, pair)), "n0:0");
+    EXPECT_EQ(cluster.where(Cluster::pod("stranger", 12, {.uuids = "GPU-n0-0"})), "n0:0");
+    PodRequest pod = build::request(Cluster::pod("pod", 8, pair));
+    pod.priority = 100;
+    const auto snapshot = cluster.state().snapshot();
+    const auto plan = plan_preemption(*snapshot->find("n0"), snapshot->joined(pod));
+    ASSERT_EQ(plan.kind, Preemption::Kind::evict);
+    ASSERT_EQ(plan.victims.size(), 1U);
+    EXPECT_EQ(plan.victims[0]->name.name, "stranger");
+}
+
+struct Placed {
+    PodUid uid;
+    GpuRuleTexts rules;
+    std::set<std::string> gpus;
+    int gib;
+};
+
+// Goal: no pod is ever on a GPU that its rules forbid, and no GPU is over-committed. Method: random
+// pods on random nodes; the rules are checked from their texts.
+RC_GTEST_PROP(GpuConstraints, NoRuleIsEverBroken, ()) {
+    std::mt19937_64 dice(*rc::gen::arbitrary<std::uint64_t>());
+    const auto below = [&](int limit) {
+        return static_cast<int>(dice() % static_cast<std::uint64_t>(limit));
+    };
+    const auto one_of = [&](const std::vector<std::string>& texts) {
+        return texts[static_cast<std::size_t>(below(static_cast<int>(texts.size())))];
+    };
+    Cluster cluster(3);
+    std::vector<Placed> placed;
+    for (int step = 0; step < 120; ++step) {
+        if (!placed.empty() && below(3) == 0) {
+            const auto gone = placed.begin() + below(static_cast<int>(placed.size()));
+            cluster.state().remove_pod(gone->uid);
+            placed.erase(gone);
+            continue;
+        }
+        const GpuRuleTexts rules{
+            .models = one_of({"", "", "T4", "!T4", "A100, T4", "H100"}),
+            .uuids = one_of({"", "", "", "GPU-n0-1, GPU-n1-2", "!GPU-n0-0"}),
+            .apart = one_of({"", "", "x", "y"}),
+            .together = one_of({"", "", "", "u", "v"}),
+        };
+        const int gib = 1 + below(8);
+        PodInfo pod =
+            build::pod(fmt::format("p{}", step), build::native(gibibytes(gib), 1 + below(2)));
+        pod.gpu_rules = rules;
+        const auto made = cluster.place(pod, below(4) - 1);
+        if (!made) continue;
+        Placed now{pod.uid, rules, {}, gib};
+        for (const GpuShare& share : made->containers[0].gpus) {
+            now.gpus.insert(share.uuid.str());
+            const std::string& model = kModels[static_cast<std::size_t>(share.index) / 2];
+            if (rules.models == "T4") RC_ASSERT(model == "Tesla T4");
+            if (rules.models == "!T4") RC_ASSERT(model != "Tesla T4");
+            RC_ASSERT(rules.models != "H100");
+            if (rules.uuids.starts_with("GPU"))
+                RC_ASSERT(rules.uuids.find(share.uuid.str()) != std::string::npos);
+            if (rules.uuids.starts_with("!")) RC_ASSERT(share.uuid.str() != "GPU-n0-0");
+        }
+        const auto shares = [&](const Placed& other, const std::string& gpu) {
+            return other.gpus.contains(gpu);
+        };
+        const bool has_affine = std::ranges::any_of(placed, [&](const Placed& other) {
+            return !rules.together.empty() && other.rules.together == rules.together;
+        });
+        for (const std::string& gpu : now.gpus) {
+            bool is_with_affine = false;
+            int sum = gib;
+            for (const Placed& other : placed) {
+                if (!shares(other, gpu)) continue;
+                sum += other.gib;
+                RC_ASSERT(rules.apart.empty() || other.rules.apart != rules.apart);
+                if (other.rules.together == rules.together) is_with_affine = true;
+            }
+            RC_ASSERT(sum <= 16);
+            RC_ASSERT(!has_affine || is_with_affine);
+        }
+        placed.push_back(std::move(now));
+    }
+}
+
+}  // namespace
+}  // namespace tessera

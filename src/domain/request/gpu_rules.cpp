@@ -1,0 +1,218 @@
+#include "domain/request/gpu_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t kMostEntries = 64;
+constexpr std::size_t kLongestEntry = 128;
+constexpr std::string_view kBetweenWords = " -_";
+
+constexpr bool is_alnum(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+constexpr char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+// In lower case.
+std::vector<std::string> words_of(std::string_view text) {
+    std::vector<std::string> words;
+    std::string word;
+    const auto end_word = [&] {
+        if (!word.empty()) words.push_back(std::exchange(word, {}));
+    };
+    for (const char c : text) {
+        if (kBetweenWords.find(c) != std::string_view::npos) {
+            end_word();
+        } else {
+            word += lower(c);
+        }
+    }
+    end_word();
+    return words;
+}
+
+// Removes the white space that a YAML block can add.
+std::string_view trimmed(std::string_view text) {
+    constexpr std::string_view kSpace = " \t\r\n";
+    const auto first = text.find_first_not_of(kSpace);
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+// Only characters of GPU names. The entry becomes part of a text that kube-scheduler prints as a
+// format string, so a percent sign is not allowed.
+bool is_entry(std::string_view text) {
+    constexpr std::string_view kOthers = " ._/()+-:";
+    return text.size() <= kLongestEntry && std::ranges::any_of(text, is_alnum) &&
+           std::ranges::all_of(text, [&](char c) {
+               return is_alnum(c) || kOthers.find(c) != std::string_view::npos;
+           });
+}
+
+tl::unexpected<Error> refuse(std::string_view annotation, std::string_view text,
+                             std::string_view write) {
+    return fail(Code::invalid_argument,
+                fmt::format("annotation {}: \"{}\" {}", annotation, text.substr(0, 64), write));
+}
+
+// "a, b, !c": a or b, and not c.
+struct Alternatives {
+    std::vector<std::string> wanted;
+    std::vector<std::string> barred;
+};
+
+Result<Alternatives> read_alternatives(std::string_view annotation, std::string_view text,
+                                       std::string_view write) {
+    Alternatives out;
+    std::size_t entries = 0;
+    for (std::string_view rest = text; !text.empty();) {
+        const auto comma = rest.find(',');
+        std::string_view entry = trimmed(rest.substr(0, comma));
+        const bool is_barred = entry.starts_with('!');
+        if (is_barred) entry = trimmed(entry.substr(1));
+        if (!is_entry(entry) || ++entries > kMostEntries) return refuse(annotation, text, write);
+        (is_barred ? out.barred : out.wanted).emplace_back(entry);
+        if (comma == std::string_view::npos) break;
+        rest.remove_prefix(comma + 1);
+    }
+    return out;
+}
+
+// FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv): the same in every replica, unlike std::hash.
+GpuGroup hash_of(std::string_view kind, std::string_view ns, std::string_view name) {
+    GpuGroup hash = 0xCBF29CE484222325U;
+    for (const std::string_view part : {kind, ns, name}) {
+        for (const char c : part)
+            hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+        hash = (hash ^ '/') * 0x100000001B3U;
+    }
+    return hash;
+}
+
+Result<std::optional<GpuGroup>> read_group(std::string_view annotation, std::string_view text,
+                                           std::string_view ns) {
+    if (text.empty()) return std::optional<GpuGroup>{};
+    constexpr std::size_t kLongest = 63;  // of a label's value
+    const bool is_name = text.size() <= kLongest && std::ranges::all_of(text, [](char c) {
+                             return is_alnum(c) || c == '-' || c == '_' || c == '.';
+                         });
+    if (!is_name) {
+        return refuse(
+            annotation, text,
+            "is not the name of a group; write up to 63 letters, digits, '-', '_' or '.'");
+    }
+    return std::optional(hash_of(annotation, ns, text));
+}
+
+Result<std::optional<Link>> read_link(std::string_view text) {
+    if (text.empty()) return std::optional<Link>{};
+    const auto row = std::ranges::find(kLinks, text, &LinkRow::name);
+    if (row != kLinks.end()) return std::optional(row->link);
+    return refuse(kGpuLinks, text, "is no kind of link; write nvlink, pcie or numa");
+}
+
+std::vector<GpuUuid> uuids_of(const std::vector<std::string>& names) {
+    std::vector<GpuUuid> out;
+    out.reserve(names.size());
+    for (const std::string& name : names)
+        out.emplace_back(name);
+    return out;
+}
+
+const std::string& text_of(const std::string& model) {
+    return model;
+}
+const std::string& text_of(const GpuUuid& uuid) {
+    return uuid.str();
+}
+
+// Names only the first few, because the answer contains the text once per node.
+template <class Alternative>
+std::string words_of_some(const std::vector<Alternative>& alternatives) {
+    constexpr std::size_t kNamed = 3;
+    std::string out;
+    for (std::size_t i = 0; i < std::min(alternatives.size(), kNamed); ++i)
+        out += (i == 0 ? "" : " or ") + text_of(alternatives[i]).substr(0, 48);
+    if (alternatives.size() > kNamed)
+        out += fmt::format(" or {} more", alternatives.size() - kNamed);
+    return out;
+}
+
+bool is_one_of(const std::vector<std::string>& alternatives, std::string_view model) {
+    return std::ranges::any_of(alternatives, [&](const std::string& alternative) {
+        return is_of_model(alternative, model);
+    });
+}
+
+bool is_one_of(const std::vector<GpuUuid>& alternatives, const GpuUuid& uuid) {
+    return std::ranges::find(alternatives, uuid) != alternatives.end();
+}
+
+}  // namespace
+
+std::vector<GpuGroup> GpuRules::groups() const {
+    std::vector<GpuGroup> out;
+    if (apart) out.push_back(*apart);
+    if (together) out.push_back(*together);
+    return out;
+}
+
+Result<GpuRules> parse_gpu_rules(const GpuRuleTexts& texts, std::string_view ns) {
+    TRY(Alternatives models,
+        read_alternatives(
+            kGpuModels, texts.models,
+            "is no list of models; write such as \"A100, H100\", or \"!T4\" for any but "
+            "that"));
+    TRY(const Alternatives uuids,
+        read_alternatives(
+            kGpuUuids, texts.uuids,
+            "is no list of GPUs; write their UUIDs as nvidia-smi -L shows them, with a "
+            "\"!\" before one for any but that"));
+    GpuRules rules{.models = std::move(models.wanted),
+                   .barred_models = std::move(models.barred),
+                   .uuids = uuids_of(uuids.wanted),
+                   .barred_uuids = uuids_of(uuids.barred),
+                   .apart = {},
+                   .together = {},
+                   .joins = false,
+                   .link = {}};
+    TRY(rules.apart, read_group(kGpuApart, texts.apart, ns));
+    TRY(rules.together, read_group(kGpuTogether, texts.together, ns));
+    TRY(rules.link, read_link(texts.links));
+    return rules;
+}
+
+bool is_of_model(std::string_view alternative, std::string_view model) {
+    const auto wanted = words_of(alternative);
+    const auto words = words_of(model);
+    return !wanted.empty() && !std::ranges::search(words, wanted).empty();
+}
+
+bool admits_uuid(const GpuRules& rules, const GpuUuid& uuid) {
+    if (!rules.uuids.empty() && !is_one_of(rules.uuids, uuid)) return false;
+    return !is_one_of(rules.barred_uuids, uuid);
+}
+
+bool admits_model(const GpuRules& rules, std::string_view model) {
+    if (!rules.models.empty() && !is_one_of(rules.models, model)) return false;
+    return !is_one_of(rules.barred_models, model);
+}
+
+std::string describe_rules(const GpuRules& rules) {
+    std::string out = "a GPU";
+    if (!rules.models.empty()) out += " of model " + words_of_some(rules.models);
+    if (!rules.barred_models.empty()) out += " that is no " + words_of_some(rules.barred_models);
+    if (!rules.uuids.empty()) out += " with the UUID " + words_of_some(rules.uuids);
+    if (!rules.barred_uuids.empty()) out += " but " + words_of_some(rules.barred_uuids);
+    return out;
+}
+
+}  // namespace tessera

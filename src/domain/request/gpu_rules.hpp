@@ -1,0 +1,78 @@
+// Which GPUs a pod accepts for its shares, apart from free memory and compute: certain models or
+// GPUs, affinity and anti-affinity to other pods, and links between its GPUs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "domain/request/link.hpp"
+
+namespace tessera {
+
+// The annotations of a pod, in any dialect; docs/placement.md says what they mean.
+inline constexpr std::string_view kGpuModels = "tessera.dev/gpu-models";
+inline constexpr std::string_view kGpuUuids = "tessera.dev/gpu-uuids";
+inline constexpr std::string_view kGpuApart = "tessera.dev/gpu-apart";
+inline constexpr std::string_view kGpuTogether = "tessera.dev/gpu-together";
+inline constexpr std::string_view kGpuLinks = "tessera.dev/gpu-links";
+
+// Pods of one namespace that name the same group in the same annotation: a hash of all three. Two
+// groups with the same hash count as one, which can apply a rule to pods that do not need it.
+using GpuGroup = std::uint64_t;
+
+// The texts of the annotations; empty if the pod has none.
+struct GpuRuleTexts {
+    std::string models;
+    std::string uuids;
+    std::string apart;
+    std::string together;
+    std::string links;
+
+    friend bool operator==(const GpuRuleTexts&, const GpuRuleTexts&) = default;
+};
+
+struct GpuRules {
+    // Any of these if the list is not empty, and none of the barred ones.
+    std::vector<std::string> models;
+    std::vector<std::string> barred_models;
+    std::vector<GpuUuid> uuids;
+    std::vector<GpuUuid> barred_uuids;
+    // The pod takes no GPU that another pod of this group uses.
+    std::optional<GpuGroup> apart;
+    // The pod takes only GPUs that another pod of this group uses, as soon as there are any.
+    std::optional<GpuGroup> together;
+    bool joins = false;  // another pod of `together` uses a GPU somewhere: Snapshot::joined
+    // How each two GPUs of a container are linked, for containers that request several GPUs.
+    std::optional<Link> link;
+
+    // True if these rules accept every GPU, whatever pods use it.
+    [[nodiscard]] bool admits_any() const {
+        return models.empty() && barred_models.empty() && uuids.empty() && barred_uuids.empty() &&
+               !apart && !together;
+    }
+    // The groups that the pod belongs to.
+    [[nodiscard]] std::vector<GpuGroup> groups() const;
+
+    friend bool operator==(const GpuRules&, const GpuRules&) = default;
+};
+
+// Errors are invalid_argument; they name the annotation and say what to write in it.
+Result<GpuRules> parse_gpu_rules(const GpuRuleTexts& texts, std::string_view ns);
+
+bool admits_uuid(const GpuRules& rules, const GpuUuid& uuid);
+bool admits_model(const GpuRules& rules, std::string_view model);
+
+// Whether the request, such as "A100", is a sequence of whole words in a model's name, such as
+// "NVIDIA A100-SXM4-80GB". Upper and lower case are equal. "A10" is no word of that name.
+bool is_of_model(std::string_view alternative, std::string_view model);
+
+// The requested models and UUIDs in words: "a GPU of model A100 or H100". Short, whatever the pod
+// has written.
+std::string describe_rules(const GpuRules& rules);
+
+}  // namespace tessera

@@ -1,0 +1,39 @@
+// The CPU and memory that all pods take of their nodes, with or without GPUs: a GPU is worth little
+// on a node without free CPU.
+#pragma once
+
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "domain/request/host_request.hpp"
+
+namespace tessera {
+
+// Used by one thread.
+class HostLoads {
+  public:
+    // The pod is on that node. True if this changes anything.
+    bool set(const PodUid& pod, const NodeName& node, const HostRequest& request);
+    // Returns the node that it was on; empty if it was on none.
+    NodeName remove(const PodUid& pod);
+
+    // Pods on a node that are not in `pods`.
+    [[nodiscard]] std::vector<PodUid> others_than(const std::set<PodUid>& pods) const;
+
+    // The sum over all pods of a node.
+    [[nodiscard]] HostRequest of(const NodeName& node) const;
+
+  private:
+    struct Pod {
+        NodeName node;
+        HostRequest request;
+    };
+    void count(const Pod& pod, int sign);
+
+    std::unordered_map<PodUid, Pod> pods_;
+    std::unordered_map<NodeName, HostRequest> nodes_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,148 @@
+#include "domain/scheduling/resize_grant.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+tl::unexpected<Error> refuse(Code code, std::string text) {
+    return fail(code, std::move(text));
+}
+
+tl::unexpected<Error> refuse(const std::string& container, std::string_view what,
+                             std::string_view why) {
+    return fail(Code::invalid_argument, fmt::format("container {}: {}: {}", container, what, why));
+}
+
+GpuShare with_amounts(GpuShare share, const RequestedShares::Container& requested) {
+    share.memory = requested.memory.value_or(share.memory);
+    share.cores = requested.cores.value_or(share.cores);
+    share.cores_limit = requested.cores_limit.value_or(share.cores_limit);
+    return share;
+}
+
+Result<> check_memory(const std::string& name, const GpuShare& share, const Allocation& of,
+                      const ResizeRoom& room) {
+    if (share.memory < kSmallestShare) {
+        return refuse(name, "memory",
+                      fmt::format("{} is less than {}, the smallest amount that a GPU allocates",
+                                  to_string(share.memory), to_string(kSmallestShare)));
+    }
+    const Bytes unit = bytes_per_unit(room.unit);
+    if (of.dialect == DialectId::aliyun && share.memory.count % unit.count != 0) {
+        return refuse(name, "memory",
+                      fmt::format("{} is no multiple of {}, in which its node counts the pod's "
+                                  "aliyun.com/gpu-mem",
+                                  to_string(share.memory), to_string(unit)));
+    }
+    const Gpu* gpu = find_gpu(room.gpus, share.uuid);
+    if (gpu == nullptr || share.memory <= gpu->capacity()) return {};
+    return refuse(name, "memory",
+                  fmt::format("{} is more than GPU {} has, {}", to_string(share.memory), gpu->index,
+                              to_string(gpu->capacity())));
+}
+
+Result<> check_compute(const std::string& name, const GpuShare& share) {
+    if (share.cores.value < 0 || share.cores.value > 100) {
+        return refuse(
+            name, "cores",
+            fmt::format("{} is not a percentage of one GPU; write 0 to 100", share.cores.value));
+    }
+    if (share.cores_limit.value < 1 || share.cores_limit > kNoCoresLimit) {
+        return refuse(name, "compute limit",
+                      fmt::format("{} is not a percentage of one GPU; write 1 to 100",
+                                  share.cores_limit.value));
+    }
+    if (share.cores_limit >= share.cores) return {};
+    return refuse(
+        name, "compute limit",
+        fmt::format("{} percent would be below the cores, {} percent; raise the compute limit "
+                    "too",
+                    share.cores_limit.value, share.cores.value));
+}
+
+Result<> change(Allocation& allocation, const RequestedShares::Container& requested,
+                const ResizeRoom& room) {
+    const ContainerAllocation* found = find_container(allocation, requested.name);
+    if (found == nullptr) {
+        std::string names;
+        for (const ContainerAllocation& container : allocation.containers)
+            names += (names.empty() ? "" : ", ") + container.container;
+        return refuse(Code::not_found, fmt::format("the pod has no container {} with a share of a "
+                                                   "GPU; it has {}",
+                                                   requested.name, names));
+    }
+    auto& container =
+        allocation.containers[static_cast<std::size_t>(found - allocation.containers.data())];
+    for (GpuShare& share : container.gpus) {
+        if (share.whole) {
+            return refuse(Code::unsupported, fmt::format("container {} has whole GPUs: there is "
+                                                         "nothing to resize",
+                                                         requested.name));
+        }
+        share = with_amounts(share, requested);
+        if (requested.memory) TRY_VOID(check_memory(requested.name, share, allocation, room));
+        TRY_VOID(check_compute(requested.name, share));
+    }
+    return {};
+}
+
+// What the pod has of one GPU before and after the resize.
+struct Growth {
+    Hold before;
+    Hold after;
+
+    [[nodiscard]] bool of_memory() const { return after.memory > before.memory; }
+    [[nodiscard]] bool of_cores() const { return after.cores > before.cores; }
+};
+
+Result<> check_room(const Growth& growth, const ResizeRoom& room) {
+    const Gpu* gpu = find_gpu(room.gpus, growth.after.uuid);
+    if (gpu == nullptr) {
+        return refuse(Code::unavailable,
+                      fmt::format("GPU {} is no longer on this node", growth.after.uuid.str()));
+    }
+    const GpuState& state = room.states[static_cast<std::size_t>(gpu - room.gpus.data())];
+    if (!state.usable) {
+        return refuse(Code::unavailable,
+                      fmt::format("GPU {} is out of use: {}", gpu->index, gpu->reason));
+    }
+    if (growth.of_memory() && growth.after.memory > state.free()) {
+        return refuse(
+            Code::unavailable,
+            fmt::format("no room on GPU {}: the pod would hold {} of it, and beside the others "
+                        "it can have {}",
+                        gpu->index, to_string(growth.after.memory),
+                        to_string(std::max(state.free(), Bytes{}))));
+    }
+    if (growth.of_cores() && (state.cores_held + growth.after.cores).value > 100) {
+        return refuse(
+            Code::unavailable,
+            fmt::format("no room on GPU {}: the pod would be guaranteed {} percent of it, and "
+                        "beside the others it can have {}",
+                        gpu->index, growth.after.cores.value,
+                        std::max(100 - state.cores_held.value, 0)));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<Allocation> resize(const Allocation& now, const RequestedShares& requested,
+                          const ResizeRoom& room) {
+    Allocation after = now;
+    ++after.revision;
+    for (const RequestedShares::Container& container : requested.containers)
+        TRY_VOID(change(after, container, room));
+    const auto held = holds(now.containers);
+    const auto wanted = holds(after.containers);
+    for (std::size_t i = 0; i < held.size(); ++i) {  // of the same GPUs
+        const Growth growth{held[i], wanted[i]};
+        if (growth.of_memory() || growth.of_cores()) TRY_VOID(check_room(growth, room));
+    }
+    return after;
+}
+
+}  // namespace tessera

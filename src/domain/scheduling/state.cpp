@@ -1,0 +1,572 @@
+#include "domain/scheduling/state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "domain/cluster/topology_groups.hpp"
+#include "domain/placement/engine_terms.hpp"
+#include "domain/placement/fit_error.hpp"
+#include "domain/placement/given_gpus.hpp"
+#include "domain/placement/nominees.hpp"
+
+namespace tessera {
+namespace {
+
+// The GPU of a share; null if the node does not have it.
+GpuState* gpu_of(NodeInfo& node, const GpuUuid& uuid) {
+    const std::vector<Gpu>& gpus = node.inventory.gpus;
+    const Gpu* gpu = find_gpu(gpus, uuid);
+    return gpu == nullptr ? nullptr : &node.gpus[static_cast<std::size_t>(gpu - gpus.data())];
+}
+
+// gpushare's plugin may serve an unknown node, so its pods count by gpushare's annotations.
+InventorySource served_by(const NodeInventory& inventory, bool known) {
+    return known ? inventory.source : InventorySource::legacy;
+}
+
+// An invalid text adds no group. It cannot be an error, because the pod is on its node already.
+GpuRules rules_of(const PodInfo& pod) {
+    const GpuRuleTexts& texts = pod.gpu_rules;
+    auto rules = parse_gpu_rules(texts, pod.name.ns);
+    // Its anti-affinity still counts if other annotations are invalid.
+    if (!rules) {
+        rules = parse_gpu_rules({.apart = texts.apart, .together = texts.together}, pod.name.ns);
+    }
+    return rules ? *std::move(rules) : GpuRules{};
+}
+
+// The order of a node's pods. The result refers to `assigned_pod` and must not outlive it.
+auto order_of(const AssignedPodPtr& assigned_pod) {
+    return std::tie(assigned_pod->name, assigned_pod->uid);
+}
+
+}  // namespace
+
+void ClusterState::set_node(NodeInventory inventory) {
+    const NodeName name = inventory.name;
+    auto [at, is_new] = nodes_.try_emplace(name);
+    names_changed_ |= is_new || !at->second.known;
+    if (at->second.known && at->second.inventory == inventory) return;
+    at->second.inventory = std::move(inventory);
+    at->second.known = true;
+    const std::vector<Gpu>& gpus = at->second.inventory.gpus;
+    if (!gpus.empty()) at->second.model = models_.of(gpus.front().model);
+    at->second.topology_groups = topology_groups_of(gpus);
+    judge_again(at->second);
+    refresh(name);
+}
+
+// What these pods have depends on the node's GPUs and on the plugin that serves them.
+void ClusterState::judge_again(const NodeState& node) {
+    std::vector<PodInfo> pods;
+    for (const AssignedPodPtr& assigned_pod : node.assigned_pods) {
+        const auto legacy = legacy_pods_.find(assigned_pod->uid);
+        if (legacy != legacy_pods_.end()) pods.push_back(legacy->second);
+    }
+    for (const auto& [uid, unattributed] : node.unattributed)
+        pods.push_back(unattributed.pod);
+    for (const PodInfo& pod : pods)
+        take_bound(pod);
+}
+
+void ClusterState::remove_node(const NodeName& name) {
+    const auto at = nodes_.find(name);
+    if (at == nodes_.end()) return;
+    names_changed_ = true;
+    // Its pods may still be listed for a while. If the node comes back, they have their GPUs again.
+    at->second.known = false;
+    forget_if_unused(name);
+}
+
+void ClusterState::forget_if_unused(const NodeName& name) {
+    const auto at = nodes_.find(name);
+    if (at == nodes_.end() || at->second.known) return;
+    const NodeState& node = at->second;
+    if (node.assigned_pods.empty() && node.unattributed.empty() && node.nominees.empty())
+        nodes_.erase(at);
+}
+
+bool ClusterState::set_pod(const PodInfo& pod) {
+    if (pod.finished) {
+        remove_pod(pod.uid);
+        return true;
+    }
+    note_resize_request(pod);
+    note_unknown_annotations(pod);
+    note_gang(pod);
+    if (!pod.node.empty()) note_host(pod.uid, pod.node, pod.host);
+    const auto held = assigned_pods_.find(pod.uid);
+    if (held != assigned_pods_.end() && held->second->stage == Stage::observed) {
+        update_seen(*held->second, pod);
+        if (const auto legacy = legacy_pods_.find(pod.uid); legacy != legacy_pods_.end()) {
+            legacy->second.started |= pod.started;
+            return legacy->second.legacy == pod.legacy;
+        }
+        return pod.allocation && *pod.allocation == held->second->allocation;
+    }
+    if (!pod.node.empty()) {
+        take_bound(pod);
+    } else if (held == assigned_pods_.end()) {
+        set_pending(pod);
+    } else {  // its Binding is being written
+        const auto before = set_aside_.extract(pod.uid);
+        auto now = read_pending(pod, before ? &before.mapped() : nullptr);
+        if (now) set_aside_.emplace(pod.uid, *std::move(now));
+    }
+    return true;
+}
+
+// Nothing if the pod is not pending, or requests no GPU.
+std::optional<PendingPod> ClusterState::read_pending(const PodInfo& pod, const PendingPod* before) {
+    if (pod.terminating || pod.gated) return std::nullopt;  // kube-scheduler does not schedule them
+    auto request = request_of(pod);
+    if (!request) return PendingPod{.request = fail(request.error())};
+    if (request->containers.empty()) return std::nullopt;
+    PendingPod now{.request = std::make_shared<const PodRequest>(*std::move(request)),
+                   .nominated = pod.nominated};
+    if (before == nullptr) return now;
+    const bool is_same = pod.nominated == before->nominated;
+    if (is_same || pod.nominated.empty() || pod.nominated == before->reserved_node) {
+        now.reserved_node = before->reserved_node;
+        now.victims = before->victims;
+    }
+    if (is_same) now.given_up = before->given_up;
+    if (now.kept_on() == before->kept_on()) now.kept_turn = before->kept_turn;
+    return now;
+}
+
+void ClusterState::set_pending(const PodInfo& pod) {
+    const auto before = end_pending(pod.uid);
+    auto now = read_pending(pod, before ? &*before : nullptr);
+    if (!now) return;
+    if (!before && now->request) note_arrival(pod.created, **now->request);
+    add_pending(pod.uid, *std::move(now));
+}
+
+void ClusterState::add_pending(const PodUid& uid, PendingPod pod) {
+    const NodeName node = pod.kept_on();
+    if (node.empty()) {
+        pod.kept_turn = 0;
+    } else if (pod.kept_turn == 0) {
+        pod.kept_turn = ++kept_turns_;
+    }
+    const PendingPod& added = pending_.insert_or_assign(uid, std::move(pod)).first->second;
+    if (node.empty()) return;
+    const auto order = [this](const PodRequestPtr& nominee) {
+        return std::pair(-std::int64_t{nominee->priority}, pending_.at(nominee->uid).kept_turn);
+    };
+    std::vector<PodRequestPtr>& nominees = nodes_[node].nominees;
+    nominees.insert(std::ranges::upper_bound(nominees, order(*added.request), {}, order),
+                    *added.request);
+    refresh(node);
+}
+
+// Returns the pod's pending state; nothing if it was not pending.
+std::optional<PendingPod> ClusterState::end_pending(const PodUid& uid) {
+    const auto ended = pending_.extract(uid);
+    if (!ended) return std::nullopt;
+    PendingPod was = std::move(ended.mapped());
+    const NodeName kept_on = was.kept_on();
+    if (kept_on.empty()) return was;
+    if (const auto node = nodes_.find(kept_on); node != nodes_.end()) {
+        std::erase_if(node->second.nominees,
+                      [&](const PodRequestPtr& nominee) { return nominee->uid == uid; });
+        forget_if_unused(kept_on);
+    }
+    refresh(kept_on);
+    return was;
+}
+
+void ClusterState::take_bound(const PodInfo& pod) {
+    const bool is_new = !end_pending(pod.uid) && !assigned_pods_.contains(pod.uid) &&
+                        !blocked_by_.contains(pod.uid);
+    unblock(pod.uid);
+    if (is_new) {
+        if (const auto request = request_of(pod); request && !request->containers.empty())
+            note_arrival(pod.created, *request);
+    }
+    const auto hold_seen = [&](Allocation allocation) {
+        auto held = holds(allocation.containers);
+        const GpuRules rules = rules_of(pod);
+        hold({.uid = pod.uid,
+              .name = pod.name,
+              .stage = Stage::observed,
+              .priority = pod.priority,
+              .terminating = pod.terminating,
+              .allocation = std::move(allocation),
+              .holds = std::move(held),
+              .groups = rules.groups(),
+              .together = rules.together});
+    };
+    if (!asks_for_gpus(pod)) return drop(pod.uid);
+    if (const Allocation* own = own_allocation(pod)) {
+        hold_seen(*own);
+    } else if (pod.allocation && !*pod.allocation &&
+               pod.allocation->error().code == Code::unsupported) {
+        block({.pod = pod,
+               .why = fmt::format("cannot read what pod {} holds: {}", pod.name.str(),
+                                  pod.allocation->error().text),
+               .unnamed = "cannot read what a pod of another namespace holds on this node; an "
+                          "administrator finds it with: tessera doctor"});
+    } else if (is_gpushares(pod, served_by(nodes_[pod.node].inventory, nodes_[pod.node].known))) {
+        hold_seen(from_legacy(pod, nodes_[pod.node]));
+        legacy_pods_.insert_or_assign(pod.uid, pod);
+    } else if (pod.started) {
+        const bool broken = pod.allocation && !*pod.allocation;
+        block({.pod = pod,
+               .why = fmt::format(
+                   "pod {} runs with a GPU, and it is not known which: its annotation "
+                   "tessera.dev/allocation was changed or removed ({}); delete the "
+                   "pod",
+                   pod.name.str(), broken ? pod.allocation->error().text : "it is for another pod"),
+               .unnamed = "a pod of another namespace runs with a GPU of this node, and it is "
+                          "not known which; an administrator finds it with: tessera doctor",
+               .only_with_agent = true});
+    } else {
+        // It is bound without an allocation, so another program bound it. The agent refuses to
+        // start it.
+        drop(pod.uid);
+    }
+}
+
+void ClusterState::remove_pod(const PodUid& uid) {
+    end_pending(uid);
+    drop(uid);
+    unblock(uid);
+    forget_host(uid);
+    gangs_.remove(uid);
+    resize_requests_.erase(uid);
+    unknown_annotations_.erase(uid);
+}
+
+void ClusterState::keep_only_nodes(const std::set<NodeName>& names) {
+    std::vector<NodeName> gone;
+    for (const auto& [name, node] : nodes_) {
+        if (node.known && !names.contains(name)) gone.push_back(name);
+    }
+    for (const NodeName& name : gone)
+        remove_node(name);
+}
+
+void ClusterState::keep_only_pods(const std::set<PodUid>& uids) {
+    std::vector<PodUid> gone;
+    for (const auto& [uid, assigned_pod] : assigned_pods_) {
+        if (assigned_pod->stage == Stage::observed && !uids.contains(uid)) gone.push_back(uid);
+    }
+    for (const auto& [uid, pod] : pending_) {
+        if (!uids.contains(uid)) gone.push_back(uid);
+    }
+    for (const auto& [uid, node] : blocked_by_) {
+        if (!uids.contains(uid)) gone.push_back(uid);
+    }
+    for (const PodUid& uid : host_.others_than(uids)) {
+        const auto at = assigned_pods_.find(uid);
+        if (at == assigned_pods_.end() || at->second->stage == Stage::observed) gone.push_back(uid);
+    }
+    for (const PodUid& uid : gangs_.others_than(uids)) {
+        if (!assigned_pods_.contains(uid)) gone.push_back(uid);
+    }
+    const auto is_gone = [&](const auto& of) { return !uids.contains(of.first); };
+    std::erase_if(resize_requests_, is_gone);
+    std::erase_if(unknown_annotations_, is_gone);
+    for (const PodUid& uid : gone)
+        remove_pod(uid);
+    std::erase_if(set_aside_, is_gone);
+}
+
+Result<Reservation> ClusterState::reserve(const PodRequest& asked, const NodeName& node_name,
+                                          const NodeScorer* scorer) {
+    if (assigned_pods_.contains(asked.uid)) return reserve_again(asked, node_name);
+    if (asked.containers.empty()) return Reservation{.kind = Reservation::Kind::nothing};
+    const auto at = nodes_.find(node_name);
+    if (at == nodes_.end() || !at->second.known) {
+        return fail(Code::not_found, fmt::format("node \"{}\" not found", node_name.str()));
+    }
+    NodeInfo now = build(at->second);
+    const Reader reader = Reader::of(asked.name.ns);
+    if (!now.blocked.empty()) return fail(Code::unavailable, blocked_for(now, reader));
+    const PodRequest pod = rules_of(asked.containers).together ? snapshot()->joined(asked) : asked;
+    const Preemptor preemptor{pod.uid, pod.priority};
+    const auto gpus = given_gpus(now, pod, preemptor, scorer);
+    if (!gpus) {
+        if (Placer(pod.containers).try_node(now.node_gpus()) != nullptr)
+            return fail(Code::unavailable, kept_for(now, preemptor, reader));
+        return fail(Code::unavailable, Explainer(pod.containers).explain(now.node_gpus()).message);
+    }
+    Allocation allocation{
+        pod.uid, node_name, pod.containers.front().gpu.dialect,
+        containers_of(pod.containers, *gpus, now.inventory.gpus, now.inventory.unit)};
+    auto held = holds(allocation.containers);
+    for (const Hold& share : held) {
+        const GpuState* gpu = gpu_of(now, share.uuid);
+        TESSERA_CHECK(gpu != nullptr, "a reservation is on GPUs of the node");
+        TESSERA_CHECK(share.memory <= gpu->free(), "a reservation takes no GPU over its capacity");
+    }
+    note_host(pod.uid, node_name, pod.host);
+    hold({.uid = pod.uid,
+          .name = pod.name,
+          .stage = Stage::assumed,
+          .attempt = 1,
+          .allocation = allocation,
+          .holds = std::move(held),
+          .groups = rules_of(pod.containers).groups(),
+          .together = rules_of(pod.containers).together});
+    return Reservation{.kind = Reservation::Kind::write,
+                       .allocation = std::move(allocation),
+                       .node = now.inventory,
+                       .attempt = {pod.uid, 1}};
+}
+
+// The pod has GPUs already: kube-scheduler calls again.
+Result<Reservation> ClusterState::reserve_again(const PodRequest& pod, const NodeName& node_name) {
+    AssignedPod assigned_pod = *assigned_pods_.at(pod.uid);
+    if (assigned_pod.allocation.node != node_name) {
+        return fail(Code::conflict,
+                    fmt::format("pod {} holds GPUs on node {} already", pod.name.str(),
+                                assigned_pod.allocation.node.str()));
+    }
+    if (assigned_pod.stage == Stage::assumed) {
+        return fail(Code::conflict,
+                    fmt::format("pod {} is being bound by another request", pod.name.str()));
+    }
+    Reservation again{.kind = Reservation::Kind::done,
+                      .allocation = assigned_pod.allocation,
+                      .node = nodes_.at(node_name).inventory,
+                      .attempt = {}};
+    if (assigned_pod.stage == Stage::observed) return again;
+    assigned_pod.stage = Stage::assumed;
+    assigned_pod.uncertain = true;
+    ++assigned_pod.attempt;
+    again.kind = Reservation::Kind::write;
+    again.attempt = {pod.uid, assigned_pod.attempt};
+    hold(std::move(assigned_pod));
+    return again;
+}
+
+// The pod, if `attempt` is its last one and the watch has not shown that it succeeded; else null.
+const AssignedPod* ClusterState::on_attempt(const Attempt& attempt) const {
+    const auto at = assigned_pods_.find(attempt.pod);
+    if (at == assigned_pods_.end() || at->second->stage == Stage::observed) return nullptr;
+    return at->second->attempt == attempt.number ? at->second.get() : nullptr;
+}
+
+void ClusterState::confirm(const Attempt& attempt) {
+    const AssignedPod* held = on_attempt(attempt);
+    if (held == nullptr || held->stage == Stage::bound) return;
+    AssignedPod assigned_pod = *held;
+    assigned_pod.stage = Stage::bound;
+    hold(std::move(assigned_pod));
+}
+
+void ClusterState::refuse(const Attempt& attempt) {
+    const AssignedPod* held = on_attempt(attempt);
+    if (held == nullptr) return;
+    if (held->uncertain) {
+        confirm(attempt);
+    } else {
+        free_again(attempt.pod);
+    }
+}
+
+void ClusterState::release(const Attempt& attempt) {
+    if (on_attempt(attempt) != nullptr) free_again(attempt.pod);
+}
+
+void ClusterState::release_unconfirmed() {
+    for (const AssignedPodPtr& assigned_pod : unconfirmed())
+        free_again(assigned_pod->uid);
+    std::vector<PodUid> resizing;
+    for (const auto& [uid, assigned_pod] : assigned_pods_) {
+        if (assigned_pod->resizing) resizing.push_back(uid);
+    }
+    for (const PodUid& uid : resizing)
+        end_resize(uid);
+}
+
+// The pod is pending again, and its reservation is unchanged.
+void ClusterState::free_again(const PodUid& uid) {
+    auto waits = set_aside_.extract(uid);
+    drop(uid);
+    forget_host(uid);
+    if (waits) add_pending(uid, std::move(waits.mapped()));
+}
+
+std::vector<AssignedPodPtr> ClusterState::unconfirmed() const {
+    std::vector<AssignedPodPtr> out;
+    for (const AssignedPodPtr& assigned_pod : unobserved_.all()) {
+        if (assigned_pod->stage == Stage::bound) out.push_back(assigned_pod);
+    }
+    return out;
+}
+
+const PendingPod* ClusterState::pending(const PodUid& uid) const {
+    const auto at = pending_.find(uid);
+    return at == pending_.end() ? nullptr : &at->second;
+}
+
+const PendingPod* ClusterState::set_aside(const PodUid& uid) const {
+    const auto at = set_aside_.find(uid);
+    return at == set_aside_.end() ? nullptr : &at->second;
+}
+
+void ClusterState::hold(AssignedPod assigned_pod) {
+    const NodeName node = assigned_pod.allocation.node;
+    const auto held = assigned_pods_.find(assigned_pod.uid);
+    if (held != assigned_pods_.end()) {
+        if (*held->second == assigned_pod) return;
+        if (held->second->allocation.node != node) {
+            drop(assigned_pod.uid);
+        } else {
+            std::erase(nodes_[node].assigned_pods, held->second);
+        }
+    }
+    auto waited = end_pending(assigned_pod.uid);
+    if (assigned_pod.stage == Stage::observed) {
+        set_aside_.erase(assigned_pod.uid);
+    } else if (waited) {
+        set_aside_.emplace(assigned_pod.uid, *std::move(waited));
+    }
+    const auto held_now = std::make_shared<const AssignedPod>(std::move(assigned_pod));
+    if (!assigned_pods_.contains(held_now->uid)) arrivals_.placed_milli += milli_of(*held_now);
+    std::vector<AssignedPodPtr>& assigned_pods = nodes_[node].assigned_pods;
+    assigned_pods.insert(std::ranges::upper_bound(assigned_pods, order_of(held_now), {}, order_of),
+                         held_now);
+    assigned_pods_[held_now->uid] = held_now;
+    set_unobserved(held_now);
+    refresh(node);
+}
+
+void ClusterState::set_unobserved(const AssignedPodPtr& assigned_pod) {
+    if (assigned_pod->stage != Stage::observed) {
+        unobserved_.set(assigned_pod);
+    } else {
+        unobserved_.erase(assigned_pod->uid);
+    }
+}
+
+void ClusterState::drop(const PodUid& uid) {
+    const auto at = assigned_pods_.find(uid);
+    if (at == assigned_pods_.end()) return;
+    const AssignedPodPtr held = at->second;
+    const NodeName& name = held->allocation.node;
+    arrivals_.released_milli += milli_of(*held);
+    assigned_pods_.erase(at);
+    unobserved_.erase(uid);
+    set_aside_.erase(uid);
+    legacy_pods_.erase(uid);
+    if (const auto node = nodes_.find(name); node != nodes_.end()) {
+        std::erase(node->second.assigned_pods, held);
+        forget_if_unused(name);
+    }
+    refresh(name);
+}
+
+void ClusterState::block(UnattributedPod unattributed) {
+    const PodInfo pod = unattributed.pod;
+    drop(pod.uid);
+    nodes_[pod.node].unattributed.insert_or_assign(pod.uid, std::move(unattributed));
+    blocked_by_[pod.uid] = pod.node;
+    refresh(pod.node);
+}
+
+void ClusterState::unblock(const PodUid& uid) {
+    const auto at = blocked_by_.find(uid);
+    if (at == blocked_by_.end()) return;
+    const NodeName name = at->second;
+    blocked_by_.erase(at);
+    if (const auto node = nodes_.find(name); node != nodes_.end()) {
+        node->second.unattributed.erase(uid);
+        forget_if_unused(name);
+    }
+    refresh(name);
+}
+
+void ClusterState::refresh(const NodeName& name) {
+    dirty_.insert(name);
+}
+
+Allocation ClusterState::from_legacy(const PodInfo& pod, const NodeState& node) const {
+    Allocation allocation{pod.uid, pod.node, DialectId::aliyun, {}};
+    ContainerAllocation given{pod.containers.empty() ? "" : pod.containers.front().name, {}, {}};
+    const Bytes unit = bytes_per_unit(node.inventory.unit);
+    for (const LegacyAllocation::Share& share : pod.legacy->shares) {
+        const auto gpu = std::ranges::find(node.inventory.gpus, share.index, &Gpu::index);
+        if (gpu == node.inventory.gpus.end()) continue;
+        given.gpus.push_back({gpu->uuid, share.index, {share.units * unit.count}, {}, false});
+    }
+    allocation.containers.push_back(std::move(given));
+    return allocation;
+}
+
+// The victims of reservations count as terminating before the API server shows it, except those of
+// the pod `but`.
+std::vector<AssignedPodPtr> ClusterState::assigned_pods_of(const NodeState& node,
+                                                           const PodUid& but) const {
+    std::vector<AssignedPodPtr> out = node.assigned_pods;
+    for (const PodRequestPtr& nominee : node.nominees) {
+        if (nominee->uid == but) continue;
+        for (const PodUid& victim : pending_.at(nominee->uid).victims) {
+            const auto at = std::ranges::find(out, victim, &AssignedPod::uid);
+            if (at == out.end()) continue;
+            AssignedPod ending = **at;
+            ending.terminating = true;
+            *at = std::make_shared<const AssignedPod>(std::move(ending));
+        }
+    }
+    return out;
+}
+
+NodeInfo ClusterState::build(const NodeState& node, const PodUid& but) const {
+    NodeInfo out{.inventory = node.inventory,
+                 .gpus = empty_gpus(node.inventory.gpus),
+                 .free = {},
+                 .topology_groups = node.topology_groups,
+                 .assigned_pods = assigned_pods_of(node, but),
+                 .nominees = node.nominees,
+                 .load = {},
+                 .blocked = {},
+                 .blocked_by = {}};
+    for (const AssignedPodPtr& assigned_pod : node.assigned_pods)
+        count_holds(*assigned_pod, node.inventory.gpus, out.gpus, 1);
+    out.free = free_of(out.gpus);
+    out.load = load_of(out, node.model, host_.of(node.inventory.name));
+    if (!node.inventory.fault.empty()) {
+        out.blocked = node.inventory.fault;
+        return out;
+    }
+    for (const auto& [pod, unattributed] : node.unattributed) {
+        if (unattributed.only_with_agent && node.inventory.source == InventorySource::legacy)
+            continue;
+        out.blocked = unattributed.unnamed;
+        out.blocked_by = NodeInfo::BlockedBy{unattributed.pod.name, unattributed.why};
+        break;
+    }
+    return out;
+}
+
+// False if the snapshot builder cannot update only the changed nodes.
+bool ClusterState::replace_dirty() {
+    return std::ranges::all_of(dirty_, [this](const NodeName& name) {
+        const auto at = nodes_.find(name);
+        return at == nodes_.end() || builder_.replace(build(at->second));
+    });
+}
+
+std::shared_ptr<const Snapshot> ClusterState::snapshot() {
+    if (dirty_.empty() && !names_changed_) return snapshot_;
+    if (names_changed_ || !replace_dirty()) {
+        std::vector<NodeInfo> nodes;
+        for (const auto& [name, node] : nodes_) {
+            if (node.known) nodes.push_back(build(node));
+        }
+        builder_.set_nodes(std::move(nodes));
+    }
+    names_changed_ = false;
+    dirty_.clear();
+    snapshot_ = builder_.build(unobserved_);
+    return snapshot_;
+}
+
+}  // namespace tessera

@@ -1,0 +1,81 @@
+// ClusterState's part for pending pods: their reservations and their gangs.
+#include <algorithm>
+#include <utility>
+
+#include "domain/scheduling/state.hpp"
+
+namespace tessera {
+
+bool ClusterState::promise(const PodUid& uid, const NodeName& node, std::vector<PodUid> victims) {
+    const PendingPod* now = pending(uid);
+    if (now == nullptr || !now->request) return false;
+    PendingPod pod = *end_pending(uid);
+    if (pod.kept_on() != node) pod.kept_turn = 0;
+    pod.reserved_node = node;
+    pod.victims = std::move(victims);
+    if (pod.given_up == node) pod.given_up = {};
+    add_pending(uid, std::move(pod));
+    return true;
+}
+
+void ClusterState::give_up(const PodUid& uid) {
+    const auto forget = [](PendingPod& pod) {
+        pod.given_up = pod.nominated;
+        pod.reserved_node = {};
+        pod.victims.clear();
+    };
+    if (const auto aside = set_aside_.find(uid); aside != set_aside_.end()) forget(aside->second);
+    auto pod = end_pending(uid);
+    if (!pod) return;
+    forget(*pod);
+    add_pending(uid, *std::move(pod));
+}
+
+GangNow ClusterState::gang(const GangId& gang) const {
+    GangNow now;
+    for (const auto& [uid, member] : gangs_.pods(gang)) {
+        const PendingPod* waits = pending(uid);
+        if (member.size > 0) now.sizes.insert(member.size);
+        if (assigned_pods_.contains(uid)) {
+            ++now.placed;
+        } else if (waits == nullptr) {
+            if (!member.aside.empty()) now.aside.push_back({member.name, member.aside});
+        } else if (waits->request) {
+            now.waiting.push_back(*waits->request);
+        } else {
+            now.aside.push_back({member.name, waits->request.error().text});
+        }
+    }
+    std::ranges::sort(now.waiting, {}, [](const PodRequestPtr& pod) { return pod->name; });
+    std::ranges::sort(now.aside, {}, &GangNow::Aside::name);
+    return now;
+}
+
+void ClusterState::note_gang(const PodInfo& pod) {
+    if (!pod.gang) return;
+    GangMember member{.name = pod.name.name, .size = *pod.gang ? (*pod.gang)->size : 0};
+    if (pod.terminating) {
+        member.aside = "it is terminating";
+    } else if (pod.gated) {
+        member.aside = "it has scheduling gates";
+    }
+    const std::string& name = *pod.gang ? (*pod.gang)->gang : pod.gang_named;
+    gangs_.set({pod.name.ns, name}, pod.uid, std::move(member));
+}
+
+std::optional<int> ClusterState::gang_size(const PodRequest& pod) const {
+    if (!pod.gang) return 0;
+    if (pod.gang->size > 0) return pod.gang->size;
+    const auto group = pod_groups_.find({pod.name.ns, pod.gang->gang});
+    return group == pod_groups_.end() ? std::nullopt : std::optional(group->second);
+}
+
+std::optional<NodeInfo> ClusterState::reserved_node(const PodUid& uid) const {
+    const PendingPod* pod = pending(uid);
+    if (pod == nullptr || pod->reserved_node.empty()) return std::nullopt;
+    const auto at = nodes_.find(pod->reserved_node);
+    if (at == nodes_.end() || !at->second.known) return std::nullopt;
+    return build(at->second, uid);
+}
+
+}  // namespace tessera

@@ -1,0 +1,102 @@
+// ClusterState's part for resizes of running pods.
+#include <fmt/format.h>
+
+#include "domain/placement/nominees.hpp"
+#include "domain/scheduling/resize_grant.hpp"
+#include "domain/scheduling/state.hpp"
+
+namespace tessera {
+
+void ClusterState::note_resize_request(const PodInfo& pod) {
+    const Allocation* own = pod.resize ? own_allocation(pod) : nullptr;
+    const bool is_open = pod.resize && !pod.terminating && !pod.node.empty() &&
+                         !pod.containers.empty() &&
+                         (!*pod.resize || own == nullptr || !is_granted(**pod.resize, *own));
+    if (is_open) {
+        resize_requests_.insert_or_assign(pod.uid, pod.name);
+    } else {
+        resize_requests_.erase(pod.uid);
+    }
+}
+
+// Updates the values of a bound pod that can change.
+void ClusterState::update_seen(const AssignedPod& held, const PodInfo& pod) {
+    const Allocation* own = own_allocation(pod);
+    const bool is_resized = own != nullptr && is_resize_of(held.allocation, *own);
+    if (held.terminating == pod.terminating && !is_resized) return;
+    AssignedPod assigned_pod = held;
+    assigned_pod.terminating = pod.terminating;
+    if (is_resized) {
+        assigned_pod.allocation = *own;
+        assigned_pod.resizing.reset();
+        assigned_pod.holds = holds(own->containers);
+    }
+    hold(std::move(assigned_pod));
+}
+
+Result<ResizeTurn> ClusterState::begin_resize(const PodInfo& pod, bool is_over) {
+    const auto at = assigned_pods_.find(pod.uid);
+    const Allocation* own = own_allocation(pod);
+    if (pod.node.empty() ||
+        (own != nullptr && (at == assigned_pods_.end() || at->second->stage != Stage::observed))) {
+        return ResizeTurn{.kind = ResizeTurn::Kind::later};
+    }
+    if (own == nullptr) {
+        return fail(Code::unsupported,
+                    "the pod has no share from Tessera, so there is nothing to resize");
+    }
+    const AssignedPodPtr found = at->second;  // end_resize replaces it
+    const Allocation& held = found->allocation;
+    if (is_resize_of(held, *own)) return ResizeTurn{.kind = ResizeTurn::Kind::later};
+    if (is_over) end_resize(pod.uid);
+    if (!pod.resize) return ResizeTurn{};
+    if (!*pod.resize) return fail(pod.resize->error());
+    if (*own != held) {
+        return fail(Code::conflict,
+                    "the pod's annotation tessera.dev/allocation was changed by another program; "
+                    "delete the pod");
+    }
+    if (is_granted(**pod.resize, held)) return ResizeTurn{};
+    if (!pod.is_guarded) {
+        return fail(
+            Code::unsupported,
+            "the guard does not enforce the pod's shares (annotation tessera.dev/enforced-by), so "
+            "they cannot change while it runs");
+    }
+    AssignedPod assigned_pod = *assigned_pods_.at(pod.uid);
+    const NodeInfo now = build(nodes_.at(pod.node));
+    const std::vector<Gpu>& gpus = now.inventory.gpus;
+    const auto try_on = [&](std::vector<GpuState> states) {
+        count_holds(assigned_pod, gpus, states, -1);
+        return resize(assigned_pod.allocation, **pod.resize, {gpus, states, now.inventory.unit});
+    };
+    const Preemptor preemptor{pod.uid, pod.priority};
+    auto after = try_on(gpus_left(now, preemptor));
+    if (!after && after.error().code == Code::unavailable && try_on(now.gpus))
+        return fail(Code::unavailable, kept_for(now, preemptor, Reader::of(pod.name.ns)));
+    if (!after) return fail(after.error());
+    const auto wanted = holds(after->containers);
+    const auto before = holds(assigned_pod.allocation.containers);
+    // It is not known what is free there. A smaller share is always granted.
+    if (!now.blocked.empty() && larger(before, wanted) != before)
+        return fail(Code::unavailable, blocked_for(now, Reader::of(pod.name.ns)));
+    assigned_pod.resizing = *after;
+    assigned_pod.holds = larger(before, wanted);
+    ResizeTurn turn{.kind = ResizeTurn::Kind::write,
+                    .before = assigned_pod.allocation,
+                    .after = *std::move(after),
+                    .node = now.inventory};
+    hold(std::move(assigned_pod));
+    return turn;
+}
+
+void ClusterState::end_resize(const PodUid& uid) {
+    const auto at = assigned_pods_.find(uid);
+    if (at == assigned_pods_.end() || !at->second->resizing) return;
+    AssignedPod assigned_pod = *at->second;
+    assigned_pod.resizing.reset();
+    assigned_pod.holds = holds(assigned_pod.allocation.containers);
+    hold(std::move(assigned_pod));
+}
+
+}  // namespace tessera

@@ -1,0 +1,50 @@
+#include "programs/agent/share_keeping.hpp"
+
+#include <functional>
+#include <utility>
+
+#include "app/common/periodic.hpp"
+
+namespace tessera {
+
+ShareKeeping::ShareKeeping(GuardFolderOptions guard, BypassOptions bypass, HttpClient& api,
+                           ShareKeepingPorts ports)
+    : ports_(std::move(ports)),
+      guard_(std::move(guard), ports_.clock),
+      events_(api),
+      bypasses_({ports_.driver, processes_, guard_, events_}, bypass),
+      mounts_({guard_, processes_, events_}, bypass.kills_them),
+      unshared_({processes_, events_}, bypass.kills_them),
+      reconciler_(guard_.limits(), ports_.node),
+      collector_(guard_, ports_.record),
+      share_events_(guard_, events_) {}
+
+void ShareKeeping::watch_pods(const std::stop_token& stop) {
+    ports_.pods.follow_pods_of(
+        ports_.node,
+        [this](const PodChanges& changes) {
+            reconciler_.take(changes);
+            collector_.take(changes);
+        },
+        [this](const Error& error) { reconciler_.take_error(error); }, stop);
+}
+
+std::vector<std::jthread> ShareKeeping::start(const std::stop_token& stop) {
+    std::vector<std::jthread> threads;
+    const auto every = [&](std::chrono::milliseconds pause, std::function<void()> round) {
+        threads.emplace_back([this, stop, pause, round = std::move(round)] {
+            repeat(ports_.clock, pause, stop, [&round](const std::stop_token&) { round(); });
+        });
+    };
+    threads.emplace_back([this, stop] { watch_pods(stop); });
+    every(RegionGarbageCollector::kPeriod, [this] { collector_.collect(); });
+    every(ShareEvents::kPeriod, [this] { share_events_.look(); });
+    every(BypassDetector::kPeriod, [this] { bypasses_.look(); });
+    every(MountWatch::kPeriod, [this] { mounts_.look(); });
+    every(UnsharedWatch::kPeriod, [this] { unshared_.look(); });
+    threads.emplace_back([this, stop] { guard_.share_out_time(stop); });
+    threads.emplace_back([this, stop] { reconciler_.run(stop); });
+    return threads;
+}
+
+}  // namespace tessera

@@ -1,0 +1,73 @@
+// What the controller that leads does beside answering kube-scheduler: it evicts pods for pods of
+// higher priority, answers resize requests, and reports unknown annotations. Each is a thread.
+#pragma once
+
+#include "adapters/http/http.hpp"
+#include "adapters/kube/kube_evictions.hpp"
+#include "adapters/kube/kube_pod_events.hpp"
+#include "adapters/kube/kube_pod_resizes.hpp"
+#include "app/common/periodic.hpp"
+#include "app/scheduler/leader/write_fence.hpp"
+#include "app/scheduler/observe/unknown_annotation_reporter.hpp"
+#include "app/scheduler/resize/resizer.hpp"
+#include "app/scheduler/self_preemption/self_preemption.hpp"
+
+namespace tessera {
+
+// All of it outlives the tasks.
+struct LeaderTaskTools {
+    HttpClient& api;  // the API server
+    ClusterCache& cache;
+    SchedulerMetrics& metrics;
+    Clock& clock;
+    const AllocationSeal* seal = nullptr;  // null: allocations are not signed
+    WriteFence fence;
+};
+
+class LeaderTasks {
+  public:
+    explicit LeaderTasks(const LeaderTaskTools& with)
+        : evictions_(with.api),
+          resizes_(with.api, with.seal),
+          events_(with.api),
+          preemption_({evictions_, with.cache, with.metrics, with.clock, with.fence}),
+          resizer_(
+              {resizes_, events_, with.cache, with.metrics, with.clock, with.seal, with.fence}),
+          reporter_({events_, with.cache, with.fence}),
+          preempting_(with.clock, SelfPreemption::kPeriod,
+                      [this](const std::stop_token& stop) { preemption_.run_round(stop); }),
+          resizing_(with.clock, Resizer::kPeriod,
+                    [this](const std::stop_token& stop) { resizer_.run_round(stop); }),
+          reporting_(with.clock, UnknownAnnotationReporter::kPeriod,
+                     [this](const std::stop_token&) { reporter_.run_round(); }) {}
+
+    LeaderTasks(const LeaderTasks&) = delete;
+    LeaderTasks& operator=(const LeaderTasks&) = delete;
+
+    [[nodiscard]] SelfPreemption& preemption() { return preemption_; }
+
+    void start(bool preempts) {
+        if (preempts) preempting_.start();
+        resizing_.start();
+        reporting_.start();
+    }
+    // Nothing is written after this returns.
+    void stop() {
+        reporting_.stop();
+        resizing_.stop();
+        preempting_.stop();
+    }
+
+  private:
+    KubeEvictions evictions_;
+    KubePodResizes resizes_;
+    KubePodEvents events_;
+    SelfPreemption preemption_;
+    Resizer resizer_;
+    UnknownAnnotationReporter reporter_;
+    Periodic preempting_;
+    Periodic resizing_;
+    Periodic reporting_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,140 @@
+// tessera-controller: the scheduler extender.
+#include <fmt/format.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <thread>
+
+#include "adapters/http/certificate.hpp"
+#include "adapters/http/http.hpp"
+#include "adapters/kube/kube_access_review.hpp"
+#include "adapters/kube/kube_client.hpp"
+#include "adapters/kube/kubeconfig.hpp"
+#include "adapters/os/process_facts.hpp"
+#include "adapters/os/system_clock.hpp"
+#include "adapters/os/text_file.hpp"
+#include "app/scheduler/http/routes.hpp"
+#include "app/scheduler/informers/informers.hpp"
+#include "base/log.hpp"
+#include "programs/common/run_program.hpp"
+#include "programs/common/seal_file.hpp"
+#include "programs/controller/leader_tasks.hpp"
+#include "programs/controller/leadership.hpp"
+#include "programs/controller/listen_config.hpp"
+
+namespace tessera {
+namespace {
+
+#define CONFIG_TABLE "programs/controller/controller.def"
+#include "programs/common/typed_config.inc"
+
+ListenConfig listen_config_of(const Config& config) {
+    return {.listen = config.listen,
+            .port = config.port,
+            .health_port = config.health_port,
+            .tls = {config.tls_certificate_file, config.tls_key_file, config.client_ca_file},
+            .plain_http = config.plain_http,
+            .advertise = config.advertise};
+}
+
+Result<std::string> url_of(const Config& config) {
+    if (config.lease.empty()) return std::string();
+    return read_own_url(listen_config_of(config));
+}
+
+Result<> check(const ConfigValues& values) {
+    const Config config = typed(values);
+    TRY_VOID(find_policy_option(config.policy));
+    TRY_VOID(read_lease_name(config.lease));
+    TRY_VOID(check_listen_config(listen_config_of(config)));
+    TRY_VOID(url_of(config));
+    if (!config.kubeconfig.empty()) TRY_VOID(connect_info({.path = config.kubeconfig}));
+    return check_seal(config.allocation_key_file);
+}
+
+ProcessFacts own_facts(const std::string& certificate_file) {
+    ProcessFacts facts = read_process_facts("tessera-controller");
+    const auto pem = read_text_file(certificate_file);
+    if (!pem) return facts;
+    if (const auto end = certificate_end(*pem)) facts.certificate_ends_s = *end;
+    return facts;
+}
+
+auto rows_with_policies() {
+    static const std::string help = policies_help();
+    auto rows = kRows;
+    std::ranges::find(rows, "policy", &ConfigRow::name)->help = help;
+    return rows;
+}
+
+Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
+    const Config config = typed(values);
+    TRY(const KubeConnection connection, connect_info({.path = config.kubeconfig}));
+    TRY(const LeaseName lease, read_lease_name(config.lease));
+    TRY(const auto seal, load_seal(config.allocation_key_file));
+    const AllocationSeal* sealed = seal ? &*seal : nullptr;
+    HttpClient api(connection.endpoint);
+    KubeClient kube(api, sealed);
+    ClusterCache cache;
+    SystemClock clock;
+    TRY(const std::string url, url_of(config));
+    Leadership leadership(api, clock, lease, config.identity, url);
+    TRY(const PlacementPolicyRow* policy, find_policy_option(config.policy));
+    PolicySet policies(policy->name);
+    Scheduler scheduler(kube, cache, clock,
+                        {.policies = &policies,
+                         .best_nodes = static_cast<std::size_t>(config.best_nodes),
+                         .seal = sealed,
+                         .fence = leadership.fence()});
+    SchedulerMetrics metrics(clock,
+                             [file = config.tls_certificate_file] { return own_facts(file); });
+    Informers informers(kube, cache, scheduler, metrics, clock, &kube);
+    const InformerThreads threads(informers);
+    const std::jthread learning([&](const std::stop_token& ends) {
+        policies.learn(cache, clock, informers.synced(), ends);
+    });
+    LeaderTasks tasks({api, cache, metrics, clock, sealed, leadership.fence()});
+    SchedulerRoutes routes(scheduler, cache, metrics, informers.synced(), leadership.election(),
+                           config.preempt ? &tasks.preemption() : nullptr);
+    const HttpServer::Handler answer = [&routes](HttpRequest& request) {
+        return to_http(routes.answer({request.method, request.path, request.body}));
+    };
+    KubeAccessReview review(api);
+    Access access(
+        review, clock,
+        {.certificates = !config.client_ca_file.empty(), .open_reads = config.open_reads});
+    HttpServer server({.address = config.listen,
+                       .port = static_cast<int>(config.port),
+                       .threads = static_cast<int>(config.http_threads),
+                       .max_body_bytes = static_cast<std::size_t>(config.max_body_mib) << 20,
+                       .tls = listen_config_of(config).tls},
+                      answer, gate_of(access));
+    TRY(const int port, listen_soon(server, stop));
+    TRY(const std::jthread health, serve_health(listen_config_of(config), answer, stop));
+    log_event(Event::started, {{"version", TESSERA_VERSION},
+                               {"address", config.listen},
+                               {"port", port},
+                               {"policy", std::string(policy->name)}});
+    leadership.begin(informers);
+    tasks.start(config.preempt);
+    server.serve(stop);
+    tasks.stop();
+    leadership.end();
+    return {};
+}
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) {
+    // Reading a request with whole nodes takes hundreds of MiB. These settings return them to the
+    // system afterwards; otherwise each thread that ever read such a request would keep them.
+    ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    ::mallopt(M_TRIM_THRESHOLD, 8 << 20);
+    const auto rows = tessera::rows_with_policies();
+    return tessera::run_program(
+        {"tessera-controller", "Places pods on shared GPUs: the extender of kube-scheduler.", rows},
+        argc, argv, tessera::check, tessera::serve);
+}

@@ -1,0 +1,29 @@
+// tessera: the user's command. Called as kubectl-inspect-gpushare, it is gpushare's kubectl plugin.
+#include <array>
+#include <filesystem>
+
+#include "programs/common/command_line.hpp"
+#include "programs/tessera/commands.hpp"
+#include "programs/tessera/gpushare_plugin.hpp"
+
+int main(int argc, char** argv) {
+    using namespace tessera;
+    const std::string name = std::filesystem::path(argv[0]).filename().string();
+    if (name.starts_with("kubectl-inspect")) return run_gpushare_plugin(argc, argv);
+    // In the order of the help.
+    const auto commands = std::to_array<CommandRow>({
+        inspect_command(),
+        top_command(),
+        doctor_command(),
+        resize_command(),
+        defrag_command(),
+        explain_command(),
+        snapshot_command(),
+        completion_command(),
+    });
+    return run_commands({.name = "tessera",
+                         .description = "Shared GPUs on Kubernetes.",
+                         .footer = exit_statuses(),
+                         .commands = commands},
+                        argc, argv);
+}

@@ -1,0 +1,34 @@
+#include "programs/tessera/usage_reader.hpp"
+
+#include "adapters/kube/kube_client.hpp"
+
+namespace tessera {
+namespace {
+
+Error advise(Error error) {
+    if (error.code == Code::permission_denied) {
+        error.text +=
+            "; you need the rights to list nodes and pods (kubectl auth can-i list pods -A)";
+    } else if (error.code == Code::unavailable && !error.text.starts_with("kubeconfig: ")) {
+        error.text += "; is the cluster up, and is this the right --context?";
+    }
+    return error;
+}
+
+}  // namespace
+
+Result<std::vector<NodeUsage>> load_usage(HttpClient& api, const UsageOptions& options) {
+    KubeClient kube(api);
+    auto nodes = kube.list_nodes();
+    if (!nodes) return fail(advise(nodes.error()));
+    if (!options.node.empty()) {
+        std::erase_if(*nodes, [&](const NodeInventory& n) { return n.name.str() != options.node; });
+        if (nodes->empty())
+            return fail(Code::not_found, "nodes \"" + options.node + "\" not found");
+    }
+    const auto pods = kube.list_pods({});
+    if (!pods) return fail(advise(pods.error()));
+    return usage_of(*std::move(nodes), *pods);
+}
+
+}  // namespace tessera

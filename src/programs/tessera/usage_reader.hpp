@@ -1,0 +1,21 @@
+// The GPUs and the pods that use them, read from the API server for the commands that show them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "adapters/kube/kubeconfig.hpp"
+#include "app/cli/usage.hpp"
+
+namespace tessera {
+
+struct UsageOptions {
+    KubeConfigOptions kube;
+    std::string node;    // empty: all
+    std::string output;  // empty, "json", "yaml" or "wide"
+};
+
+// An error says what the user can do.
+Result<std::vector<NodeUsage>> load_usage(HttpClient& api, const UsageOptions& options);
+
+}  // namespace tessera

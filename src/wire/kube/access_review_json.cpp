@@ -1,0 +1,73 @@
+#include "wire/kube/access_review_json.hpp"
+
+namespace tessera {
+namespace {
+
+std::vector<std::string> texts(JsonValue list) {
+    std::vector<std::string> out;
+    for (const JsonValue item : list.elements()) {
+        if (const auto text = item.text()) out.emplace_back(*text);
+    }
+    return out;
+}
+
+void write_texts(JsonWriter& w, std::string_view key, const std::vector<std::string>& texts) {
+    w.array(key, [&] {
+        for (const std::string& text : texts)
+            w.item(text);
+    });
+}
+
+}  // namespace
+
+std::string write_token_review(std::string_view token) {
+    JsonWriter w;
+    w.object([&] {
+        w.member("apiVersion", "authentication.k8s.io/v1");
+        w.member("kind", "TokenReview");
+        w.object("spec", [&] { w.member("token", token); });
+    });
+    return w.take();
+}
+
+std::optional<ReviewedUser> read_token_review(JsonValue answer) {
+    const JsonValue status = answer["status"];
+    const JsonValue user = status["user"];
+    ReviewedUser out{.name = user["username"].text_or(""),
+                     .uid = user["uid"].text_or(""),
+                     .groups = texts(user["groups"]),
+                     .extra = {}};
+    if (!status["authenticated"].true_or_absent_false() || out.name.empty()) return std::nullopt;
+    for (const auto& [key, values] : user["extra"].members())
+        out.extra[std::string(key)] = texts(values);
+    return out;
+}
+
+std::string write_access_review(const ReviewedUser& user, std::string_view path) {
+    JsonWriter w;
+    w.object([&] {
+        w.member("apiVersion", "authorization.k8s.io/v1");
+        w.member("kind", "SubjectAccessReview");
+        w.object("spec", [&] {
+            w.object("nonResourceAttributes", [&] {
+                w.member("path", path);
+                w.member("verb", "get");
+            });
+            w.member("user", user.name);
+            w.member("uid", user.uid);
+            write_texts(w, "groups", user.groups);
+            w.object("extra", [&] {
+                for (const auto& [key, values] : user.extra)
+                    write_texts(w, key, values);
+            });
+        });
+    });
+    return w.take();
+}
+
+bool read_access_review(JsonValue answer) {
+    const JsonValue status = answer["status"];
+    return status["allowed"].true_or_absent_false() && !status["denied"].true_or_absent_false();
+}
+
+}  // namespace tessera

@@ -1,0 +1,35 @@
+// The API server's reviews of a caller's identity (TokenReview) and of its rights
+// (SubjectAccessReview): authentication.k8s.io/v1 and authorization.k8s.io/v1.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wire/text/json.hpp"
+
+namespace tessera {
+
+// The user that the API server found for a token.
+struct ReviewedUser {
+    std::string name;
+    std::string uid;
+    std::vector<std::string> groups;
+    std::map<std::string, std::vector<std::string>> extra;
+
+    friend bool operator==(const ReviewedUser&, const ReviewedUser&) = default;
+};
+
+// `token` must be UTF-8.
+std::string write_token_review(std::string_view token);
+// Reads the answer. Nothing unless it says explicitly that the token is authenticated.
+std::optional<ReviewedUser> read_token_review(JsonValue answer);
+
+// Asks whether the user may get `path`, a non-resource path.
+std::string write_access_review(const ReviewedUser& user, std::string_view path);
+// Reads the answer. False unless it says explicitly that the user is allowed.
+bool read_access_review(JsonValue answer);
+
+}  // namespace tessera

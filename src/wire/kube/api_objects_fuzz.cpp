@@ -1,0 +1,38 @@
+#include "testing/fuzz/fuzz.hpp"
+#include "wire/kube/defrag_json.hpp"
+#include "wire/kube/doctor_json.hpp"
+#include "wire/kube/eviction_json.hpp"
+#include "wire/kube/host_resources.hpp"
+#include "wire/kube/lease_json.hpp"
+#include "wire/kube/pod_group_json.hpp"
+#include "wire/tessera/allocation_json.hpp"
+#include "wire/text/json.hpp"
+
+// Each reader returns, whatever the API server sends in place of an object.
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace tessera;
+    const std::string_view text = fuzz_text(data, size);
+    is_of_a_budget(text);
+    is_of_missing_right(text);
+    is_of_a_namesake(text);
+    (void)eviction_refusal(text);
+    (void)pod_of_allocation(text);
+    const auto document = JsonDocument::parse(text);
+    if (!document) return 0;
+    const JsonValue root = document->root();
+    (void)read_lease(root);
+    (void)read_pod_group(root);
+    (void)read_doctor_node(root, root["spec"]);
+    (void)read_doctor_pod(root, nullptr);
+    (void)read_workload(root);
+    is_ready_agent(root);
+    (void)read_command(root);
+    (void)read_policy_flag(root);
+    (void)read_pod_state(root);
+    (void)read_budget(root);
+    (void)read_waiting_job(root);
+    (void)read_node_traits(root);
+    (void)read_host_request(root["spec"]);
+    (void)read_host_amounts(root["status"]);
+    return 0;
+}

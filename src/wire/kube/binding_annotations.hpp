@@ -1,0 +1,22 @@
+// The annotations that are written with a Binding: Tessera's own, and those that users of the pod's
+// dialect rely on.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "domain/allocation/allocation.hpp"
+#include "domain/cluster/node.hpp"
+#include "wire/tessera/allocation_seal.hpp"
+
+namespace tessera {
+
+// `unix_ns` is the time of the decision, which gpushare's annotations contain. Without a seal the
+// allocation is not signed.
+std::map<std::string, std::string, std::less<>> binding_annotations(const Allocation& allocation,
+                                                                    const NodeInventory& node,
+                                                                    std::int64_t unix_ns,
+                                                                    const AllocationSeal* seal);
+
+}  // namespace tessera

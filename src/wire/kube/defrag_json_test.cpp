@@ -1,0 +1,136 @@
+#include "wire/kube/defrag_json.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+JsonDocument parsed(std::string_view text) {
+    auto document = JsonDocument::parse(text);
+    EXPECT_TRUE(document) << text;
+    return *std::move(document);
+}
+
+TEST(DefragJson, ReadsAPod) {
+    const auto document = parsed(R"({
+      "metadata": {"uid": "u", "name": "p", "namespace": "s", "labels": {"app": "web"},
+        "annotations": {"tessera.dev/movable": "true"},
+        "ownerReferences": [{"kind": "X", "name": "x", "uid": "x"},
+          {"kind": "ReplicaSet", "name": "web", "uid": "r", "controller": true}]},
+      "spec": {"nodeName": "n"}, "status": {"phase": "Running"}})");
+    const defrag::PodState pod = read_pod_state(document.root());
+    EXPECT_EQ(pod.uid, PodUid("u"));
+    EXPECT_EQ(pod.name, (PodName{"s", "p"}));
+    EXPECT_EQ(pod.node, NodeName("n"));
+    EXPECT_EQ(pod.labels.at("app"), "web");
+    EXPECT_EQ(pod.owner, (defrag::Owner{"ReplicaSet", "web", "r"}));
+    EXPECT_EQ(defrag::why_it_stays(pod, {}), std::nullopt);
+}
+
+// Goal: only an exact value counts: no pod is moved for a word that looks like "true".
+TEST(DefragJson, PodsThatStay) {
+    for (const char* text :
+         {"{}", R"({"metadata": {"annotations": {"tessera.dev/movable": "yes"}}})",
+          R"({"metadata": {"annotations": {"tessera.dev/movable": true}}})",
+          R"({"metadata": {"annotations": {"tessera.dev/movable": "true"}}})",
+          R"({"metadata": {"annotations": {"tessera.dev/movable": "true"},
+              "ownerReferences": [{"kind": "ReplicaSet", "controller": false}]}})",
+          R"({"metadata": {"annotations": {"tessera.dev/movable": "true",
+                "kubernetes.io/config.mirror": ""},
+              "ownerReferences": [{"kind": "ReplicaSet", "controller": true}]}})"}) {
+        const auto document = parsed(text);
+        EXPECT_NE(defrag::why_it_stays(read_pod_state(document.root()), {}), std::nullopt) << text;
+    }
+}
+
+// Goal: a budget that cannot be understood allows nothing. Method: a table of budgets over a pod
+// with the label app=web.
+TEST(DefragJson, Budgets) {
+    struct Case {
+        const char* spec;
+        const char* status;
+        bool covers;
+        std::int64_t allowed;
+    };
+    const defrag::PodState pod{.name = {"s", "p"}, .labels = {{"app", "web"}}};
+    for (const Case& c : {
+             Case{R"({"selector": {"matchLabels": {"app": "web"}}})",
+                  R"({"disruptionsAllowed": 2, "observedGeneration": 1})", true, 2},
+             Case{R"({"selector": {"matchLabels": {"app": "db"}}})",
+                  R"({"disruptionsAllowed": 2, "observedGeneration": 1})", false, 2},
+             Case{R"({"selector": {}})", R"({"disruptionsAllowed": 2})", true, 0},
+             Case{R"({"selector": {"matchExpressions":
+                     [{"key": "app", "operator": "NotIn", "values": ["web"]}]}})",
+                  R"({"observedGeneration": 1})", false, 0},
+             Case{R"({"selector": {"matchExpressions": [{"key": "app", "operator": "Like"}]}})",
+                  R"({"disruptionsAllowed": 2, "observedGeneration": 1})", true, 2},
+             Case{R"({"selector": {"matchLabels": {"app": 7}}})", "{}", true, 0},
+             Case{"{}", "{}", true, 0},
+         }) {
+        const auto document = parsed(
+            std::string(R"({"metadata": {"name": "b", "namespace": "s",)") +
+            R"("generation": 1},)" + R"("spec": )" + c.spec + R"(, "status": )" + c.status + "}");
+        const defrag::Budget budget = read_budget(document.root());
+        EXPECT_EQ(defrag::covers(budget, pod), c.covers) << c.spec;
+        EXPECT_EQ(budget.allowed, c.allowed) << c.spec;
+    }
+}
+
+// Goal: a pod goes only where its own rules let it. Method: a table of specs, over a node with a
+// label and a taint.
+TEST(DefragJson, WhereAPodMayRun) {
+    const auto document = parsed(R"({"metadata": {"name": "n", "labels": {"gpu": "a100"}},
+        "spec": {"taints": [{"key": "gpu", "value": "only", "effect": "NoSchedule"}]}})");
+    const defrag::NodeTraits node = read_node_traits(document.root());
+    EXPECT_FALSE(node.closed);
+    EXPECT_TRUE(read_node_traits(parsed(R"({"spec": {"unschedulable": true}})").root()).closed);
+    struct Case {
+        const char* spec;
+        bool runs;
+    };
+    const auto affinity = [](const std::string& terms) {
+        return R"("affinity": {"nodeAffinity": {)"
+               R"("requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": )" +
+               terms + "}}}";
+    };
+    const auto runs = [&](const std::string& spec) {
+        const auto pod = parsed(
+            R"({"spec": {"tolerations": [{"key": "gpu", "operator": "Exists"}], )" + spec + "}}");
+        return defrag::may_run(read_pod_state(pod.root()).nodes, node);
+    };
+    for (const Case& c : {Case{R"("nodeSelector": {"gpu": "a100"})", true},
+                          Case{R"("nodeSelector": {"gpu": "t4"})", false},
+                          Case{R"("nodeSelector": {"gpu": 7})", false}}) {
+        EXPECT_EQ(runs(c.spec), c.runs) << c.spec;
+    }
+    for (const Case& c : {
+             Case{R"([{"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}])", true},
+             Case{R"([{"matchExpressions": [{"key": "x", "operator": "Gt", "values": ["1"]}]}])",
+                  false},
+             Case{R"([{"matchFields":
+                     [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}])",
+                  true},
+             Case{R"([{"matchExpressions": [{"key": "gpu", "operator": "Like"}]}])", false},
+             Case{R"([{"matchExpressions": [{"key": "gpu", "operator": "Like"}]},
+                      {"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}])",
+                  true},
+             Case{"[{}]", false},
+             Case{"[]", false},
+             Case{"7", false},
+         }) {
+        EXPECT_EQ(runs(affinity(c.spec)), c.runs) << c.spec;
+    }
+    const auto plain = parsed("{}");
+    EXPECT_FALSE(defrag::may_run(read_pod_state(plain.root()).nodes, node)) << "of the taint";
+}
+
+TEST(DefragJson, SaysWhichBudgetRefuses) {
+    EXPECT_EQ(eviction_refusal(R"({"message": "Cannot evict pod.", "details": {"causes": [
+                  {"reason": "DisruptionBudget",
+                   "message": "The disruption budget b needs 3"}]}})"),
+              "Cannot evict pod. The disruption budget b needs 3");
+    EXPECT_EQ(eviction_refusal("no JSON"), "no JSON");
+}
+
+}  // namespace
+}  // namespace tessera

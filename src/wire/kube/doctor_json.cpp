@@ -1,0 +1,115 @@
+#include "wire/kube/doctor_json.hpp"
+
+#include <algorithm>
+
+#include "domain/placement/engine/policy.hpp"
+#include "domain/request/dialect.hpp"
+#include "domain/request/foreign_resources.hpp"
+#include "wire/kube/kube_objects.hpp"
+#include "wire/tessera/keys.hpp"
+#include "wire/tessera/node_gpus_json.hpp"
+
+namespace tessera {
+namespace {
+
+bool has_condition(JsonValue object, std::string_view type) {
+    return std::ranges::any_of(object["status"]["conditions"].elements(), [&](JsonValue condition) {
+        return condition["type"].text_or("") == type && condition["status"].text_or("") == "True";
+    });
+}
+
+int number(JsonValue value) {
+    return static_cast<int>(value.integer().value_or(0));
+}
+
+std::int64_t amount(JsonValue amounts, std::string_view resource) {
+    const auto value = parse_whole_quantity(amounts[resource].text_or("0"));
+    return value ? *value : 0;
+}
+
+std::vector<std::string> words_of(JsonValue container) {
+    std::vector<std::string> out;
+    for (const char* list : {"command", "args"}) {
+        for (const JsonValue word : container[list].elements())
+            out.push_back(word.text_or(""));
+    }
+    return out;
+}
+
+}  // namespace
+
+doctor::Node read_doctor_node(JsonValue json, JsonValue selector) {
+    doctor::Node node{.inventory = read_node(json)};
+    node.has_report = json["metadata"]["annotations"][key::kGpus].present();
+    node.runtime = json["status"]["nodeInfo"]["containerRuntimeVersion"].text_or("");
+    if (const auto report = json["metadata"]["annotations"][key::kGpus].text()) {
+        const auto gpus = read_node_gpus(*report);
+        if (gpus) node.identity = gpus->identity;
+    }
+    const JsonValue labels = json["metadata"]["labels"];
+    node.wants_agent =
+        selector.present() && std::ranges::all_of(selector.members(), [&](const auto& wanted) {
+            return labels[wanted.first].text_or("") == wanted.second.text_or("");
+        });
+    node.slots = amount(json["status"]["allocatable"], resource::kGpu);
+    for (const auto& [resource, quantity] : json["status"]["capacity"].members()) {
+        const std::string name(resource);
+        const std::int64_t count =
+            is_foreign_gpu_resource(name) ? amount(json["status"]["capacity"], name) : 0;
+        if (count > 0) node.foreign_amounts.emplace(name, count);
+    }
+    return node;
+}
+
+doctor::Pod read_doctor_pod(JsonValue json, const AllocationSeal* seal) {
+    doctor::Pod pod{.facts = read_pod(json, seal)};
+    pod.scheduler = json["spec"]["schedulerName"].text_or("");
+    pod.runtime_class = json["spec"]["runtimeClassName"].text_or("");
+    pod.has_signature = json["metadata"]["annotations"][key::kAllocationMac].present();
+    for (const char* list : {"initContainers", "containers"}) {
+        for (const JsonValue container : json["spec"][list].elements())
+            pod.images.push_back(container["image"].text_or(""));
+    }
+    return pod;
+}
+
+doctor::Workload read_workload(JsonValue json) {
+    const JsonValue status = json["status"];
+    const bool on_nodes = status["desiredNumberScheduled"].present();
+    doctor::Workload out{
+        .wanted = number(on_nodes ? status["desiredNumberScheduled"] : json["spec"]["replicas"]),
+        .ready = number(status[on_nodes ? "numberReady" : "readyReplicas"])};
+    const auto containers = json["spec"]["template"]["spec"]["containers"].elements();
+    if (containers.empty()) return out;
+    out.image = containers.front()["image"].text_or("");
+    out.signs = std::ranges::any_of(words_of(containers.front()), [](const std::string& word) {
+        return word.starts_with("--allocation-key-file");
+    });
+    return out;
+}
+
+bool is_ready_agent(JsonValue pod) {
+    const JsonValue labels = pod["metadata"]["labels"];
+    return labels["app.kubernetes.io/name"].text_or("") == "tessera" &&
+           labels["app.kubernetes.io/component"].text_or("") == "agent" &&
+           !pod["metadata"]["deletionTimestamp"].present() && has_condition(pod, "Ready");
+}
+
+std::vector<std::string> read_command(JsonValue pod) {
+    const auto containers = pod["spec"]["containers"].elements();
+    return containers.empty() ? std::vector<std::string>() : words_of(containers.front());
+}
+
+std::string read_policy_flag(JsonValue deployment) {
+    constexpr std::string_view kFlag = "--policy";
+    std::string policy(kBestFitInBytes);
+    bool is_next = false;
+    for (const std::string& word : read_command(deployment["spec"]["template"])) {
+        if (is_next) policy = word;
+        is_next = word == kFlag;
+        if (word.starts_with(std::string(kFlag) + "=")) policy = word.substr(kFlag.size() + 1);
+    }
+    return policy;
+}
+
+}  // namespace tessera

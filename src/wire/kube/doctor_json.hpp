@@ -1,0 +1,26 @@
+// The parts of Kubernetes objects that only `tessera doctor` reads, in addition to
+// kube_objects.hpp.
+#pragma once
+
+#include "domain/doctor/facts.hpp"
+#include "wire/tessera/allocation_seal.hpp"
+#include "wire/text/json.hpp"
+
+namespace tessera {
+
+// A v1.Node; whether its agent is ready is filled in later. `selector`: the DaemonSet's
+// nodeSelector; absent if unknown.
+doctor::Node read_doctor_node(JsonValue node, JsonValue selector);
+// A v1.Pod. With a seal, an allocation that the seal has not signed is an error.
+doctor::Pod read_doctor_pod(JsonValue pod, const AllocationSeal* seal);
+// A Deployment or DaemonSet.
+doctor::Workload read_workload(JsonValue json);
+// Whether this is a ready pod of the agent.
+bool is_ready_agent(JsonValue pod);
+// The command line of kube-scheduler's container in its pod.
+std::vector<std::string> read_command(JsonValue pod);
+
+// The --policy of a Deployment's first container; the default policy if the flag is missing.
+std::string read_policy_flag(JsonValue deployment);
+
+}  // namespace tessera

@@ -1,0 +1,35 @@
+// The requests that evict pods to make room for another: the Eviction of policy/v1, and patches of
+// a pod's status. The API server refuses each of them (409) for a pod with another uid.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/ids.hpp"
+
+namespace tessera {
+
+// For pods/NAME/eviction. With `dry_run` the server only checks whether it would evict (dryRun).
+std::string write_eviction(const PodUid& uid, const PodName& pod, bool dry_run);
+
+// Whether this Status, the answer to an Eviction, says that a PodDisruptionBudget forbids it. The
+// status code 429 is not enough, because an overloaded server sends it too.
+bool is_of_a_budget(std::string_view body);
+
+// Whether this Status (403) comes from RBAC: we may not evict at all, or the server does not know
+// yet that we may. A refusal by an admission plugin, which concerns one pod, has another text.
+bool is_of_missing_right(std::string_view body);
+
+// Whether this Status (409) says that the pod of that name has another uid.
+bool is_of_a_namesake(std::string_view body);
+
+// For pods/NAME/status, a merge patch of status.nominatedNodeName. An empty name clears it.
+std::string write_nomination(const PodUid& uid, const NodeName& node);
+
+// For pods/NAME/status, a strategic merge patch. By this condition (DisruptionTarget,
+// PreemptionByScheduler) kube-scheduler knows that room is being made on a pod's nominated node,
+// and keeps the nomination. `preemptor` is text for the users of the evicted pod
+// (domain/events/reader.hpp).
+std::string write_preempted(const PodUid& uid, std::string_view preemptor);
+
+}  // namespace tessera

@@ -1,0 +1,67 @@
+// The parts of Kubernetes objects that Tessera reads, and the few that it writes.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "domain/allocation/allocation.hpp"
+#include "domain/cluster/node.hpp"
+#include "domain/cluster/pod_info.hpp"
+#include "wire/tessera/allocation_seal.hpp"
+#include "wire/text/json.hpp"
+
+namespace tessera {
+
+using Annotations = std::map<std::string, std::string, std::less<>>;
+
+// A v1.Pod. Never fails: a pod with an invalid GPU request or allocation contains the error, and so
+// does a pod whose allocation the seal has not signed. Without a seal every allocation is accepted.
+PodInfo read_pod(JsonValue pod, const AllocationSeal* seal = nullptr);
+
+// Whether a v1.Pod prefers some nodes (preferred affinities, a soft topology spread), in addition
+// to what it requires.
+bool has_preferences(JsonValue pod);
+
+// A v1.Node: from the agent's annotation, otherwise from the sums that gpushare's device plugin
+// publishes (docs/research/gpushare.md §1.1), otherwise a node without GPUs. An unreadable
+// annotation gives a node without GPUs whose `fault` says why.
+NodeInventory read_node(JsonValue node);
+
+// One event of a watch, or the metadata of a list.
+struct WatchEvent {
+    enum class Kind { added, modified, deleted, bookmark, error };
+    Kind kind = Kind::bookmark;
+    JsonValue object;
+    std::string resource_version;
+    Error error;  // for Kind::error; Code::expired if the resource version is too old
+};
+Result<WatchEvent> read_watch_event(const JsonDocument& document);
+
+struct ListPage {
+    std::vector<JsonValue> items;
+    std::string resource_version;
+    std::string next;  // the continue token; empty on the last page
+};
+Result<ListPage> read_list(const JsonDocument& document);
+
+// The message of a v1.Status, or the start of `body` if it is not a Status.
+std::string status_message(std::string_view body);
+
+// A v1.Binding with annotations, which the API server merges into the pod in the transaction that
+// binds it.
+std::string write_binding(const PodUid& uid, const PodName& pod, const NodeName& node,
+                          const Annotations& annotations);
+
+// A merge patch of annotations; an empty value removes the key.
+std::string write_annotations_patch(const Annotations& annotations);
+// The same, for the object with this uid only and, unless `resource_version` is empty, for this
+// version only; otherwise the API server answers 409.
+std::string write_annotations_patch(const PodUid& uid, std::string_view resource_version,
+                                    const Annotations& annotations);
+// A merge patch of a node's status: resource name → amount, for both capacity and allocatable.
+std::string write_capacity_patch(const Annotations& amounts);
+
+}  // namespace tessera

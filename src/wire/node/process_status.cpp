@@ -1,0 +1,44 @@
+#include "wire/node/process_status.hpp"
+
+#include <charconv>
+
+namespace tessera {
+namespace {
+
+constexpr std::string_view kPids = "\nNSpid:";
+
+}  // namespace
+
+// Another line always comes first in the file, so a newline precedes this one.
+std::optional<std::int64_t> innermost_pid(std::string_view status) {
+    const std::size_t at = status.find(kPids);
+    if (at == std::string_view::npos) return std::nullopt;
+    std::string_view line = status.substr(at + kPids.size());
+    line = line.substr(0, line.find('\n'));
+    const std::size_t last = line.find_last_of(" \t");
+    if (last == std::string_view::npos) return std::nullopt;
+    line.remove_prefix(last + 1);
+    std::int64_t pid = 0;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), pid);
+    if (error != std::errc() || end != line.data() + line.size() || pid <= 0) return std::nullopt;
+    return pid;
+}
+
+std::optional<std::int64_t> start_ticks(std::string_view stat) {
+    constexpr int kField = 22;
+    const std::size_t name_ends = stat.rfind(')');
+    if (name_ends == std::string_view::npos) return std::nullopt;
+    stat.remove_prefix(name_ends + 1);  // skips a space; field 3 follows
+    for (int field = 3; field <= kField; field++) {
+        const std::size_t begins = stat.find(' ');
+        if (begins == std::string_view::npos) return std::nullopt;
+        stat.remove_prefix(begins + 1);
+    }
+    const std::string_view text = stat.substr(0, stat.find_first_of(" \n"));
+    std::int64_t ticks = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ticks);
+    if (error != std::errc() || end != text.data() + text.size() || ticks < 0) return std::nullopt;
+    return ticks;
+}
+
+}  // namespace tessera

@@ -1,0 +1,39 @@
+// Every annotation key that Tessera reads or writes.
+#pragma once
+
+#include <string_view>
+
+namespace tessera::key {
+
+inline constexpr std::string_view kGpus = "tessera.dev/gpus";  // Node: docs/formats/node-gpus.md
+// Node: "in-use", or "released" while the agent has let go of the driver (driver_release.hpp).
+inline constexpr std::string_view kDriver = "tessera.dev/driver";
+inline constexpr std::string_view kAllocation =
+    "tessera.dev/allocation";  // Pod: docs/formats/allocation.md
+inline constexpr std::string_view kAllocationMac = "tessera.dev/allocation-mac";  // its signature
+inline constexpr std::string_view kEnforcedBy =
+    "tessera.dev/enforced-by";                       // Pod: how the GPU share is enforced
+inline constexpr std::string_view kGuard = "guard";  // a value of kEnforcedBy
+// Pod: docs/formats/resize.md. The request of its user, and the reason if it was refused.
+inline constexpr std::string_view kResize = "tessera.dev/resize";
+inline constexpr std::string_view kResizeRefused = "tessera.dev/resize-refused";
+
+// Pod: the name of its gang, and how many pods of the gang are placed together.
+inline constexpr std::string_view kGang = "tessera.dev/gang";
+inline constexpr std::string_view kGangSize = "tessera.dev/gang-size";
+// The same, as labels of the lightweight coscheduling plug-in, which Arena writes
+// (docs/users/gangs.md).
+inline constexpr std::string_view kPodGroup = "pod-group.scheduling.sigs.k8s.io/name";
+inline constexpr std::string_view kPodGroupSize = "pod-group.scheduling.sigs.k8s.io/min-available";
+
+inline constexpr std::string_view kUrl = "tessera.dev/url";  // Lease: where its holder answers
+
+// gpushare's keys: docs/research/gpushare.md §1.3.
+inline constexpr std::string_view kAliyunIndex = "ALIYUN_COM_GPU_MEM_IDX";
+inline constexpr std::string_view kAliyunDev = "ALIYUN_COM_GPU_MEM_DEV";
+inline constexpr std::string_view kAliyunPod = "ALIYUN_COM_GPU_MEM_POD";
+inline constexpr std::string_view kAliyunAssigned = "ALIYUN_COM_GPU_MEM_ASSIGNED";
+inline constexpr std::string_view kAliyunAssumeTime = "ALIYUN_COM_GPU_MEM_ASSUME_TIME";
+inline constexpr std::string_view kGpushareAllocation = "scheduler.framework.gpushare.allocation";
+
+}  // namespace tessera::key

@@ -1,0 +1,31 @@
+// The node annotation tessera.dev/gpus, in which the agent publishes its GPUs. Grammar and history:
+// docs/formats/node-gpus.md.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "domain/cluster/node.hpp"
+
+namespace tessera {
+
+inline constexpr int kNodeGpusVersion = 1;
+
+struct NodeGpusReport {
+    MemoryUnit unit = MemoryUnit::gib;
+    std::string identity;  // how the agent identifies a starting container: "nri" or "kubelet"
+    EnforcementMode shares = EnforcementMode::none;
+    std::vector<Gpu> gpus;
+    std::string enforcement_fault;  // as in NodeInventory
+    std::string handover_fault;
+
+    friend bool operator==(const NodeGpusReport&, const NodeGpusReport&) = default;
+};
+
+std::string write_node_gpus(const NodeGpusReport& gpus);
+
+// invalid_argument for broken text (duplicate UUIDs included), unsupported for a newer version.
+Result<NodeGpusReport> read_node_gpus(std::string_view text);
+
+}  // namespace tessera

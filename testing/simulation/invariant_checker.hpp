@@ -1,0 +1,44 @@
+// The invariants about time, which are checked every simulated second and at the end:
+//  3. A pod that the watch has not shown as bound is reconciled within kReservation of the last
+//     attempt.
+//  4. When all pods are gone, the controller shows all GPUs as free and knows no pod.
+//  5. After the faults have stopped, a pod that fits is bound within kWait, and all pods run and
+//     end within kDrain.
+//  6. A container that started without the agent is killed when the runtime is connected again.
+#pragma once
+
+#include <map>
+#include <tuple>
+
+#include "testing/simulation/cluster.hpp"
+
+namespace tessera::simulation {
+
+class InvariantChecker {
+  public:
+    static constexpr Time kReservation = 240s;
+    static constexpr Time kWait = 330s;  // kube-scheduler may leave a pod unscheduled for 300 s
+    static constexpr Time kDrain = 3'600s;
+
+    explicit InvariantChecker(Cluster& cluster) : cluster_(cluster) {}
+
+    void look();
+    void check_waiting();
+    void check_all_free();
+
+  private:
+    void broken(const std::string& text);
+    void check_free(Controller& controller);
+    void check_reservations();
+    void check_unguarded();
+    void check_node(const NodeInfo& node, const Machine& machine);
+
+    Cluster& cluster_;
+    // A controller's lifetime, a pod, and the attempt: kube-scheduler may repeat attempts forever.
+    using ReservedBy = std::tuple<int, PodUid, int>;
+
+    std::map<ReservedBy, Time> reserved_since_;
+    std::map<PodUid, Time> fits_since_;
+};
+
+}  // namespace tessera::simulation
