@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "adapters/kube/kubeconfig_yaml.hpp"
 #include "adapters/os/base64.hpp"
 #include "adapters/os/command.hpp"
 #include "adapters/os/text_file.hpp"
@@ -30,11 +31,6 @@ constexpr std::size_t kMostConfig = 65'536;  // bytes of JSON: aliases of aliase
 
 tl::unexpected<Error> bad(std::string text) {
     return fail(Code::invalid_argument, "kubeconfig: exec: " + std::move(text));
-}
-
-std::string text_of(const YAML::Node& node, const char* key) {
-    const YAML::Node value = node[key];
-    return value && value.IsScalar() ? value.Scalar() : std::string();
 }
 
 // Whether JSON knows the scalar by itself. "?" is the tag of a scalar without quotes.

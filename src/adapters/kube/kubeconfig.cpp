@@ -8,6 +8,7 @@
 
 #include "adapters/kube/credential_sources.hpp"
 #include "adapters/kube/exec_plugin.hpp"
+#include "adapters/kube/kubeconfig_yaml.hpp"
 #include "adapters/os/base64.hpp"
 #include "adapters/os/text_file.hpp"
 
@@ -24,11 +25,6 @@ Result<std::string> read_file(const std::string& path) {
     auto text = read_text_file(path);
     if (!text) return bad(fmt::format("cannot be read: {}", text.error().text));
     return text;
-}
-
-std::string text_of(const YAML::Node& node, const char* key) {
-    const YAML::Node value = node[key];
-    return value && value.IsScalar() ? value.as<std::string>() : std::string();
 }
 
 // `key`-data inline, or the contents of the file that `key` names.
