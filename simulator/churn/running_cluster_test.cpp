@@ -78,11 +78,11 @@ class Scene {
 
     // The allocated and the free parts add up to each node's capacity.
     void check(const std::vector<NodeShape>& shapes) const {
-        PlacementEngine anew(shapes);
+        PlacementEngine rebuilt(shapes);
         for (const auto& [number, run] : runs_)
-            anew.place(static_cast<std::size_t>(run.place.node), run.task, run.place.gpus);
+            rebuilt.place(static_cast<std::size_t>(run.place.node), run.task, run.place.gpus);
         for (std::size_t node = 0; node < shapes.size(); ++node)
-            RC_ASSERT(anew.load(node) == engine_.load(node));
+            RC_ASSERT(rebuilt.load(node) == engine_.load(node));
     }
 
   private:

@@ -326,18 +326,18 @@ RC_GTEST_PROP(LivePlacer, BreaksNoRule, ()) {
     RC_ASSERT(cluster.has_value());
     const auto& policies = placement_policies();
     const PlacementPolicyRow& policy = policies[*rc::gen::inRange<std::size_t>(0, policies.size())];
-    const bool anew = *rc::gen::arbitrary<bool>();
-    LivePlacer placer(*cluster, anew ? cluster->empty : cluster->now, policy,
+    const bool from_empty = *rc::gen::arbitrary<bool>();
+    LivePlacer placer(*cluster, from_empty ? cluster->empty : cluster->now, policy,
                       {.draws = *rc::gen::inRange(0, 9)});
     std::vector<There> there;
-    if (!anew) {
+    if (!from_empty) {
         for (const LivePod& pod : cluster->pods) {
             if (pod.node < 0) continue;
             const DumpShare& share = dump.pods[pod.row].holds.front().shares.front();
             there.push_back({&pod, {{pod.node, share.gpu}}});
         }
     }
-    for (const LiveGroup& group : anew ? cluster->groups.all : cluster->groups.waiting) {
+    for (const LiveGroup& group : from_empty ? cluster->groups.all : cluster->groups.waiting) {
         if (!placer.place(group)) continue;
         for (const std::size_t one : group.pods) {
             const LivePod& pod = cluster->pods[one];
@@ -346,7 +346,7 @@ RC_GTEST_PROP(LivePlacer, BreaksNoRule, ()) {
             there.push_back({&pod, gpus});
         }
     }
-    if (anew) check_sizes(dump, there);
+    if (from_empty) check_sizes(dump, there);
 }
 
 }  // namespace

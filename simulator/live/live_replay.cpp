@@ -85,8 +85,8 @@ void place_anew(const LiveCluster& cluster, const PlacementPolicyRow& policy,
     LivePlacer placer(cluster, cluster.empty, policy, seeds);
     for (const LiveGroup& group : cluster.groups.all)
         placer.place(group);
-    run.anew = state_of(cluster, loads_of(placer.engine()), held_milli(placer),
-                        static_cast<int>(placer.places().size()));
+    run.all_placed = state_of(cluster, loads_of(placer.engine()), held_milli(placer),
+                              static_cast<int>(placer.places().size()));
 }
 
 }  // namespace

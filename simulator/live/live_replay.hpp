@@ -24,7 +24,7 @@ struct LiveRun {
     std::string policy;
     LiveState waiting_placed;   // running pods stay in place
     std::vector<Placed> rooms;  // parallel to LiveReport::waiting; the GPUs of all containers
-    LiveState anew;             // all pods, in order of creation, on empty nodes
+    LiveState all_placed;       // all pods, in order of creation, on empty nodes
 };
 
 struct LiveReport {

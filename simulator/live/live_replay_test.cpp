@@ -74,9 +74,9 @@ TEST(LiveReplay, ByHand) {
     const LiveRun& binpack = report.runs[0];
     EXPECT_EQ(binpack.rooms[0].node, -1);
     EXPECT_DOUBLE_EQ(binpack.waiting_placed.held, 40);
-    EXPECT_EQ(binpack.anew.placed, 3);
-    EXPECT_DOUBLE_EQ(binpack.anew.held, 90);
-    EXPECT_EQ(report.runs[1].anew.placed, 2) << "Spread takes both GPUs";
+    EXPECT_EQ(binpack.all_placed.placed, 3);
+    EXPECT_DOUBLE_EQ(binpack.all_placed.held, 90);
+    EXPECT_EQ(report.runs[1].all_placed.placed, 2) << "Spread takes both GPUs";
     EXPECT_NE(live_table(report).find("all placed      binpack                90.00"),
               std::string::npos)
         << live_table(report);
@@ -172,8 +172,8 @@ TEST(LiveReplay, SeveralContainers) {
     const LiveReport report = replayed(dump, {"best-fit"});
     EXPECT_EQ(report.pinned, 1);
     EXPECT_EQ(report.runs[0].rooms[0].node, 1);
-    EXPECT_DOUBLE_EQ(report.runs[0].anew.held, 100 * 2.5 / 3);
-    EXPECT_EQ(report.runs[0].anew.placed, 2);
+    EXPECT_DOUBLE_EQ(report.runs[0].all_placed.held, 100 * 2.5 / 3);
+    EXPECT_EQ(report.runs[0].all_placed.placed, 2);
 }
 
 // Goal: for any snapshot, every policy gives each pod a place or none, and a gang all places or
@@ -218,7 +218,7 @@ RC_GTEST_PROP(LiveReplay, AnyDump, ()) {
     const auto pods = static_cast<int>(dump.pods.size());
     for (const LiveRun& run : report.runs) {
         RC_ASSERT(run.waiting_placed.placed + run.waiting_placed.without_room == pods);
-        RC_ASSERT(run.anew.placed + run.anew.without_room == pods);
+        RC_ASSERT(run.all_placed.placed + run.all_placed.without_room == pods);
         RC_ASSERT(run.waiting_placed.placed >= report.as_is.placed);
         std::map<std::string, std::set<bool>> has_room;  // by gang
         for (std::size_t i = 0; i < report.waiting.size(); ++i) {

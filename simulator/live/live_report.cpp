@@ -26,7 +26,7 @@ std::vector<Line> lines_of(const LiveReport& report) {
     for (const LiveRun& run : report.runs)
         lines.push_back({"waiting placed", run.policy, run.waiting_placed});
     for (const LiveRun& run : report.runs)
-        lines.push_back({"all placed", run.policy, run.anew});
+        lines.push_back({"all placed", run.policy, run.all_placed});
     return lines;
 }
 
@@ -134,7 +134,7 @@ std::string live_json(const LiveReport& report) {
         }
         policies.push_back({{"policy", run.policy},
                             {"waitingPlaced", json_of(run.waiting_placed)},
-                            {"anew", json_of(run.anew)},
+                            {"anew", json_of(run.all_placed)},
                             {"waiting", std::move(waiting)}});
     }
     const Json all = {{"taken", report.taken},

@@ -81,10 +81,10 @@ RC_GTEST_PROP(Trial, AllOrNone, ()) {
             }
         }
         const auto same = policy->copy();
-        EngineIndex anew(engine, *same);
+        EngineIndex fresh(engine, *same);
         const PlacementTask next = any_task();
         const auto kept = index.choose(next, 7);
-        const auto recomputed = anew.choose(next, 7);
+        const auto recomputed = fresh.choose(next, 7);
         RC_ASSERT(kept.has_value() == recomputed.has_value());
         if (!kept) continue;
         RC_ASSERT(kept->node == recomputed->node);

@@ -148,11 +148,11 @@ class Tried {
         bool any = false;
         for (std::size_t i = 0; i < count(); ++i) {
             if (layout_.lodgers()[i].moved) continue;
-            Layout anew(cluster_, preemptor_);
+            Layout rebuilt(cluster_, preemptor_);
             for (const Step& step : made_)
-                make(anew, step);
+                make(rebuilt, step);
             const auto place = layout_.place(i);
-            const auto found = anew.place(i);
+            const auto found = rebuilt.place(i);
             RC_ASSERT(place.has_value() == found.has_value());
             RC_ASSERT(!place || place->is_same(*found));
             RC_ASSERT(layout_.priced_kinds() <= most_kinds_);
@@ -164,10 +164,10 @@ class Tried {
         Goal goal = goal_;
         if (auto* free = std::get_if<FreeGpus>(&goal))
             free->gpus = free_wanted_ - layout_.room().free_gpus;
-        const Bounds anew(layout_, goal);
-        RC_ASSERT(bounds_.moves() == anew.moves());
-        RC_ASSERT(bounds_.who_may_lower() == anew.who_may_lower());
-        RC_ASSERT(bounds_.fits_on() == anew.fits_on());
+        const Bounds rebuilt(layout_, goal);
+        RC_ASSERT(bounds_.moves() == rebuilt.moves());
+        RC_ASSERT(bounds_.who_may_lower() == rebuilt.who_may_lower());
+        RC_ASSERT(bounds_.fits_on() == rebuilt.fits_on());
     }
     [[nodiscard]] std::size_t count() const { return layout_.lodgers().size(); }
 

@@ -172,7 +172,7 @@ std::optional<std::int32_t> ScoreCache::score(Column& column, const PlacementTas
     const NodeState state = state_of(load, policy_->sees_kinds());
     if (const std::int32_t* known = column.by_state.find(state)) return *known;
     if (!can_take_but_memory(load, task)) return kNotTaken;
-    if (effort != Effort::anew) return std::nullopt;
+    if (effort != Effort::full) return std::nullopt;
     if (column.by_state.size() > kMostStates) column.by_state.clear();
     return column.by_state.at(state, policy_->score(load, task, 0).score);
 }
@@ -193,7 +193,7 @@ class ScoreCache::Asking {
 
     std::vector<std::int64_t> score_all() {
         std::vector<std::size_t> unknown;
-        const Effort effort = of_.policy_->is_slow() ? Effort::known : Effort::anew;
+        const Effort effort = of_.policy_->is_slow() ? Effort::known : Effort::full;
         for (std::size_t i = 0; i < positions_.size(); ++i) {
             if (!score_seen(i) && !score(i, effort)) unknown.push_back(i);
         }
@@ -273,7 +273,7 @@ class ScoreCache::Asking {
         for (std::size_t n = 0; n < unknown.size(); ++n) {
             const bool is_among_fullest = n < fullest;
             const bool is_known =
-                score(unknown[n], is_among_fullest ? Effort::anew : Effort::as_before);
+                score(unknown[n], is_among_fullest ? Effort::full : Effort::as_before);
             is_old[unknown[n]] = is_known && !is_among_fullest ? 1 : 0;
         }
         // The node that took the last pod would win again by its old score.
@@ -282,7 +282,7 @@ class ScoreCache::Asking {
                 static_cast<std::size_t>(std::ranges::max_element(scores_) - scores_.begin());
             if (is_old[best] == 0) return;
             is_old[best] = 0;
-            score(best, Effort::anew);
+            score(best, Effort::full);
         }
     }
 
@@ -324,7 +324,7 @@ std::int64_t ScoreCache::score_room(const NodeInfo& node, const NodeGpus& room,
         const auto known = columns_.find(task);
         Column& column = known != columns_.end() ? known->second : add_column(task);
         column.asked = requests_;
-        const std::int32_t one = score(column, task, load, Effort::anew).value_or(kNotTaken);
+        const std::int32_t one = score(column, task, load, Effort::full).value_or(kNotTaken);
         if (one == kNotTaken) return kLast;
         sum += one;
     }
@@ -488,7 +488,7 @@ bool ScoreCache::catch_up(const PlacementTask& task, const Snapshot& snapshot,
         --most;
         const NodeLoad load = column->left.back();
         column->left.pop_back();
-        score(*column, task, load, Effort::anew);
+        score(*column, task, load, Effort::full);
         if (give_way(lock) && !is_as_it_was()) return false;
     }
     if (column->caught_up >= versions.newest) return true;
@@ -496,7 +496,7 @@ bool ScoreCache::catch_up(const PlacementTask& task, const Snapshot& snapshot,
         if (column->by_position[position].version >= versions.of[position]) continue;
         if (most == 0) return false;
         --most;
-        score(*column, task, snapshot.row(position), position, Effort::anew);
+        score(*column, task, snapshot.row(position), position, Effort::full);
         if (give_way(lock) && !is_as_it_was()) return false;
     }
     column->caught_up = versions.newest;

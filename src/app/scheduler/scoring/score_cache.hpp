@@ -60,7 +60,7 @@ class ScoreCache final : public NodeScorer {
         std::int32_t score = 0;
     };
     // How much work a score may take.
-    enum class Effort { known, as_before, anew };
+    enum class Effort { known, as_before, full };
     // The scores of one kind of task.
     struct Column {
         std::uint64_t number = 0;                // unique

@@ -40,8 +40,8 @@ std::vector<MixClass> any_mix() {
 }
 
 // Scores every node.
-std::optional<Decision> asked_anew(const PlacementEngine& engine, PlacementPolicy& policy,
-                                   const PlacementTask& task) {
+std::optional<Decision> without_index(const PlacementEngine& engine, PlacementPolicy& policy,
+                                      const PlacementTask& task) {
     std::optional<Decision> best;
     for (std::size_t node = 0; node < engine.size(); ++node) {
         if (!can_take(engine.load(node), task)) continue;
@@ -130,15 +130,15 @@ RC_GTEST_PROP(EngineIndex, DecidesAsIfAllWereAskedAnew, ()) {
         index.arrived(task);
         asked->arrived(task, engine);
         const auto decision = index.choose(task, *rc::gen::arbitrary<std::uint64_t>());
-        const auto anew = asked_anew(engine, *asked, task);
-        RC_ASSERT(decision.has_value() == anew.has_value());
+        const auto expected = without_index(engine, *asked, task);
+        RC_ASSERT(decision.has_value() == expected.has_value());
         check_score(index, *asked, any_load(shapes), task);
         if (!decision) continue;
         RC_ASSERT(can_take(engine.load(decision->node), task));
-        RC_ASSERT(decision->score.score == anew->score.score);
+        RC_ASSERT(decision->score.score == expected->score.score);
         if (policy->tie() == Tie::first_in_order) {
-            RC_ASSERT(decision->node == anew->node);
-            RC_ASSERT(decision->score.gpus == anew->score.gpus);
+            RC_ASSERT(decision->node == expected->node);
+            RC_ASSERT(decision->score.gpus == expected->score.gpus);
         }
         engine.place(decision->node, task, decision->score.gpus);
         running.push_back({decision->node, task, decision->score.gpus});
