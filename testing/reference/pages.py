@@ -95,22 +95,22 @@ def routes() -> str:
 
 def index() -> str:
     """The list of the other pages."""
-    entries = (("configuration.md", "flags, configuration files and variables of the two programs"),
-               ("metrics.md", "metrics, in Prometheus' format"),
-               ("events.md", "events that users see on their pods"),
-               ("log-events.md", "lines of the programs' logs"),
-               ("errors.md", "kinds of failure, with their exit and HTTP statuses"),
-               ("http.md", "the controller's HTTP routes"))
     return "".join(["# Reference\n\n", GENERATED, "\n\n", "| page | content |\n|---|---|\n",
-                    *(f"| [{name}]({name}) | {text} |\n" for name, text in entries),
+                    *(f"| [{name}]({name}) | {text} |\n" for name, (text, _) in CONTENT.items()),
                     "\nFormats of annotations and files: [docs/formats](../formats).\n"])
 
 
+# What a page has, and the function that makes it.
+CONTENT: dict[str, tuple[str, Callable[[], str]]] = {
+    "configuration.md": ("flags, configuration files and variables of the two programs",
+                         configuration),
+    "metrics.md": ("metrics, in Prometheus' format", tables.document),
+    "events.md": ("events that users see on their pods", pod_events),
+    "log-events.md": ("lines of the programs' logs", log_events),
+    "errors.md": ("kinds of failure, with their exit and HTTP statuses", errors),
+    "http.md": ("the controller's HTTP routes", routes)}
 PAGES: dict[str, Callable[[], str]] = {
-    "README.md": index,
-    "configuration.md": configuration, "log-events.md": log_events, "errors.md": errors,
-    "events.md": pod_events, "http.md": routes,
-    "metrics.md": tables.document}
+    "README.md": index, **{name: make for name, (_, make) in CONTENT.items()}}
 
 
 def _code(text: str) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -170,3 +171,13 @@ def _values(code: str) -> Iterator[Text]:
             value = []
         begin = begin if value else number
         value.append(line[key.end():].strip() if key else line.strip())
+
+
+def report(faults: Callable[[Path], Iterable[str]]) -> int:
+    """Prints the faults of the tree, or of the folder that the command line names. Returns the exit
+    status."""
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
+    found = list(faults(root))
+    if found:
+        print("\n".join(found))
+    return 1 if found else 0

@@ -225,13 +225,5 @@ def _is_within(source: texts.Source, word: Word) -> bool:
     return not word.within or source.name.startswith(word.within)
 
 
-def main() -> int:
-    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
-    found = list(faults(root))
-    if found:
-        print("\n".join(found))
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(texts.report(faults))
