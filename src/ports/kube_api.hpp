@@ -13,6 +13,7 @@
 
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "base/string_map.hpp"
 #include "domain/cluster/node.hpp"
 #include "domain/cluster/pod_info.hpp"
 #include "domain/handover/container_setup.hpp"
@@ -32,8 +33,6 @@ struct PodChanges {
     std::vector<PodUid> removed;
     std::optional<std::set<PodUid>> all;
 };
-
-using StringMap = std::map<std::string, std::string, std::less<>>;
 
 // A pod of a node, with what decides whether its containers can get their shares.
 struct NodePod {

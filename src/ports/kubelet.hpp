@@ -64,8 +64,8 @@ struct DeviceHolder {
     std::string resource;
     std::set<std::string> ids;
     std::vector<std::string> cdi_devices;  // what Allocate returned for it
-    // gpushare's plugin answered Allocate, before Tessera took over the node.
-    bool by_gpushare = false;
+    // A former system's plugin answered Allocate, before Tessera took over the node.
+    bool by_former_plugin = false;
 
     friend bool operator==(const DeviceHolder&, const DeviceHolder&) = default;
 };

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "base/quantity.hpp"
+#include "domain/dialect/gpushare.hpp"
 #include "wire/tessera/allocation_json.hpp"
 #include "wire/tessera/keys.hpp"
 #include "wire/tessera/node_gpus_json.hpp"
@@ -46,7 +47,7 @@ std::string running_pod(int number, const std::string& node, const Gpu& gpu, std
     const Allocation allocation{
         PodUid(uid),
         NodeName(node),
-        DialectId::aliyun,
+        &kGpushareDialect,
         {{"main", ContainerKind::app, {{gpu.uuid, gpu.index, gibibytes(gib), {}, false}}}}};
     return fmt::format(
         R"({{"metadata":{{"name":"pod-{}","namespace":"team-{}","uid":"{}","resourceVersion":"1",)"

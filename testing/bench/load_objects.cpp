@@ -5,6 +5,7 @@
 #include <array>
 #include <random>
 
+#include "domain/dialect/gpushare.hpp"
 #include "testing/bench/cluster_text.hpp"
 #include "wire/kube/binding_annotations.hpp"
 #include "wire/tessera/keys.hpp"
@@ -106,7 +107,7 @@ std::string running_patch(const Placed& pod, const std::string& uid, const Alloc
     const Allocation allocation{
         PodUid(uid),
         node.name,
-        DialectId::aliyun,
+        &kGpushareDialect,
         {{"main", ContainerKind::app, {{gpu.uuid, gpu.index, gibibytes(pod.gib), {}, false}}}}};
     JsonWriter w;
     w.object([&] {

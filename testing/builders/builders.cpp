@@ -65,16 +65,23 @@ std::vector<ContainerSpec> whole(int gpus) {
 }
 
 ContainerRequests request(const std::vector<ContainerSpec>& containers) {
-    auto parsed = parse_container_requests(containers);
+    auto parsed = parse_container_requests({.containers = containers});
     TESSERA_CHECK(parsed.has_value(), "a builder was given a request that is not valid");
     return *std::move(parsed);
+}
+
+void set_containers(PodInfo& pod, std::vector<ContainerSpec> containers,
+                    std::optional<std::string> cores_limit) {
+    pod.request =
+        parse_container_requests({.containers = containers, .cores_limit = std::move(cores_limit)});
+    pod.containers = std::move(containers);
 }
 
 PodInfo pod(std::string_view name, std::vector<ContainerSpec> containers) {
     PodInfo out;
     out.uid = PodUid("uid-" + std::string(name));
     out.name = {"default", std::string(name)};
-    out.containers = std::move(containers);
+    set_containers(out, std::move(containers));
     return out;
 }
 
@@ -90,14 +97,14 @@ PodInfo bound(PodInfo pod, const Allocation& allocation) {
 
 PodInfo legacy_bound(PodInfo pod, std::string_view node, int index, std::int64_t units) {
     pod.node = NodeName(std::string(node));
-    pod.legacy = LegacyAllocation{{{index, units}}};
+    pod.legacy = LegacyAllocation{&kGpushareDialect, {{index, units}}};
     return pod;
 }
 
 Allocation allocation(const PodInfo& pod, std::string_view node, std::vector<GpuShare> shares) {
     return {pod.uid,
             NodeName(std::string(node)),
-            DialectId::native,
+            &kNativeDialect,
             {{"main", ContainerKind::app, std::move(shares)}}};
 }
 

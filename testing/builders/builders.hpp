@@ -2,6 +2,7 @@
 // a test sets only the values that it is about.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,7 +11,8 @@
 #include "domain/cluster/node.hpp"
 #include "domain/cluster/pod_info.hpp"
 #include "domain/cluster/snapshot.hpp"
-#include "domain/request/dialect.hpp"
+#include "domain/dialect/gpushare.hpp"
+#include "domain/dialect/native.hpp"
 
 namespace tessera::build {
 
@@ -38,6 +40,9 @@ ContainerRequests request(const std::vector<ContainerSpec>& containers);
 
 // Namespace "default", uid "uid-<name>", on no node.
 PodInfo pod(std::string_view name, std::vector<ContainerSpec> containers);
+// Gives the pod these containers, and the request that they make.
+void set_containers(PodInfo& pod, std::vector<ContainerSpec> containers,
+                    std::optional<std::string> cores_limit = {});
 // The request of a pod, which must be valid.
 PodRequest request(const PodInfo& pod);
 // The same pod as the API server shows it after it is bound with this allocation.

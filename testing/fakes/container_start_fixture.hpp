@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/agent/start/container_start_handler.hpp"
+#include "domain/dialect/native.hpp"
 #include "testing/fakes/fake_kube_api.hpp"
 #include "testing/fakes/fake_node.hpp"
 #include "testing/fakes/fake_unshared_containers.hpp"
@@ -31,7 +32,7 @@ class ContainerStartTest : public ::testing::Test {
         return {GpuUuid("GPU-" + std::to_string(gpu)), gpu, gibibytes(gib), {}, false};
     }
     static Allocation allocation(std::vector<ContainerAllocation> containers) {
-        return {PodUid("uid-p"), kNode, DialectId::native, std::move(containers)};
+        return {PodUid("uid-p"), kNode, &kNativeDialect, std::move(containers)};
     }
     static RuntimeContainer container(const std::string& name) {
         RuntimeContainer out;

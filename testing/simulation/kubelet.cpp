@@ -6,7 +6,8 @@
 #include <charconv>
 #include <set>
 
-#include "domain/request/dialect.hpp"
+#include "domain/dialect/gpushare.hpp"
+#include "domain/dialect/native.hpp"
 
 namespace tessera::simulation {
 namespace {

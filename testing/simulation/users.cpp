@@ -78,7 +78,7 @@ void Users::create(const PodName& name) {
     PodObject pod;
     pod.facts.name = name;
     pod.facts.uid = PodUid(fmt::format("uid-{:04}", next_uid_++));
-    pod.facts.containers = draw_containers();
+    build::set_containers(pod.facts, draw_containers());
     if (scene_.priorities) {
         pod.facts.priority = scene_.rng.pick(std::vector<int>{0, 0, 0, 5, 10});
         pod.facts.preempts = scene_.rng.chance(800);

@@ -37,13 +37,15 @@ constexpr milliseconds kUnknownApi{60'000};
 // What `follow` needs to know of one kind of object.
 struct NodeKind {
     using Changes = NodeChanges;
-    static NodeInventory read(JsonValue json) { return read_node(json); }
+    const Dialects& dialects;
+    [[nodiscard]] NodeInventory read(JsonValue json) const { return read_node(json, dialects); }
     static NodeName key(const NodeInventory& node) { return node.name; }
 };
 struct PodKind {
     using Changes = PodChanges;
     const AllocationSeal* seal;
-    [[nodiscard]] PodInfo read(JsonValue json) const { return read_pod(json, seal); }
+    const Dialects& dialects;
+    [[nodiscard]] PodInfo read(JsonValue json) const { return read_pod(json, seal, dialects); }
     static PodUid key(const PodInfo& pod) { return pod.uid; }
 };
 
@@ -208,7 +210,7 @@ void KubeClient::follow_all(const Kind& kind, const std::string& path,
 
 void KubeClient::follow_nodes(const std::function<void(NodeChanges)>& sink,
                               const ErrorSink& on_error, std::stop_token stop) {
-    follow_all(NodeKind{}, kNodes, sink, on_error, stop);
+    follow_all(NodeKind{dialects_}, kNodes, sink, on_error, stop);
 }
 
 void KubeClient::follow_pods(const std::function<void(PodChanges)>& sink, const ErrorSink& on_error,
@@ -229,7 +231,7 @@ void KubeClient::follow_pods_at(const std::string& path,
         return each_page(
             path,
             [&](JsonValue json) {
-                PodInfo pod = read_pod(json, seal_);
+                PodInfo pod = read_pod(json, seal_, dialects_);
                 changes.all->insert(pod.uid);
                 const bool takes_host = !pod.node.empty() && pod.host != HostRequest{};
                 const bool ours = !pod.containers.empty() || pod.allocation || takes_host;
@@ -237,7 +239,7 @@ void KubeClient::follow_pods_at(const std::string& path,
             },
             stop);
     };
-    follow(PodKind{seal_}, http_, path, list, sink, on_error, stop);
+    follow(PodKind{seal_, dialects_}, http_, path, list, sink, on_error, stop);
 }
 
 void KubeClient::follow_pod_groups(const std::function<void(PodGroupChanges)>& sink,
@@ -269,26 +271,27 @@ Result<> KubeClient::bind(const PodUid& uid, const PodName& pod, const NodeName&
 Result<PodInfo> KubeClient::get_pod(const PodName& pod) {
     TRY(const auto document, get(fmt::format("/api/v1/namespaces/{}/pods/{}", pod.ns, pod.name),
                                  KubeClient::kOneObject));
-    return read_pod(document.root(), seal_);
+    return read_pod(document.root(), seal_, dialects_);
 }
 
 Result<std::vector<NodeInventory>> KubeClient::list_nodes() {
     std::vector<NodeInventory> nodes;
-    TRY_VOID(each_page(kNodes, [&](JsonValue json) { nodes.push_back(read_node(json)); }));
+    TRY_VOID(
+        each_page(kNodes, [&](JsonValue json) { nodes.push_back(read_node(json, dialects_)); }));
     return nodes;
 }
 
 Result<std::vector<PodInfo>> KubeClient::list_pods(const NodeName& node) {
     std::vector<PodInfo> pods;
     TRY_VOID(each_page(node.empty() ? kPods : pods_of(node),
-                       [&](JsonValue json) { pods.push_back(read_pod(json, seal_)); }));
+                       [&](JsonValue json) { pods.push_back(read_pod(json, seal_, dialects_)); }));
     return pods;
 }
 
 Result<std::vector<NodePod>> KubeClient::list_node_pods(const NodeName& node) {
     std::vector<NodePod> pods;
     TRY_VOID(each_page(pods_of(node), [&](JsonValue json) {
-        pods.push_back({read_pod(json, seal_), read_container_setups(json)});
+        pods.push_back({read_pod(json, seal_, dialects_), read_container_setups(json)});
     }));
     return pods;
 }

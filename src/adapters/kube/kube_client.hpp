@@ -7,6 +7,7 @@
 
 #include "adapters/http/http.hpp"
 #include "adapters/kube/kube_pages.hpp"
+#include "domain/dialect/dialect.hpp"
 #include "ports/kube_api.hpp"
 #include "ports/node_pods.hpp"
 #include "ports/pod_groups.hpp"
@@ -22,10 +23,11 @@ class KubeClient final : public KubeApi, public NodePods, public PodGroups {
     // (deploy/scheduler/config.yaml) covers all of them.
     static constexpr std::chrono::milliseconds kOneObject{4'000};
 
-    // `api` is the API server. With a seal, only allocations that it signed are accepted. Both
-    // outlive this.
-    explicit KubeClient(HttpClient& api, const AllocationSeal* seal = nullptr)
-        : http_(api), seal_(seal) {}
+    // `api` is the API server. With a seal, only allocations that it signed are accepted. Pods and
+    // nodes are read in `dialects`. All outlive this.
+    explicit KubeClient(HttpClient& api, const AllocationSeal* seal = nullptr,
+                        const Dialects& dialects = all_dialects())
+        : http_(api), seal_(seal), dialects_(dialects) {}
 
     void follow_nodes(const std::function<void(NodeChanges)>& sink, const ErrorSink& on_error,
                       std::stop_token stop) override;
@@ -61,6 +63,7 @@ class KubeClient final : public KubeApi, public NodePods, public PodGroups {
 
     HttpClient& http_;
     const AllocationSeal* seal_;
+    const Dialects& dialects_;
 };
 
 }  // namespace tessera

@@ -1,17 +1,19 @@
 #include "adapters/kubelet/device_checkpoint.hpp"
 
+#include <algorithm>
+
 #include "adapters/os/base64.hpp"
 #include "adapters/os/text_file.hpp"
 #include "kubelet/deviceplugin.pb.h"
 #include "wire/node/kubelet_checkpoint.hpp"
-#include "wire/tessera/keys.hpp"
 
 namespace tessera {
 namespace {
 
 class Checkpoint final : public DeviceHolders {
   public:
-    explicit Checkpoint(std::string path) : path_(std::move(path)) {}
+    Checkpoint(std::string path, const Dialects& dialects)
+        : path_(std::move(path)), dialects_(dialects) {}
 
     Result<std::vector<DeviceHolder>> list() override {
         const auto text = read_text_file(path_);
@@ -32,7 +34,10 @@ class Checkpoint final : public DeviceHolders {
                 for (const auto& device : response.cdi_devices()) {
                     holder.cdi_devices.push_back(device.name());
                 }
-                holder.by_gpushare = response.envs().contains(std::string(key::kAliyunIndex));
+                holder.by_former_plugin =
+                    std::ranges::any_of(response.envs(), [&](const auto& variable) {
+                        return dialects_.is_former_variable(variable.first);
+                    });
             }
             holders.push_back(std::move(holder));
         }
@@ -41,12 +46,14 @@ class Checkpoint final : public DeviceHolders {
 
   private:
     const std::string path_;
+    const Dialects& dialects_;
 };
 
 }  // namespace
 
-std::unique_ptr<DeviceHolders> make_device_checkpoint(const std::string& folder) {
-    return std::make_unique<Checkpoint>(folder + "/kubelet_internal_checkpoint");
+std::unique_ptr<DeviceHolders> make_device_checkpoint(const std::string& folder,
+                                                      const Dialects& dialects) {
+    return std::make_unique<Checkpoint>(folder + "/kubelet_internal_checkpoint", dialects);
 }
 
 }  // namespace tessera

@@ -4,11 +4,14 @@
 #include <memory>
 #include <string>
 
+#include "domain/dialect/dialect.hpp"
 #include "ports/kubelet.hpp"
 
 namespace tessera {
 
-// `folder` is kubelet's device-plugin folder.
-std::unique_ptr<DeviceHolders> make_device_checkpoint(const std::string& folder);
+// `folder` is kubelet's device-plugin folder. `dialects` outlives the result; they tell the
+// variables of former plugins (Dialect::former_variable).
+std::unique_ptr<DeviceHolders> make_device_checkpoint(const std::string& folder,
+                                                      const Dialects& dialects = all_dialects());
 
 }  // namespace tessera

@@ -51,8 +51,8 @@ TEST_F(CheckpointTest, HandedOverByGpushare) {
           R"("DeviceIDs":{"-1":["d1"]},"AllocResp":""}]}})");
     const auto holders = list();
     ASSERT_TRUE(holders) << holders.error().text;
-    EXPECT_TRUE(holders->at(0).by_gpushare);
-    EXPECT_FALSE(holders->at(1).by_gpushare);
+    EXPECT_TRUE(holders->at(0).by_former_plugin);
+    EXPECT_FALSE(holders->at(1).by_former_plugin);
 }
 
 // Goal: half a file, another form and an unreadable file are errors; none of them means "no devices

@@ -142,10 +142,10 @@ class Service final : public v1beta1::DevicePlugin::Service {
     bool closed_ = false;  // guarded by the list's mutex
 };
 
-// tessera.dev/gpu → tessera.dev-gpu.sock. aliyun.com/gpu-mem keeps gpushare's name, so that the
-// socket of a former plugin does not stay beside ours.
-std::string socket_name(const std::string& resource) {
-    if (resource == "aliyun.com/gpu-mem") return "aliyungpushare.sock";
+// tessera.dev/gpu → tessera.dev-gpu.sock.
+std::string socket_name(const DevicePluginOptions& options, const std::string& resource) {
+    const auto given = options.sockets.find(resource);
+    if (given != options.sockets.end()) return given->second;
     std::string name = resource;
     std::ranges::replace(name, '/', '-');
     return name + ".sock";
@@ -163,10 +163,10 @@ FileId file_id(const std::string& path) {
 // The running server of one resource.
 class Server {
   public:
-    Server(const std::string& folder, std::string resource, DevicePluginHandler& handler,
+    Server(const DevicePluginOptions& options, std::string resource, DevicePluginHandler& handler,
            DeviceList& list)
         : resource_(std::move(resource)),
-          path_(folder + "/" + socket_name(resource_)),
+          path_(options.folder + "/" + socket_name(options, resource_)),
           service_(resource_, list, handler) {}
 
     ~Server() {
@@ -288,7 +288,7 @@ class Host final : public DevicePluginHost {
                      const std::string& kubelet) const {
         servers.clear();
         for (const auto& [resource, list] : lists) {
-            auto server = std::make_unique<Server>(options_.folder, resource, handler, *list);
+            auto server = std::make_unique<Server>(options_, resource, handler, *list);
             TRY_VOID(server->start(kubelet));
             servers.push_back(std::move(server));
         }

@@ -6,12 +6,16 @@
 #include <memory>
 #include <string>
 
+#include "base/string_map.hpp"
 #include "ports/kubelet.hpp"
 
 namespace tessera {
 
 struct DevicePluginOptions {
     std::string folder = "/var/lib/kubelet/device-plugins";
+    // The names of plugin sockets by resource. By default tessera.dev/gpu has
+    // tessera.dev-gpu.sock.
+    StringMap sockets = {};
     // How often the folder is checked for a new kubelet socket and for missing sockets of ours.
     std::chrono::milliseconds watch_period{1000};
 };

@@ -3,20 +3,17 @@
 #include <algorithm>
 #include <tuple>
 
-#include "domain/request/dialect.hpp"
-
 namespace tessera {
 namespace {
 
 // The pod's total request, if no GPU is named.
 Bytes asked(const PodInfo& pod, const NodeInventory& node) {
-    const auto request = parse_container_requests(pod.containers);
-    if (!request) return {};
+    if (!pod.request) return {};
     Bytes largest;
     for (const Gpu& gpu : node.gpus)
         largest = std::max(largest, gpu.capacity());
     Bytes total;
-    for (const ContainerRequest& container : *request) {
+    for (const ContainerRequest& container : *pod.request) {
         const Bytes each = bytes_of(container.gpu.memory, node.unit, largest);
         total += Bytes{each.count * container.gpu.gpus};
     }
@@ -39,7 +36,7 @@ PodUsage usage_of_pod(const PodInfo& pod, const NodeInventory& node) {
         for (const Hold& hold : holds(own->containers)) {
             put(std::ranges::find(node.gpus, hold.uuid, &Gpu::uuid), hold.memory, hold.cores);
         }
-    } else if (is_gpushares(pod, node.source)) {
+    } else if (is_legacy(pod, node.source)) {
         for (const LegacyAllocation::Share& share : pod.legacy->shares) {
             put(std::ranges::find(node.gpus, share.index, &Gpu::index),
                 Bytes{share.units * bytes_per_unit(node.unit).count}, {});

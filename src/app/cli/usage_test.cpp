@@ -72,7 +72,7 @@ TEST(Usage, ForeignAllocations) {
     (*moved.allocation)->node = NodeName("n7");
     PodInfo both = placed("both", 0, 2, 0);
     both.uid = PodUid("a-third");
-    both.legacy = LegacyAllocation{{{1, 2}}};
+    both.legacy = LegacyAllocation{&kGpushareDialect, {{1, 2}}};
     const auto nodes = usage_of({node()}, std::vector{copied, moved, both});
     EXPECT_EQ(nodes[0].held(0), Bytes{});
     EXPECT_EQ(nodes[0].held(1), Bytes{});
@@ -84,7 +84,7 @@ TEST(Usage, PodsThatRequestNothing) {
     PodInfo zero = build::pod("zero", build::aliyun(0));
     zero.node = NodeName("n1");
     PodInfo annotated = placed("annotated", 0, 4, 0);
-    annotated.containers.clear();
+    build::set_containers(annotated, {});
     PodInfo legacy = build::legacy_bound(build::pod("legacy", build::aliyun(0)), "n1", 1, 6);
     EXPECT_TRUE(usage_of({node()}, std::vector{zero, annotated, legacy})[0].pods.empty());
 }

@@ -13,6 +13,7 @@
 #include "app/scheduler/gang/gangs.hpp"
 #include "app/scheduler/leader/write_fence.hpp"
 #include "app/scheduler/scoring/policy_set.hpp"
+#include "domain/dialect/dialect.hpp"
 #include "ports/clock.hpp"
 #include "ports/kube_api.hpp"
 #include "wire/extender/extender_json.hpp"
@@ -26,12 +27,15 @@ struct SchedulerOptions {
     std::size_t best_nodes = 0;            // node_choice.hpp
     const AllocationSeal* seal = nullptr;  // null: allocations are not signed
     WriteFence fence = {};
+    const Dialects* dialects = &all_dialects();  // that pods may be written in; outlives this
 };
 
 class Scheduler {
   public:
     // All references outlive the scheduler.
     Scheduler(KubeApi& kube, ClusterCache& cache, Clock& clock, const SchedulerOptions& options);
+
+    [[nodiscard]] const Dialects& dialects() const { return *options_.dialects; }
 
     // Takes a moment longer if the pod fits nowhere now (stale_snapshot_retry.hpp).
     [[nodiscard]] FilterAnswer filter(const ExtenderArgs& args);

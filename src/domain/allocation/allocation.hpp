@@ -38,7 +38,7 @@ struct ContainerAllocation {
 struct Allocation {
     PodUid pod;
     NodeName node;
-    DialectId dialect = DialectId::native;
+    const Dialect* dialect = &kNativeDialect;     // never null
     std::vector<ContainerAllocation> containers;  // in the order of the ContainerRequests
     std::int64_t revision = 0;                    // plus one with each resize (resize.hpp)
 

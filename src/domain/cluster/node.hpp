@@ -137,6 +137,8 @@ inline Bytes bytes_of(const MemoryRequest& request, MemoryUnit unit, Bytes gpu_c
             return {request.amount};
         case MemoryRequest::Kind::node_units:
             return {request.amount * bytes_per_unit(unit).count};
+        case MemoryRequest::Kind::percent:
+            return {gpu_capacity.count / 100 * request.amount};
     }
     return gpu_capacity;
 }

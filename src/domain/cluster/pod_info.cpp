@@ -3,8 +3,7 @@
 namespace tessera {
 
 bool asks_for_gpus(const PodInfo& pod) {
-    const auto request = parse_container_requests(pod.containers);
-    return !request || !request->empty();
+    return !pod.request || !pod.request->empty();
 }
 
 const Allocation* own_allocation(const PodInfo& pod) {
@@ -13,7 +12,7 @@ const Allocation* own_allocation(const PodInfo& pod) {
     return allocation.pod == pod.uid && allocation.node == pod.node ? &allocation : nullptr;
 }
 
-bool is_gpushares(const PodInfo& pod, InventorySource served_by) {
+bool is_legacy(const PodInfo& pod, InventorySource served_by) {
     if (!pod.legacy || own_allocation(pod) != nullptr) return false;
     return served_by == InventorySource::legacy || (!pod.allocation && pod.started);
 }

@@ -9,15 +9,17 @@
 #include "domain/allocation/allocation.hpp"
 #include "domain/allocation/resize.hpp"
 #include "domain/cluster/node.hpp"
-#include "domain/request/dialect.hpp"
+#include "domain/request/container_spec.hpp"
 #include "domain/request/gang.hpp"
 #include "domain/request/host_request.hpp"
 
 namespace tessera {
 
-// The annotations of gpushare's scheduler: node units by GPU index, each GPU once. Pods that
-// gpushare placed keep their GPUs when Tessera takes over the cluster.
+// What the scheduler of a former system wrote into a pod: node units by GPU index, each GPU once.
+// Pods that it placed keep their GPUs when Tessera takes over the cluster.
 struct LegacyAllocation {
+    const Dialect* dialect = nullptr;  // of that system; never null
+
     struct Share {
         int index = 0;
         std::int64_t units = 0;
@@ -44,7 +46,8 @@ struct PodInfo {
     bool started = false;      // a GPU container of it was created, so it had its GPUs
     bool terminating = false;  // has a deletionTimestamp; keeps its GPUs until it is gone
     bool gated = false;        // has schedulingGates: it is not placed yet
-    std::vector<ContainerSpec> containers;  // init containers first; only their GPU limits
+    std::vector<ContainerSpec> containers;  // as GpuTexts::containers (domain/dialect/dialect.hpp)
+    Result<ContainerRequests> request;      // without the rules of `gpu_rules`
     HostRequest host;                       // of all its containers
     std::string policy;                     // the text of kPlacementPolicy; empty: none
     GpuRuleTexts gpu_rules;
@@ -66,9 +69,9 @@ bool asks_for_gpus(const PodInfo& pod);
 // annotation of another pod. Else null.
 const Allocation* own_allocation(const PodInfo& pod);
 
-// Whether gpushare's annotations say which GPUs the pod has. If gpushare's plugin serves the node,
-// they do, whatever Tessera's annotation says. After a takeover they count for pods that gpushare's
-// plugin has started; Tessera starts no container by them.
-bool is_gpushares(const PodInfo& pod, InventorySource served_by);
+// Whether the annotations of a former system say which GPUs the pod has. If that system's plugin
+// serves the node, they do, whatever Tessera's annotation says. After a takeover they count for
+// pods that its plugin has started; Tessera starts no container by them.
+bool is_legacy(const PodInfo& pod, InventorySource served_by);
 
 }  // namespace tessera

@@ -9,7 +9,7 @@
 namespace tessera {
 
 Result<PodRequest> request_of(const PodInfo& pod) {
-    TRY(ContainerRequests containers, parse_container_requests(pod.containers));
+    TRY(ContainerRequests containers, pod.request);
     std::string_view policy;
     if (!containers.empty() && !pod.policy.empty()) {
         const auto found = find_policy_option(pod.policy);

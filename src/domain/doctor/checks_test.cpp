@@ -252,7 +252,7 @@ std::vector<Case> pod_cases() {
          {"run one"},
          [drop](Facts& f) {
              drop(f);
-             f.pods->front().facts.legacy = LegacyAllocation{{{0, 4}}};
+             f.pods->front().facts.legacy = LegacyAllocation{&kGpushareDialect, {{0, 4}}};
          }},
         {"a scheduler without --config",
          "routing",

@@ -4,34 +4,9 @@
 
 #include <algorithm>
 
+#include "domain/dialect/dialect.hpp"
+
 namespace tessera {
-namespace {
-
-std::int64_t units(Bytes bytes, MemoryUnit unit) {
-    return bytes.count / bytes_per_unit(unit).count;
-}
-
-// docs/research/gpushare.md §1.4. POD is the pod's peak, as in the annotation. gpushare sets it to
-// the container's own amount, because kubelet asks for one container at a time
-// (docs/compat/gpushare.md).
-void add_aliyun(const Allocation& allocation, const ContainerAllocation& container,
-                const NodeInventory& inventory, Handover& out) {
-    Bytes own;
-    for (const GpuShare& share : container.gpus)
-        own += share.memory;
-    Bytes pod;
-    for (const Hold& hold : holds(allocation.containers))
-        pod += hold.memory;
-    const MemoryUnit unit = inventory.unit;
-    const Gpu& first = out.gpus.front();
-    out.env.emplace_back("ALIYUN_COM_GPU_MEM_IDX", std::to_string(first.index));
-    out.env.emplace_back("ALIYUN_COM_GPU_MEM_POD", std::to_string(units(pod, unit)));
-    out.env.emplace_back("ALIYUN_COM_GPU_MEM_CONTAINER", std::to_string(units(own, unit)));
-    out.env.emplace_back("ALIYUN_COM_GPU_MEM_DEV", std::to_string(units(first.capacity(), unit)));
-}
-
-}  // namespace
-
 std::vector<std::pair<std::string, std::string>> share_env(const ContainerAllocation& share,
                                                            std::span<const Gpu> gpus) {
     std::string visible;
@@ -76,7 +51,8 @@ Result<Handover> hand_over(const Allocation& allocation, const PodUid& pod, cons
         out.gpus.push_back(*gpu);
     }
     out.env = share_env(*container, inventory.gpus);
-    if (allocation.dialect == DialectId::aliyun) add_aliyun(allocation, *container, inventory, out);
+    if (allocation.dialect->add_env != nullptr)
+        allocation.dialect->add_env(allocation, *container, inventory, out.gpus, out.env);
     return out;
 }
 

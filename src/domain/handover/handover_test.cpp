@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "domain/dialect/gpushare.hpp"
+#include "domain/dialect/native.hpp"
 #include "testing/builders/builders.hpp"
 
 namespace tessera {
@@ -13,7 +15,7 @@ class HandOver : public ::testing::Test {
   protected:
     HandOver() : node_(build::node("n1", 2, gibibytes(16))) {
         node_.gpus[1].reserved = gibibytes(1);
-        allocation_ = {PodUid("uid-p"), NodeName("n1"), DialectId::aliyun, {}};
+        allocation_ = {PodUid("uid-p"), NodeName("n1"), &kGpushareDialect, {}};
         allocation_.containers = {
             {"prepare", ContainerKind::init, {share(0, 9)}},
             {"main", ContainerKind::app, {share(1, 4), share(0, 4)}},
@@ -73,7 +75,7 @@ TEST_F(HandOver, EachContainerNamesItsOwnGpu) {
 
 // Goal: a pod of the native dialect gets none of gpushare's variables.
 TEST_F(HandOver, NativeContainersHaveNoAliyunVariables) {
-    allocation_.dialect = DialectId::native;
+    allocation_.dialect = &kNativeDialect;
     const auto env = env_of("main");
     EXPECT_EQ(env.size(), 2U);
     EXPECT_TRUE(env.contains("NVIDIA_VISIBLE_DEVICES"));

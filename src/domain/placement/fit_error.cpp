@@ -24,10 +24,21 @@ constexpr const char* kSingleShare =
     "Insufficient GPU Memory in one device: the node's plugin (gpushare's) gives one GPU to one "
     "container, and the pod asks for more than that";
 
+std::string memory_words(const MemoryRequest& memory, MemoryUnit unit) {
+    switch (memory.kind) {
+        case MemoryRequest::Kind::whole_gpu:
+            return "a whole GPU";
+        case MemoryRequest::Kind::percent:
+            return fmt::format("{} percent of a GPU's memory", memory.amount);
+        case MemoryRequest::Kind::bytes:
+        case MemoryRequest::Kind::node_units:
+            break;
+    }
+    return to_string(bytes_of(memory, unit, {}));
+}
+
 std::string asked(const GpuRequest& gpu, MemoryUnit unit) {
-    std::string text = gpu.memory.kind == MemoryRequest::Kind::whole_gpu
-                           ? "a whole GPU"
-                           : to_string(bytes_of(gpu.memory, unit, {}));
+    std::string text = memory_words(gpu.memory, unit);
     if (gpu.cores.value > 0) text += fmt::format(" and {} percent of its compute", gpu.cores.value);
     return gpu.gpus == 1 ? text : fmt::format("{} on each of {} GPUs", text, gpu.gpus);
 }

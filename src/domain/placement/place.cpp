@@ -64,8 +64,7 @@ bool asks_one_share(const ContainerRequests& request) {
 bool asks_only_memory(const ContainerRequests& request) {
     if (!asks_one_share(request)) return false;
     const GpuRequest& gpu = request.front().gpu;
-    return gpu.cores.value == 0 && gpu.memory.kind != MemoryRequest::Kind::whole_gpu &&
-           gpu.rules.admits_any();
+    return gpu.cores.value == 0 && is_same_on_every_gpu(gpu.memory) && gpu.rules.admits_any();
 }
 
 Placer::Placer(const ContainerRequests& request)

@@ -28,6 +28,7 @@ struct MemoryRequest {
         whole_gpu,   // all of a GPU that no other pod uses
         bytes,       // `amount` bytes
         node_units,  // `amount` of the node's own MemoryUnit
+        percent,     // `amount` percent of each GPU's memory
     };
     Kind kind = Kind::whole_gpu;
     std::int64_t amount = 0;
@@ -35,11 +36,20 @@ struct MemoryRequest {
     friend bool operator==(const MemoryRequest&, const MemoryRequest&) = default;
 };
 
+// Whether it is the same number of bytes on every GPU of a node.
+constexpr bool is_same_on_every_gpu(const MemoryRequest& request) {
+    return request.kind == MemoryRequest::Kind::bytes ||
+           request.kind == MemoryRequest::Kind::node_units;
+}
+
+inline constexpr int kMaxGpusPerContainer = 64;
+
 // No compute limit: 100 percent of a GPU.
 inline constexpr Percent kNoCoresLimit{100};
 
-// One row of the dialect table; see dialect.hpp.
-enum class DialectId { native, aliyun };
+// The way in which the request is written (domain/dialect/dialect.hpp).
+struct Dialect;
+extern const Dialect kNativeDialect;
 
 struct GpuRequest {
     int gpus = 1;  // distinct GPUs
@@ -47,8 +57,8 @@ struct GpuRequest {
     Percent cores;  // guarantee, per GPU; 0: none
     Percent cores_limit =
         kNoCoresLimit;  // the most of a GPU's time, even if the GPU is idle otherwise
-    DialectId dialect = DialectId::native;
-    GpuRules rules;  // of the pod: the same for each of its containers
+    const Dialect* dialect = &kNativeDialect;  // never null
+    GpuRules rules;                            // of the pod: the same for each of its containers
 
     friend bool operator==(const GpuRequest&, const GpuRequest&) = default;
 };

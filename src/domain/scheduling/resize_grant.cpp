@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "domain/dialect/dialect.hpp"
+
 namespace tessera {
 namespace {
 
@@ -30,12 +32,14 @@ Result<> check_memory(const std::string& name, const GpuShare& share, const Allo
                       fmt::format("{} is less than {}, the smallest amount that a GPU allocates",
                                   to_string(share.memory), to_string(kSmallestShare)));
     }
-    const Bytes unit = bytes_per_unit(room.unit);
-    if (of.dialect == DialectId::aliyun && share.memory.count % unit.count != 0) {
-        return refuse(name, "memory",
-                      fmt::format("{} is no multiple of {}, in which its node counts the pod's "
-                                  "aliyun.com/gpu-mem",
-                                  to_string(share.memory), to_string(unit)));
+    if (const CountedMemory* counted = of.dialect->counted_memory) {
+        const Bytes unit = counted->unit(room.unit);
+        if (share.memory.count % unit.count != 0) {
+            return refuse(name, "memory",
+                          fmt::format("{} is no multiple of {}, in which its node counts the "
+                                      "pod's {}",
+                                      to_string(share.memory), to_string(unit), counted->resource));
+        }
     }
     const Gpu* gpu = find_gpu(room.gpus, share.uuid);
     if (gpu == nullptr || share.memory <= gpu->capacity()) return {};

@@ -4,6 +4,8 @@
 #include <rapidcheck/gtest.h>
 
 #include "domain/allocation/resize_text.hpp"
+#include "domain/dialect/gpushare.hpp"
+#include "domain/dialect/native.hpp"
 #include "testing/builders/builders.hpp"
 
 namespace tessera {
@@ -25,7 +27,7 @@ Allocation example() {
     whole.whole = true;
     return {PodUid("u"),
             NodeName("n"),
-            DialectId::native,
+            &kNativeDialect,
             {{"main", kApp, {share(0, 4, 30)}},
              {"side", kApp, {share(0, 2), share(1, 2)}},
              {"large", kApp, {whole}}}};
@@ -145,7 +147,7 @@ TEST(Resize, Refuses) {
 // Goal: a pod of gpushare's dialect has whole units of its node, as its annotations state.
 TEST(Resize, GpushareCountsInUnits) {
     Allocation aliyun = example();
-    aliyun.dialect = DialectId::aliyun;
+    aliyun.dialect = &kGpushareDialect;
     const Room room;
     const RequestedShares odd{{{"main", mebibytes(1536), {}, {}}}};
     const auto refused = resize(aliyun, odd, room.of());
@@ -181,7 +183,7 @@ TEST(Resize, TheGpusStay) {
     EXPECT_FALSE(changed([](Allocation& a) { a.revision = 0; }));
     EXPECT_FALSE(changed([](Allocation& a) { a.pod = PodUid("v"); }));
     EXPECT_FALSE(changed([](Allocation& a) { a.node = NodeName("m"); }));
-    EXPECT_FALSE(changed([](Allocation& a) { a.dialect = DialectId::aliyun; }));
+    EXPECT_FALSE(changed([](Allocation& a) { a.dialect = &kGpushareDialect; }));
     EXPECT_FALSE(changed([](Allocation& a) { a.containers.pop_back(); }));
     EXPECT_FALSE(changed([](Allocation& a) { a.containers[0].container = "x"; }));
     EXPECT_FALSE(changed([](Allocation& a) { a.containers[0].kind = ContainerKind::init; }));
@@ -200,7 +202,7 @@ TEST(Resize, AnUnknownOrAWholeContainerIsNeverGranted) {
 RC_GTEST_PROP(ResizeProperty, NeverBeyondAGpu, ()) {
     const auto draw = [](int least, int most) { return *rc::gen::inRange(least, most + 1); };
     const NodeInventory node = build::node("n", 2, gibibytes(16));
-    Allocation now{PodUid("u"), NodeName("n"), DialectId::native, {}};
+    Allocation now{PodUid("u"), NodeName("n"), &kNativeDialect, {}};
     for (int i = 0; i < 3; ++i) {
         const auto kind = static_cast<ContainerKind>(draw(0, 2));
         now.containers.push_back(

@@ -210,7 +210,7 @@ void ClusterState::take_bound(const PodInfo& pod) {
                                   pod.allocation->error().text),
                .unnamed = "cannot read what a pod of another namespace holds on this node; an "
                           "administrator finds it with: tessera doctor"});
-    } else if (is_gpushares(pod, served_by(nodes_[pod.node].inventory, nodes_[pod.node].known))) {
+    } else if (is_legacy(pod, served_by(nodes_[pod.node].inventory, nodes_[pod.node].known))) {
         hold_seen(from_legacy(pod, nodes_[pod.node]));
         legacy_pods_.insert_or_assign(pod.uid, pod);
     } else if (pod.started) {
@@ -488,7 +488,7 @@ void ClusterState::refresh(const NodeName& name) {
 }
 
 Allocation ClusterState::from_legacy(const PodInfo& pod, const NodeState& node) const {
-    Allocation allocation{pod.uid, pod.node, DialectId::aliyun, {}};
+    Allocation allocation{pod.uid, pod.node, pod.legacy->dialect, {}};
     ContainerAllocation given{pod.containers.empty() ? "" : pod.containers.front().name, {}, {}};
     const Bytes unit = bytes_per_unit(node.inventory.unit);
     for (const LegacyAllocation::Share& share : pod.legacy->shares) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "domain/dialect/gpushare.hpp"
 #include "domain/placement/nominees.hpp"
 #include "testing/builders/builders.hpp"
 
@@ -202,7 +203,7 @@ TEST_F(State, NamesakesDoNotLeak) {
         const PodInfo old = build::bound(
             pod, {pod.uid,
                   NodeName("n1"),
-                  DialectId::aliyun,
+                  &kGpushareDialect,
                   {{"main", {}, {{GpuUuid("GPU-n1-0"), 0, gibibytes(8), {}, false}}}}});
         state_.set_pod(old);
         PodInfo next = old;

@@ -38,6 +38,7 @@ Result<> check(const ConfigValues& values) {
         return fail(Code::invalid_argument,
                     "node: \"" + config.node + "\" is not a valid node name (a-z, 0-9, - and .)");
     }
+    TRY_VOID(all_dialects().only(config.dialects));
     TRY_VOID(check_choice("memory_unit", config.memory_unit, {"GiB", "MiB"}));
     TRY_VOID(check_choice("identity", config.identity, {"nri", "kubelet"}));
     TRY_VOID(check_choice("bypass_action", config.bypass_action, {"report", "kill"}));
@@ -69,14 +70,16 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     TRY(const KubeConnection connection, connect_info({.path = config.kubeconfig}));
     TRY(const auto seal, load_seal(config.allocation_key_file));
     const AllocationSeal* sealed = seal ? &*seal : nullptr;
+    TRY(const Dialects dialects, all_dialects().only(config.dialects));
     HttpClient api(connection.endpoint);
-    KubeClient kube(api, sealed);
+    KubeClient kube(api, sealed, dialects);
     wait_for_driver(kube, node, stop);
     if (stop.stop_requested()) return {};
     TRY(const auto driver, open_nvml(config.driver_root));
-    const auto plugins = make_device_plugin_host({.folder = config.plugin_folder});
+    const auto plugins = make_device_plugin_host(
+        {.folder = config.plugin_folder, .sockets = plugin_sockets(dialects)});
     const bool is_guarded = !config.guard_library.empty();
-    const auto holders = make_device_checkpoint(config.plugin_folder);
+    const auto holders = make_device_checkpoint(config.plugin_folder, dialects);
     SystemClock clock;
     std::optional<ShareKeeping> held;
     if (is_guarded) {
@@ -94,9 +97,10 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
         *driver, kube, *plugins,
         {.node = node,
          .unit = config.memory_unit == "GiB" ? MemoryUnit::gib : MemoryUnit::mib,
-         .lists = {.slots_per_gpu = static_cast<int>(config.slots_per_gpu)},
+         .lists = {.slots_per_gpu = static_cast<int>(config.slots_per_gpu), .dialects = &dialects},
          .publishing = {.identity = config.identity,
-                        .shares = is_guarded ? EnforcementMode::guard : EnforcementMode::none},
+                        .shares = is_guarded ? EnforcementMode::guard : EnforcementMode::none,
+                        .dialects = &dialects},
          // If every container's runtime handler reads NVIDIA_VISIBLE_DEVICES, CDI devices are not
          // needed.
          .cdi = reads_visible_devices({}, config.environment_handlers) ? nullptr : &cdi,
@@ -106,7 +110,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     ContainerStartHandler handler(
         {gpus, kube, *holders, *plugins, cdi, sealed, held ? &held->holder() : nullptr,
          held ? &held->limits() : nullptr, held ? &held->mounts() : nullptr,
-         held ? &held->unshared() : nullptr},
+         held ? &held->unshared() : nullptr, &dialects},
         node, identity, start_rules(config));
     log_event(Event::started,
               {{"version", TESSERA_VERSION}, {"node", config.node}, {"identity", config.identity}});

@@ -47,6 +47,7 @@ Result<std::string> url_of(const Config& config) {
 Result<> check(const ConfigValues& values) {
     const Config config = typed(values);
     TRY_VOID(find_policy_option(config.policy));
+    TRY_VOID(all_dialects().only(config.dialects));
     TRY_VOID(read_lease_name(config.lease));
     TRY_VOID(check_listen_config(listen_config_of(config)));
     TRY_VOID(url_of(config));
@@ -76,7 +77,8 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     TRY(const auto seal, load_seal(config.allocation_key_file));
     const AllocationSeal* sealed = seal ? &*seal : nullptr;
     HttpClient api(connection.endpoint);
-    KubeClient kube(api, sealed);
+    TRY(const Dialects dialects, all_dialects().only(config.dialects));
+    KubeClient kube(api, sealed, dialects);
     ClusterCache cache;
     SystemClock clock;
     TRY(const std::string url, url_of(config));
@@ -87,7 +89,8 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
                         {.policies = &policies,
                          .best_nodes = static_cast<std::size_t>(config.best_nodes),
                          .seal = sealed,
-                         .fence = leadership.fence()});
+                         .fence = leadership.fence(),
+                         .dialects = &dialects});
     SchedulerMetrics metrics(clock,
                              [file = config.tls_certificate_file] { return own_facts(file); });
     Informers informers(kube, cache, scheduler, metrics, clock, &kube);

@@ -89,7 +89,8 @@ struct Fields {
     bool nodes = false;
 };
 
-Result<> read_field(std::string_view key, od::value value, ExtenderArgs& args, Fields& seen) {
+Result<> read_field(std::string_view key, od::value value, const Dialects& dialects,
+                    ExtenderArgs& args, Fields& seen) {
     bool null = false;
     JSON_TRY(value.is_null().get(null));
     if (null) return {};
@@ -99,7 +100,7 @@ Result<> read_field(std::string_view key, od::value value, ExtenderArgs& args, F
         std::string_view raw;
         JSON_TRY(pod.raw_json().get(raw));
         TRY(const auto document, JsonDocument::parse(raw));
-        args.pod = read_pod(document.root());
+        args.pod = read_pod(document.root(), nullptr, dialects);
         args.has_preferences = has_preferences(document.root());
         seen.pod = true;
     } else if (same_word(key, "nodenames")) {
@@ -118,7 +119,7 @@ Result<> read_field(std::string_view key, od::value value, ExtenderArgs& args, F
 
 }  // namespace
 
-Result<ExtenderArgs> read_extender_args(std::string& body) {
+Result<ExtenderArgs> read_extender_args(std::string& body, const Dialects& dialects) {
     if (body.empty()) return fail(Code::invalid_argument, "EOF");
     body.reserve(body.size() + simdjson::SIMDJSON_PADDING);
     thread_local od::parser kept(kLargestKept);
@@ -137,7 +138,7 @@ Result<ExtenderArgs> read_extender_args(std::string& body) {
         JSON_TRY(field.unescaped_key().get(key));
         od::value value;
         JSON_TRY(field.value().get(value));
-        TRY_VOID(read_field(key, value, args, seen));
+        TRY_VOID(read_field(key, value, dialects, args, seen));
     }
     if (!seen.pod) return fail(Code::invalid_argument, "arg or pod is nil");
     if (!seen.names && !seen.nodes) return fail(Code::invalid_argument, "cannot get node names");

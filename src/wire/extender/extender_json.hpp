@@ -11,6 +11,7 @@
 
 #include "base/result.hpp"
 #include "domain/cluster/pod_info.hpp"
+#include "domain/dialect/dialect.hpp"
 #include "domain/placement/unschedulable_reason.hpp"
 
 namespace tessera {
@@ -30,7 +31,8 @@ struct ExtenderArgs {
 
 // Errors are invalid_argument, with gpushare's texts where it has one. `body` must outlive the
 // result. This function pads it, hence the reference.
-Result<ExtenderArgs> read_extender_args(std::string& body);
+Result<ExtenderArgs> read_extender_args(std::string& body,
+                                        const Dialects& dialects = all_dialects());
 
 // Why the pod cannot run on a node.
 struct Refusal {

@@ -5,13 +5,13 @@
 
 namespace tessera {
 
-Result<PreemptionArgs> read_preemption_args(std::string_view body) {
+Result<PreemptionArgs> read_preemption_args(std::string_view body, const Dialects& dialects) {
     if (body.empty()) return fail(Code::invalid_argument, "EOF");
     TRY(const auto document, JsonDocument::parse(body));
     const JsonValue root = document.root();
     if (!root.any_case("Pod").is_object()) return fail(Code::invalid_argument, "Pod: missing");
     PreemptionArgs args;
-    args.pod = read_pod(root.any_case("Pod"));
+    args.pod = read_pod(root.any_case("Pod"), nullptr, dialects);
     const JsonValue meta = root.any_case("NodeNameToMetaVictims");
     const JsonValue nodes = meta.is_object() ? meta : root.any_case("NodeNameToVictims");
     if (!nodes.is_object()) return fail(Code::invalid_argument, "NodeNameToMetaVictims: missing");

@@ -10,6 +10,7 @@
 
 #include "base/result.hpp"
 #include "domain/cluster/pod_info.hpp"
+#include "domain/dialect/dialect.hpp"
 
 namespace tessera {
 
@@ -28,7 +29,8 @@ struct PreemptionArgs {
 };
 
 // Victims are given as uids (nodeCacheCapable) or as whole pods. Errors are invalid_argument.
-Result<PreemptionArgs> read_preemption_args(std::string_view body);
+Result<PreemptionArgs> read_preemption_args(std::string_view body,
+                                            const Dialects& dialects = all_dialects());
 std::string write_preemption_result(const std::vector<NodeVictims>& nodes);
 
 }  // namespace tessera

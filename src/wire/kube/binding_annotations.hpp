@@ -3,20 +3,17 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <string>
 
+#include "base/string_map.hpp"
 #include "domain/allocation/allocation.hpp"
 #include "domain/cluster/node.hpp"
 #include "wire/tessera/allocation_seal.hpp"
 
 namespace tessera {
 
-// `unix_ns` is the time of the decision, which gpushare's annotations contain. Without a seal the
-// allocation is not signed.
-std::map<std::string, std::string, std::less<>> binding_annotations(const Allocation& allocation,
-                                                                    const NodeInventory& node,
-                                                                    std::int64_t unix_ns,
-                                                                    const AllocationSeal* seal);
+// `unix_ns` is the time of the decision, which the annotations of some dialects contain. Without a
+// seal the allocation is not signed.
+StringMap binding_annotations(const Allocation& allocation, const NodeInventory& node,
+                              std::int64_t unix_ns, const AllocationSeal* seal);
 
 }  // namespace tessera

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "domain/dialect/gpushare.hpp"
+#include "domain/dialect/native.hpp"
 #include "testing/builders/builders.hpp"
 #include "wire/kube/kube_objects.hpp"
 #include "wire/tessera/allocation_json.hpp"
@@ -14,7 +16,7 @@ constexpr std::int64_t kTime = 1'795'229'693'218'179'571;
 class BindingAnnotations : public ::testing::Test {
   protected:
     Allocation allocation(std::vector<ContainerAllocation> containers) const {
-        return {PodUid("u"), NodeName("n1"), DialectId::aliyun, std::move(containers)};
+        return {PodUid("u"), NodeName("n1"), &kGpushareDialect, std::move(containers)};
     }
     GpuShare share(int index, int gib) const {
         return {node_.gpus[static_cast<std::size_t>(index)].uuid, index, gibibytes(gib), {}, false};
@@ -106,7 +108,7 @@ TEST_F(BindingAnnotations, IndexAndSizeOfTheFirstContainersGpu) {
 // without enforcement are not enforced, and the pod says so.
 TEST_F(BindingAnnotations, Native) {
     Allocation given = allocation({{"main", {}, {share(0, 16)}}});
-    given.dialect = DialectId::native;
+    given.dialect = &kNativeDialect;
     given.containers[0].gpus[0].whole = true;
     auto out = binding_annotations(given, node_, kTime, nullptr);
     EXPECT_EQ(out.size(), 2U);

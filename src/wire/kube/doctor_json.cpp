@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "domain/dialect/native.hpp"
 #include "domain/placement/engine/policy.hpp"
-#include "domain/request/dialect.hpp"
 #include "domain/request/foreign_resources.hpp"
 #include "wire/kube/kube_objects.hpp"
 #include "wire/tessera/keys.hpp"

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
+#include <functional>
+#include <map>
 
 #include "wire/kube/host_resources.hpp"
 #include "wire/kube/unknown_annotations.hpp"
@@ -17,16 +18,18 @@
 namespace tessera {
 namespace {
 
-void read_containers(JsonValue list, bool init, std::vector<ContainerSpec>& out) {
+// With `every`, also containers without a limit of a dialect.
+void read_containers(JsonValue list, bool init, bool every, const Dialects& dialects,
+                     std::vector<ContainerSpec>& out) {
     for (const JsonValue json : list.elements()) {
         ContainerSpec container;
         for (const auto& [name, quantity] : json["resources"]["limits"].members()) {
-            if (!is_gpu_resource(name)) continue;
+            if (dialects.of_resource(name) == nullptr) continue;
             const auto number = quantity.integer();
             container.limits.emplace_back(name,
                                           number ? std::to_string(*number) : quantity.text_or(""));
         }
-        if (container.limits.empty()) continue;
+        if (container.limits.empty() && !every) continue;
         container.name = json["name"].text_or("");
         if (init) {
             const bool sidecar = json["restartPolicy"].text_or("") == "Always";
@@ -36,38 +39,29 @@ void read_containers(JsonValue list, bool init, std::vector<ContainerSpec>& out)
     }
 }
 
-// Alibaba Cloud's manifests give the number of GPUs as a label of the pod, next to the limits;
-// kubelet does not count the label.
-void apply_count_label(JsonValue labels, std::vector<ContainerSpec>& containers) {
-    const auto count = labels[resource::kAliyunCount].text();
-    if (!count) return;
-    for (ContainerSpec& container : containers) {
-        const auto says = [&](std::string_view resource) {
-            return std::ranges::any_of(container.limits,
-                                       [&](const auto& limit) { return limit.first == resource; });
-        };
-        if (!says(resource::kAliyunMem) || says(resource::kAliyunCount)) continue;
-        container.limits.emplace_back(resource::kAliyunCount, *count);
+// Those that a dialect reads.
+StringMap texts_of(JsonValue labels_or_annotations, const Dialects& dialects) {
+    StringMap texts;
+    for (const auto& [key, value] : labels_or_annotations.members()) {
+        const auto text = value.text();
+        if (text && dialects.reads(key)) texts.emplace(key, *text);
     }
+    return texts;
 }
 
-void apply_cores_limit(JsonValue annotations, std::vector<ContainerSpec>& containers) {
-    const auto cores_limit = annotations[kCoresLimit].text();
-    if (!cores_limit) return;
-    for (ContainerSpec& container : containers)
-        container.cores_limit = std::string(*cores_limit);
+GpuTexts read_gpu_texts(JsonValue metadata, JsonValue spec, const Dialects& dialects) {
+    GpuTexts texts;
+    texts.labels = texts_of(metadata["labels"], dialects);
+    texts.annotations = texts_of(metadata["annotations"], dialects);
+    const bool by_annotation = std::ranges::any_of(texts.annotations, [&](const auto& text) {
+        return dialects.of_annotation(text.first) != nullptr;
+    });
+    read_containers(spec["initContainers"], true, by_annotation, dialects, texts.containers);
+    read_containers(spec["containers"], false, by_annotation, dialects, texts.containers);
+    if (const auto text = metadata["annotations"][kCoresLimit].text())
+        texts.cores_limit = std::string(*text);
+    return texts;
 }
-
-std::optional<std::int64_t> decimal(std::string_view text) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return value;
-}
-
-constexpr std::int64_t kMaxLegacyUnits = std::int64_t{1} << 20;
-
-constexpr std::int64_t kMaxLegacyIndex = 1024;
 
 // Annotations win over labels, and labels over Kubernetes' own pod group.
 void read_gang(JsonValue metadata, JsonValue spec, PodInfo& facts) {
@@ -89,36 +83,38 @@ void read_gang(JsonValue metadata, JsonValue spec, PodInfo& facts) {
     if (!facts.gang_named.empty()) facts.gang = GangMembership{facts.gang_named, 0};
 }
 
-// Adds up to one share per GPU, from what all containers were given there.
-void add_share(LegacyAllocation& legacy, std::optional<std::int64_t> index,
-               std::optional<std::int64_t> units) {
-    if (!index || !units || *index < 0 || *index > kMaxLegacyIndex || *units < 1) return;
-    auto share = std::ranges::find(legacy.shares, *index, &LegacyAllocation::Share::index);
-    if (share == legacy.shares.end()) {
-        share = legacy.shares.insert(share, {static_cast<int>(*index), 0});
-    }
-    share->units = std::min(share->units + std::min(*units, kMaxLegacyUnits), kMaxLegacyUnits);
-}
+class AnnotationsOf final : public FormerAnnotations {
+  public:
+    explicit AnnotationsOf(JsonValue annotations) : annotations_(annotations) {}
 
-// scheduler.framework.gpushare.allocation wins over the single index, as in gpushare's own tools.
-std::optional<LegacyAllocation> read_legacy(JsonValue annotations) {
-    LegacyAllocation legacy;
-    if (const auto text = annotations[key::kGpushareAllocation].text()) {
-        if (auto document = JsonDocument::parse(*text)) {
-            for (const auto& [container, shares] : document->root().members()) {
-                for (const auto& [index, units] : shares.members()) {
-                    add_share(legacy, decimal(index), units.integer());
-                }
+    [[nodiscard]] std::optional<std::string> text(std::string_view key) const override {
+        const auto text = annotations_[key].text();
+        return text ? std::optional(std::string(*text)) : std::nullopt;
+    }
+    void each_number(std::string_view key,
+                     const std::function<void(const Number&)>& take) const override {
+        const auto text = annotations_[key].text();
+        if (!text) return;
+        const auto document = JsonDocument::parse(*text);
+        if (!document) return;
+        for (const auto& [outer, inner] : document->root().members()) {
+            for (const auto& [name, number] : inner.members()) {
+                if (const auto value = number.integer()) take({outer, name, *value});
             }
         }
     }
-    if (legacy.shares.empty()) {
-        const auto index = annotations[key::kAliyunIndex].text();
-        const auto units = annotations[key::kAliyunPod].text();
-        if (index && units) add_share(legacy, decimal(*index), decimal(*units));
+
+  private:
+    JsonValue annotations_;
+};
+
+std::optional<LegacyAllocation> read_legacy(JsonValue annotations, const Dialects& dialects) {
+    const AnnotationsOf from(annotations);
+    for (const Dialect* dialect : dialects.on()) {
+        if (dialect->former_allocation == nullptr) continue;
+        if (auto former = dialect->former_allocation(from)) return former;
     }
-    if (legacy.shares.empty()) return std::nullopt;
-    return legacy;
+    return std::nullopt;
 }
 
 // Whether the runtime has ever created one of these containers.
@@ -136,27 +132,17 @@ bool any_created(JsonValue status, const std::vector<ContainerSpec>& containers)
     return false;
 }
 
-std::int64_t amount(JsonValue amounts, std::string_view resource) {
-    const auto value = parse_whole_quantity(amounts[resource].text_or("0"));
-    return value ? *value : 0;
-}
-
-// A GPU with more units than this is assumed to be counted in MiB. gpushare publishes no unit, and
-// its own inspect tool guesses in the same way (docs/research/gpushare.md §3).
-constexpr std::int64_t kLargestGpuInGib = 100;
-
-void read_legacy_node(JsonValue capacity, NodeInventory& node) {
-    const std::int64_t count = std::min<std::int64_t>(amount(capacity, resource::kAliyunCount), 64);
-    if (count <= 0 || node.gpu_mem < count) return;  // no GPU, or none of a whole unit
-    const std::int64_t per_gpu = node.gpu_mem / count;
-    node.source = InventorySource::legacy;
-    node.unit = per_gpu > kLargestGpuInGib ? MemoryUnit::mib : MemoryUnit::gib;
-    for (int i = 0; i < count; ++i) {
-        Gpu gpu;
-        gpu.uuid = uuid_of_index(i);
-        gpu.index = gpu.minor = i;
-        gpu.memory = {std::min(per_gpu, kMaxLegacyUnits) * bytes_per_unit(node.unit).count};
-        node.gpus.push_back(std::move(gpu));
+void read_former_node(JsonValue capacity, bool has_agent, const Dialects& dialects,
+                      NodeInventory& node) {
+    std::map<std::string_view, std::int64_t> amounts;
+    for (const auto& [resource, quantity] : capacity.members()) {
+        if (dialects.of_resource(resource) == nullptr) continue;
+        if (const auto amount = parse_whole_quantity(quantity.text_or("")))
+            amounts.emplace(resource, *amount);
+    }
+    for (const Dialect* dialect : dialects.on()) {
+        if (dialect->read_former_node != nullptr)
+            dialect->read_former_node(amounts, has_agent, node);
     }
 }
 
@@ -172,8 +158,8 @@ constexpr std::array<std::pair<std::string_view, WatchEvent::Kind>, 5> kEventTyp
 // An unreadable copied annotation is no reason to close a node: the agent does not start the copy.
 Result<Allocation> read_allocation_of(const PodUid& pod, std::string_view text,
                                       std::optional<std::string_view> mac,
-                                      const AllocationSeal* seal) {
-    auto allocation = read_sealed_allocation(text, mac, seal);
+                                      const AllocationSeal* seal, const Dialects& dialects) {
+    auto allocation = read_sealed_allocation(text, mac, seal, dialects);
     if (allocation || allocation.error().code != Code::unsupported) return allocation;
     const PodUid made_for = pod_of_allocation(text);
     if (made_for.str().empty() || made_for == pod) return allocation;
@@ -182,7 +168,7 @@ Result<Allocation> read_allocation_of(const PodUid& pod, std::string_view text,
 
 }  // namespace
 
-PodInfo read_pod(JsonValue pod, const AllocationSeal* seal) {
+PodInfo read_pod(JsonValue pod, const AllocationSeal* seal, const Dialects& dialects) {
     const JsonValue metadata = pod["metadata"];
     const JsonValue spec = pod["spec"];
     const std::string phase = pod["status"]["phase"].text_or("");
@@ -197,17 +183,16 @@ PodInfo read_pod(JsonValue pod, const AllocationSeal* seal) {
     facts.finished = phase == "Succeeded" || phase == "Failed";
     facts.terminating = metadata["deletionTimestamp"].present();
     facts.gated = !spec["schedulingGates"].elements().empty();
-    read_containers(spec["initContainers"], true, facts.containers);
-    read_containers(spec["containers"], false, facts.containers);
+    GpuTexts texts = read_gpu_texts(metadata, spec, dialects);
+    facts.request = parse_container_requests(texts, dialects);
+    facts.containers = std::move(texts.containers);
     facts.created = metadata["creationTimestamp"].text_or("");
     facts.host = read_host_request(spec);
     const JsonValue annotations = metadata["annotations"];
-    apply_count_label(metadata["labels"], facts.containers);
-    apply_cores_limit(annotations, facts.containers);
     facts.started = any_created(pod["status"], facts.containers);
     if (const auto text = annotations[key::kAllocation].text()) {
-        facts.allocation =
-            read_allocation_of(facts.uid, *text, annotations[key::kAllocationMac].text(), seal);
+        facts.allocation = read_allocation_of(
+            facts.uid, *text, annotations[key::kAllocationMac].text(), seal, dialects);
     }
     if (facts.containers.empty()) return facts;
     read_gang(metadata, spec, facts);
@@ -218,7 +203,7 @@ PodInfo read_pod(JsonValue pod, const AllocationSeal* seal) {
                        .together = annotations[kGpuTogether].text_or(""),
                        .links = annotations[kGpuLinks].text_or("")};
     facts.unknown_annotations = unknown_annotations(annotations);
-    facts.legacy = read_legacy(annotations);
+    facts.legacy = read_legacy(annotations, dialects);
     facts.is_guarded = annotations[key::kEnforcedBy].text_or("") == key::kGuard;
     if (const auto requested = annotations[key::kResize].text()) {
         const std::string refusal = annotations[key::kResizeRefused].text_or("");
@@ -239,7 +224,7 @@ bool has_preferences(JsonValue pod) {
     });
 }
 
-NodeInventory read_node(JsonValue json) {
+NodeInventory read_node(JsonValue json, const Dialects& dialects) {
     NodeInventory node;
     node.name = NodeName(json["metadata"]["name"].text_or(""));
     for (const JsonValue address : json["status"]["addresses"].elements()) {
@@ -248,13 +233,9 @@ NodeInventory read_node(JsonValue json) {
         break;
     }
     node.host = read_host_amounts(json["status"]["allocatable"]);
-    const JsonValue capacity = json["status"]["capacity"];
-    node.gpu_mem = amount(capacity, resource::kAliyunMem);
     const auto annotation = json["metadata"]["annotations"][key::kGpus].text();
-    if (!annotation) {
-        read_legacy_node(capacity, node);
-        return node;
-    }
+    read_former_node(json["status"]["capacity"], annotation.has_value(), dialects, node);
+    if (!annotation) return node;
     auto gpus = read_node_gpus(*annotation);
     if (!gpus) {
         node.fault = gpus.error().text;

@@ -1,34 +1,36 @@
 // The parts of Kubernetes objects that Tessera reads, and the few that it writes.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/string_map.hpp"
 #include "domain/allocation/allocation.hpp"
 #include "domain/cluster/node.hpp"
 #include "domain/cluster/pod_info.hpp"
+#include "domain/dialect/dialect.hpp"
 #include "wire/tessera/allocation_seal.hpp"
 #include "wire/text/json.hpp"
 
 namespace tessera {
 
-using Annotations = std::map<std::string, std::string, std::less<>>;
+using Annotations = StringMap;
 
 // A v1.Pod. Never fails: a pod with an invalid GPU request or allocation contains the error, and so
 // does a pod whose allocation the seal has not signed. Without a seal every allocation is accepted.
-PodInfo read_pod(JsonValue pod, const AllocationSeal* seal = nullptr);
+PodInfo read_pod(JsonValue pod, const AllocationSeal* seal = nullptr,
+                 const Dialects& dialects = all_dialects());
 
 // Whether a v1.Pod prefers some nodes (preferred affinities, a soft topology spread), in addition
 // to what it requires.
 bool has_preferences(JsonValue pod);
 
-// A v1.Node: from the agent's annotation, otherwise from the sums that gpushare's device plugin
-// publishes (docs/research/gpushare.md §1.1), otherwise a node without GPUs. An unreadable
+// A v1.Node: from the agent's annotation, otherwise from the sums that a former system's device
+// plugin publishes (Dialect::read_former_node), otherwise a node without GPUs. An unreadable
 // annotation gives a node without GPUs whose `fault` says why.
-NodeInventory read_node(JsonValue node);
+NodeInventory read_node(JsonValue node, const Dialects& dialects = all_dialects());
 
 // One event of a watch, or the metadata of a list.
 struct WatchEvent {

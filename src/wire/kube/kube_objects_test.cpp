@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "domain/dialect/gpushare.hpp"
+#include "domain/dialect/native.hpp"
 #include "wire/tessera/allocation_json.hpp"
 #include "wire/tessera/keys.hpp"
 #include "wire/tessera/resize_json.hpp"
@@ -121,7 +123,7 @@ TEST(ReadPod, SchedulingGroup) {
 }
 
 // Goal: for pods that request GPUs, the resize annotations are read: an open request, valid or not,
-// but no request that was refused; and the compute limit, as the text of each container.
+// but no request that was refused; and the compute limit, in the request.
 TEST(ReadPod, ResizeAndCoresLimit) {
     const auto read = [](const std::string& annotations, const char* resource) {
         const auto document = JsonDocument::parse(fmt::format(
@@ -141,7 +143,7 @@ TEST(ReadPod, ResizeAndCoresLimit) {
     ASSERT_TRUE(open.resize && *open.resize);
     EXPECT_EQ((*open.resize)->containers.at(0).cores, Percent{5});
     EXPECT_FALSE(open.is_guarded);
-    EXPECT_FALSE(open.containers.at(0).cores_limit);
+    EXPECT_TRUE(open.request);
     EXPECT_TRUE(read(refused_as("an older request"), "tessera.dev/gpu").resize);
     EXPECT_FALSE(read(refused_as(requested), "tessera.dev/gpu").resize);
     const PodInfo wrong = read(R"("tessera.dev/resize":"nonsense")", "tessera.dev/gpu");
@@ -150,10 +152,9 @@ TEST(ReadPod, ResizeAndCoresLimit) {
     EXPECT_FALSE(read(annotation, "cpu").resize);
     EXPECT_TRUE(read(R"("tessera.dev/enforced-by":"guard")", "tessera.dev/gpu").is_guarded);
     EXPECT_FALSE(read(R"("tessera.dev/enforced-by":"none")", "tessera.dev/gpu").is_guarded);
-    EXPECT_EQ(read(R"("tessera.dev/gpu-cores-limit":"x")", "tessera.dev/gpu")
-                  .containers.at(0)
-                  .cores_limit,
-              "x");
+    const PodInfo limited = read(R"("tessera.dev/gpu-cores-limit":"x")", "tessera.dev/gpu");
+    ASSERT_FALSE(limited.request);
+    EXPECT_TRUE(limited.request.error().text.starts_with("annotation tessera.dev/gpu-cores-limit"));
 }
 
 // Goal: a requirement is not a preference; a preferred rule is. Method: a table of specs.
@@ -268,14 +269,14 @@ TEST(ReadPod, OddObjects) {
     const PodInfo odd = pod_of(
         R"({"spec":{"containers":[{"name":"a","resources":{"limits":{"aliyun.com/gpu-mem":1.5}}}]}})");
     ASSERT_EQ(odd.containers.size(), 1U);
-    EXPECT_FALSE(parse_container_requests(odd.containers));
+    EXPECT_FALSE(odd.request);
 }
 
 // Goal: our allocation is read; an unreadable one is an error, never treated as none.
 TEST(ReadPod, Allocation) {
     const Allocation allocation{PodUid("u"),
                                 NodeName("n"),
-                                DialectId::native,
+                                &kNativeDialect,
                                 {{"c", {}, {{GpuUuid("g"), 0, {5}, {0}, false}}}}};
     const auto annotated = [](const std::string& value) {
         JsonWriter w;
@@ -353,19 +354,16 @@ TEST(ReadPod, NumberOfGpusAsALabel) {
     struct Case {
         std::string label;
         std::string limits;
-        std::vector<std::pair<std::string, std::string>> read;
+        int gpus;             // 0: refused
+        std::int64_t memory;  // of each GPU, in node units
     };
-    const std::string mem(resource::kAliyunMem);
-    const std::string count(resource::kAliyunCount);
     const std::vector<Case> cases = {
-        {R"("2")", R"("aliyun.com/gpu-mem":"6")", {{mem, "6"}, {count, "2"}}},
-        {R"("2")",
-         R"("aliyun.com/gpu-mem":"6","aliyun.com/gpu-count":"3")",
-         {{mem, "6"}, {count, "3"}}},
-        {R"("two")", R"("aliyun.com/gpu-mem":"6")", {{mem, "6"}, {count, "two"}}},
-        {R"("")", R"("aliyun.com/gpu-mem":"6")", {{mem, "6"}, {count, ""}}},
-        {"2", R"("aliyun.com/gpu-mem":"6")", {{mem, "6"}}},
-        {R"("2")", R"("tessera.dev/gpu":"1")", {{std::string(resource::kGpu), "1"}}},
+        {R"("2")", R"("aliyun.com/gpu-mem":"6")", 2, 3},
+        {R"("2")", R"("aliyun.com/gpu-mem":"6","aliyun.com/gpu-count":"3")", 3, 2},
+        {R"("two")", R"("aliyun.com/gpu-mem":"6")", 0, 0},
+        {R"("")", R"("aliyun.com/gpu-mem":"6")", 0, 0},
+        {"2", R"("aliyun.com/gpu-mem":"6")", 1, 6},
+        {R"("2")", R"("tessera.dev/gpu":"1")", 1, 0},
     };
     for (const Case& c : cases) {
         const PodInfo pod =
@@ -373,7 +371,16 @@ TEST(ReadPod, NumberOfGpusAsALabel) {
                    R"(}},"spec":{"containers":[{"name":"a","resources":{"limits":{)" + c.limits +
                    R"(}}},{"name":"b"}]}})");
         ASSERT_EQ(pod.containers.size(), 1U) << c.label << c.limits;
-        EXPECT_EQ(pod.containers[0].limits, c.read) << c.label << c.limits;
+        if (c.gpus == 0) {
+            ASSERT_FALSE(pod.request);
+            EXPECT_TRUE(
+                pod.request.error().text.ends_with("(in the limits, or in the pod's label)"))
+                << pod.request.error().text;
+            continue;
+        }
+        ASSERT_TRUE(pod.request) << c.label << c.limits << pod.request.error().text;
+        EXPECT_EQ(pod.request->front().gpu.gpus, c.gpus) << c.label << c.limits;
+        EXPECT_EQ(pod.request->front().gpu.memory.amount, c.memory) << c.label << c.limits;
     }
 }
 

@@ -11,7 +11,7 @@
 
 #include "domain/cluster/pod_info.hpp"
 #include "domain/defrag/movable.hpp"
-#include "domain/request/dialect.hpp"
+#include "domain/dialect/native.hpp"
 #include "domain/request/gpu_rules.hpp"
 #include "wire/tessera/keys.hpp"
 

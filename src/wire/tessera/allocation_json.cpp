@@ -4,7 +4,6 @@
 
 #include <array>
 
-#include "domain/request/dialect.hpp"
 #include "wire/text/json.hpp"
 
 namespace tessera {
@@ -69,10 +68,8 @@ Result<ContainerAllocation> read_container(JsonValue json) {
     return container;
 }
 
-Result<DialectId> read_dialect(std::string_view name) {
-    for (const Dialect& row : dialects()) {
-        if (row.name == name) return row.id;
-    }
+Result<const Dialect*> read_dialect(std::string_view name, const Dialects& dialects) {
+    if (const Dialect* dialect = dialects.find(name)) return dialect;
     return bad("dialect", fmt::format("\"{}\" is unknown", name.substr(0, 32)));
 }
 
@@ -84,7 +81,7 @@ std::string write_allocation(const Allocation& allocation) {
         w.member("version", kAllocationVersion);
         w.member("pod", allocation.pod.str());
         w.member("node", allocation.node.str());
-        w.member("dialect", dialect(allocation.dialect).name);
+        w.member("dialect", allocation.dialect->name);
         if (allocation.revision > 0) w.member("revision", allocation.revision);
         w.array("containers", [&] {
             for (const ContainerAllocation& container : allocation.containers) {
@@ -111,7 +108,7 @@ std::string write_allocation(const Allocation& allocation) {
     return w.take();
 }
 
-Result<Allocation> read_allocation(std::string_view text) {
+Result<Allocation> read_allocation(std::string_view text, const Dialects& dialects) {
     auto document = JsonDocument::parse(text);
     if (!document) return fail(document.error().in("allocation"));
     const JsonValue root = document->root();
@@ -128,7 +125,7 @@ Result<Allocation> read_allocation(std::string_view text) {
     TRY(auto node, text_of(root, "node"));
     allocation.node = NodeName(std::move(node));
     TRY(const auto name, text_of(root, "dialect"));
-    TRY(allocation.dialect, read_dialect(name));
+    TRY(allocation.dialect, read_dialect(name, dialects));
     if (root["revision"].present()) {
         TRY(allocation.revision, integer_of(root, "revision", kMostRevisions));
     }

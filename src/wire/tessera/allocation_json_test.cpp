@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "domain/dialect/gpushare.hpp"
 #include "testing/builders/random_text.hpp"
 
 namespace tessera {
@@ -11,7 +12,7 @@ namespace {
 const Allocation kExample = {
     PodUid("6db7844c"),
     NodeName("n1"),
-    DialectId::aliyun,
+    &kGpushareDialect,
     {{"main", ContainerKind::app, {{GpuUuid("GPU-a"), 0, gibibytes(4), {25}, false}}},
      {"prepare", ContainerKind::init, {{GpuUuid("GPU-b"), 1, gibibytes(16), {0}, true}}}}};
 
@@ -136,8 +137,10 @@ TEST(AllocationJson, RefusesEveryTruncation) {
 // Goal: parse(print(x)) == x for every allocation. Method: random allocations, names of any text.
 RC_GTEST_PROP(AllocationJsonProperty, ComesBack, ()) {
     const auto draw = [](std::int64_t most) { return *rc::gen::inRange<std::int64_t>(0, most); };
-    Allocation allocation{
-        PodUid(random_text()), NodeName(random_text()), static_cast<DialectId>(draw(2)), {}};
+    Allocation allocation{PodUid(random_text()),
+                          NodeName(random_text()),
+                          all_dialects().all()[static_cast<std::size_t>(draw(2))],
+                          {}};
     for (std::int64_t c = draw(3); c >= 0; --c) {
         ContainerAllocation container{random_text(), static_cast<ContainerKind>(draw(3)), {}};
         for (std::int64_t g = draw(3); g >= 0; --g) {

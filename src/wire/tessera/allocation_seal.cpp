@@ -93,7 +93,7 @@ bool AllocationSeal::is_ours(std::string_view allocation, std::string_view mac) 
 
 Result<Allocation> read_sealed_allocation(std::string_view allocation,
                                           std::optional<std::string_view> mac,
-                                          const AllocationSeal* seal) {
+                                          const AllocationSeal* seal, const Dialects& dialects) {
     if (seal != nullptr && !seal->is_ours(allocation, mac.value_or(""))) {
         return fail(
             Code::permission_denied,
@@ -101,7 +101,7 @@ Result<Allocation> read_sealed_allocation(std::string_view allocation,
                         "the pod, and leave the annotations to Tessera",
                         key::kAllocationMac, mac ? "does not match the annotation" : "is missing"));
     }
-    return read_allocation(allocation);
+    return read_allocation(allocation, dialects);
 }
 
 }  // namespace tessera

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "domain/allocation/allocation.hpp"
+#include "domain/dialect/dialect.hpp"
 
 namespace tessera {
 
@@ -35,6 +36,7 @@ class AllocationSeal {
 // seal has not signed; otherwise as read_allocation.
 Result<Allocation> read_sealed_allocation(std::string_view allocation,
                                           std::optional<std::string_view> mac,
-                                          const AllocationSeal* seal);
+                                          const AllocationSeal* seal,
+                                          const Dialects& dialects = all_dialects());
 
 }  // namespace tessera

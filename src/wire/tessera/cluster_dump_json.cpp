@@ -27,7 +27,8 @@ constexpr std::array kKinds = {JsonWord{"app", ContainerKind::app},
                                JsonWord{"sidecar", ContainerKind::sidecar}};
 constexpr std::array kMemory = {JsonWord{"wholeGpu", MemoryRequest::Kind::whole_gpu},
                                 JsonWord{"bytes", MemoryRequest::Kind::bytes},
-                                JsonWord{"nodeUnits", MemoryRequest::Kind::node_units}};
+                                JsonWord{"nodeUnits", MemoryRequest::Kind::node_units},
+                                JsonWord{"percent", MemoryRequest::Kind::percent}};
 
 // Characters that a terminal would interpret as control codes.
 bool has_controls(std::string_view text) {
@@ -114,6 +115,12 @@ Result<DumpNode> read_dump_node(const JsonField& at) {
     return node;
 }
 
+// The largest amount of memory in the unit of `kind`.
+std::int64_t most_of(MemoryRequest::Kind kind) {
+    if (kind == MemoryRequest::Kind::percent) return 100;
+    return kind == MemoryRequest::Kind::bytes ? kMostBytes : kMostBytes >> 30;
+}
+
 Result<DumpRequest> read_dump_request(const JsonField& at) {
     DumpRequest request;
     TRY(request.kind, at["kind"].one_of(kKinds));
@@ -121,9 +128,7 @@ Result<DumpRequest> read_dump_request(const JsonField& at) {
     request.gpus = static_cast<int>(gpus);
     TRY(request.memory.kind, at["memory"].one_of(kMemory));
     if (request.memory.kind != MemoryRequest::Kind::whole_gpu) {
-        const bool in_bytes = request.memory.kind == MemoryRequest::Kind::bytes;
-        TRY(request.memory.amount,
-            at["amount"].number(1, in_bytes ? kMostBytes : kMostBytes >> 30));
+        TRY(request.memory.amount, at["amount"].number(1, most_of(request.memory.kind)));
     }
     TRY(request.cores, read_percent(at["cores"]));
     return request;

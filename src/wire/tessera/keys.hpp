@@ -28,12 +28,4 @@ inline constexpr std::string_view kPodGroupSize = "pod-group.scheduling.sigs.k8s
 
 inline constexpr std::string_view kUrl = "tessera.dev/url";  // Lease: where its holder answers
 
-// gpushare's keys: docs/research/gpushare.md §1.3.
-inline constexpr std::string_view kAliyunIndex = "ALIYUN_COM_GPU_MEM_IDX";
-inline constexpr std::string_view kAliyunDev = "ALIYUN_COM_GPU_MEM_DEV";
-inline constexpr std::string_view kAliyunPod = "ALIYUN_COM_GPU_MEM_POD";
-inline constexpr std::string_view kAliyunAssigned = "ALIYUN_COM_GPU_MEM_ASSIGNED";
-inline constexpr std::string_view kAliyunAssumeTime = "ALIYUN_COM_GPU_MEM_ASSUME_TIME";
-inline constexpr std::string_view kGpushareAllocation = "scheduler.framework.gpushare.allocation";
-
 }  // namespace tessera::key

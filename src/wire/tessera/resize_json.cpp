@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/dns_name.hpp"
-#include "domain/request/dialect.hpp"
+#include "domain/dialect/native.hpp"
 #include "wire/text/json.hpp"
 
 namespace tessera {

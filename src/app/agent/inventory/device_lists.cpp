@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <string_view>
-
-#include "domain/request/dialect.hpp"
+#include <cstdint>
 
 namespace tessera {
 namespace {
@@ -15,76 +12,70 @@ constexpr std::int64_t kMostBytes = (std::int64_t{4} << 20) - 1024;
 // Tag, length and health text around an id in a ListAndWatch message (field numbers are below 16).
 constexpr std::int64_t kBytesAroundId = 2 + 2 + 2 + 9;
 
-// How the node's GPUs become the device list of a resource.
-struct ListShape {
-    std::string_view resource;
-    std::string_view separator;  // in an id, between the GPU's UUID and a number
-    std::int64_t (*count)(const NodeInventory&, const Gpu&, const DeviceListOptions&);
-    std::string_view fix;  // how to shorten the list if it is too long
-};
+template <class Do>
+void each_list(const Dialects& dialects, Do&& visit) {
+    for (const Dialect* dialect : dialects.on()) {
+        for (const DeviceList& list : dialect->device_lists)
+            visit(list);
+    }
+}
 
-constexpr std::array kLists = {
-    ListShape{resource::kGpu, "-slot-",
-              [](const NodeInventory&, const Gpu&, const DeviceListOptions& options) {
-                  return std::int64_t{options.slots_per_gpu};
-              },
-              "lower slots_per_gpu"},
-    // gpushare's own format, so that kubelet's checkpoint stays readable when Tessera takes a node
-    // over.
-    ListShape{resource::kAliyunMem, "-_-",
-              [](const NodeInventory& node, const Gpu& gpu, const DeviceListOptions&) {
-                  return gpu.capacity().count / bytes_per_unit(node.unit).count;
-              },
-              "set memory_unit to GiB; pods that need finer amounts ask for "
-              "tessera.dev/gpu-memory"},
-};
+// Computes the size without building the list, which may also be too large for the agent's memory.
+Result<> check_size(const DeviceList& list, const NodeInventory& node, int slots_per_gpu) {
+    std::int64_t devices = 0;
+    std::int64_t bytes = 0;
+    for (const Gpu& gpu : node.gpus) {
+        const std::int64_t count = list.count(node, gpu, slots_per_gpu);
+        const std::string id = fmt::format("{}{}{}", gpu.uuid.str(), list.separator, count);
+        devices += count;
+        bytes += count * (static_cast<std::int64_t>(id.size()) + kBytesAroundId);
+    }
+    if (bytes <= kMostBytes) return {};
+    return fail(Code::invalid_argument,
+                fmt::format("{}: {} devices on this node make a list of {} bytes, and kubelet "
+                            "takes {}; {}",
+                            list.resource, devices, bytes, kMostBytes, list.fix));
+}
 
 }  // namespace
 
 DeviceLists device_lists(const NodeInventory& node, const DeviceListOptions& options) {
     DeviceLists lists;
-    for (const ListShape& shape : kLists) {
-        std::vector<PluginDevice>& devices = lists[std::string(shape.resource)];
+    each_list(*options.dialects, [&](const DeviceList& list) {
+        std::vector<PluginDevice>& devices = lists[std::string(list.resource)];
         for (const Gpu& gpu : node.gpus) {
-            const std::int64_t count = shape.count(node, gpu, options);
+            const std::int64_t count = list.count(node, gpu, options.slots_per_gpu);
             for (std::int64_t n = 0; n < count; ++n) {
                 devices.push_back(
-                    {fmt::format("{}{}{}", gpu.uuid.str(), shape.separator, n), gpu.usable()});
+                    {fmt::format("{}{}{}", gpu.uuid.str(), list.separator, n), gpu.usable()});
             }
         }
-    }
+    });
     return lists;
 }
 
-std::map<std::string, std::string, std::less<>> node_amounts(const NodeInventory& node) {
-    std::int64_t memory = 0;
-    for (const Gpu& gpu : node.gpus)
-        memory += gpu.capacity().count;
-    std::map<std::string, std::string, std::less<>> amounts;
-    amounts.emplace(resource::kGpuMemory, std::to_string(memory));
-    amounts.emplace(resource::kGpuCores, std::to_string(node.gpus.size() * 100));
-    amounts.emplace(resource::kAliyunCount, std::to_string(node.gpus.size()));
+StringMap node_amounts(const NodeInventory& node, const Dialects& dialects) {
+    StringMap amounts;
+    for (const Dialect* dialect : dialects.on()) {
+        if (dialect->add_amounts != nullptr) dialect->add_amounts(node, amounts);
+    }
     return amounts;
 }
 
-// Computes the size without building the list, which may also be too large for the agent's memory.
+StringMap plugin_sockets(const Dialects& dialects) {
+    StringMap sockets;
+    each_list(dialects, [&](const DeviceList& list) {
+        if (!list.socket.empty()) sockets.emplace(list.resource, list.socket);
+    });
+    return sockets;
+}
+
 Result<> check_list_sizes(const NodeInventory& node, const DeviceListOptions& options) {
-    for (const ListShape& shape : kLists) {
-        std::int64_t devices = 0;
-        std::int64_t bytes = 0;
-        for (const Gpu& gpu : node.gpus) {
-            const std::int64_t count = shape.count(node, gpu, options);
-            const std::string id = fmt::format("{}{}{}", gpu.uuid.str(), shape.separator, count);
-            devices += count;
-            bytes += count * (static_cast<std::int64_t>(id.size()) + kBytesAroundId);
-        }
-        if (bytes <= kMostBytes) continue;
-        return fail(Code::invalid_argument,
-                    fmt::format("{}: {} devices on this node make a list of {} bytes, and kubelet "
-                                "takes {}; {}",
-                                shape.resource, devices, bytes, kMostBytes, shape.fix));
-    }
-    return {};
+    Result<> checked;
+    each_list(*options.dialects, [&](const DeviceList& list) {
+        if (checked) checked = check_size(list, node, options.slots_per_gpu);
+    });
+    return checked;
 }
 
 }  // namespace tessera

@@ -4,7 +4,8 @@
 
 #include <set>
 
-#include "domain/request/dialect.hpp"
+#include "domain/dialect/gpushare.hpp"
+#include "domain/dialect/native.hpp"
 #include "testing/builders/builders.hpp"
 
 namespace tessera {
@@ -88,11 +89,12 @@ TEST(NodeAmounts, Sums) {
     NodeInventory node = build::node("n", 2, gibibytes(16));
     node.gpus[0].condition = GpuCondition::unhealthy;
     node.gpus[1].reserved = gibibytes(1);
-    const auto amounts = node_amounts(node);
+    const auto amounts = node_amounts(node, all_dialects());
     EXPECT_EQ(amounts.at("tessera.dev/gpu-memory"), std::to_string(31 * kGiB));
     EXPECT_EQ(amounts.at("tessera.dev/gpu-cores"), "200");
     EXPECT_EQ(amounts.at("aliyun.com/gpu-count"), "2");
-    EXPECT_EQ(node_amounts(build::node("n", 0, {})).at("aliyun.com/gpu-count"), "0");
+    EXPECT_EQ(node_amounts(build::node("n", 0, {}), all_dialects()).at("aliyun.com/gpu-count"),
+              "0");
 }
 
 // Goal: a list that kubelet would not receive is refused with the numbers and the fix; gpushare

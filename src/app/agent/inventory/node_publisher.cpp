@@ -43,7 +43,7 @@ bool NodePublisher::publish(const NodeInventory& node, bool is_released) {
                                                    .enforcement_fault = node.enforcement_fault,
                                                    .handover_fault = node.handover_fault})},
         {std::string(key::kDriver), is_released ? "released" : "in-use"}};
-    const StringMap amounts = node_amounts(node);
+    const StringMap amounts = node_amounts(node, *options_.dialects);
     const auto shown = kube_.node_shows(node.name, annotations, amounts);
     if (shown) {
         const std::scoped_lock lock(mutex_);

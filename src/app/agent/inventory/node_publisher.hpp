@@ -11,6 +11,7 @@
 #include <string>
 
 #include "domain/cluster/node.hpp"
+#include "domain/dialect/dialect.hpp"
 #include "ports/kube_api.hpp"
 
 namespace tessera {
@@ -19,6 +20,7 @@ struct NodePublisherOptions {
     // Published: how containers are identified, and how their shares are enforced.
     std::string identity;
     EnforcementMode shares = EnforcementMode::none;
+    const Dialects* dialects = &all_dialects();  // whose amounts the node shows; outlives this
     // How often the Node object is compared with what we published: kubelet may reset amounts that
     // it does not count itself when it registers the node again.
     std::chrono::milliseconds check_period{30'000};

@@ -11,7 +11,6 @@
 #include "base/log.hpp"
 #include "domain/handover/mount_conflicts.hpp"
 #include "domain/handover/runtime_support.hpp"
-#include "domain/request/dialect.hpp"
 #include "domain/request/foreign_resources.hpp"
 #include "wire/tessera/keys.hpp"
 
@@ -186,11 +185,12 @@ Result<std::vector<FileMount>> ContainerStartHandler::hold(const ContainerAlloca
 }
 
 Result<ContainerStartHandler::Judgement> ContainerStartHandler::judge(
-    const RuntimeContainer& container, const Record& record, const AllocationSeal* seal) {
+    const RuntimeContainer& container, const Record& record, const AllocationSeal* seal,
+    const Dialects& dialects) {
     Judgement out;
     if (const auto text = annotation(container, key::kAllocation)) {
-        auto allocation =
-            read_sealed_allocation(*text, annotation(container, key::kAllocationMac), seal);
+        auto allocation = read_sealed_allocation(*text, annotation(container, key::kAllocationMac),
+                                                 seal, dialects);
         if (!allocation) return refuse(allocation.error());
         if (find_container(*allocation, container.name) != nullptr)
             out.allocation = *std::move(allocation);
@@ -204,13 +204,17 @@ Result<ContainerStartHandler::Judgement> ContainerStartHandler::judge(
     }
     const auto holder = std::ranges::find_if(*record, [&](const DeviceHolder& entry) {
         return entry.pod == container.pod_uid && entry.container == container.name &&
-               is_gpu_resource(entry.resource);
+               dialects.of_resource(entry.resource) != nullptr;
     });
     const bool holds = holder != record->end();
-    if (holds && holder->by_gpushare) {
-        out.standing = Standing::gpushares;
+    // In a dialect without resources, kubelet gives the container no devices. Then only the
+    // signature says that the share is due.
+    const bool needs_devices =
+        seal == nullptr || (out.allocation && !out.allocation->dialect->device_lists.empty());
+    if (holds && holder->by_former_plugin) {
+        out.standing = Standing::former;
     } else if (out.allocation) {
-        out.standing = holds ? Standing::placed : Standing::undue;
+        out.standing = holds || !needs_devices ? Standing::placed : Standing::undue;
     } else if (holds) {
         out.standing = Standing::unplaced;
     }
@@ -219,7 +223,7 @@ Result<ContainerStartHandler::Judgement> ContainerStartHandler::judge(
 
 Result<ContainerEdits> ContainerStartHandler::decide(const RuntimeContainer& container) {
     const Record record = ports_.holders.list();
-    TRY(const Judgement judged, judge(container, record, ports_.seal));
+    TRY(const Judgement judged, judge(container, record, ports_.seal, *ports_.dialects));
     if (!record) {
         log_event(Event::record_unreadable, {{"pod", container.pod.str()},
                                              {"container", container.name},
@@ -230,7 +234,7 @@ Result<ContainerEdits> ContainerStartHandler::decide(const RuntimeContainer& con
             // Another device plugin's GPUs: what kubelet hands over for them is left unchanged.
             if (has_foreign_gpu(container, record)) return ContainerEdits{};
             return edits_without_gpus(container, record);
-        case Standing::gpushares:  // kubelet hands over what gpushare's plugin gave it
+        case Standing::former:  // kubelet hands over what that plugin gave it
             return ContainerEdits{};
         case Standing::unplaced:
             return fail(Code::not_found, fmt::format(kNoAllocation, key::kAllocation));
@@ -278,7 +282,7 @@ Result<ContainerEdits> ContainerStartHandler::edits_without_gpus(const RuntimeCo
 Result<> ContainerStartHandler::verify(const RuntimeContainer& container) {
     // Without an allocation there is nothing to compare, so kubelet's record need not be read.
     if (!annotation(container, key::kAllocation)) return {};
-    const auto judged = judge(container, ports_.holders.list(), ports_.seal);
+    const auto judged = judge(container, ports_.holders.list(), ports_.seal, *ports_.dialects);
     if (judged && judged->standing != Standing::placed) return {};
     auto checked = judged ? check_handed_over(container, *judged->allocation)
                           : Result<>(tl::unexpected(judged.error()));
@@ -414,7 +418,7 @@ void ContainerStartHandler::synchronize(const std::vector<RuntimeContainer>& con
     forget_unverified_but(containers);
     for (const RuntimeContainer& container : containers) {
         if (!container.running) continue;
-        const auto judged = judge(container, record, nullptr);
+        const auto judged = judge(container, record, nullptr, *ports_.dialects);
         if (!judged) continue;
         std::string reason = what_it_lacks(container, *judged);
         if (reason.empty()) continue;
@@ -516,7 +520,7 @@ Result<> ContainerStartHandler::make_shares(const std::string& resource,
             std::ranges::find(pods, holder.pod, [](const NodePod& each) { return each.facts.uid; });
         // Kubelet forgets ended pods late.
         if (pod == pods.end() || pod->facts.finished) continue;
-        if (!holder.by_gpushare) TRY_VOID(make_share(holder, *pod));
+        if (!holder.by_former_plugin) TRY_VOID(make_share(holder, *pod));
         made = true;
     }
     ports_.cdi.keep_only_shares(names);

@@ -24,6 +24,7 @@
 #include "app/agent/enforcement/mount_watch.hpp"
 #include "app/agent/enforcement/unshared_watch.hpp"
 #include "app/agent/inventory/gpu_monitor.hpp"
+#include "domain/dialect/dialect.hpp"
 #include "domain/handover/handover.hpp"
 #include "domain/handover/start_rules.hpp"
 #include "ports/cdi_store.hpp"
@@ -50,6 +51,7 @@ struct ContainerStartPorts {
     LiveLimits* limits = nullptr;            // set if `holder` is set, and null otherwise
     MountWatch* mounts = nullptr;            // likewise
     UnsharedContainers* unshared = nullptr;  // null: unshared containers are only logged
+    const Dialects* dialects = &all_dialects();
 };
 
 // Thread-safe.
@@ -71,11 +73,11 @@ class ContainerStartHandler final : public ContainerHandler, public DevicePlugin
   private:
     // What the pod's annotation and kubelet's record together say about a container.
     enum class Standing {
-        plain,      // no share, and no known devices
-        placed,     // a share, and devices
-        unplaced,   // devices, and no share: the pod bypassed the scheduler
-        undue,      // a share, and no devices: the container requests none
-        gpushares,  // devices from gpushare's plugin, before Tessera took the node over
+        plain,     // no share, and no known devices
+        placed,    // a share, and devices
+        unplaced,  // devices, and no share: the pod bypassed the scheduler
+        undue,     // a share, and no devices: the container requests none
+        former,    // devices from a former system's plugin, before Tessera took the node over
     };
     struct Judgement {
         Standing standing = Standing::plain;
@@ -93,7 +95,7 @@ class ContainerStartHandler final : public ContainerHandler, public DevicePlugin
     // cannot be understood or is not signed (no seal: signatures are not checked), or if a share
     // cannot be checked against the record.
     static Result<Judgement> judge(const RuntimeContainer& container, const Record& record,
-                                   const AllocationSeal* seal);
+                                   const AllocationSeal* seal, const Dialects& dialects);
     [[nodiscard]] Result<Allocation> newest_of(const Allocation& allocation,
                                                const PodUid& pod) const;
     [[nodiscard]] bool has_our_mounts(const RuntimeContainer& container) const;

@@ -280,7 +280,7 @@ TEST_F(Synchronize, LeavesWhatGpushareHandedOver) {
                   .resource = "aliyun.com/gpu-mem",
                   .ids = {"GPU-0-_-0"},
                   .cdi_devices = {},
-                  .by_gpushare = true});
+                  .by_former_plugin = true});
     const Allocation ours = allocation({{"main", {}, {share(0, 4)}}});
     for (const RuntimeContainer& old :
          {container("main"), annotated("main", ours), with_env(container("main"), "0", four_)}) {
@@ -473,7 +473,7 @@ TEST_F(ContainerStartByKubeletTest, StartsWhatGpushareHandedOver) {
                   .resource = "aliyun.com/gpu-mem",
                   .ids = {"GPU-0-_-0"},
                   .cdi_devices = {},
-                  .by_gpushare = true});
+                  .by_former_plugin = true});
     EXPECT_TRUE(handler_by_kubelet_.pre_start("aliyun.com/gpu-mem", {"GPU-0-_-0"}));
     EXPECT_TRUE(cdi_.shares().empty());
 }

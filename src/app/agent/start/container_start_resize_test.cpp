@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/agent/start/container_start_handler.hpp"
+#include "domain/dialect/native.hpp"
 #include "testing/fakes/container_start_fixture.hpp"
 #include "testing/fakes/fake_live_limits.hpp"
 #include "wire/tessera/allocation_json.hpp"
@@ -16,7 +17,7 @@ class ContainerStartResizeTest : public ContainerStartTest {
     static Allocation allocation(int gib, std::int64_t revision) {
         return {PodUid("uid-p"),
                 kNode,
-                DialectId::native,
+                &kNativeDialect,
                 {{"main", {}, {{.uuid = GpuUuid("GPU-0"), .memory = gibibytes(gib)}}}},
                 revision};
     }

@@ -134,7 +134,7 @@ RouteAnswer SchedulerRoutes::metrics() {
 
 RouteAnswer SchedulerRoutes::filter(std::string& body) {
     if (!synced_) return refusal(write_filter_error(kStarting));
-    const auto args = read_extender_args(body);
+    const auto args = read_extender_args(body, scheduler_.dialects());
     if (!args) {
         log_event(Event::request_refused, {{"verb", "filter"}, {"reason", args.error().text}});
         return refusal(write_filter_error(args.error().text));
@@ -153,7 +153,7 @@ RouteAnswer SchedulerRoutes::filter(std::string& body) {
 }
 
 RouteAnswer SchedulerRoutes::prioritize(std::string& body) {
-    const auto args = read_extender_args(body);
+    const auto args = read_extender_args(body, scheduler_.dialects());
     if (!args) {
         log_event(Event::request_refused, {{"verb", "prioritize"}, {"reason", args.error().text}});
         return {.status = 400,
@@ -164,7 +164,7 @@ RouteAnswer SchedulerRoutes::prioritize(std::string& body) {
 }
 
 RouteAnswer SchedulerRoutes::preempt(const std::string& body) {
-    const auto args = read_preemption_args(body);
+    const auto args = read_preemption_args(body, scheduler_.dialects());
     if (!synced_ || !args) {
         const std::string reason = args ? std::string(kStarting) : args.error().text;
         log_event(Event::request_refused, {{"verb", "preempt"}, {"reason", reason}});

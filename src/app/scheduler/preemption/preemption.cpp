@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "domain/dialect/dialect.hpp"
 #include "domain/placement/victims.hpp"
 
 namespace tessera {
@@ -14,9 +15,9 @@ bool holds_here(const NodeInfo& node, const PodUid& uid) {
            node.assigned_pods.end();
 }
 
-// Whether kube-scheduler saw too little free aliyun.com/gpu-mem on the node.
+// Whether kube-scheduler saw too little free memory on the node, in the sum that it counts.
 bool lacks_sum(const NodeInfo& node, const ContainerRequests& request) {
-    if (request.front().gpu.dialect != DialectId::aliyun) return false;
+    if (request.front().gpu.dialect->counted_memory == nullptr) return false;
     Bytes free;
     for (const Bytes gpu : node.free)
         free += gpu;

@@ -1,4 +1,4 @@
-#include "domain/request/dialect.hpp"
+#include "domain/dialect/dialect.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -21,13 +21,19 @@ const std::string kCount(resource::kAliyunCount);
 const std::string kPercentage(resource::kAliyunCores);
 
 GpuRequest native(int gpus, MemoryRequest memory, int cores) {
-    return {.gpus = gpus, .memory = memory, .cores = {cores}, .dialect = DialectId::native};
+    return {.gpus = gpus, .memory = memory, .cores = {cores}, .dialect = &kNativeDialect};
 }
 GpuRequest aliyun(int gpus, std::int64_t units, int cores) {
     return {.gpus = gpus,
             .memory = {MemoryRequest::Kind::node_units, units},
             .cores = {cores},
-            .dialect = DialectId::aliyun};
+            .dialect = &kGpushareDialect};
+}
+
+Result<ContainerRequests> parse(std::vector<ContainerSpec> containers,
+                                std::optional<std::string> cores_limit = {}) {
+    return parse_container_requests(
+        {.containers = std::move(containers), .cores_limit = std::move(cores_limit)});
 }
 
 // Goal: each way to write a request has one meaning. Method: a table of one container's limits and
@@ -53,7 +59,7 @@ TEST(ParsePodRequest, ReadsEveryWayOfAsking) {
         {{{kMem, "8"}, {kPercentage, "25"}}, aliyun(1, 8, 25)},
     };
     for (const Case& c : cases) {
-        const auto request = parse_container_requests(std::vector{container("main", c.limits)});
+        const auto request = parse(std::vector{container("main", c.limits)});
         ASSERT_TRUE(request) << request.error().text;
         ASSERT_EQ(request->size(), 1U);
         EXPECT_EQ(request->front(), (ContainerRequest{"main", ContainerKind::app, c.expected}));
@@ -71,11 +77,11 @@ TEST(ParsePodRequest, NothingAskedIsNoRequest) {
         {{kMem, "0Gi"}},
     };
     for (const Limits& limits : cases) {
-        const auto request = parse_container_requests(std::vector{container("main", limits)});
+        const auto request = parse(std::vector{container("main", limits)});
         ASSERT_TRUE(request) << request.error().text;
         EXPECT_TRUE(request->empty());
     }
-    EXPECT_TRUE(parse_container_requests({})->empty());
+    EXPECT_TRUE(parse({})->empty());
 }
 
 struct BadCase {
@@ -86,7 +92,7 @@ struct BadCase {
 
 void expect_refused(const std::vector<BadCase>& cases) {
     for (const BadCase& c : cases) {
-        const auto request = parse_container_requests(std::vector{container("worker", c.limits)});
+        const auto request = parse(std::vector{container("worker", c.limits)});
         ASSERT_FALSE(request) << c.resource << " " << c.fix;
         const std::string& text = request.error().text;
         EXPECT_EQ(request.error().code, Code::invalid_argument) << text;
@@ -160,15 +166,14 @@ TEST(ParsePodRequest, RefusesNonsense) {
 
 // Goal: two dialects in one pod are refused, in one container or in two, and both are named.
 TEST(ParsePodRequest, RefusesTwoDialects) {
-    const auto one =
-        parse_container_requests(std::vector{container("a", {{kGpu, "1"}, {kMem, "3"}})});
+    const auto one = parse(std::vector{container("a", {{kGpu, "1"}, {kMem, "3"}})});
     ASSERT_FALSE(one);
     EXPECT_TRUE(one.error().text.starts_with("container a: " + kMem + ": ")) << one.error().text;
     EXPECT_NE(one.error().text.find(kGpu), std::string::npos);
     EXPECT_NE(one.error().text.find("either native or aliyun"), std::string::npos);
 
-    const auto two = parse_container_requests(std::vector{
-        container("a", {{kMem, "3"}}), container("b", {{kMemory, "3Gi"}, {kGpu, "1"}})});
+    const auto two = parse(std::vector{container("a", {{kMem, "3"}}),
+                                       container("b", {{kMemory, "3Gi"}, {kGpu, "1"}})});
     ASSERT_FALSE(two);
     EXPECT_TRUE(two.error().text.starts_with("container b: " + kMemory + ": "));
     EXPECT_NE(two.error().text.find("either aliyun or native"), std::string::npos);
@@ -176,7 +181,7 @@ TEST(ParsePodRequest, RefusesTwoDialects) {
 
 // Goal: containers keep their order and kind; those without a request are left out.
 TEST(ParsePodRequest, KeepsKindsAndOrder) {
-    const auto request = parse_container_requests(std::vector{
+    const auto request = parse(std::vector{
         container("prepare", {{kMem, "6"}}, ContainerKind::init),
         container("proxy", {{kMem, "1"}}, ContainerKind::sidecar),
         container("idle", {{kMem, "0"}}),
@@ -194,7 +199,7 @@ TEST(ParsePodRequest, KeepsKindsAndOrder) {
 // Goal: the error of an init or sidecar container names that container.
 TEST(ParsePodRequest, NamesTheInitContainerThatIsWrong) {
     for (const ContainerKind kind : {ContainerKind::init, ContainerKind::sidecar}) {
-        const auto request = parse_container_requests(
+        const auto request = parse(
             std::vector{container("warm-up", {{kMem, "x"}}, kind), container("b", {{kMem, "1"}})});
         ASSERT_FALSE(request);
         EXPECT_TRUE(request.error().text.starts_with("container warm-up: "))
@@ -202,22 +207,52 @@ TEST(ParsePodRequest, NamesTheInitContainerThatIsWrong) {
     }
 }
 
-// Goal: the table is complete: every dialect is found by its id and has its own gate resource, and
-// no resource belongs to two dialects.
+// Goal: the table is complete: every dialect is found by its name, can be read, and shares no
+// resource with another; what a device plugin counts is among its resources.
 TEST(Dialects, TableIsWhole) {
     std::vector<std::string_view> seen;
-    for (const Dialect& row : dialects()) {
-        EXPECT_EQ(&dialect(row.id), &row);
-        EXPECT_NE(std::ranges::find(row.resources, row.gate), row.resources.end());
-        for (const std::string_view resource : row.resources) {
-            EXPECT_TRUE(is_gpu_resource(resource));
+    for (const Dialect* dialect : all_dialects().all()) {
+        EXPECT_EQ(all_dialects().find(dialect->name), dialect);
+        EXPECT_NE(dialect->read, nullptr);
+        EXPECT_FALSE(dialect->summary.empty());
+        for (const DeviceList& list : dialect->device_lists)
+            EXPECT_EQ(all_dialects().of_resource(list.resource), dialect) << list.resource;
+        for (const std::string_view resource : dialect->resources) {
+            EXPECT_EQ(all_dialects().of_resource(resource), dialect);
             EXPECT_EQ(std::ranges::find(seen, resource), seen.end()) << resource;
             seen.push_back(resource);
         }
     }
-    EXPECT_FALSE(is_gpu_resource("cpu"));
-    EXPECT_FALSE(is_gpu_resource("nvidia.com/gpu"));
-    EXPECT_FALSE(is_gpu_resource(""));
+    for (const char* other : {"cpu", "nvidia.com/gpu", ""})
+        EXPECT_EQ(all_dialects().of_resource(other), nullptr) << other;
+}
+
+// Goal: a dialect can be switched off; a pod in it is then refused with the fix, and a wrong list
+// of names is refused with the right ones.
+TEST(Dialects, SwitchedOff) {
+    const std::vector<std::string> native = {"native"};
+    const auto only = all_dialects().only(native);
+    ASSERT_TRUE(only);
+    EXPECT_EQ(only->on().size(), 1U);
+    EXPECT_TRUE(only->is_on(kNativeDialect));
+    EXPECT_FALSE(only->is_on(kGpushareDialect));
+    EXPECT_EQ(only->find("gpushare"), &kGpushareDialect) << "allocations stay readable";
+    const auto parse_in = [&](Limits limits) {
+        return parse_container_requests({.containers = {container("main", std::move(limits))}},
+                                        *only);
+    };
+    EXPECT_TRUE(parse_in({{kGpu, "1"}}));
+    EXPECT_TRUE(parse_in({{"cpu", "1"}})->empty());
+    const auto off = parse_in({{kMem, "3"}});
+    ASSERT_FALSE(off);
+    EXPECT_EQ(off.error().text,
+              "container main: aliyun.com/gpu-mem: the dialect gpushare is switched off in this "
+              "cluster; write the pod in another one (native), or ask an administrator to add it "
+              "to `dialects` of the controller and the agents");
+    EXPECT_EQ(all_dialects().only(std::vector<std::string>{}).error().text,
+              "dialects: none is given; write one or more of: native, gpushare");
+    EXPECT_EQ(all_dialects().only(std::vector<std::string>{"native", "hami"}).error().text,
+              "dialects: \"hami\" is unknown; write one or more of: native, gpushare");
 }
 
 // Goal: no text gives a request out of bounds. Method: random limits of both dialects. A parsed
@@ -232,7 +267,7 @@ RC_GTEST_PROP(ParsePodRequestProperty, WhatParsesIsWithinBounds, ()) {
     const auto name = rc::gen::elementOf(
         std::vector<std::string>{kGpu, kMemory, kCores, kMem, kCount, kPercentage, "cpu"});
     const auto limits = *rc::gen::container<Limits>(rc::gen::pair(name, quantity));
-    const auto request = parse_container_requests(std::vector{container("main", limits)});
+    const auto request = parse(std::vector{container("main", limits)});
     if (!request) {
         RC_ASSERT(request.error().code == Code::invalid_argument);
         RC_ASSERT(request.error().text.find("container main: ") == 0U);
@@ -278,9 +313,7 @@ TEST(ParsePodRequest, ComputeLimit) {
     for (const Case& c : cases) {
         std::vector<ContainerSpec> containers = {container("main", c.main)};
         if (!c.side.empty()) containers.push_back(container("side", c.side));
-        for (ContainerSpec& spec : containers)
-            spec.cores_limit = c.text;
-        const auto request = parse_container_requests(containers);
+        const auto request = parse(containers, c.text);
         if (c.main_cores_limit > 0) {
             ASSERT_TRUE(request) << c.text << ": " << request.error().text;
             EXPECT_EQ(request->front().gpu.cores_limit.value, c.main_cores_limit) << c.text;
@@ -291,9 +324,7 @@ TEST(ParsePodRequest, ComputeLimit) {
         EXPECT_TRUE(request.error().text.starts_with("annotation tessera.dev/gpu-cores-limit: "));
         EXPECT_NE(request.error().text.find(c.words), std::string::npos) << request.error().text;
     }
-    ContainerSpec none = container("main", {{kGpu, "0"}});
-    none.cores_limit = "50";
-    EXPECT_TRUE(parse_container_requests(std::vector{none})) << "it asks for no GPU";
+    EXPECT_TRUE(parse({container("main", {{kGpu, "0"}})}, "50")) << "it asks for no GPU";
 }
 
 }  // namespace
