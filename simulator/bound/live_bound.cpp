@@ -185,11 +185,11 @@ std::string rules_left_out(const LiveCluster& cluster) {
             fmt::format("gpu-uuids of {} (only the kind of GPU counts)", counted(by_uuid, "pod")));
     }
     if (by_affinity > 0) {
-        parts.push_back(
-            fmt::format("gpu-apart and gpu-together of {} (ignored)", counted(by_affinity, "pod")));
+        parts.push_back(fmt::format("gpu-anti-affinity and gpu-affinity of {} (ignored)",
+                                    counted(by_affinity, "pod")));
     }
     if (by_link > 0)
-        parts.push_back(fmt::format("gpu-links of {} (ignored)", counted(by_link, "pod")));
+        parts.push_back(fmt::format("gpu-topology of {} (ignored)", counted(by_link, "pod")));
     if (parts.empty()) return {};
     return fmt::format("rules that the bound does not apply in full: {}", fmt::join(parts, ", "));
 }

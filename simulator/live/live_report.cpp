@@ -105,7 +105,7 @@ std::string live_table(const LiveReport& report) {
     } else if (!report.tells_links) {
         text +=
             "\nThe snapshot is from a release that did not record links between GPUs: "
-            "tessera.dev/gpu-links is ignored here\n";
+            "tessera.dev/gpu-topology is ignored here\n";
     }
     return text;
 }

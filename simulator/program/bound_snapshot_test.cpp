@@ -77,16 +77,17 @@ TEST(BoundSnapshot, TellsWhichRulesItLeavesOut) {
         return build::pod(name, 8, 1, std::move(rules));
     };
     EXPECT_EQ(reported({pod("a", {.models = "A100"})}), "");
-    EXPECT_EQ(reported({pod("a", {.apart = "g"}), pod("b", {.together = "h"})}),
-              "rules that the bound does not apply in full: gpu-apart and gpu-together of 2 pods "
-              "(ignored)");
+    EXPECT_EQ(
+        reported({pod("a", {.apart = "g"}), pod("b", {.together = "h"})}),
+        "rules that the bound does not apply in full: gpu-anti-affinity and gpu-affinity of 2 pods "
+        "(ignored)");
     EXPECT_EQ(
         reported({pod("a", {.uuids = "m-0"}), pod("b", {.uuids = "!m-0", .apart = "g"}),
                   pod("c", {.models = "A100"})}),
         "rules that the bound does not apply in full: gpu-uuids of 2 pods (only the kind of GPU "
-        "counts), gpu-apart and gpu-together of 1 pod (ignored)");
+        "counts), gpu-anti-affinity and gpu-affinity of 1 pod (ignored)");
     EXPECT_EQ(reported({build::pod("a", 8, 2, {.links = "nvlink"}), pod("b", {.links = "pcie"})}),
-              "rules that the bound does not apply in full: gpu-links of 1 pod (ignored)");
+              "rules that the bound does not apply in full: gpu-topology of 1 pod (ignored)");
 }
 
 ClusterDump tiny_dump() {

@@ -76,7 +76,8 @@ class KubeApi {
     // report.
     virtual Result<NodeShown> node_shows(const NodeName& node, const StringMap& annotations,
                                          const StringMap& amounts) = 0;
-    virtual Result<> annotate_node(const NodeName& node, const StringMap& annotations) = 0;
+    virtual Result<> set_node_metadata(const NodeName& node, const StringMap& annotations,
+                                       const StringMap& labels) = 0;
     // Sets capacity and allocatable of resources that no device plugin counts.
     virtual Result<> set_node_resources(const NodeName& node, const StringMap& amounts) = 0;
 };

@@ -17,7 +17,7 @@ class PodResizes {
     struct Shown {
         PodInfo facts;
         std::string version;    // the object's resourceVersion: it changes with every write
-        std::string requested;  // the text of the annotation tessera.dev/resize
+        std::string requested;  // the text of the annotation tessera.dev/resize-request
         std::string refusal;    // the text of the annotation tessera.dev/resize-refused
     };
 

@@ -64,7 +64,7 @@ std::string node_object(int number) {
     const std::string name = node.name.str();
     const std::string amounts = fmt::format(
         R"({{"cpu":"128","memory":"1Ti","pods":"500","example.com/gpu-mem":"{0}",)"
-        R"("aliyun.com/gpu-mem":"{0}","aliyun.com/gpu-count":"{1}","tessera.dev/gpu":"{2}",)"
+        R"("aliyun.com/gpu-mem":"{0}","aliyun.com/gpu-count":"{1}","tessera.dev/gpu-share":"{2}",)"
         R"("tessera.dev/gpu-memory":"{3}","tessera.dev/gpu-cores":"{4}"}})",
         node.gpu_mem, kGpus, kGpus * kSlotsPerGpu, gibibytes(node.gpu_mem).count, kGpus * 100);
     return fmt::format(

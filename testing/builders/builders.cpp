@@ -56,7 +56,7 @@ std::vector<ContainerSpec> aliyun(std::int64_t units) {
 }
 
 std::vector<ContainerSpec> native(Bytes memory, int gpus) {
-    return {container("main", {{text(resource::kGpu), std::to_string(gpus)},
+    return {container("main", {{text(resource::kGpuShare), std::to_string(gpus)},
                                {text(resource::kGpuMemory), std::to_string(memory.count)}})};
 }
 

@@ -13,9 +13,9 @@ from stack import deploy
 from stack.gpu_node import GpuNode
 
 EXTENDER = "/gpushare-scheduler"
-MEM, GPU, MEMORY, CORES, COUNT = ("aliyun.com/gpu-mem", "tessera.dev/gpu",
-                                  "tessera.dev/gpu-memory", "tessera.dev/gpu-cores",
-                                  "aliyun.com/gpu-count")
+MEM, GPU, SHARE, MEMORY, CORES, COUNT = (
+    "aliyun.com/gpu-mem", "tessera.dev/gpu", "tessera.dev/gpu-share", "tessera.dev/gpu-memory",
+    "tessera.dev/gpu-cores", "aliyun.com/gpu-count")
 
 Limits = dict[str, object]
 
@@ -23,24 +23,26 @@ Limits = dict[str, object]
 WAITING: dict[str, tuple[Limits, tuple[str, ...]]] = {
     "two-dialects": ({MEM: 1, GPU: 1}, ("container main", "stands beside",
                                         "write the pod in one dialect, either")),
-    "memory-alone": ({MEMORY: "3Gi"}, (f"container main: {MEMORY}: needs {GPU}: 1 beside it",)),
-    "cores-alone": ({GPU: 1, CORES: 25}, (f"container main: {CORES}: needs {MEMORY} beside it",)),
-    "zero-memory": ({GPU: 1, MEMORY: 0}, (f"container main: {MEMORY}: is zero; write the bytes",)),
-    "cores-above": ({GPU: 1, MEMORY: "1Gi", CORES: 101},
+    "memory-alone": ({MEMORY: "3Gi"}, (f"container main: {MEMORY}: needs {SHARE}: 1 beside it",)),
+    "cores-alone": ({SHARE: 1, CORES: 25}, (f"container main: {SHARE}: needs {MEMORY} beside it",)),
+    "old-form": ({GPU: 1, MEMORY: "3Gi"}, (f"container main: {GPU}: counts whole GPUs",
+                                           f"write {SHARE}: 1 instead")),
+    "zero-memory": ({SHARE: 1, MEMORY: 0}, (f"container main: {MEMORY}: is zero; write the bytes",)),
+    "cores-above": ({SHARE: 1, MEMORY: "1Gi", CORES: 101},
                     (f"container main: {CORES}: 101 is not a percentage", "write 1 to 100")),
-    "too-many-gpus": ({GPU: 65, MEMORY: "1Gi"}, (f"container main: {GPU}: 65 GPUs; write 1 to",)),
+    "too-many-gpus": ({SHARE: 65, MEMORY: "1Gi"}, (f"container main: {SHARE}: 65 GPUs; write 1 to",)),
     "not-divisible": ({MEM: 3, COUNT: 2}, (f"container main: {MEM}: 3 does not divide by 2 GPUs",
                                            "write a multiple of 2")),
     "count-alone": ({COUNT: 1}, (f"container main: {COUNT}: needs {MEM} beside it",)),
-    "memory-huge": ({GPU: 1, MEMORY: "2Pi"},
+    "memory-huge": ({SHARE: 1, MEMORY: "2Pi"},
                     (f"container main: {MEMORY}: 2251799813685248 is more than any GPU has",)),
-    "memory-above": ({GPU: 1, MEMORY: "100Gi"}, ("asked 100Gi, the largest of 2 GPUs has 15Gi",)),
+    "memory-above": ({SHARE: 1, MEMORY: "100Gi"}, ("asked 100Gi, the largest of 2 GPUs has 15Gi",)),
 }
 
 # Limits that the API server itself refuses. If it accepts one in the future, move it to WAITING.
 REFUSED: dict[str, Limits] = {
-    "malformed": {MEM: "three"}, "malformed-native": {GPU: 1, MEMORY: "3 Gi"},
-    "negative": {MEM: -1}, "negative-native": {GPU: 1, MEMORY: "-3Gi"},
+    "malformed": {MEM: "three"}, "malformed-native": {SHARE: 1, MEMORY: "3 Gi"},
+    "negative": {MEM: -1}, "negative-native": {SHARE: 1, MEMORY: "-3Gi"},
     "fraction": {MEM: "1500m"}, "fraction-native": {GPU: "500m"},
 }
 

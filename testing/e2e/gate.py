@@ -76,7 +76,7 @@ class Gate(StackCase):
     def test_an_annotation_of_the_tenant_is_overwritten(self) -> None:
         """A forged annotation on a pod that Tessera places: the Binding replaces it."""
         far = self.gpus("node-b")[1].uuid
-        forged = {"version": 1, "pod": "x", "node": "node-a", "dialect": "aliyun", "containers": [
+        forged = {"version": 1, "pod": "x", "node": "node-a", "dialect": "gpushare", "containers": [
             {"name": "main", "kind": "app",
              "gpus": [{"uuid": far, "index": 1, "memory": 24 << 30, "cores": 0}]}]}
         made, = self.running(pods.simple("forger", pods.aliyun(1), node="node-a", annotations={
@@ -90,12 +90,12 @@ class Gate(StackCase):
 
     def test_visible_devices_of_the_pod_widen_nothing(self) -> None:
         everything = ",".join(gpu.uuid for gpu in self.gpus("node-a"))
-        resize_requests = {"all": ["all"], "list": [everything], "index": ["0,1"], "void": ["void"],
+        forged_values = {"all": ["all"], "list": [everything], "index": ["0,1"], "void": ["void"],
                   "twice": ["all", everything]}
         made = self.running(*(
             pods.simple(f"request-{name}", pods.aliyun(1), node="node-a",
                         env=[{"name": VISIBLE, "value": value} for value in values])
-            for name, values in resize_requests.items()))
+            for name, values in forged_values.items()))
         for pod in made:
             self.assert_shares(pod)
 

@@ -10,10 +10,13 @@ from e2e.truth import Json
 
 
 def ruled(name: str, limits: dict[str, object], **rules: str) -> Json:
-    """A pod with one container. rules: its annotations tessera.dev/gpu-..."""
+    """A pod with one container. rules: its annotations tessera.dev/gpu-..., and its labels of GPU
+    affinity."""
     pod = pods.simple(name, limits)
-    pod["metadata"]["annotations"] = {f"tessera.dev/gpu-{rule}": text
-                                      for rule, text in rules.items()}
+    for rule, text in rules.items():
+        kind = "labels" if "affinity" in rule else "annotations"
+        key = f"tessera.dev/gpu-{rule.replace('_', '-')}"
+        pod["metadata"].setdefault(kind, {})[key] = text
     return pod
 
 
@@ -36,6 +39,24 @@ class GpuRules(StackCase):
         self.create(ruled("wrong", pods.native("2Gi"), models="A10,,"))
         self.wait_event("wrong", 'annotation tessera.dev/gpu-models: "A10,,"', "A100, H100")
 
+    def test_a_node_shows_its_gpus(self) -> None:
+        """A Node counts whole GPUs and shares, and its labels name its GPUs, so that an ordinary
+        node selector chooses a model."""
+        nodes = {name: self.api.json("GET", f"/api/v1/nodes/{name}")
+                 for name in ("node-a", "node-b")}
+        counted = nodes["node-a"]["status"]["allocatable"]
+        self.assertEqual((counted["tessera.dev/gpu"], counted["tessera.dev/gpu-share"]),
+                         ("2", "128"))
+        labels = {name: {key.removeprefix("tessera.dev/"): value
+                         for key, value in node["metadata"]["labels"].items()
+                         if key.startswith("tessera.dev/gpu-")} for name, node in nodes.items()}
+        self.assertEqual(labels["node-a"], {"gpu-count": "2", "gpu-model": "Tesla-T4",
+                                            "gpu-memory": str(15 << 10)})
+        self.assertEqual(labels["node-b"]["gpu-model"], "mixed")
+        chosen = pods.simple("on-a-t4", pods.native("1Gi"))
+        chosen["spec"]["nodeSelector"] = {"tessera.dev/gpu-model": "Tesla-T4"}
+        self.assertEqual(self.running(chosen)[0]["spec"]["nodeName"], "node-a")
+
     def test_unknown_annotation(self) -> None:
         """A misspelled annotation has no effect, and an event suggests the right one."""
         meant = "tessera.dev/gpu-model is not known: did you mean tessera.dev/gpu-models?"
@@ -43,20 +64,20 @@ class GpuRules(StackCase):
         self.wait_event("misspelt", meant)
         self.assertIn(meant, self.stack.tessera("explain", "misspelt"))
 
-    def test_apart(self) -> None:
+    def test_anti_affinity(self) -> None:
         """Four replicas run on four GPUs. A fifth waits until one of them is deleted."""
-        made = self.running(*(ruled(f"web-{i}", pods.native("1Gi"), apart="web") for i in range(4)))
+        made = self.running(*(ruled(f"web-{i}", pods.native("1Gi"), anti_affinity="web") for i in range(4)))
         self.assertEqual(len({truth.uuids(pod)[0] for pod in made}), 4)
-        self.create(ruled("web-4", pods.native("1Gi"), apart="web"))
-        self.wait_event("web-4", "No GPU with the requested affinity", "tessera.dev/gpu-apart")
+        self.create(ruled("web-4", pods.native("1Gi"), anti_affinity="web"))
+        self.wait_event("web-4", "No GPU with the requested affinity", "tessera.dev/gpu-anti-affinity")
         self.delete("web-1")
         self.assertEqual(truth.uuids(self.wait_running("web-4")), truth.uuids(made[1]))
 
-    def test_together(self) -> None:
+    def test_affinity(self) -> None:
         """The second pod goes to the GPU of the first, although binpack would choose another."""
-        first, = self.running(ruled("one", pods.native("3Gi"), together="pair"))
+        first, = self.running(ruled("one", pods.native("3Gi"), affinity="pair"))
         self.running(pods.simple("fills", pods.native("11Gi")))
-        second, = self.running(ruled("two", pods.native("1Gi"), together="pair"))
+        second, = self.running(ruled("two", pods.native("1Gi"), affinity="pair"))
         self.assertEqual(truth.uuids(second), truth.uuids(first))
 
     def test_explain(self) -> None:

@@ -9,7 +9,7 @@ from e2e.case import SECONDS, StackCase
 
 NODE = "node-b"
 SLOTS = 64  # of a GPU, by default
-RESOURCES = ("aliyun.com/gpu-mem", "tessera.dev/gpu")
+RESOURCES = ("aliyun.com/gpu-mem", "tessera.dev/gpu", "tessera.dev/gpu-share")
 
 
 class Health(StackCase):
@@ -92,13 +92,14 @@ class Health(StackCase):
         return self.wait_condition(NODE, index, "healthy" if healthy else "unhealthy")
 
     def wait_allocatable(self, units: int) -> None:
-        """Waits until kubelet offers `units` of memory and the slots of those GPUs. The node's
+        """Waits until kubelet offers `units` of memory, those GPUs and their slots. The node's
         capacity must not change."""
-        slots = SLOTS * {39: 2, 24: 1, 15: 1, 0: 0}[units]
+        gpus = {39: 2, 24: 1, 15: 1, 0: 0}[units]
+        wanted = [str(units), str(gpus), str(SLOTS * gpus)]
 
         def offered() -> bool:
             status = self.api.json("GET", f"/api/v1/nodes/{NODE}")["status"]
             self.assertEqual(status["capacity"]["aliyun.com/gpu-mem"], "39")
             amounts = [status["allocatable"][name] for name in RESOURCES]
-            return amounts == [str(units), str(slots)]
-        self.cluster.wait_for(f"allocatable gpu-mem {units}, slots {slots}", offered, SECONDS)
+            return amounts == wanted
+        self.cluster.wait_for(f"allocatable {wanted} of {RESOURCES}", offered, SECONDS)

@@ -133,7 +133,7 @@ class Isolated(StackCase):
         self.cluster.nsenter("node-a", "sh", "-c", f"echo rubbish > {CHECKPOINT}")
         self.cluster.restart("kubelet", "node-a")
         # The Node's resources may be out of date; kubelet's own record is current.
-        self.cluster.wait_for("kubelet has its devices again", lambda: "tessera.dev/gpu" in (
+        self.cluster.wait_for("kubelet has its devices again", lambda: "tessera.dev/gpu-share" in (
             self.cluster.nsenter("node-a", "cat", CHECKPOINT)))
         self.running(pods.simple("new", SHARE, node="node-a"))
         time.sleep(2 * FORGETS_EVERY)
@@ -189,7 +189,7 @@ class IsolatedByNri(Isolated):
         record = json.loads(kept)
         record["Data"]["PodDeviceEntries"] = [*(record["Data"]["PodDeviceEntries"] or []), {
             "PodUID": made["metadata"]["uid"], "ContainerName": "main",
-            "ResourceName": "tessera.dev/gpu", "DeviceIDs": {"-1": ["slot"]}, "AllocResp": ""}]
+            "ResourceName": "tessera.dev/gpu-share", "DeviceIDs": {"-1": ["slot"]}, "AllocResp": ""}]
         self.cluster.write_file("node-a", CHECKPOINT, json.dumps(record))
         self.cluster.restart("containerd", "node-a")
         self.wait_event("unshared", "runs without its GPU share", "is restarted")

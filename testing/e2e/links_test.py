@@ -33,7 +33,7 @@ class LinksTest(StackCase):
         self.assert_shares(two)
         single, = self.running(pods.simple("single", pods.native()))
         self.assertEqual(self.indices(single), {1})
-        self.create(ruled("pair", pods.native(gpus=2), links="nvlink"))
+        self.create(ruled("pair", pods.native("40Gi", gpus=2), topology="nvlink"))
         self.wait_event("pair", "on each of 2 GPUs", "1 of this node's 4 GPUs")
         self.delete("two")
         self.assertEqual(self.indices(self.wait_running("pair")), {0, 2})
@@ -43,16 +43,16 @@ class LinksTest(StackCase):
                              ruled("other", pods.native("30Gi"), models="A40",
                                    uuids=self.gpus()[1].uuid))
         self.assertEqual([self.indices(pod) for pod in apart], [{0}, {1}])
-        self.create(ruled("late", pods.native("20Gi", gpus=2), links="nvlink"))
+        self.create(ruled("late", pods.native("20Gi", gpus=2), topology="nvlink"))
         self.wait_event("late", "No GPUs with the requested link: asked 2 GPUs linked by NVLink, 1 of "
                                 "them have enough free")
         anywhere, = self.running(pods.simple("anywhere", pods.native("20Gi", gpus=2)))
         self.assertEqual(self.indices(anywhere), {2, 3})
-        self.create(ruled("wide", pods.native("1Gi", gpus=3), links="numa"))
+        self.create(ruled("wide", pods.native("1Gi", gpus=3), topology="numa"))
         self.wait_event("wide", "asked 3 GPUs linked by their NUMA node, at most 2 of this node's "
                                 "4 GPUs are")
-        self.create(ruled("wrong", pods.native("1Gi", gpus=2), links="infiniband"))
-        self.wait_event("wrong", 'annotation tessera.dev/gpu-links: "infiniband" is no kind of '
+        self.create(ruled("wrong", pods.native("1Gi", gpus=2), topology="infiniband"))
+        self.wait_event("wrong", 'annotation tessera.dev/gpu-topology: "infiniband" is no kind of '
                                  'link; write nvlink, pcie or numa')
         text = self.stack.tessera("explain", "late")
         self.assertIn("Not on node-a: No GPUs with the requested link", text)

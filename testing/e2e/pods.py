@@ -20,8 +20,10 @@ def aliyun(units: object, **more: object) -> dict[str, object]:
 
 
 def native(memory: object = None, gpus: object = 1, cores: object = None) -> dict[str, object]:
-    """Limits in Tessera's own dialect; None leaves a resource out."""
-    limits = {"tessera.dev/gpu": gpus, "tessera.dev/gpu-memory": memory,
+    """Limits in Tessera's own dialect: whole GPUs without `memory`, and shares with it. None leaves a
+    resource out."""
+    count = "tessera.dev/gpu" if memory is None else "tessera.dev/gpu-share"
+    limits = {count: gpus, "tessera.dev/gpu-memory": memory,
               "tessera.dev/gpu-cores": cores}
     return {name: value for name, value in limits.items() if value is not None}
 
@@ -46,13 +48,15 @@ def sidecar(name: str, limits: Mapping[str, object]) -> Json:
 
 
 def pod(name: str, *containers: Json, init: Sequence[Json] = (), node: str = "",
-        annotations: Mapping[str, str] | None = None, **spec: object) -> Json:
+        annotations: Mapping[str, str] | None = None, labels: Mapping[str, str] | None = None,
+        **spec: object) -> Json:
     """A pod with these containers. node: a node selector for this node. spec: more fields of its
     spec."""
     selector = {"nodeSelector": {NODE_LABEL: node}} if node else {}
     inits = {"initContainers": list(init)} if init else {}
     return {"apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": name, "annotations": dict(annotations or {})},
+            "metadata": {"name": name, "annotations": dict(annotations or {}),
+                         "labels": dict(labels or {})},
             "spec": {"terminationGracePeriodSeconds": 1, "containers": list(containers),
                      **inits, **selector, **spec}}
 

@@ -138,6 +138,7 @@ def _second(first: Json, port: int, health_port: int) -> Json:
     if any(a.startswith("--advertise") for a in old):
         container["args"] += [f"--advertise=https://$(POD_IP):{port}"]
     container["args"] += [f"--port={port}", f"--health-port={health_port}"]
+    container["ports"] = deploy.ports_of(port, health_port)
     for probe in ("readinessProbe", "livenessProbe"):
         container[probe]["httpGet"]["port"] = health_port
     return {"apiVersion": "apps/v1", "kind": "Deployment",

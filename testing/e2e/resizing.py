@@ -11,7 +11,7 @@ from e2e.killer import kill_process
 from e2e.truth import GIB, Json
 from kube.errors import CommandError
 
-RESIZE = "tessera.dev/resize"
+RESIZE = "tessera.dev/resize-request"
 CORES_LIMIT = "tessera.dev/gpu-cores-limit"
 MERGE = "application/merge-patch+json"
 

@@ -104,7 +104,7 @@ class SeeingTest(StackCase):
         made, = self.running(pods.simple("one", pods.native("2Gi"), size="1GiB"))
         self.log("one")
         uuid = truth.uuids(made)[0]
-        self.create(pods.simple("too-large", {"tessera.dev/gpu": 1, "tessera.dev/gpu-memory": "30Gi"}))
+        self.create(pods.simple("too-large", pods.native("30Gi")))
         self.wait_event("too-large", "Insufficient GPU Memory")
         text = report.http_get(self.stack.port, "/metrics")
         self.assertEqual(promtool.run("check", "metrics", text=text), "")

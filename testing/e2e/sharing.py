@@ -106,9 +106,9 @@ class Sharing(StackCase):
                          for name in ("first", "packed"))
         self.assertEqual(truth.uuids(packed), truth.uuids(first))
         for name in ("spread", "expected-fill", "fgd"):
-            resize_requests = pods.simple(f"by-{name}", pods.aliyun(2), node="node-a")
-            resize_requests["metadata"]["annotations"] = {policy: name}
-            made, = self.running(resize_requests)
+            chosen = pods.simple(f"by-{name}", pods.aliyun(2), node="node-a")
+            chosen["metadata"]["annotations"] = {policy: name}
+            made, = self.running(chosen)
             self.assert_shares(made)
             if name == "spread":
                 self.assertNotEqual(truth.uuids(made), truth.uuids(first))

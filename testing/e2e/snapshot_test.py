@@ -33,12 +33,12 @@ class SnapshotTest(StackCase):
         return printed
 
     def test_what_runs_and_what_waits(self) -> None:
-        apart = {"tessera.dev/gpu-apart": "parts"}
-        first, = self.running(pods.simple("first", pods.native("6Gi"), annotations=apart))
+        apart = {"tessera.dev/gpu-anti-affinity": "parts"}
+        first, = self.running(pods.simple("first", pods.native("6Gi"), labels=apart))
         second, = self.running(pods.simple("second", pods.native("12Gi")))
         self.create(pods.simple("whole", pods.native()))
         self.wait_event("whole", "asked a whole GPU")
-        self.create(pods.simple("beside", pods.native("5Gi"), annotations=apart))
+        self.create(pods.simple("beside", pods.native("5Gi"), labels=apart))
         self.wait_event("beside", "GPU")
         path, told = self.snapshot()
         node = told["nodes"][[n["name"] for n in told["nodes"]].index("node-a")]

@@ -82,7 +82,8 @@ class ToyDialectStart : public ContainerStartTest {};
 TEST_F(ToyDialectStart, StartsOnlyIfSigned) {
     const auto seal = AllocationSeal::from_keys(std::string(64, 'a'));
     ASSERT_TRUE(seal);
-    const Allocation allocation = place(read_toy("0.25"));
+    Allocation allocation = place(read_toy("0.25"));
+    allocation.containers.front().gpus.front().uuid = GpuUuid("GPU-0");  // of the fixture's node
     RuntimeContainer container = annotated("main", allocation);
     auto with = ports();
     with.dialects = &kWithToy;

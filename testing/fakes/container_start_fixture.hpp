@@ -20,7 +20,7 @@ namespace tessera {
 inline const NodeName kNode("n1");
 // The runtime reads NVIDIA_VISIBLE_DEVICES, so no CDI device is needed.
 inline const StartRules kByEnvironment = {.environment_handlers = {"default"}};
-inline const std::string kSlots = "tessera.dev/gpu";
+inline const std::string kSlots = "tessera.dev/gpu-share";
 
 class ContainerStartTest : public ::testing::Test {
   protected:

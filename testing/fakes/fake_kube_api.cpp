@@ -256,11 +256,19 @@ Result<NodeShown> FakeKubeApi::node_shows(const NodeName& node, const StringMap&
                      labels_[node], annotations_[node][std::string(key::kGpus)]};
 }
 
-Result<> FakeKubeApi::annotate_node(const NodeName& node, const StringMap& annotations) {
+Result<> FakeKubeApi::set_node_metadata(const NodeName& node, const StringMap& annotations,
+                                        const StringMap& labels) {
     const std::scoped_lock lock(mutex_);
     if (down_) return no_answer();
     for (const auto& [name, value] : annotations)
         annotations_[node].insert_or_assign(name, value);
+    for (const auto& [name, value] : labels) {
+        if (value.empty()) {
+            labels_[node].erase(name);
+        } else {
+            labels_[node].insert_or_assign(name, value);
+        }
+    }
     ++node_patches_;
     return {};
 }

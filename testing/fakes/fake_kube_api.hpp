@@ -47,7 +47,7 @@ class FakeKubeApi final : public KubeApi {
     [[nodiscard]] std::vector<Write> bindings() const;  // the bind() calls, whatever their outcome
     [[nodiscard]] StringMap node_annotations(const NodeName& node) const;
     [[nodiscard]] StringMap node_resources(const NodeName& node) const;
-    [[nodiscard]] int node_patches() const;  // annotate_node() calls that were carried out
+    [[nodiscard]] int node_patches() const;  // set_node_metadata() calls that were carried out
     [[nodiscard]] int pod_reads() const;     // get_pod() calls
     // Removes the resources that kubelet does not count, as kubelet does when it registers its node
     // again.
@@ -70,7 +70,8 @@ class FakeKubeApi final : public KubeApi {
     void put_setups(const PodUid& pod, std::vector<ContainerSetup> setups);
     Result<NodeShown> node_shows(const NodeName& node, const StringMap& annotations,
                                  const StringMap& amounts) override;
-    Result<> annotate_node(const NodeName& node, const StringMap& annotations) override;
+    Result<> set_node_metadata(const NodeName& node, const StringMap& annotations,
+                               const StringMap& labels) override;
     Result<> set_node_resources(const NodeName& node, const StringMap& amounts) override;
 
   private:

@@ -103,8 +103,8 @@ class ScrapeTest(unittest.TestCase):
         listening = ROOT / "deploy/listening/kustomization.yaml"
         patch, = yaml.safe_load(listening.read_text())["patches"]
         operations = yaml.safe_load(patch["patch"])
-        ports = {p["name"]: p["containerPort"] for o in operations
-                 if o["path"].endswith("/ports") for p in o["value"]}
+        container, = agent["spec"]["template"]["spec"]["containers"]
+        ports = {p["name"]: p["containerPort"] for p in container["ports"]}
         port, = (e["port"] for e in monitor["spec"]["podMetricsEndpoints"])
         self.assertIn(f"--metrics-port={ports[port]}", [o["value"] for o in operations])
         self.assertIn(f":{ports[port]}", (DEPLOY / "scrape.yaml").read_text())

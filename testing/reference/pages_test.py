@@ -2,9 +2,45 @@
 
 from __future__ import annotations
 
+import re
 import unittest
+from pathlib import Path
 
 from reference import pages
+
+SOURCES = pages.ROOT / "src"
+GPUSHARE = "src/domain/dialect/gpushare.hpp"
+CONSTANT = re.compile(r'\bconstexpr std::string_view k\w+\s*=\s*"([^"]+)"')
+# A key of Kubernetes (a domain, a slash and a name) that Tessera owns, or that a label of a pod or
+# Node has. Prefixes ("tessera.dev/") and kinds of CDI devices ("tessera.dev/share=") are none.
+OURS = re.compile(r"tessera\.dev/[\w.-]*\w")
+LABEL = re.compile(r"(?:pod-group\.scheduling\.sigs\.k8s\.io|nvidia\.com/gpu-driver)[\w./-]*\w")
+# In gpushare.hpp every constant is a key.
+KEYS_OF_OTHERS = ("aliyun.com/", "ALIYUN_COM_", "scheduler.framework.gpushare.")
+
+
+def constants(text: str, is_gpushare: bool = False) -> set[str]:
+    """The keys among the constants of a source."""
+    return {key for key in CONSTANT.findall(text)
+            if OURS.fullmatch(key) or LABEL.fullmatch(key)
+            or is_gpushare and key.startswith(KEYS_OF_OTHERS)}
+
+
+def keys_of_sources() -> dict[str, str]:
+    """Each key, and a file that has it."""
+    found: dict[str, str] = {}
+    for path in sorted((*SOURCES.rglob("*.hpp"), *SOURCES.rglob("*.cpp"))):
+        if is_test(path):
+            continue
+        name = path.relative_to(pages.ROOT).as_posix()
+        for key in constants(path.read_text(encoding="utf-8"), name == GPUSHARE):
+            found.setdefault(key, name)
+    return found
+
+
+def is_test(path: Path) -> bool:
+    """Tests and fuzz targets may have keys that no program knows."""
+    return re.search(r"_(test|fuzz|bench)\.(cpp|hpp)$", path.name) is not None
 
 
 class PagesTest(unittest.TestCase):
@@ -20,6 +56,42 @@ class PagesTest(unittest.TestCase):
     def test_a_line_that_is_no_row_is_an_error(self) -> None:
         with self.assertRaisesRegex(ValueError, "events.def:2: not a row"):
             list(pages.rows("src/base/events.def", "CONFIG"))
+
+
+class KeysTest(unittest.TestCase):
+    """src/domain/request/keys.def, which becomes docs/reference/requests.md."""
+
+    def test_each_key_of_the_sources_has_a_row(self) -> None:
+        listed = {row.key for row in pages.keys()}
+        missing = {key: file for key, file in keys_of_sources().items() if key not in listed}
+        self.assertEqual(missing, {}, f"add a row to {pages.KEYS}")
+
+    def test_each_row_is_a_key_of_the_sources(self) -> None:
+        listed = {row.key for row in pages.keys()}
+        self.assertEqual(listed - set(keys_of_sources()), set(),
+                         f"no constant of src has it: remove it from {pages.KEYS}")
+
+    def test_each_row_has_its_place_on_the_page(self) -> None:
+        rows = pages.keys()
+        places = [(row.object, row.kind, row.key) for row in rows]
+        self.assertEqual(len(places), len(set(places)), "a key is listed twice")
+        tables = {(of, is_users) for _, of, is_users in pages.KEY_TABLES}
+        for row in rows:
+            with self.subTest(row.key):
+                self.assertIn((row.object, row.is_users()), tables)
+                self.assertIn(row.kind, ("resource", "annotation", "label"))
+                self.assertTrue(row.help)
+
+    def test_which_constants_are_keys(self) -> None:
+        text = ('inline constexpr std::string_view kGpus = "tessera.dev/gpus";  // Node\n'
+                'inline constexpr std::string_view kAllocation =\n    "tessera.dev/allocation";\n'
+                'constexpr std::string_view kGang = "pod-group.scheduling.sigs.k8s.io/name";\n'
+                'constexpr std::string_view kOurs = "tessera.dev/";\n'
+                'constexpr std::string_view kKind = "tessera.dev/share=";\n'
+                'constexpr std::string_view kMem = "aliyun.com/gpu-mem";\n')
+        ours = {"tessera.dev/gpus", "tessera.dev/allocation", "pod-group.scheduling.sigs.k8s.io/name"}
+        self.assertEqual(constants(text), ours)
+        self.assertEqual(constants(text, is_gpushare=True), ours | {"aliyun.com/gpu-mem"})
 
 
 if __name__ == "__main__":

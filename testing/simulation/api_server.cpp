@@ -196,12 +196,15 @@ void ApiServer::delete_node(const NodeName& name) {
     if (at != nodes_.end()) change(NodePtr(at->second), true);
 }
 
-Result<> ApiServer::annotate_node(const NodeName& name, const StringMap& annotations) {
+Result<> ApiServer::set_node_metadata(const NodeName& name, const StringMap& annotations,
+                                      const StringMap& labels) {
     const auto at = nodes_.find(name);
     if (at == nodes_.end()) return fail(Code::not_found, "node not found");
     NodeObject node = *at->second;
     for (const auto& [key, value] : annotations)
         node.annotations.insert_or_assign(key, value);
+    for (const auto& [key, value] : labels)
+        node.labels.insert_or_assign(key, value);
     node.inventory = inventory_of(name, node.annotations);
     change(std::make_shared<const NodeObject>(std::move(node)), false);
     return {};

@@ -29,6 +29,7 @@ struct NodeObject {
     NodeInventory inventory;  // as read_node() understands the object
     StringMap annotations;
     StringMap amounts;
+    StringMap labels = {};
 };
 using PodPtr = std::shared_ptr<const PodObject>;
 using NodePtr = std::shared_ptr<const NodeObject>;
@@ -80,7 +81,8 @@ class ApiServer {
 
     void create_node(const NodeName& name);
     void delete_node(const NodeName& name);
-    Result<> annotate_node(const NodeName& name, const StringMap& annotations);
+    Result<> set_node_metadata(const NodeName& name, const StringMap& annotations,
+                               const StringMap& labels);
     Result<> set_amounts(const NodeName& name, const StringMap& amounts);
 
     [[nodiscard]] const std::optional<Lease>& lease() const { return lease_; }

@@ -205,14 +205,17 @@ Result<NodeShown> FaultyKubeApi::node_shows(const NodeName& name, const StringMa
         const auto at = server_.nodes().find(name);
         if (at == server_.nodes().end()) return fail(Code::not_found, "node not found");
         return NodeShown{
-            shows(at->second->annotations, annotations) && shows(at->second->amounts, amounts), {}};
+            shows(at->second->annotations, annotations) && shows(at->second->amounts, amounts),
+            at->second->labels};
     });
 }
 
 // An agent always writes the current state of its node, and would correct a late write. So late
 // writes are not simulated here.
-Result<> FaultyKubeApi::annotate_node(const NodeName& node, const StringMap& annotations) {
-    return exchange<void>(Kind::read, [&] { return server_.annotate_node(node, annotations); });
+Result<> FaultyKubeApi::set_node_metadata(const NodeName& node, const StringMap& annotations,
+                                          const StringMap& labels) {
+    return exchange<void>(Kind::read,
+                          [&] { return server_.set_node_metadata(node, annotations, labels); });
 }
 
 Result<> FaultyKubeApi::set_node_resources(const NodeName& node, const StringMap& amounts) {

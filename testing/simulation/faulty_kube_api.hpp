@@ -34,7 +34,8 @@ class FaultyKubeApi final : public KubeApi, public LeaseStore, public Evictions 
     Result<std::vector<NodePod>> list_node_pods(const NodeName& node) override;
     Result<NodeShown> node_shows(const NodeName& node, const StringMap& annotations,
                                  const StringMap& amounts) override;
-    Result<> annotate_node(const NodeName& node, const StringMap& annotations) override;
+    Result<> set_node_metadata(const NodeName& node, const StringMap& annotations,
+                               const StringMap& labels) override;
     Result<> set_node_resources(const NodeName& node, const StringMap& amounts) override;
     Result<std::optional<Lease>> read() override;
     Result<Lease> write(const Lease& lease) override;

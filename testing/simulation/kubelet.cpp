@@ -41,7 +41,7 @@ std::map<GpuUuid, Bytes> gpus_of(const ContainerEdits& edits) {
 
 std::string resource_of(const ContainerSpec& spec) {
     for (const auto& [resource, amount] : spec.limits) {
-        if (resource == resource::kAliyunMem) return resource;
+        if (resource == resource::kAliyunMem || resource == resource::kGpuShare) return resource;
     }
     return std::string(resource::kGpu);
 }

@@ -66,7 +66,8 @@ std::vector<ContainerSpec> Users::draw_containers() {
             out = build::aliyun(units);
     }
     if (rng.chance(150)) {
-        const std::string resource = out[0].limits[0].first;
+        const bool is_native = out[0].limits[0].first != resource::kAliyunMem;
+        const std::string resource(is_native ? resource::kGpu : resource::kAliyunMem);
         out.insert(out.begin(),
                    build::container("prepare", {{resource, "1"}}, ContainerKind::init));
     }

@@ -116,7 +116,7 @@ def wait(cluster: ClusterHandle, nodes: int) -> None:
         published = [n for n in json.loads(text)["items"]
                      if "tessera.dev/gpus" in n["metadata"].get("annotations", {})
                      and int(n["status"]["allocatable"].get("aliyun.com/gpu-mem", "0")) > 0
-                     and int(n["status"]["allocatable"].get("tessera.dev/gpu", "0")) > 0]
+                     and int(n["status"]["allocatable"].get("tessera.dev/gpu-share", "0")) > 0]
         return len(published) == nodes
     cluster.wait_for("every agent has published its GPUs", ready, 60)
     wait_rolled_out(cluster, "deployment/tessera-controller")
@@ -134,6 +134,11 @@ def _with_api(cluster: ClusterHandle) -> list[dict[str, Any]]:
              "value": {"name": name, "value": value}} for name, value in variables.items()]
 
 
+def ports_of(port: int, health_port: int) -> list[dict[str, Any]]:
+    """The declared ports of a controller."""
+    return [{"name": "http", "containerPort": port}, {"name": "health", "containerPort": health_port}]
+
+
 def _controller(cluster: ClusterHandle, port: int, health_port: int,
                 tls: bool) -> list[dict[str, Any]]:
     container = "/spec/template/spec/containers/0"
@@ -147,6 +152,7 @@ def _controller(cluster: ClusterHandle, port: int, health_port: int,
     return [
         *replicas,
         {"op": "remove", "path": "/spec/template/spec/nodeSelector"},
+        {"op": "replace", "path": f"{container}/ports", "value": ports_of(port, health_port)},
         {"op": "replace", "path": f"{container}/args",
          "value": [*listen, f"--port={port}", f"--health-port={health_port}", "--policy=binpack",
                    KEY_FILE, LEASE]},
@@ -173,9 +179,8 @@ def _agent(cluster: ClusterHandle, identity: str, memory_unit: str,
         {"op": "add", "path": f"{container}/env/-", "value": {
             "name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}},
     ]
-    if guard:
-        operations.append({"op": "replace", "path": f"{container}/ports",
-                           "value": [{"name": "metrics", "containerPort": port}]})
+    operations.append({"op": "replace", "path": f"{container}/ports",
+                       "value": [{"name": "metrics", "containerPort": port}]})
     return operations + _with_api(cluster)
 
 

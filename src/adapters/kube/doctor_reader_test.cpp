@@ -69,12 +69,13 @@ void add_pods_and_nodes(ScriptedServer& server) {
                 R"({"resources":{"limits":{"aliyun.com/gpu-mem":"3"}}}]}})"));
     const std::string slice = R"({"spec":{"driver":"gpu.nvidia.com","nodeName":"n1"}})";
     server.answer("GET /apis/resource.k8s.io/v1/resourceslices", 200, list_of(slice + "," + slice));
-    server.answer("GET /api/v1/nodes", 200,
-                  list_of(R"({"metadata":{"name":"n1","labels":{"gpushare":"true"},)"
-                          R"("annotations":{"tessera.dev/gpus":"x"}},"status":{"allocatable":)"
-                          R"({"tessera.dev/gpu":"64"},"capacity":{"nvidia.com/gpu":"1","cpu":"8",)"
-                          R"("volcano.sh/vgpu-number":"10","nvidia.com/mig-1g.5gb":"0"}}},)"
-                          R"({"metadata":{"name":"n2"}})"));
+    server.answer(
+        "GET /api/v1/nodes", 200,
+        list_of(R"({"metadata":{"name":"n1","labels":{"gpushare":"true"},)"
+                R"("annotations":{"tessera.dev/gpus":"x"}},"status":{"allocatable":)"
+                R"({"tessera.dev/gpu-share":"64"},"capacity":{"nvidia.com/gpu":"1","cpu":"8",)"
+                R"("volcano.sh/vgpu-number":"10","nvidia.com/mig-1g.5gb":"0"}}},)"
+                R"({"metadata":{"name":"n2"}})"));
 }
 
 // Goal: the facts are those of the API server: workloads, the Lease as it changes, agents by node,

@@ -314,11 +314,12 @@ Result<NodeShown> KubeClient::node_shows(const NodeName& node, const StringMap& 
     return out;
 }
 
-Result<> KubeClient::annotate_node(const NodeName& node, const StringMap& annotations) {
+Result<> KubeClient::set_node_metadata(const NodeName& node, const StringMap& annotations,
+                                       const StringMap& labels) {
     const auto done = kube_call(http_,
                                 {.method = "PATCH",
                                  .path = "/api/v1/nodes/" + node.str(),
-                                 .body = write_annotations_patch(annotations),
+                                 .body = write_metadata_patch(annotations, labels),
                                  .content_type = "application/merge-patch+json"},
                                 KubeClient::kOneObject);
     if (!done) return fail(done.error());

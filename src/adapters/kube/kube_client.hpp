@@ -45,7 +45,8 @@ class KubeClient final : public KubeApi, public NodePods, public PodGroups {
     Result<std::vector<NodePod>> list_node_pods(const NodeName& node) override;
     Result<NodeShown> node_shows(const NodeName& node, const StringMap& annotations,
                                  const StringMap& amounts) override;
-    Result<> annotate_node(const NodeName& node, const StringMap& annotations) override;
+    Result<> set_node_metadata(const NodeName& node, const StringMap& annotations,
+                               const StringMap& labels) override;
     Result<> set_node_resources(const NodeName& node, const StringMap& amounts) override;
 
   private:

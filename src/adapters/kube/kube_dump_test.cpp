@@ -27,15 +27,16 @@ TEST(KubeDump, ReadsTheCluster) {
         R"("containers":[{"name":"m","resources":{"limits":{"tessera.dev/gpu":"1"}}}])";
     server.answer(
         "GET /api/v1/pods", 200,
-        list_of(R"({"metadata":{"uid":"u","name":"p","namespace":"s",)"
-                R"("annotations":{"tessera.dev/gpu-models":"T4","tessera.dev/gpu-apart":"a"},)"
-                R"("creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{)"
-                R"("nodeSelector":{"a":"b"},)" +
-                    limits +
-                    R"(}},{"metadata":{"uid":"w","name":"ends",)"
-                    R"("deletionTimestamp":"2026-01-02T00:00:00Z"},"spec":{)" +
-                    limits + "}}",
-                "more"));
+        list_of(
+            R"({"metadata":{"uid":"u","name":"p","namespace":"s",)"
+            R"("annotations":{"tessera.dev/gpu-models":"T4"},"labels":{"tessera.dev/gpu-anti-affinity":"a"},)"
+            R"("creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{)"
+            R"("nodeSelector":{"a":"b"},)" +
+                limits +
+                R"(}},{"metadata":{"uid":"w","name":"ends",)"
+                R"("deletionTimestamp":"2026-01-02T00:00:00Z"},"spec":{)" +
+                limits + "}}",
+            "more"));
     server.answer("GET /api/v1/pods", 200,
                   list_of(R"({"metadata":{"uid":"v","name":"plain"},"spec":{"nodeName":"n",)"
                           R"("containers":[{"resources":{"requests":{"cpu":"500m"}}}]}})"));

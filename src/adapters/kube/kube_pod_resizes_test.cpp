@@ -19,7 +19,7 @@ TEST(KubePodResizes, Reads) {
     server.answer(
         kGet, 200,
         R"({"metadata":{"uid":"u","name":"p","namespace":"s","resourceVersion":"7",)"
-        R"("annotations":{"tessera.dev/resize":"request","tessera.dev/resize-refused":"no"}}})");
+        R"("annotations":{"tessera.dev/resize-request":"request","tessera.dev/resize-refused":"no"}}})");
     KubePodResizes pods(server.client(), nullptr);
     const auto pod = pods.read(kPod);
     ASSERT_TRUE(pod) << pod.error().text;
@@ -43,7 +43,7 @@ TEST(KubePodResizes, Writes) {
     EXPECT_TRUE(pods.request(kUid, kPod, "7", "text"));
     EXPECT_EQ(
         server.requests().back().body,
-        R"({"metadata":{"uid":"u","resourceVersion":"7","annotations":{"tessera.dev/resize":"text"}}})");
+        R"({"metadata":{"uid":"u","resourceVersion":"7","annotations":{"tessera.dev/resize-request":"text"}}})");
 }
 
 // Goal: a write that lost to another one is distinguished from one with an unknown outcome.

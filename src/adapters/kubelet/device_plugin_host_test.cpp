@@ -138,7 +138,7 @@ class Listener {
     std::unique_ptr<grpc::ClientReader<v1beta1::ListAndWatchResponse>> reader_;
 };
 
-const std::string kSlots = "tessera.dev/gpu";
+const std::string kSlots = "tessera.dev/gpu-share";
 const std::string kAliyun = "aliyun.com/gpu-mem";
 using Lines = std::vector<std::string>;
 using Counts = std::map<std::string, int>;
@@ -170,8 +170,10 @@ class PluginHostTest : public ::testing::Test {
 
     FakeKubelet kubelet_;
     FakeHandler handler_;
-    std::unique_ptr<DevicePluginHost> host_ = make_device_plugin_host(
-        {.folder = kubelet_.folder.string(), .watch_period = std::chrono::milliseconds(5)});
+    std::unique_ptr<DevicePluginHost> host_ =
+        make_device_plugin_host({.folder = kubelet_.folder.string(),
+                                 .sockets = {{kAliyun, "aliyungpushare.sock"}},
+                                 .watch_period = std::chrono::milliseconds(5)});
     std::atomic<int> registered_ = 0;
     std::jthread thread_;
 };
@@ -189,12 +191,12 @@ TEST_F(PluginHostTest, RegistersOncePerKubelet) {
     kubelet_.stop();
     kubelet_.start();
     ASSERT_TRUE(until_registered(2));
-    fs::remove(kubelet_.folder / "tessera.dev-gpu.sock");
+    fs::remove(kubelet_.folder / "tessera.dev-gpu-share.sock");
     ASSERT_TRUE(until_registered(3));
     EXPECT_EQ(kubelet_.registrations(), (Counts{{kSlots, 3}, {kAliyun, 3}}));
     thread_.request_stop();
     thread_.join();
-    EXPECT_FALSE(fs::exists(kubelet_.folder / "tessera.dev-gpu.sock"));
+    EXPECT_FALSE(fs::exists(kubelet_.folder / "tessera.dev-gpu-share.sock"));
 }
 
 // Goal: a kubelet that refuses for hours fills no log. Each reason is reported once, and again if
@@ -219,7 +221,7 @@ TEST_F(PluginHostTest, ARefusalIsSaidOnce) {
     kubelet_.refuse("");
     ASSERT_TRUE(until_registered(1));
     kubelet_.refuse("out of order");
-    fs::remove(kubelet_.folder / "tessera.dev-gpu.sock");
+    fs::remove(kubelet_.folder / "tessera.dev-gpu-share.sock");
     ASSERT_TRUE(tried_again());
     EXPECT_EQ(said(), 3U);
 }
@@ -312,7 +314,7 @@ TEST_F(PluginHostTest, AnswersKubelet) {
     v1beta1::AllocateResponse devices;
     ASSERT_TRUE(allocate("s0", devices).ok());
     ASSERT_EQ(devices.container_responses_size(), 1);
-    EXPECT_EQ(devices.container_responses(0).cdi_devices(0).name(), "tessera.dev/gpu=s0");
+    EXPECT_EQ(devices.container_responses(0).cdi_devices(0).name(), "tessera.dev/gpu-share=s0");
     EXPECT_EQ(allocate("bad", devices).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 
     v1beta1::PreStartContainerRequest start;

@@ -83,7 +83,7 @@ std::optional<Result<std::string>> answer(const PodResizes::Shown& pod,
     if (!asks_for(pod.requested, wanted)) {
         return fail(Code::conflict,
                     fmt::format("pod {}: another request has replaced this one (annotation "
-                                "tessera.dev/resize); try again",
+                                "tessera.dev/resize-request); try again",
                                 pod.facts.name.str()));
     }
     if (is_refusal_of(pod.refusal, pod.requested)) {
@@ -141,10 +141,11 @@ Result<std::string> request_resize(PodResizes& pods, Clock& clock, const ResizeR
         if (clock.steady() >= until) break;
         clock.sleep_for(kPoll);
     }
-    return fail(Code::unavailable,
-                fmt::format("pod {}: no answer within {} s; the request remains open (annotation "
-                            "tessera.dev/resize); run tessera doctor to check tessera-controller",
-                            request.pod.str(), request.timeout.count()));
+    return fail(
+        Code::unavailable,
+        fmt::format("pod {}: no answer within {} s; the request remains open (annotation "
+                    "tessera.dev/resize-request); run tessera doctor to check tessera-controller",
+                    request.pod.str(), request.timeout.count()));
 }
 
 }  // namespace tessera

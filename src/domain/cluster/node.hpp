@@ -138,7 +138,9 @@ inline Bytes bytes_of(const MemoryRequest& request, MemoryUnit unit, Bytes gpu_c
         case MemoryRequest::Kind::node_units:
             return {request.amount * bytes_per_unit(unit).count};
         case MemoryRequest::Kind::percent:
-            return {gpu_capacity.count / 100 * request.amount};
+            // In two parts, because the capacity may be kMoreThanAnyGpu.
+            return {gpu_capacity.count / 100 * request.amount +
+                    gpu_capacity.count % 100 * request.amount / 100};
     }
     return gpu_capacity;
 }

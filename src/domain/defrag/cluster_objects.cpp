@@ -23,7 +23,7 @@ std::optional<std::string> why_it_stays(const ClusterObjects& objects, std::size
     if (!request) return "an invalid request";
     // Its replacement goes to the GPUs of its group, so the plan cannot choose its place.
     if (!request->containers.empty() && rules_of(request->containers).together)
-        return fmt::format("an annotation {}", kGpuTogether);
+        return fmt::format("a label {}", kGpuAffinity);
     const auto scorer = scorer_of(*request);
     if (scorer != nullptr && scorer->is_by_lot())
         return "a policy that places its new pod at random";

@@ -32,12 +32,19 @@ struct GpuTexts {
     // The labels and annotations that a dialect names in `annotations` or `hints`.
     StringMap labels;
     StringMap annotations;
-    std::optional<std::string> cores_limit;  // the text of kCoresLimit, in any dialect
+    // The texts of kCoresLimit and kGpuMemoryLimit, in any dialect.
+    std::optional<std::string> cores_limit = {};
+    std::optional<std::string> memory_limit = {};
 };
 
 // A pod's annotation, in any dialect: the compute limit. It is the most percent of each GPU that a
 // container with a share gets.
 inline constexpr std::string_view kCoresLimit = "tessera.dev/gpu-cores-limit";
+
+// A pod's annotation: the most memory of each GPU that a container with a share may use while other
+// pods leave it free, in bytes ("6Gi"). `tessera.dev/gpu-memory` is what it is guaranteed. Only an
+// equal limit is supported yet.
+inline constexpr std::string_view kGpuMemoryLimit = "tessera.dev/gpu-memory-limit";
 
 // The annotations of a pod that a former scheduler placed.
 class FormerAnnotations {
@@ -164,6 +171,7 @@ const Dialects& all_dialects();
 // - two dialects in one pod
 // - a dialect that is switched off
 // - a compute limit that is no percent, is below the cores of a container, or has no share
+// - a memory limit that differs from the memory of a share
 Result<ContainerRequests> parse_container_requests(const GpuTexts& texts,
                                                    const Dialects& dialects = all_dialects());
 

@@ -14,6 +14,7 @@ using build::container;
 using build::Limits;
 
 const std::string kGpu(resource::kGpu);
+const std::string kShare(resource::kGpuShare);
 const std::string kMemory(resource::kGpuMemory);
 const std::string kCores(resource::kGpuCores);
 const std::string kMem(resource::kAliyunMem);
@@ -48,10 +49,10 @@ TEST(ParsePodRequest, ReadsEveryWayOfAsking) {
     const std::vector<Case> cases = {
         {{{kGpu, "1"}}, native(1, whole, 0)},
         {{{kGpu, "4"}}, native(4, whole, 0)},
-        {{{kGpu, "1"}, {kMemory, "3Gi"}}, native(1, three, 0)},
-        {{{kMemory, "3Gi"}, {kGpu, "2"}}, native(2, three, 0)},
-        {{{kGpu, "1"}, {kMemory, "3221225472"}, {kCores, "30"}}, native(1, three, 30)},
-        {{{kGpu, "64"}, {kMemory, "3Gi"}, {kCores, "100"}}, native(64, three, 100)},
+        {{{kShare, "1"}, {kMemory, "3Gi"}}, native(1, three, 0)},
+        {{{kMemory, "3Gi"}, {kShare, "2"}}, native(2, three, 0)},
+        {{{kShare, "1"}, {kMemory, "3221225472"}, {kCores, "30"}}, native(1, three, 30)},
+        {{{kShare, "64"}, {kMemory, "3Gi"}, {kCores, "100"}}, native(64, three, 100)},
         {{{kMem, "3"}}, aliyun(1, 3, 0)},
         {{{kMem, "3000m"}}, aliyun(1, 3, 0)},
         {{{kMem, "1Ki"}}, aliyun(1, 1024, 0)},
@@ -73,6 +74,8 @@ TEST(ParsePodRequest, NothingAskedIsNoRequest) {
         {{"cpu", "1"}, {"memory", "rubbish"}},
         {{"nvidia.com/gpu", "1"}},
         {{kGpu, "0"}},
+        {{kShare, "0"}},
+        {{kGpu, "0"}, {kShare, "0"}},
         {{kMem, "0"}},
         {{kMem, "0Gi"}},
     };
@@ -117,9 +120,9 @@ TEST(ParsePodRequest, RefusesBadQuantities) {
         {"8Ei", "is too large"},      {"9223372036854775808", "is too large"},
     };
     for (const Text& text : texts) {
-        for (const std::string& name : {kGpu, kMemory, kCores}) {
+        for (const std::string& name : {kGpu, kShare, kMemory, kCores}) {
             Limits limits = {{name, text.quantity}};
-            if (name != kGpu) limits.emplace_back(kGpu, "1");
+            if (name == kMemory || name == kCores) limits.emplace_back(kShare, "1");
             expect_refused({{limits, name, text.fix}});
         }
         for (const std::string& name : {kMem, kCount, kPercentage}) {
@@ -133,23 +136,37 @@ TEST(ParsePodRequest, RefusesBadQuantities) {
 // Goal: valid numbers that are wrong together or alone are refused with the fix.
 TEST(ParsePodRequest, RefusesNonsense) {
     expect_refused({
-        {{{kMemory, "3Gi"}}, kMemory, "needs tessera.dev/gpu: 1 beside it"},
-        {{{kGpu, "0"}, {kMemory, "3Gi"}}, kMemory, "needs tessera.dev/gpu: 1 beside it"},
-        {{{kCores, "30"}}, kCores, "needs tessera.dev/gpu: 1 beside it"},
-        {{{kGpu, "1"}, {kMemory, "0"}}, kMemory, "write the bytes that you need"},
-        {{{kGpu, "1"}, {kCores, "30"}}, kCores, "needs tessera.dev/gpu-memory beside it"},
-        {{{kGpu, "1"}, {kMemory, "3"}}, kMemory, "is 3 bytes; is the unit missing?"},
-        {{{kGpu, "1"}, {kMemory, "1023Ki"}}, kMemory, "Write at least 1Mi"},
-        {{{kGpu, "1"}, {kMemory, "3Gi"}, {kCores, "0"}}, kCores, "write 1 to 100"},
-        {{{kGpu, "1"}, {kMemory, "3Gi"}, {kCores, "101"}}, kCores, "write 1 to 100"},
-        {{{kGpu, "1"}, {kMemory, "3Gi"}, {kCores, "9223372036854775807"}},
+        {{{kMemory, "3Gi"}}, kMemory, "needs tessera.dev/gpu-share: 1 beside it"},
+        {{{kShare, "0"}, {kMemory, "3Gi"}}, kMemory, "needs tessera.dev/gpu-share: 1 beside it"},
+        {{{kCores, "30"}}, kCores, "needs tessera.dev/gpu-share: 1 beside it"},
+        {{{kShare, "1"}, {kMemory, "0"}}, kMemory, "write the bytes that you need"},
+        {{{kShare, "1"}, {kCores, "30"}}, kShare, "needs tessera.dev/gpu-memory beside it"},
+        {{{kShare, "1"}, {kMemory, "3"}}, kMemory, "is 3 bytes; is the unit missing?"},
+        {{{kShare, "1"}, {kMemory, "1023Ki"}}, kMemory, "Write at least 1Mi"},
+        {{{kShare, "1"}, {kMemory, "3Gi"}, {kCores, "0"}}, kCores, "write 1 to 100"},
+        {{{kShare, "1"}, {kMemory, "3Gi"}, {kCores, "101"}}, kCores, "write 1 to 100"},
+        {{{kShare, "1"}, {kMemory, "3Gi"}, {kCores, "9223372036854775807"}},
          kCores,
          "write 1 to 100"},
+        {{{kShare, "1"}},
+         kShare,
+         "needs tessera.dev/gpu-memory beside it, such as 3Gi; for whole "
+         "GPUs write tessera.dev/gpu"},
+        {{{kGpu, "1"}, {kShare, "1"}, {kMemory, "3Gi"}},
+         kGpu,
+         "stands beside tessera.dev/gpu-share"},
+        // The form before there was gpu-share.
+        {{{kMemory, "3Gi"}, {kGpu, "1"}},
+         kGpu,
+         "counts whole GPUs, so tessera.dev/gpu-memory beside it has no meaning; for a share of a "
+         "GPU's memory and compute write tessera.dev/gpu-share: 1 instead"},
+        {{{kGpu, "2"}, {kCores, "30"}}, kGpu, "write tessera.dev/gpu-share: 2 instead"},
+        {{{kShare, "65"}, {kMemory, "3Gi"}}, kShare, "write 1 to 64"},
         {{{kGpu, "65"}}, kGpu, "write 1 to 64"},
         {{{kGpu, "9223372036854775807"}}, kGpu, "write 1 to 64"},
         {{{kGpu, "4294967297"}}, kGpu, "write 1 to 64"},
-        {{{kGpu, "1"}, {kMemory, "2Pi"}}, kMemory, "is the unit right?"},
-        {{{kGpu, "1"}, {kMemory, "7Ei"}}, kMemory, "is the unit right?"},
+        {{{kShare, "1"}, {kMemory, "2Pi"}}, kMemory, "is the unit right?"},
+        {{{kShare, "1"}, {kMemory, "7Ei"}}, kMemory, "is the unit right?"},
         {{{kMem, "10G"}}, kMem, "is the unit right?"},
         {{{kMem, "9223372036854775807"}}, kMem, "is the unit right?"},
         {{{kCount, "2"}}, kCount, "needs aliyun.com/gpu-mem beside it"},
@@ -170,13 +187,13 @@ TEST(ParsePodRequest, RefusesTwoDialects) {
     ASSERT_FALSE(one);
     EXPECT_TRUE(one.error().text.starts_with("container a: " + kMem + ": ")) << one.error().text;
     EXPECT_NE(one.error().text.find(kGpu), std::string::npos);
-    EXPECT_NE(one.error().text.find("either native or aliyun"), std::string::npos);
+    EXPECT_NE(one.error().text.find("either native or gpushare"), std::string::npos);
 
     const auto two = parse(std::vector{container("a", {{kMem, "3"}}),
-                                       container("b", {{kMemory, "3Gi"}, {kGpu, "1"}})});
+                                       container("b", {{kMemory, "3Gi"}, {kShare, "1"}})});
     ASSERT_FALSE(two);
     EXPECT_TRUE(two.error().text.starts_with("container b: " + kMemory + ": "));
-    EXPECT_NE(two.error().text.find("either aliyun or native"), std::string::npos);
+    EXPECT_NE(two.error().text.find("either gpushare or native"), std::string::npos);
 }
 
 // Goal: containers keep their order and kind; those without a request are left out.
@@ -265,7 +282,7 @@ RC_GTEST_PROP(ParsePodRequestProperty, WhatParsesIsWithinBounds, ()) {
                      [](std::int64_t n) { return std::to_string(n); }),
         rc::gen::elementOf(std::vector<std::string>{"", "3Gi", "1e30", "7Ei", "2.5", "1Ki", "m"}));
     const auto name = rc::gen::elementOf(
-        std::vector<std::string>{kGpu, kMemory, kCores, kMem, kCount, kPercentage, "cpu"});
+        std::vector<std::string>{kGpu, kShare, kMemory, kCores, kMem, kCount, kPercentage, "cpu"});
     const auto limits = *rc::gen::container<Limits>(rc::gen::pair(name, quantity));
     const auto request = parse(std::vector{container("main", limits)});
     if (!request) {
@@ -292,12 +309,12 @@ TEST(ParsePodRequest, ComputeLimit) {
         int main_cores_limit;  // 0: refused
         const char* words;
     };
-    const Limits share = {{kGpu, "1"}, {kMemory, "3Gi"}, {kCores, "30"}};
+    const Limits share = {{kShare, "1"}, {kMemory, "3Gi"}, {kCores, "30"}};
     const Limits gpushares = {{kMem, "3"}, {kPercentage, "30"}};
     const std::vector<Case> cases = {
         {"50", share, {}, 50, ""},
         {"30", share, {}, 30, ""},
-        {"1", {{kGpu, "1"}, {kMemory, "3Gi"}}, {}, 1, ""},
+        {"1", {{kShare, "1"}, {kMemory, "3Gi"}}, {}, 1, ""},
         {"100", share, {}, 100, ""},
         {"50", gpushares, {}, 50, ""},
         {"50", {{kGpu, "1"}}, share, 100, ""},
@@ -325,6 +342,42 @@ TEST(ParsePodRequest, ComputeLimit) {
         EXPECT_NE(request.error().text.find(c.words), std::string::npos) << request.error().text;
     }
     EXPECT_TRUE(parse({container("main", {{kGpu, "0"}})}, "50")) << "it asks for no GPU";
+}
+
+// Goal: only a memory limit that equals the request is accepted; the others are refused with the
+// annotation's name and what to do. Method: a table.
+TEST(ParsePodRequest, MemoryLimit) {
+    struct Case {
+        const char* text;
+        Limits main;
+        const char* words;  // empty: accepted
+    };
+    const Limits share = {{kShare, "1"}, {kMemory, "3Gi"}};
+    const std::vector<Case> cases = {
+        {"3Gi", share, ""},
+        {"3221225472", share, ""},
+        {"4Gi", share,
+         "4Gi is above the 3Gi that container main asks for; a limit above the "
+         "request is not supported yet, so remove it"},
+        {"2Gi", share, "is below the 3Gi that container main asks for; write that amount"},
+        {"much", share, "write a whole number"},
+        {"", share, "write a whole number"},
+        {"3Gi", {{kGpu, "1"}}, "whole GPUs, which have no memory limit; remove it"},
+        {"3Gi", {{kMem, "3"}}, "works only with tessera.dev/gpu-memory"},
+        {"3Gi", {{kGpu, "0"}}, ""},
+    };
+    for (const Case& c : cases) {
+        const auto request = parse_container_requests(
+            {.containers = {container("main", c.main)}, .memory_limit = c.text});
+        if (*c.words == '\0') {
+            EXPECT_TRUE(request) << c.text << ": " << request.error().text;
+            continue;
+        }
+        ASSERT_FALSE(request) << c.text;
+        EXPECT_EQ(request.error().code, Code::invalid_argument);
+        EXPECT_TRUE(request.error().text.starts_with("annotation tessera.dev/gpu-memory-limit: "));
+        EXPECT_NE(request.error().text.find(c.words), std::string::npos) << request.error().text;
+    }
 }
 
 }  // namespace

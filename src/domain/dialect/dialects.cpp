@@ -48,6 +48,35 @@ Result<> set_cores_limit(const std::string& text, ContainerRequests& request) {
         "the pod has only whole GPUs, which have no compute limit; remove it");
 }
 
+Result<> check_memory_limit(const std::string& text, const ContainerRequests& request) {
+    const auto refuse = [](std::string_view why) {
+        return fail(Code::invalid_argument, fmt::format("annotation {}: {}", kGpuMemoryLimit, why));
+    };
+    const auto limit = parse_whole_quantity(text);
+    if (!limit) return refuse(limit.error().text);
+    bool has_share = request.empty();  // nothing to check if the pod requests no GPU
+    for (const ContainerRequest& container : request) {
+        const MemoryRequest& memory = container.gpu.memory;
+        if (memory.kind == MemoryRequest::Kind::whole_gpu) continue;
+        has_share = true;
+        if (memory.kind != MemoryRequest::Kind::bytes) {
+            return refuse(
+                fmt::format("works only with tessera.dev/gpu-memory, and container {} "
+                            "asks in another way; remove it",
+                            container.container));
+        }
+        if (*limit == memory.amount) continue;
+        const bool is_above = *limit > memory.amount;
+        return refuse(fmt::format(
+            "{} is {} the {} that container {} asks for; {}", to_string(Bytes{*limit}),
+            is_above ? "above" : "below", to_string(Bytes{memory.amount}), container.container,
+            is_above ? "a limit above the request is not supported yet, so remove it"
+                     : "write that amount, or remove it"));
+    }
+    if (has_share) return {};
+    return refuse("the pod has only whole GPUs, which have no memory limit; remove it");
+}
+
 // The dialect of a pod, or an error that names what two dialects or a dialect that is off have
 // there.
 class DialectOfPod {
@@ -157,6 +186,7 @@ Result<ContainerRequests> parse_container_requests(const GpuTexts& texts,
     TRY(const Dialect* dialect, dialect_of_pod(texts, dialects));
     if (dialect == nullptr) return ContainerRequests{};
     TRY(ContainerRequests request, dialect->read(texts));
+    if (texts.memory_limit) TRY_VOID(check_memory_limit(*texts.memory_limit, request));
     if (texts.cores_limit) TRY_VOID(set_cores_limit(*texts.cores_limit, request));
     return request;
 }

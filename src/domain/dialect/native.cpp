@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "domain/dialect/amounts.hpp"
@@ -9,41 +10,74 @@
 namespace tessera {
 namespace {
 
-constexpr std::array kResources = {resource::kGpu, resource::kGpuMemory, resource::kGpuCores};
+constexpr std::array kResources = {resource::kGpu, resource::kGpuShare, resource::kGpuMemory,
+                                   resource::kGpuCores};
 
-Result<std::optional<GpuRequest>> read_container(const ContainerSpec& container) {
-    TRY(const Amounts amounts, read_amounts(container, kResources));
-    const auto count = amount_of(amounts, resource::kGpu);
-    const auto memory = amount_of(amounts, resource::kGpuMemory);
-    // An explicit zero requests no GPU at all, like cpu: 0. Other amounts contradict it.
-    if (count.value_or(0) == 0) {
-        if (amounts.size() == (count ? 1U : 0U)) return std::optional<GpuRequest>{};
-        return refuse_amount(container, memory ? resource::kGpuMemory : resource::kGpuCores,
-                             fmt::format("needs {}: 1 beside it (the number of GPUs to take it "
-                                         "from)",
-                                         resource::kGpu));
+Result<std::optional<GpuRequest>> read_whole_gpus(const ContainerSpec& container,
+                                                  const Amounts& amounts) {
+    const std::int64_t count = *amount_of(amounts, resource::kGpu);
+    if (amount_of(amounts, resource::kGpuShare)) {
+        return refuse_amount(
+            container, resource::kGpu,
+            fmt::format("stands beside {}; ask for whole GPUs or for shares in one "
+                        "container",
+                        resource::kGpuShare));
+    }
+    if (amounts.size() > 1) {
+        return refuse_amount(
+            container, resource::kGpu,
+            fmt::format("counts whole GPUs, so {} beside it has no meaning; for {} of a GPU's "
+                        "memory and compute write {}: {} instead",
+                        amounts[amounts[0].first == resource::kGpu ? 1 : 0].first,
+                        count == 1 ? "a share" : "shares", resource::kGpuShare, count));
     }
     GpuRequest request{.dialect = &kNativeDialect};
-    TRY(request.gpus, read_count(container, resource::kGpu, *count));
-    TRY(request.cores, read_cores(container, amounts, resource::kGpuCores));
-    if (memory) {
-        if (*memory == 0) {
-            return refuse_amount(container, resource::kGpuMemory,
-                                 "is zero; write the bytes that you need on each GPU, such as 3Gi");
-        }
-        if (*memory < kMiB) {
-            return refuse_amount(
-                container, resource::kGpuMemory,
-                fmt::format("is {} bytes; is the unit missing? Write at least 1Mi, such "
-                            "as 3Gi",
-                            *memory));
-        }
-        TRY(const auto bytes, read_memory(container, resource::kGpuMemory, *memory, kMaxMemory));
-        request.memory = {MemoryRequest::Kind::bytes, bytes};
-    } else if (request.cores.value != 0) {
-        return refuse_amount(container, resource::kGpuCores,
-                             fmt::format("needs {} beside it, such as 3Gi", resource::kGpuMemory));
+    TRY(request.gpus, read_count(container, resource::kGpu, count));
+    return std::optional(request);
+}
+
+Result<MemoryRequest> read_share_memory(const ContainerSpec& container, const Amounts& amounts) {
+    const auto memory = amount_of(amounts, resource::kGpuMemory);
+    if (!memory) {
+        return refuse_amount(container, resource::kGpuShare,
+                             fmt::format("needs {} beside it, such as 3Gi; for whole GPUs write {}",
+                                         resource::kGpuMemory, resource::kGpu));
     }
+    if (*memory == 0) {
+        return refuse_amount(container, resource::kGpuMemory,
+                             "is zero; write the bytes that you need on each GPU, such as 3Gi");
+    }
+    if (*memory < kMiB) {
+        return refuse_amount(
+            container, resource::kGpuMemory,
+            fmt::format("is {} bytes; is the unit missing? Write at least 1Mi, such as 3Gi",
+                        *memory));
+    }
+    TRY(const auto bytes, read_memory(container, resource::kGpuMemory, *memory, kMaxMemory));
+    return MemoryRequest{MemoryRequest::Kind::bytes, bytes};
+}
+
+Result<std::optional<GpuRequest>> read_container(const ContainerSpec& container) {
+    TRY(const Amounts all, read_amounts(container, kResources));
+    // An explicit zero requests no GPU at all, like cpu: 0. Other amounts contradict it.
+    Amounts amounts = all;
+    std::erase_if(amounts, [](const auto& amount) {
+        const bool is_count = amount.first == resource::kGpu || amount.first == resource::kGpuShare;
+        return is_count && amount.second == 0;
+    });
+    if (amounts.empty()) return std::optional<GpuRequest>{};
+    if (amount_of(amounts, resource::kGpu)) return read_whole_gpus(container, amounts);
+    const auto shares = amount_of(amounts, resource::kGpuShare);
+    if (!shares) {
+        return refuse_amount(container, amounts.front().first,
+                             fmt::format("needs {}: 1 beside it (the number of GPUs to take it "
+                                         "from)",
+                                         resource::kGpuShare));
+    }
+    GpuRequest request{.dialect = &kNativeDialect};
+    TRY(request.gpus, read_count(container, resource::kGpuShare, *shares));
+    TRY(request.memory, read_share_memory(container, amounts));
+    TRY(request.cores, read_cores(container, amounts, resource::kGpuCores));
     return std::optional(request);
 }
 
@@ -57,7 +91,10 @@ Result<ContainerRequests> read(const GpuTexts& texts) {
 }
 
 constexpr std::array kLists = {
-    DeviceList{resource::kGpu, "-slot-",
+    DeviceList{resource::kGpu, "-gpu-",
+               [](const NodeInventory&, const Gpu&, int) { return std::int64_t{1}; },
+               "have fewer GPUs on the node"},
+    DeviceList{resource::kGpuShare, "-slot-",
                [](const NodeInventory&, const Gpu&, int slots_per_gpu) {
                    return std::int64_t{slots_per_gpu};
                },
@@ -76,7 +113,7 @@ void add_amounts(const NodeInventory& node, StringMap& amounts) {
 
 constinit const Dialect kNativeDialect = {
     .name = "native",
-    .summary = "tessera.dev/*: GPUs, bytes and percent per GPU",
+    .summary = "tessera.dev/*: whole GPUs, or shares with bytes and percent of a GPU",
     .resources = kResources,
     .annotations = {},
     .hints = {},

@@ -1,4 +1,4 @@
-// The native dialect: GPUs, bytes and percent per GPU.
+// The native dialect: whole GPUs, or shares of GPUs with bytes and percent per share.
 #pragma once
 
 #include <string_view>
@@ -8,9 +8,11 @@
 namespace tessera {
 
 namespace resource {
-inline constexpr std::string_view kGpu = "tessera.dev/gpu";               // count of GPUs
-inline constexpr std::string_view kGpuMemory = "tessera.dev/gpu-memory";  // bytes per GPU
-inline constexpr std::string_view kGpuCores = "tessera.dev/gpu-cores";    // percent per GPU
+inline constexpr std::string_view kGpu = "tessera.dev/gpu";  // count of whole GPUs
+// Count of shares, each on a GPU of its own.
+inline constexpr std::string_view kGpuShare = "tessera.dev/gpu-share";
+inline constexpr std::string_view kGpuMemory = "tessera.dev/gpu-memory";  // bytes per share
+inline constexpr std::string_view kGpuCores = "tessera.dev/gpu-cores";    // percent per share
 }  // namespace resource
 
 extern const Dialect kNativeDialect;

@@ -204,7 +204,7 @@ Judgement gpus(const Facts& facts) {
                     fmt::format("{} GPU {} ({}): {}", name, gpu.index, gpu.uuid.str(), gpu.reason));
         }
         if (any_usable && node.slots == 0)
-            unoffered.add(fmt::format("{}: kubelet offers 0 tessera.dev/gpu", name));
+            unoffered.add(fmt::format("{}: kubelet offers 0 tessera.dev/gpu-share", name));
     }
     if (unoffered.any()) {
         return {Status::failed, unoffered.text(),

@@ -212,7 +212,7 @@ std::vector<Case> node_cases() {
         {"kubelet offers nothing",
          "gpus",
          Status::failed,
-         {"n1", "0 tessera.dev/gpu"},
+         {"n1", "0 tessera.dev/gpu-share"},
          {"plugin_registered"},
          [](Facts& f) { f.nodes->front().slots = 0; }},
     };

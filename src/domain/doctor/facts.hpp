@@ -35,7 +35,7 @@ struct Node {
     bool has_report = false;   // the annotation tessera.dev/gpus
     bool wants_agent = false;  // the DaemonSet's selector selects it
     bool agent_ready = false;  // a pod of the DaemonSet is ready there
-    std::int64_t slots = 0;    // allocatable tessera.dev/gpu
+    std::int64_t slots = 0;    // allocatable tessera.dev/gpu-share
     // Capacities by which another plugin assigns GPUs (nvidia.com/gpu), without those that are 0.
     std::map<std::string, std::int64_t> foreign_amounts;
     std::string runtime;   // "containerd://2.3.7", as the Node reports it

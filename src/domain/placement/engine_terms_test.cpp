@@ -40,8 +40,9 @@ RC_GTEST_PROP(EngineTerms, FitInBytes, ()) {
 // Goal: one task per container, with the pod's CPU and memory in the first. Nothing for a share
 // larger than the GPU, nor for init containers.
 TEST(EngineTerms, OfPods) {
-    PodInfo pod = build::pod("p", build::native(gibibytes(4), 2));
-    pod.containers.push_back(build::container("other", {{"tessera.dev/gpu", "1"}}));
+    std::vector<ContainerSpec> containers = build::native(gibibytes(4), 2);
+    containers.push_back(build::container("other", {{"tessera.dev/gpu", "1"}}));
+    PodInfo pod = build::pod("p", containers);
     pod.host = {1'500, mebibytes(100)};
     const auto tasks = tasks_of(build::request(pod), MemoryUnit::gib, kGpu);
     ASSERT_TRUE(tasks);
@@ -49,7 +50,8 @@ TEST(EngineTerms, OfPods) {
                           {.cpu_milli = 1'500, .memory_mib = 100, .milli = 250, .count = 2},
                           {.milli = 1'000, .count = 1}}));
     EXPECT_FALSE(tasks_of(build::request(pod), MemoryUnit::gib, gibibytes(3)));
-    pod.containers[0].kind = ContainerKind::init;
+    containers[0].kind = ContainerKind::init;
+    build::set_containers(pod, containers);
     EXPECT_FALSE(tasks_of(build::request(pod), MemoryUnit::gib, kGpu));
 }
 

@@ -61,11 +61,11 @@ std::string linked(const GpuRequest& gpu) {
     return fmt::format("{} GPUs linked by {}", gpu.gpus, words_of(*gpu.rules.link));
 }
 
-// Which of the two affinity annotations the pod has.
+// Which of the two affinity labels the pod has.
 std::string affinity_of(const GpuRules& rules) {
-    if (!rules.together) return std::string(kGpuApart);
-    if (!rules.apart) return std::string(kGpuTogether);
-    return fmt::format("{} or {}", kGpuApart, kGpuTogether);
+    if (!rules.together) return std::string(kGpuAntiAffinity);
+    if (!rules.apart) return std::string(kGpuAffinity);
+    return fmt::format("{} or {}", kGpuAntiAffinity, kGpuAffinity);
 }
 
 // The models of the GPUs, in words: "Tesla T4 and Tesla P100".

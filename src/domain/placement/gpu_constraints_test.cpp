@@ -90,7 +90,7 @@ TEST(GpuConstraints, KeepsPodsOfAGroupApart) {
                   fmt::format("n0:{}", i));
     const std::string refusal = cluster.where(Cluster::pod("w4", 2, web));
     EXPECT_EQ(refusal,
-              "No GPU with the requested affinity: tessera.dev/gpu-apart "
+              "No GPU with the requested affinity: tessera.dev/gpu-anti-affinity "
               "leaves 0 of this node's 4 GPUs");
     EXPECT_EQ(cluster.where(Cluster::pod("other", 2, {.apart = "job"})), "n0:0");
     cluster.state().remove_pod(PodUid("uid-w2"));

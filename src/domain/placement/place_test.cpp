@@ -263,7 +263,8 @@ std::vector<ContainerSpec> random_containers() {
             limits = {{kMem, std::to_string(gib * gpus)}, {kCount, std::to_string(gpus)}};
             if (cores > 0) limits.emplace_back(kPercentage, std::to_string(cores));
         } else {
-            limits = {{std::string(resource::kGpu), std::to_string(gpus)}};
+            limits = {{std::string(gib < 8 ? resource::kGpuShare : resource::kGpu),
+                       std::to_string(gpus)}};
             if (gib < 8) limits.emplace_back(resource::kGpuMemory, std::to_string(gib) + "Gi");
             if (gib < 8 && cores > 0)
                 limits.emplace_back(resource::kGpuCores, std::to_string(cores));

@@ -57,10 +57,14 @@ bool is_entry(std::string_view text) {
            });
 }
 
-tl::unexpected<Error> refuse(std::string_view annotation, std::string_view text,
-                             std::string_view write) {
+// `of` is the kind and the name: "annotation tessera.dev/gpu-models".
+tl::unexpected<Error> refuse(const std::string& of, std::string_view text, std::string_view write) {
     return fail(Code::invalid_argument,
-                fmt::format("annotation {}: \"{}\" {}", annotation, text.substr(0, 64), write));
+                fmt::format("{}: \"{}\" {}", of, text.substr(0, 64), write));
+}
+
+std::string annotation_named(std::string_view name) {
+    return fmt::format("annotation {}", name);
 }
 
 // "a, b, !c": a or b, and not c.
@@ -78,7 +82,8 @@ Result<Alternatives> read_alternatives(std::string_view annotation, std::string_
         std::string_view entry = trimmed(rest.substr(0, comma));
         const bool is_barred = entry.starts_with('!');
         if (is_barred) entry = trimmed(entry.substr(1));
-        if (!is_entry(entry) || ++entries > kMostEntries) return refuse(annotation, text, write);
+        if (!is_entry(entry) || ++entries > kMostEntries)
+            return refuse(annotation_named(annotation), text, write);
         (is_barred ? out.barred : out.wanted).emplace_back(entry);
         if (comma == std::string_view::npos) break;
         rest.remove_prefix(comma + 1);
@@ -97,26 +102,29 @@ GpuGroup hash_of(std::string_view kind, std::string_view ns, std::string_view na
     return hash;
 }
 
-Result<std::optional<GpuGroup>> read_group(std::string_view annotation, std::string_view text,
+// The name is a label's value (Kubernetes: labels and selectors, syntax and character set).
+Result<std::optional<GpuGroup>> read_group(std::string_view label, std::string_view text,
                                            std::string_view ns) {
     if (text.empty()) return std::optional<GpuGroup>{};
     constexpr std::size_t kLongest = 63;  // of a label's value
-    const bool is_name = text.size() <= kLongest && std::ranges::all_of(text, [](char c) {
+    const bool is_name = text.size() <= kLongest && is_alnum(text.front()) &&
+                         is_alnum(text.back()) && std::ranges::all_of(text, [](char c) {
                              return is_alnum(c) || c == '-' || c == '_' || c == '.';
                          });
     if (!is_name) {
-        return refuse(
-            annotation, text,
-            "is not the name of a group; write up to 63 letters, digits, '-', '_' or '.'");
+        return refuse(fmt::format("label {}", label), text,
+                      "is not a label's value; write up to 63 letters, digits, '-', '_' or '.', "
+                      "the first and the last a letter or digit");
     }
-    return std::optional(hash_of(annotation, ns, text));
+    return std::optional(hash_of(label, ns, text));
 }
 
 Result<std::optional<Link>> read_link(std::string_view text) {
     if (text.empty()) return std::optional<Link>{};
     const auto row = std::ranges::find(kLinks, text, &LinkRow::name);
     if (row != kLinks.end()) return std::optional(row->link);
-    return refuse(kGpuLinks, text, "is no kind of link; write nvlink, pcie or numa");
+    return refuse(annotation_named(kGpuTopology), text,
+                  "is no kind of link; write nvlink, pcie or numa");
 }
 
 std::vector<GpuUuid> uuids_of(const std::vector<std::string>& names) {
@@ -184,8 +192,8 @@ Result<GpuRules> parse_gpu_rules(const GpuRuleTexts& texts, std::string_view ns)
                    .together = {},
                    .joins = false,
                    .link = {}};
-    TRY(rules.apart, read_group(kGpuApart, texts.apart, ns));
-    TRY(rules.together, read_group(kGpuTogether, texts.together, ns));
+    TRY(rules.apart, read_group(kGpuAntiAffinity, texts.apart, ns));
+    TRY(rules.together, read_group(kGpuAffinity, texts.together, ns));
     TRY(rules.link, read_link(texts.links));
     return rules;
 }

@@ -14,18 +14,19 @@
 
 namespace tessera {
 
-// The annotations of a pod, in any dialect; docs/placement.md says what they mean.
+// The annotations and labels of a pod, in any dialect; docs/placement.md says what they mean.
 inline constexpr std::string_view kGpuModels = "tessera.dev/gpu-models";
 inline constexpr std::string_view kGpuUuids = "tessera.dev/gpu-uuids";
-inline constexpr std::string_view kGpuApart = "tessera.dev/gpu-apart";
-inline constexpr std::string_view kGpuTogether = "tessera.dev/gpu-together";
-inline constexpr std::string_view kGpuLinks = "tessera.dev/gpu-links";
+inline constexpr std::string_view kGpuTopology = "tessera.dev/gpu-topology";
+// Labels, so that selectors find the pods of a group.
+inline constexpr std::string_view kGpuAntiAffinity = "tessera.dev/gpu-anti-affinity";
+inline constexpr std::string_view kGpuAffinity = "tessera.dev/gpu-affinity";
 
-// Pods of one namespace that name the same group in the same annotation: a hash of all three. Two
+// Pods of one namespace that name the same group in the same label: a hash of all three. Two
 // groups with the same hash count as one, which can apply a rule to pods that do not need it.
 using GpuGroup = std::uint64_t;
 
-// The texts of the annotations; empty if the pod has none.
+// The texts of the annotations and labels; empty if the pod has none.
 struct GpuRuleTexts {
     std::string models;
     std::string uuids;
@@ -61,7 +62,7 @@ struct GpuRules {
     friend bool operator==(const GpuRules&, const GpuRules&) = default;
 };
 
-// Errors are invalid_argument; they name the annotation and say what to write in it.
+// Errors are invalid_argument; they name the annotation or label and say what to write in it.
 Result<GpuRules> parse_gpu_rules(const GpuRuleTexts& texts, std::string_view ns);
 
 bool admits_uuid(const GpuRules& rules, const GpuUuid& uuid);

@@ -117,8 +117,10 @@ TEST(GpuRules, RefusesWhatIsNoList) {
         {{.models = "!!A100"}, "tessera.dev/gpu-models", "no list of models"},
         {{.models = "100%s"}, "tessera.dev/gpu-models", "no list of models"},
         {{.uuids = "GPU-1,"}, "tessera.dev/gpu-uuids", "nvidia-smi -L"},
-        {{.apart = "a b"}, "tessera.dev/gpu-apart", "\"a b\" is not the name of a group"},
-        {{.together = std::string(64, 'x')}, "tessera.dev/gpu-together", "up to 63"},
+        {{.apart = "a b"}, "label tessera.dev/gpu-anti-affinity", "\"a b\" is not a label's value"},
+        {{.apart = "-a"}, "label tessera.dev/gpu-anti-affinity", "the first and the last a letter"},
+        {{.together = "a."}, "label tessera.dev/gpu-affinity", "\"a.\" is not a label's value"},
+        {{.together = std::string(64, 'x')}, "label tessera.dev/gpu-affinity", "up to 63"},
     };
     for (const Row& row : rows) {
         const auto rules = parse_gpu_rules(row.texts, "default");

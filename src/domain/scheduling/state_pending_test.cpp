@@ -148,8 +148,7 @@ TEST(PendingPods, Promises) {
     EXPECT_EQ(nominees(), 0U);
     EXPECT_FALSE(promise()) << "it has its GPUs";
 
-    PodInfo senseless = build::pod("q", build::aliyun(8));
-    senseless.containers[0].limits[0].second = "-1";
+    const PodInfo senseless = build::pod("q", build::aliyun(-1));
     state.set_pod(senseless);
     EXPECT_FALSE(state.promise(senseless.uid, NodeName("n"), {}));
 }

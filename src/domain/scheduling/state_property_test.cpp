@@ -157,9 +157,10 @@ class Model {
         if (number % 3 == 1) containers = build::native(gibibytes(units), 1 + number % 2);
         if (number % 7 == 2) containers = build::whole();
         if (number % 5 == 3) {
+            const bool is_native = containers[0].limits[0].first != resource::kAliyunMem;
+            const std::string resource(is_native ? resource::kGpu : resource::kAliyunMem);
             containers.insert(containers.begin(),
-                              build::container("prepare", {{containers[0].limits[0].first, "1"}},
-                                               ContainerKind::init));
+                              build::container("prepare", {{resource, "1"}}, ContainerKind::init));
         }
         PodInfo pod = build::pod("p" + std::to_string(number % kNames), containers);
         pod.uid = PodUid("uid-" + std::to_string(next_uid_++));

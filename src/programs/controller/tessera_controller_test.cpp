@@ -120,6 +120,11 @@ TEST(CheckConfig, OpenDoor) {
     const std::string no_file = check({"--kubeconfig=/none/config"});
     EXPECT_TRUE(no_file.starts_with("78 ")) << no_file;
     EXPECT_NE(no_file.find("/none/config"), std::string::npos) << no_file;
+    EXPECT_TRUE(check({"--dialects=native"}).starts_with("0 "));
+    const std::string unknown = check({"--dialects=native,klingon"});
+    EXPECT_TRUE(unknown.starts_with("78 ")) << unknown;
+    EXPECT_NE(unknown.find("is unknown; write one or more of: native, gpushare"), std::string::npos)
+        << unknown;
 }
 
 // Goal: metrics and inspect need a token unless open_reads is set; health never does.

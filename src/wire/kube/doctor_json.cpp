@@ -51,7 +51,7 @@ doctor::Node read_doctor_node(JsonValue json, JsonValue selector) {
         selector.present() && std::ranges::all_of(selector.members(), [&](const auto& wanted) {
             return labels[wanted.first].text_or("") == wanted.second.text_or("");
         });
-    node.slots = amount(json["status"]["allocatable"], resource::kGpu);
+    node.slots = amount(json["status"]["allocatable"], resource::kGpuShare);
     for (const auto& [resource, quantity] : json["status"]["capacity"].members()) {
         const std::string name(resource);
         const std::int64_t count =

@@ -60,6 +60,8 @@ GpuTexts read_gpu_texts(JsonValue metadata, JsonValue spec, const Dialects& dial
     read_containers(spec["containers"], false, by_annotation, dialects, texts.containers);
     if (const auto text = metadata["annotations"][kCoresLimit].text())
         texts.cores_limit = std::string(*text);
+    if (const auto text = metadata["annotations"][kGpuMemoryLimit].text())
+        texts.memory_limit = std::string(*text);
     return texts;
 }
 
@@ -199,10 +201,10 @@ PodInfo read_pod(JsonValue pod, const AllocationSeal* seal, const Dialects& dial
     facts.policy = annotations[kPlacementPolicy].text_or("");
     facts.gpu_rules = {.models = annotations[kGpuModels].text_or(""),
                        .uuids = annotations[kGpuUuids].text_or(""),
-                       .apart = annotations[kGpuApart].text_or(""),
-                       .together = annotations[kGpuTogether].text_or(""),
-                       .links = annotations[kGpuLinks].text_or("")};
-    facts.unknown_annotations = unknown_annotations(annotations);
+                       .apart = metadata["labels"][kGpuAntiAffinity].text_or(""),
+                       .together = metadata["labels"][kGpuAffinity].text_or(""),
+                       .links = annotations[kGpuTopology].text_or("")};
+    facts.unknown_annotations = unknown_annotations(annotations, metadata["labels"]);
     facts.legacy = read_legacy(annotations, dialects);
     facts.is_guarded = annotations[key::kEnforcedBy].text_or("") == key::kGuard;
     if (const auto requested = annotations[key::kResize].text()) {
@@ -316,9 +318,10 @@ std::string write_binding(const PodUid& uid, const PodName& pod, const NodeName&
 
 namespace {
 
-void write_annotations(JsonWriter& w, const Annotations& annotations) {
-    w.object("annotations", [&] {
-        for (const auto& [key, value] : annotations) {
+// `name` is "annotations" or "labels".
+void write_patch_of(JsonWriter& w, std::string_view name, const StringMap& texts) {
+    w.object(name, [&] {
+        for (const auto& [key, value] : texts) {
             if (value.empty()) {
                 w.raw_member(key, "null");
             } else {
@@ -332,7 +335,18 @@ void write_annotations(JsonWriter& w, const Annotations& annotations) {
 
 std::string write_annotations_patch(const Annotations& annotations) {
     JsonWriter w;
-    w.object([&] { w.object("metadata", [&] { write_annotations(w, annotations); }); });
+    w.object([&] { w.object("metadata", [&] { write_patch_of(w, "annotations", annotations); }); });
+    return w.take();
+}
+
+std::string write_metadata_patch(const Annotations& annotations, const StringMap& labels) {
+    JsonWriter w;
+    w.object([&] {
+        w.object("metadata", [&] {
+            write_patch_of(w, "annotations", annotations);
+            write_patch_of(w, "labels", labels);
+        });
+    });
     return w.take();
 }
 
@@ -343,7 +357,7 @@ std::string write_annotations_patch(const PodUid& uid, std::string_view resource
         w.object("metadata", [&] {
             w.member("uid", uid.str());
             if (!resource_version.empty()) w.member("resourceVersion", resource_version);
-            write_annotations(w, annotations);
+            write_patch_of(w, "annotations", annotations);
         });
     });
     return w.take();

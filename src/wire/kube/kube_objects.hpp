@@ -59,8 +59,10 @@ std::string write_binding(const PodUid& uid, const PodName& pod, const NodeName&
 
 // A merge patch of annotations; an empty value removes the key.
 std::string write_annotations_patch(const Annotations& annotations);
-// The same, for the object with this uid only and, unless `resource_version` is empty, for this
-// version only; otherwise the API server answers 409.
+// A merge patch of annotations and labels; an empty value removes the key.
+std::string write_metadata_patch(const Annotations& annotations, const StringMap& labels);
+// As write_annotations_patch, for the object with this uid only and, unless `resource_version` is
+// empty, for this version only; otherwise the API server answers 409.
 std::string write_annotations_patch(const PodUid& uid, std::string_view resource_version,
                                     const Annotations& annotations);
 // A merge patch of a node's status: resource name → amount, for both capacity and allocatable.

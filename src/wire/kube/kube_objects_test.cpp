@@ -134,7 +134,7 @@ TEST(ReadPod, ResizeAndCoresLimit) {
         return read_pod(document->root());
     };
     const std::string requested = R"({"version":1,"containers":[{"name":"main","cores":5}]})";
-    const std::string annotation = R"("tessera.dev/resize":)" + json_string(requested);
+    const std::string annotation = R"("tessera.dev/resize-request":)" + json_string(requested);
     const auto refused_as = [&](const std::string& of) {
         return annotation + R"(,"tessera.dev/resize-refused":)" +
                json_string(write_resize_refusal(of, {Code::unavailable, "no room"}));
@@ -146,7 +146,7 @@ TEST(ReadPod, ResizeAndCoresLimit) {
     EXPECT_TRUE(open.request);
     EXPECT_TRUE(read(refused_as("an older request"), "tessera.dev/gpu").resize);
     EXPECT_FALSE(read(refused_as(requested), "tessera.dev/gpu").resize);
-    const PodInfo wrong = read(R"("tessera.dev/resize":"nonsense")", "tessera.dev/gpu");
+    const PodInfo wrong = read(R"("tessera.dev/resize-request":"nonsense")", "tessera.dev/gpu");
     ASSERT_TRUE(wrong.resize);
     EXPECT_FALSE(*wrong.resize);
     EXPECT_FALSE(read(annotation, "cpu").resize);

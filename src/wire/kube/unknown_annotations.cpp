@@ -22,13 +22,15 @@ constexpr std::string_view kOurs = "tessera.dev/";
 
 // The annotations that users write, in the order in which messages list them.
 constexpr auto kUsers = std::to_array<std::string_view>(
-    {kGpuModels, kGpuUuids, kGpuApart, kGpuTogether, kGpuLinks, kCoresLimit, kPlacementPolicy,
+    {kGpuModels, kGpuUuids, kGpuTopology, kGpuMemoryLimit, kCoresLimit, kPlacementPolicy,
      key::kGang, key::kGangSize, defrag::kMovable, key::kResize});
+// The labels that users write.
+constexpr auto kLabels = std::to_array<std::string_view>({kGpuAffinity, kGpuAntiAffinity});
 // The annotations that Tessera itself writes on a pod.
 constexpr auto kWritten = std::to_array<std::string_view>(
     {key::kAllocation, key::kAllocationMac, key::kEnforcedBy, key::kResizeRefused});
-constexpr auto kResources =
-    std::to_array<std::string_view>({resource::kGpu, resource::kGpuMemory, resource::kGpuCores});
+constexpr auto kResources = std::to_array<std::string_view>(
+    {resource::kGpu, resource::kGpuShare, resource::kGpuMemory, resource::kGpuCores});
 
 bool is_one_of(std::string_view name, const auto& names) {
     return std::ranges::find(names, name) != names.end();
@@ -78,34 +80,57 @@ std::optional<std::string_view> nearest(std::string_view unknown_annotation) {
         best = name;
     };
     std::ranges::for_each(kUsers, look_at);
+    std::ranges::for_each(kLabels, look_at);
     std::ranges::for_each(kResources, look_at);
     return best;
 }
 
-std::string sentence(std::string_view unknown_annotation) {
-    if (is_one_of(unknown_annotation, kResources)) {
-        return fmt::format("annotation {} does nothing: it is a resource, for a container's limits",
-                           unknown_annotation);
+enum class Kind { annotation, label };
+
+// What is known under this name, as something else than `given`: "an annotation of the pod".
+std::string_view known_as_other(std::string_view name, Kind given) {
+    if (is_one_of(name, kResources)) return "a resource, for a container's limits";
+    if (given == Kind::annotation && is_one_of(name, kLabels)) return "a label of the pod";
+    if (given == Kind::label && is_one_of(name, kUsers)) return "an annotation of the pod";
+    return {};
+}
+
+std::string_view article_of(std::string_view name, Kind given) {
+    if (is_one_of(name, kResources)) return "the resource ";
+    if (given == Kind::annotation && is_one_of(name, kLabels)) return "the label ";
+    if (given == Kind::label && is_one_of(name, kUsers)) return "the annotation ";
+    return {};
+}
+
+std::string sentence(std::string_view name, Kind given) {
+    const std::string subject =
+        fmt::format("{} {}", given == Kind::annotation ? "annotation" : "label", name);
+    if (const auto other = known_as_other(name, given); !other.empty())
+        return fmt::format("{} does nothing: it is {}", subject, other);
+    if (const auto meant = nearest(name)) {
+        return fmt::format("{} is not known: did you mean {}{}?", subject,
+                           article_of(*meant, given), *meant);
     }
-    if (const auto meant = nearest(unknown_annotation)) {
-        const bool is_resource = is_one_of(*meant, kResources);
-        return fmt::format("annotation {} is not known: did you mean {}{}?", unknown_annotation,
-                           is_resource ? "the resource " : "", *meant);
+    return fmt::format("{} is not known; known are the annotations {} and the labels {}", subject,
+                       fmt::join(kUsers, ", "), fmt::join(kLabels, ", "));
+}
+
+void add_unknown(JsonValue names, Kind kind, std::vector<std::string>& out) {
+    for (const auto& [name, value] : names.members()) {
+        if (out.size() == kMostUnknownAnnotations) return;
+        const bool is_known = kind == Kind::label
+                                  ? is_one_of(name, kLabels)
+                                  : is_one_of(name, kUsers) || is_one_of(name, kWritten);
+        if (name.starts_with(kOurs) && !is_known) out.push_back(sentence(name, kind));
     }
-    return fmt::format("annotation {} is not known; known are {}", unknown_annotation,
-                       fmt::join(kUsers, ", "));
 }
 
 }  // namespace
 
-std::vector<std::string> unknown_annotations(JsonValue annotations) {
+std::vector<std::string> unknown_annotations(JsonValue annotations, JsonValue labels) {
     std::vector<std::string> out;
-    for (const auto& [name, value] : annotations.members()) {
-        if (!name.starts_with(kOurs) || is_one_of(name, kUsers) || is_one_of(name, kWritten))
-            continue;
-        out.push_back(sentence(name));
-        if (out.size() == kMostUnknownAnnotations) break;
-    }
+    add_unknown(annotations, Kind::annotation, out);
+    add_unknown(labels, Kind::label, out);
     return out;
 }
 

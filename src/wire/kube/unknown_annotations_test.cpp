@@ -8,7 +8,13 @@ namespace {
 std::vector<std::string> unknown_annotations_of(const std::string& annotations) {
     const auto document = JsonDocument::parse(annotations);
     EXPECT_TRUE(document) << annotations;
-    return unknown_annotations(document->root());
+    return unknown_annotations(document->root(), {});
+}
+
+std::string unknown_label_of(const std::string& name) {
+    const auto document = JsonDocument::parse(R"({"tessera.dev/)" + name + R"(": "a"})");
+    const auto unknown = unknown_annotations({}, document->root());
+    return unknown.empty() ? "" : unknown.front();
 }
 
 std::string unknown_annotation_of(const std::string& name) {
@@ -29,9 +35,9 @@ TEST(UnknownAnnotations, NameWhatWasMeant) {
                                             {"gpu_models", "tessera.dev/gpu-models?"},
                                             {"GPU-Models", "tessera.dev/gpu-models?"},
                                             {"models", "tessera.dev/gpu-models?"},
-                                            {"gpu-link", "tessera.dev/gpu-links?"},
+                                            {"gpu-topologi", "tessera.dev/gpu-topology?"},
                                             {"gpu-uuid", "tessera.dev/gpu-uuids?"},
-                                            {"gpu-appart", "tessera.dev/gpu-apart?"},
+                                            {"memory-limit", "tessera.dev/gpu-memory-limit?"},
                                             {"policy", "tessera.dev/placement-policy?"},
                                             {"gangs", "tessera.dev/gang?"},
                                             {"gangsize", "tessera.dev/gang-size?"},
@@ -40,6 +46,11 @@ TEST(UnknownAnnotations, NameWhatWasMeant) {
                   "annotation tessera.dev/" + of.unknown_annotation +
                       " is not known: did you mean " + of.meant);
     }
+    EXPECT_EQ(unknown_annotation_of("gpu-afinity"),
+              "annotation tessera.dev/gpu-afinity is not known: did you mean the label "
+              "tessera.dev/gpu-affinity?");
+    EXPECT_EQ(unknown_annotation_of("gpu-affinity"),
+              "annotation tessera.dev/gpu-affinity does nothing: it is a label of the pod");
     EXPECT_EQ(unknown_annotation_of("gpu-memori"),
               "annotation tessera.dev/gpu-memori is not known: did you mean the resource "
               "tessera.dev/gpu-memory?");
@@ -51,21 +62,35 @@ TEST(UnknownAnnotations, NameWhatWasMeant) {
 // Goal: for a name like none of ours, the message lists all known annotations.
 TEST(UnknownAnnotations, NameAllWhereNothingIsNear) {
     EXPECT_EQ(unknown_annotation_of("team"),
-              "annotation tessera.dev/team is not known; known are tessera.dev/gpu-models, "
-              "tessera.dev/gpu-uuids, tessera.dev/gpu-apart, tessera.dev/gpu-together, "
-              "tessera.dev/gpu-links, tessera.dev/gpu-cores-limit, "
+              "annotation tessera.dev/team is not known; known are the annotations "
+              "tessera.dev/gpu-models, tessera.dev/gpu-uuids, tessera.dev/gpu-topology, "
+              "tessera.dev/gpu-memory-limit, tessera.dev/gpu-cores-limit, "
               "tessera.dev/placement-policy, tessera.dev/gang, tessera.dev/gang-size, "
-              "tessera.dev/movable, tessera.dev/resize");
+              "tessera.dev/movable, tessera.dev/resize-request and the labels "
+              "tessera.dev/gpu-affinity, tessera.dev/gpu-anti-affinity");
+}
+
+// Goal: the same for labels of the pod.
+TEST(UnknownAnnotations, Labels) {
+    EXPECT_EQ(unknown_label_of("gpu-affinity"), "");
+    EXPECT_EQ(unknown_label_of("gpu-anti-afinity"),
+              "label tessera.dev/gpu-anti-afinity is not known: did you mean "
+              "tessera.dev/gpu-anti-affinity?");
+    EXPECT_EQ(unknown_label_of("gpu-models"),
+              "label tessera.dev/gpu-models does nothing: it is an annotation of the pod");
+    EXPECT_EQ(unknown_label_of("gpu-model"),
+              "label tessera.dev/gpu-model is not known: did you mean the annotation "
+              "tessera.dev/gpu-models?");
 }
 
 // Goal: annotations for users, those that Tessera writes and those of other tools are not reported.
 TEST(UnknownAnnotations, OthersAreNone) {
     EXPECT_TRUE(unknown_annotations_of(R"({
         "tessera.dev/gpu-models": "A100", "tessera.dev/gpu-uuids": "GPU-1",
-        "tessera.dev/gpu-apart": "a", "tessera.dev/gpu-together": "b",
-        "tessera.dev/gpu-links": "nvlink", "tessera.dev/gpu-cores-limit": "50",
+        "tessera.dev/gpu-topology": "nvlink", "tessera.dev/gpu-cores-limit": "50",
+        "tessera.dev/gpu-memory-limit": "3Gi",
         "tessera.dev/placement-policy": "fgd", "tessera.dev/gang": "g",
-        "tessera.dev/gang-size": "2", "tessera.dev/movable": "true", "tessera.dev/resize": "{}",
+        "tessera.dev/gang-size": "2", "tessera.dev/movable": "true", "tessera.dev/resize-request": "{}",
         "tessera.dev/allocation": "{}", "tessera.dev/allocation-mac": "m",
         "tessera.dev/enforced-by": "guard", "tessera.dev/resize-refused": "no",
         "example.com/gpu-model": "A100", "gpu-model": "A100"})")

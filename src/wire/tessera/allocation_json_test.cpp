@@ -17,7 +17,7 @@ const Allocation kExample = {
      {"prepare", ContainerKind::init, {{GpuUuid("GPU-b"), 1, gibibytes(16), {0}, true}}}}};
 
 constexpr std::string_view kText =
-    R"({"version":1,"pod":"6db7844c","node":"n1","dialect":"aliyun","containers":[)"
+    R"({"version":1,"pod":"6db7844c","node":"n1","dialect":"gpushare","containers":[)"
     R"({"name":"main","kind":"app","gpus":[{"uuid":"GPU-a","index":0,"memory":4294967296,"cores":25}]},)"
     R"({"name":"prepare","kind":"init","gpus":[)"
     R"({"uuid":"GPU-b","index":1,"memory":17179869184,"cores":0,"whole":true}]}]})";
@@ -90,8 +90,8 @@ TEST(AllocationJson, RefusesWrongFields) {
         {with(R"("pod":"6db7844c")", R"("pod":"")"), "pod"},
         {with(R"("pod":"6db7844c")", R"("pod":null)"), "pod"},
         {with(R"("node":"n1")", R"("node":1)"), "node"},
-        {with(R"("dialect":"aliyun")", R"("dialect":"klingon")"), "dialect"},
-        {with(R"("dialect":"aliyun",)", ""), "dialect"},
+        {with(R"("dialect":"gpushare")", R"("dialect":"klingon")"), "dialect"},
+        {with(R"("dialect":"gpushare",)", ""), "dialect"},
         {with(R"("containers":)", R"("boxes":)"), "containers"},
         {with(R"("containers":[)", R"("containers":null,"x":[)"), "containers"},
         {with(R"("name":"main")", R"("name":"")"), "name"},

@@ -143,7 +143,7 @@ TEST(ClusterDumpJson, NamesTheFieldOfGangsRulesAndLinks) {
         {document(with(kNode, R"("model")", R"("numa":"x","model")"), kPod),
          "nodes[0].gpus[0].numa: "},
         {document(kNode, with(kPod, R"("host")", R"("rules":{"links":"wire"},"host")")),
-         "pods[0].rules: annotation tessera.dev/gpu-links: \"wire\" is no kind of link"},
+         "pods[0].rules: annotation tessera.dev/gpu-topology: \"wire\" is no kind of link"},
         {with(document(kNode, kPod), R"("pods")", R"("leftOut":{"gated":-1},"pods")"),
          "leftOut.gated: "},
         {document(kNode, with(kPod, R"("host")", R"("rules":"A100","host")")),

@@ -15,7 +15,7 @@ inline constexpr std::string_view kEnforcedBy =
     "tessera.dev/enforced-by";                       // Pod: how the GPU share is enforced
 inline constexpr std::string_view kGuard = "guard";  // a value of kEnforcedBy
 // Pod: docs/formats/resize.md. The request of its user, and the reason if it was refused.
-inline constexpr std::string_view kResize = "tessera.dev/resize";
+inline constexpr std::string_view kResize = "tessera.dev/resize-request";
 inline constexpr std::string_view kResizeRefused = "tessera.dev/resize-refused";
 
 // Pod: the name of its gang, and how many pods of the gang are placed together.

@@ -25,7 +25,8 @@ constexpr std::array<std::string_view, 3> kRequestFields = {"version", "id", "co
 constexpr std::array<std::string_view, 4> kOfContainer = {"name", "memory", "cores", "cores_limit"};
 
 tl::unexpected<Error> bad(std::string_view member, std::string_view why) {
-    return fail(Code::invalid_argument, fmt::format("tessera.dev/resize: {}: {}", member, why));
+    return fail(Code::invalid_argument,
+                fmt::format("tessera.dev/resize-request: {}: {}", member, why));
 }
 
 // Without this check, a mistyped name, or the second of two, would silently leave its amount
@@ -95,14 +96,15 @@ constexpr std::array kCodes = {Code::invalid_argument, Code::not_found, Code::co
 
 Result<RequestedShares> read_resize_request(std::string_view text) {
     auto document = JsonDocument::parse(text);
-    if (!document) return fail(document.error().in("tessera.dev/resize"));
+    if (!document) return fail(document.error().in("tessera.dev/resize-request"));
     const JsonValue root = document->root();
     const auto version = root["version"].integer();
     if (!version || *version < 1) return bad("version", "missing; write 1");
     if (*version > kVersion) {
-        return fail(Code::unsupported,
-                    fmt::format("tessera.dev/resize: version {} is newer than {}; upgrade Tessera",
-                                *version, kVersion));
+        return fail(
+            Code::unsupported,
+            fmt::format("tessera.dev/resize-request: version {} is newer than {}; upgrade Tessera",
+                        *version, kVersion));
     }
     TRY_VOID(check_names(root, kRequestFields));
     if (root["id"].present() && !root["id"].text()) return bad("id", "is not a text");

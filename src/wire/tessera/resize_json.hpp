@@ -1,5 +1,6 @@
 // The GPU shares that a pod's user requests for its containers, and the refusal: the pod
-// annotations tessera.dev/resize and tessera.dev/resize-refused. Grammar: docs/formats/resize.md.
+// annotations tessera.dev/resize-request and tessera.dev/resize-refused. Grammar:
+// docs/formats/resize.md.
 #pragma once
 
 #include <string>

@@ -71,7 +71,7 @@ TEST(ResizeJson, RefusesWrongMembers) {
         const auto requested = read_resize_request(c.text);
         ASSERT_FALSE(requested) << c.text;
         EXPECT_EQ(requested.error().code, Code::invalid_argument) << c.text;
-        EXPECT_TRUE(requested.error().text.starts_with("tessera.dev/resize: "))
+        EXPECT_TRUE(requested.error().text.starts_with("tessera.dev/resize-request: "))
             << requested.error().text;
         EXPECT_NE(requested.error().text.find(c.names), std::string::npos)
             << c.text << ": " << requested.error().text;

@@ -11,17 +11,20 @@
 namespace tessera {
 namespace {
 
-const std::string kSlots(resource::kGpu);
+const std::string kSlots(resource::kGpuShare);
+const std::string kWhole(resource::kGpu);
 const std::string kAliyun(resource::kAliyunMem);
 
-// Goal: slots and units of every GPU, in the order of GPUs. The ids have gpushare's own form, so
-// that kubelet's checkpoint stays readable when Tessera takes a node over.
+// Goal: whole GPUs, slots and units of every GPU, in the order of GPUs. The ids have gpushare's own
+// form, so that kubelet's checkpoint stays readable when Tessera takes a node over.
 TEST(DeviceLists, Ids) {
     NodeInventory node = build::node("n", 2, gibibytes(16));
     node.gpus[1].reserved = mebibytes(512);
     node.gpus[1].condition = GpuCondition::unhealthy;
     const auto lists = device_lists(node, {.slots_per_gpu = 3});
-    ASSERT_EQ(lists.size(), 2U);
+    ASSERT_EQ(lists.size(), 3U);
+    EXPECT_EQ(lists.at(kWhole),
+              (std::vector<PluginDevice>{{"GPU-n-0-gpu-0", true}, {"GPU-n-1-gpu-0", false}}));
     const auto& slots = lists.at(kSlots);
     ASSERT_EQ(slots.size(), 6U);
     EXPECT_EQ(slots[0], (PluginDevice{"GPU-n-0-slot-0", true}));
@@ -59,7 +62,7 @@ TEST(DeviceLists, IdsAreStable) {
     };
     NodeInventory node = build::node("n", 2, gibibytes(16));
     const auto before = ids_of_gpu_1(node);
-    EXPECT_EQ(before.size(), 64U + 16U);
+    EXPECT_EQ(before.size(), 64U + 16U + 1U);
     node.gpus[1].condition = GpuCondition::unhealthy;
     node.gpus[1].index = 0;
     node.gpus[1].minor = 9;
@@ -116,7 +119,7 @@ TEST(CheckListSizes, RefusesWhatKubeletWouldNotTake) {
     EXPECT_TRUE(check_list_sizes(many, {}));
     const auto too_many_slots = check_list_sizes(many, {.slots_per_gpu = 1000});
     ASSERT_FALSE(too_many_slots);
-    EXPECT_TRUE(too_many_slots.error().text.starts_with("tessera.dev/gpu: 128000 devices"));
+    EXPECT_TRUE(too_many_slots.error().text.starts_with("tessera.dev/gpu-share: 128000 devices"));
     EXPECT_TRUE(too_many_slots.error().text.ends_with("lower slots_per_gpu"));
 
     NodeInventory small = build::node("n", 2, gibibytes(15));

@@ -28,7 +28,7 @@ bool show_released(KubeApi& kube, const NodeName& node, const NodeShown& shown,
         }
         annotations.emplace(key::kGpus, write_node_gpus(*gpus));
     }
-    return kube.annotate_node(node, annotations).has_value();
+    return kube.set_node_metadata(node, annotations, {}).has_value();
 }
 
 }  // namespace

@@ -212,7 +212,7 @@ TEST_F(GpuMonitorTest, LetsGoOfTheDriver) {
 TEST_F(GpuMonitorTest, StartsAfterTheDriverIsReplaced) {
     kube_.label_node(kNode, {{"tessera.dev/release-driver", "true"}});
     const NodeGpusReport left{.gpus = {{.uuid = GpuUuid("GPU-0"), .memory = gibibytes(16)}}};
-    ASSERT_TRUE(kube_.annotate_node(kNode, {{"tessera.dev/gpus", write_node_gpus(left)}}));
+    ASSERT_TRUE(kube_.set_node_metadata(kNode, {{"tessera.dev/gpus", write_node_gpus(left)}}, {}));
     std::atomic<bool> goes_on = false;
     std::jthread waiting([&](const std::stop_token& stop) {
         wait_for_driver(kube_, kNode, stop, std::chrono::milliseconds(1));

@@ -16,7 +16,7 @@
 namespace tessera {
 
 inline const NodeName kNode("n1");
-inline const std::string kSlots = "tessera.dev/gpu";
+inline const std::string kSlots = "tessera.dev/gpu-share";
 inline const std::string kAliyun = "aliyun.com/gpu-mem";
 
 class GpuMonitorTest : public ::testing::Test {

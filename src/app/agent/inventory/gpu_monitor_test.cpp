@@ -41,7 +41,9 @@ class BlackHole final : public KubeApi {
     Result<NodeShown> node_shows(const NodeName&, const StringMap&, const StringMap&) override {
         return fail(wait().error());
     }
-    Result<> annotate_node(const NodeName&, const StringMap&) override { return wait(); }
+    Result<> set_node_metadata(const NodeName&, const StringMap&, const StringMap&) override {
+        return wait();
+    }
     Result<> set_node_resources(const NodeName&, const StringMap&) override { return wait(); }
 
   private:

@@ -1,12 +1,25 @@
 #include "app/agent/inventory/node_publisher.hpp"
 
+#include <algorithm>
+
 #include "app/agent/inventory/device_lists.hpp"
 #include "base/log.hpp"
+#include "domain/cluster/node_labels.hpp"
 #include "domain/health/driver_release.hpp"
 #include "wire/tessera/keys.hpp"
 #include "wire/tessera/node_gpus_json.hpp"
 
 namespace tessera {
+namespace {
+
+bool has_labels(const StringMap& shown, const StringMap& wanted) {
+    return std::ranges::all_of(wanted, [&](const auto& label) {
+        const auto at = shown.find(label.first);
+        return (at == shown.end() ? "" : at->second) == label.second;
+    });
+}
+
+}  // namespace
 
 NodePublisher::NodePublisher(KubeApi& kube, NodePublisherOptions options)
     : kube_(kube), options_(std::move(options)) {}
@@ -49,8 +62,9 @@ bool NodePublisher::publish(const NodeInventory& node, bool is_released) {
         const std::scoped_lock lock(mutex_);
         release_label_ = driver_release_label(shown->labels);
     }
-    if (shown && shown->matches) return true;
-    auto done = kube_.annotate_node(node.name, annotations);
+    const StringMap labels = node_labels(node);
+    if (shown && shown->matches && has_labels(shown->labels, labels)) return true;
+    auto done = kube_.set_node_metadata(node.name, annotations, labels);
     if (done) done = kube_.set_node_resources(node.name, amounts);
     if (!done) log_event(Event::api_error, {{"reason", done.error().text}});
     return done.has_value();

@@ -26,7 +26,8 @@ constexpr std::string_view kNoAllocation =
 
 constexpr std::string_view kNoDevices =
     "container {} was given no GPU device by kubelet, so the share that the annotation {} names is "
-    "not for it. Either the container requests no GPU (tessera.dev/gpu, aliyun.com/gpu-mem), "
+    "not for it. Either the container requests no GPU (tessera.dev/gpu, tessera.dev/gpu-share, "
+    "aliyun.com/gpu-mem), "
     "or kubelet admitted the pod before it knew this agent. Delete the pod, and leave the "
     "annotation to Tessera";
 

@@ -197,11 +197,12 @@ TEST(Gangs, NameWhoDoesNotCount) {
         pod.gang_named = "a";
         pod.gang = fail(Code::invalid_argument, "tessera.dev/gang-size is \"\"");
     });
-    EXPECT_EQ(reason(cluster.filter(first)),
-              "gang a waits for its pods: 1 of 6 are there; a-1 does not count: it has scheduling "
-              "gates; a-2 does not count: annotation tessera.dev/gpu-links: \"wire\" is no kind of "
-              "link; write nvlink, pcie or numa; a-3 does not count: tessera.dev/gang-size is "
-              "\"\"");
+    EXPECT_EQ(
+        reason(cluster.filter(first)),
+        "gang a waits for its pods: 1 of 6 are there; a-1 does not count: it has scheduling "
+        "gates; a-2 does not count: annotation tessera.dev/gpu-topology: \"wire\" is no kind of "
+        "link; write nvlink, pcie or numa; a-3 does not count: tessera.dev/gang-size is "
+        "\"\"");
     add_aside(4, [](PodInfo& pod) { pod.terminating = true; });
     EXPECT_NE(reason(cluster.filter(first)).find("; 1 more do not count"), std::string::npos);
     gated.gated = false;

@@ -198,7 +198,9 @@ class ScriptedApi final : public KubeApi {
     Result<NodeShown> node_shows(const NodeName&, const StringMap&, const StringMap&) override {
         return NodeShown{};
     }
-    Result<> annotate_node(const NodeName&, const StringMap&) override { return {}; }
+    Result<> set_node_metadata(const NodeName&, const StringMap&, const StringMap&) override {
+        return {};
+    }
     Result<> set_node_resources(const NodeName&, const StringMap&) override { return {}; }
 
   private:

@@ -25,7 +25,7 @@ TEST(ScoreCacheOfReservations, AreThoseOfTheNodeThatItIsOf) {
         reserve(build::pod(name, build::native(mebibytes(1))), "n1");
     const auto share = [](const char* name, const char* memory, ContainerKind kind) {
         return build::container(
-            name, {{"tessera.dev/gpu", "1"}, {"tessera.dev/gpu-memory", memory}}, kind);
+            name, {{"tessera.dev/gpu-share", "1"}, {"tessera.dev/gpu-memory", memory}}, kind);
     };
     struct Case {
         std::vector<ContainerSpec> containers;
@@ -76,7 +76,7 @@ TEST(ScoreCacheOfReservations, APodOfMoreKindsThanAreKept) {
     for (int i = 1; i <= kKinds; ++i) {
         containers.push_back(build::container(
             fmt::format("c{}", i),
-            {{"tessera.dev/gpu", "1"}, {"tessera.dev/gpu-memory", fmt::format("{}Mi", i)}}));
+            {{"tessera.dev/gpu-share", "1"}, {"tessera.dev/gpu-memory", fmt::format("{}Mi", i)}}));
     }
     const PodRequest pod = build::request(build::pod("many", containers));
     const auto snapshot = state.snapshot();

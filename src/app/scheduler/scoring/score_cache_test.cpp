@@ -442,11 +442,12 @@ TEST(ScoreCache, HasNoSayWhereItHasNoTerms) {
     const ScoreCache scores((*find_policy_option("spread"))->make({}));
     ClusterState state;
     state.set_node(build::node("n0", 1, gibibytes(16)));
-    PodInfo pod = build::pod("p", build::native(gibibytes(4)));
-    pod.containers.insert(
-        pod.containers.begin(),
-        build::container("prepare", {{"tessera.dev/gpu", "1"}, {"tessera.dev/gpu-memory", "4Gi"}},
-                         ContainerKind::init));
+    std::vector<ContainerSpec> containers = build::native(gibibytes(4));
+    containers.insert(containers.begin(), build::container("prepare",
+                                                           {{"tessera.dev/gpu-share", "1"},
+                                                            {"tessera.dev/gpu-memory", "4Gi"}},
+                                                           ContainerKind::init));
+    const PodInfo pod = build::pod("p", containers);
     const auto snapshot = state.snapshot();
     const std::uint32_t position = snapshot->position("n0");
     EXPECT_EQ(scores.score(*snapshot, {&position, 1}, build::request(pod))[0], NodeScorer::kLast);
