@@ -3,11 +3,12 @@
 #include "simulator/churn/running_cluster.hpp"
 
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
+#include <rapidcheck.h>
 
 #include <map>
 
 #include "domain/placement/engine/policy.hpp"
+#include "testing/builders/reaching_prop.hpp"
 
 namespace tessera {
 namespace {
@@ -119,7 +120,7 @@ class Scene {
     std::map<std::size_t, Runs> runs_;
 };
 
-RC_GTEST_PROP(RunningCluster, PlansHold, ()) {
+REACHING_PROP(RunningCluster, PlansHold) {
     const auto shapes = *rc::gen::container<std::vector<NodeShape>>(
         static_cast<std::size_t>(*rc::gen::inRange(2, 7)), rc::gen::exec(any_shape));
     std::vector<MixSample> samples(6);
@@ -137,8 +138,8 @@ RC_GTEST_PROP(RunningCluster, PlansHold, ()) {
             .task = any_task(), .count = *rc::gen::inRange(1, 3), .without = without};
         if (seekers.task.count == 0 || scene.fits(seekers)) continue;
         const bool helped = scene.help(seekers);
-        RC_CLASSIFY(helped, "moved");
         scene.check(shapes);
+        reached(helped);
         if (helped) break;
     }
 }

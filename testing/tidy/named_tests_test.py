@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "compat" / "gpushare-defects.md"
 NAMED = re.compile(r"`(test_\w+|[A-Z]\w+\.[A-Z]\w+)`")
-UNIT = re.compile(r"^(?:TEST|TEST_F|RC_GTEST_PROP)\((\w+),\s*(\w+)", re.MULTILINE)
+UNIT = re.compile(r"^(?:TEST|TEST_F|RC_GTEST_PROP|REACHING_PROP)\((\w+),\s*(\w+)", re.MULTILINE)
 E2E = re.compile(r"^    def (test_\w+)\(", re.MULTILINE)
 
 

@@ -5,7 +5,7 @@
 #include "domain/defrag/layout.hpp"
 
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
+#include <rapidcheck.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +14,7 @@
 #include "domain/defrag/bounds.hpp"
 #include "domain/scheduling/state.hpp"
 #include "testing/builders/builders.hpp"
+#include "testing/builders/reaching_prop.hpp"
 #include "testing/fakes/last_scorer.hpp"
 
 namespace tessera::defrag {
@@ -188,7 +189,7 @@ class Tried {
     std::vector<Step> made_;
 };
 
-RC_GTEST_PROP(DefragLayout, RemembersWhatItWouldFindAnew, ()) {
+REACHING_PROP(DefragLayout, RemembersWhatItWouldFindAnew) {
     const AnyCluster any;
     Tried tried(any.cluster(), any.any_goal());
     if (tried.count() == 0) return;
@@ -198,7 +199,7 @@ RC_GTEST_PROP(DefragLayout, RemembersWhatItWouldFindAnew, ()) {
         is_placed |= tried.places_are_those_of_a_new_layout();
         tried.bounds_are_new_ones();
     }
-    RC_CLASSIFY(is_placed);
+    reached(is_placed);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "domain/placement/fit_error.hpp"
 #include "testing/builders/builders.hpp"
+#include "testing/builders/reaching_prop.hpp"
 
 namespace tessera {
 namespace {
@@ -280,11 +281,12 @@ std::vector<ContainerSpec> random_containers() {
 // Goal: an assignment never takes more than there is. Method: random GPUs and pods. Add the
 // assignment to the GPUs, and look for a GPU over its memory or compute, unhealthy, or shared
 // although whole.
-RC_GTEST_PROP(PlaceProperty, AFitIsWithinEveryGpu, ()) {
+REACHING_PROP(PlaceProperty, AFitIsWithinEveryGpu) {
     const auto on = random_gpus();
     const ContainerRequests request = build::request(random_containers());
     Placer placer(request);
     const Assignment* assignment = placer.try_node(build::node_info(on, kGib).node_gpus());
+    reached(assignment != nullptr);
     if (assignment == nullptr) {
         RC_ASSERT(!Explainer(request).explain(build::node_info(on).node_gpus()).message.empty());
         return;
@@ -326,12 +328,14 @@ RC_GTEST_PROP(PlaceProperty, OneShareTakesTheTightestGpu, ()) {
 
 // Goal: "never" is only reported if no other state of these GPUs would help. Method: such a pod
 // must not fit even if every GPU is empty and healthy.
-RC_GTEST_PROP(PlaceProperty, NeverMeansNever, ()) {
+REACHING_PROP(PlaceProperty, NeverMeansNever) {
     auto on = random_gpus();
     const ContainerRequests request = build::request(random_containers());
     Placer placer(request);
-    if (placer.try_node(build::node_info(on, kGib).node_gpus()) != nullptr) return;
-    if (!Explainer(request).explain(build::node_info(on).node_gpus()).never) return;
+    const bool is_never = placer.try_node(build::node_info(on, kGib).node_gpus()) == nullptr &&
+                          Explainer(request).explain(build::node_info(on).node_gpus()).never;
+    reached(is_never);
+    if (!is_never) return;
     for (GpuState& gpu : on)
         gpu = {.capacity = gpu.capacity};
     RC_ASSERT(placer.try_node(build::node_info(on, kGib).node_gpus()) == nullptr);

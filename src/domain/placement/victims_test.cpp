@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
+#include <rapidcheck.h>
 
 #include <algorithm>
 
 #include "domain/scheduling/state.hpp"
 #include "testing/builders/builders.hpp"
+#include "testing/builders/reaching_prop.hpp"
 
 namespace tessera {
 namespace {
@@ -125,7 +126,7 @@ TEST(PlanPreemption, BlockedNode) {
 // Goal: every victim is necessary and of lower priority, and the pod fits without the victims. No
 // victims are named for nothing, none is missing, and the highest victim's priority is as low as
 // possible. Method: random nodes, each claim checked by trying.
-RC_GTEST_PROP(PlanPreemptionProperty, NobodyInVain, ()) {
+REACHING_PROP(PlanPreemptionProperty, NobodyInVain) {
     const int gpus = *rc::gen::inRange(1, 4);
     std::vector<Here> pods;
     std::vector<int> used(static_cast<std::size_t>(gpus), 0);
@@ -153,6 +154,7 @@ RC_GTEST_PROP(PlanPreemptionProperty, NobodyInVain, ()) {
     RC_ASSERT((plan.kind == kFits || plan.kind == kSoon) ==
               fits_without([](std::size_t) { return false; }));
     RC_ASSERT((plan.kind == kNever) == !fits_without(is_lower));
+    reached(plan.kind == kEvict);
     if (plan.kind != kEvict) return;
     std::vector<std::size_t> victims;
     for (const std::string& name : names(plan))

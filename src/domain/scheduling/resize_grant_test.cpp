@@ -1,12 +1,13 @@
 #include "domain/scheduling/resize_grant.hpp"
 
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
+#include <rapidcheck.h>
 
 #include "domain/allocation/resize_text.hpp"
 #include "domain/dialect/gpushare.hpp"
 #include "domain/dialect/native.hpp"
 #include "testing/builders/builders.hpp"
+#include "testing/builders/reaching_prop.hpp"
 
 namespace tessera {
 namespace {
@@ -199,7 +200,7 @@ TEST(Resize, AnUnknownOrAWholeContainerIsNeverGranted) {
 
 // Goal: a granted share fits on each GPU beside the other pods, or the pod had it already. Method:
 // random pods, other pods and requests.
-RC_GTEST_PROP(ResizeProperty, NeverBeyondAGpu, ()) {
+REACHING_PROP(ResizeProperty, NeverBeyondAGpu) {
     const auto draw = [](int least, int most) { return *rc::gen::inRange(least, most + 1); };
     const NodeInventory node = build::node("n", 2, gibibytes(16));
     Allocation now{PodUid("u"), NodeName("n"), &kNativeDialect, {}};
@@ -219,6 +220,7 @@ RC_GTEST_PROP(ResizeProperty, NeverBeyondAGpu, ()) {
         requested.containers.push_back(
             {"c" + std::to_string(i), gibibytes(draw(1, 16)), Percent{draw(0, 100)}, {}});
     const auto after = resize(now, requested, {node.gpus, gpus, MemoryUnit::gib});
+    reached(after.has_value());
     if (!after) return;
     RC_ASSERT(is_granted(requested, *after));
     for (const Hold& hold : holds(after->containers)) {

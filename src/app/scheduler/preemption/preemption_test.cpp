@@ -1,13 +1,14 @@
 #include "app/scheduler/preemption/preemption.hpp"
 
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
+#include <rapidcheck.h>
 
 #include <algorithm>
 #include <set>
 
 #include "domain/scheduling/state.hpp"
 #include "testing/builders/builders.hpp"
+#include "testing/builders/reaching_prop.hpp"
 
 namespace tessera {
 namespace {
@@ -126,7 +127,7 @@ TEST_F(ChooseVictims, NobodyEndsForWhoWantsToBeWithHim) {
 // error, and no node that it did not ask about. No victim comes twice, and each was named or is a
 // pod of lower priority there. Method: random pods on two nodes; victims that are there, that are
 // not, or none at all.
-RC_GTEST_PROP(ChooseVictimsProperty, NoNodeWithoutVictims, ()) {
+REACHING_PROP(ChooseVictimsProperty, NoNodeWithoutVictims) {
     ClusterState state;
     std::vector<PodInfo> pods;
     for (const std::string node : {"a", "b"}) {
@@ -164,8 +165,9 @@ RC_GTEST_PROP(ChooseVictimsProperty, NoNodeWithoutVictims, ()) {
         if (*rc::gen::arbitrary<bool>()) asked.pods.emplace_back("uid-of-no-share");
         args.nodes.push_back(std::move(asked));
     }
-    for (const NodeVictims& chosen :
-         choose_victims(*state.snapshot(), args, build::request(waits))) {
+    const auto nodes = choose_victims(*state.snapshot(), args, build::request(waits));
+    reached(!nodes.empty());
+    for (const NodeVictims& chosen : nodes) {
         const auto asked = std::ranges::find(args.nodes, chosen.node, &NodeVictims::node);
         RC_ASSERT(asked != args.nodes.end());
         RC_ASSERT(!chosen.pods.empty());
