@@ -48,19 +48,23 @@ TEST(Periodic, StopsInAPause) {
     EXPECT_EQ(rounds, 1);
 }
 
-// Goal: a long round sees the stop.
+// Goal: a long round sees the stop, and stop() returns after it.
 TEST(Periodic, StopsALongRound) {
     FakeClock clock;
     std::atomic<bool> began = false;
+    std::atomic<bool> ended = false;
     Periodic task(clock, 1h, [&](const std::stop_token& stop) {
         began = true;
         began.notify_all();
         while (!stop.stop_requested())
             std::this_thread::yield();
+        ended = true;
     });
     task.start();
     began.wait(false);
+    EXPECT_FALSE(ended);
     task.stop();
+    EXPECT_TRUE(ended);
 }
 
 }  // namespace
