@@ -34,16 +34,10 @@ Result<int> most_on_node(const CsvTable& table, std::size_t row, std::size_t col
 
 Result<std::vector<TraceTask>> read_dlrm_instances(std::string_view text) {
     TRY(const CsvTable table, CsvTable::read(text));
-    TRY(const std::size_t name, table.column("instance_sn"));
-    TRY(const std::size_t role, table.column("role"));
-    TRY(const std::size_t cpu, table.column("cpu_request"));
-    TRY(const std::size_t gpus, table.column("gpu_request"));
-    TRY(const std::size_t memory, table.column("memory_request"));
-    TRY(const std::size_t app, table.column("app_name"));
-    TRY(const std::size_t on_node, table.column("max_instance_per_node"));
-    TRY(const std::size_t made, table.column("creation_time"));
-    TRY(const std::size_t started, table.column("scheduled_time"));
-    TRY(const std::size_t ended, table.column("deletion_time"));
+    TRY(const auto columns, table.columns("instance_sn", "role", "cpu_request", "gpu_request",
+                                          "memory_request", "app_name", "max_instance_per_node",
+                                          "creation_time", "scheduled_time", "deletion_time"));
+    const auto [name, role, cpu, gpus, memory, app, on_node, made, started, ended] = columns;
     std::vector<TraceTask> tasks;
     for (std::size_t row = 0; row < table.size(); ++row) {
         const std::string_view of = table.text(row, role);

@@ -102,11 +102,8 @@ struct Times {
 
 Result<std::vector<OpenbNode>> read_openb_nodes(std::string_view text) {
     TRY(const CsvTable table, CsvTable::read(text));
-    TRY(const std::size_t name, table.column("sn"));
-    TRY(const std::size_t cpu, table.column("cpu_milli"));
-    TRY(const std::size_t memory, table.column("memory_mib"));
-    TRY(const std::size_t gpus, table.column("gpu"));
-    TRY(const std::size_t model, table.column("model"));
+    TRY(const auto columns, table.columns("sn", "cpu_milli", "memory_mib", "gpu", "model"));
+    const auto [name, cpu, memory, gpus, model] = columns;
     std::vector<OpenbNode> nodes;
     nodes.reserve(table.size());
     std::unordered_map<std::string_view, std::size_t> lines;  // by name
@@ -133,11 +130,9 @@ Result<std::vector<OpenbNode>> read_openb_nodes(std::string_view text) {
 
 Result<std::vector<OpenbPod>> read_openb_pods(std::string_view text) {
     TRY(const CsvTable table, CsvTable::read(text));
-    TRY(const std::size_t name, table.column("name"));
-    TRY(const std::size_t cpu, table.column("cpu_milli"));
-    TRY(const std::size_t memory, table.column("memory_mib"));
-    TRY(const std::size_t gpus, table.column("num_gpu"));
-    TRY(const std::size_t share, table.column("gpu_milli"));
+    TRY(const auto columns,
+        table.columns("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"));
+    const auto [name, cpu, memory, gpus, share] = columns;
     std::size_t spec = name;
     const bool has_spec = table.has("gpu_spec");
     if (has_spec) spec = *table.column("gpu_spec");

@@ -29,11 +29,8 @@ Result<std::int64_t> amount(const CsvTable& table, std::size_t row, std::size_t 
 
 Result<std::vector<OpenbNode>> read_pai_machines(std::string_view text) {
     TRY(const CsvTable table, CsvTable::read(text, kMachineColumns));
-    TRY(const std::size_t name, table.column("machine"));
-    TRY(const std::size_t model, table.column("gpu_type"));
-    TRY(const std::size_t cpu, table.column("cap_cpu"));
-    TRY(const std::size_t memory, table.column("cap_mem"));
-    TRY(const std::size_t gpus, table.column("cap_gpu"));
+    TRY(const auto columns, table.columns("machine", "gpu_type", "cap_cpu", "cap_mem", "cap_gpu"));
+    const auto [name, model, cpu, memory, gpus] = columns;
     std::vector<OpenbNode> nodes;
     for (std::size_t row = 0; row < table.size(); ++row) {
         TRY(const std::int64_t cpu_milli, table.decimal(row, cpu, 1000, kMost));
@@ -52,14 +49,9 @@ Result<std::vector<OpenbNode>> read_pai_machines(std::string_view text) {
 
 Result<std::vector<TraceTask>> read_pai_tasks(std::string_view text) {
     TRY(const CsvTable table, CsvTable::read(text, kTaskColumns));
-    TRY(const std::size_t job, table.column("job_name"));
-    TRY(const std::size_t name, table.column("task_name"));
-    TRY(const std::size_t instances, table.column("inst_num"));
-    TRY(const std::size_t started, table.column("start_time"));
-    TRY(const std::size_t ended, table.column("end_time"));
-    TRY(const std::size_t cpu, table.column("plan_cpu"));
-    TRY(const std::size_t memory, table.column("plan_mem"));
-    TRY(const std::size_t gpu, table.column("plan_gpu"));
+    TRY(const auto columns, table.columns("job_name", "task_name", "inst_num", "start_time",
+                                          "end_time", "plan_cpu", "plan_mem", "plan_gpu"));
+    const auto [job, name, instances, started, ended, cpu, memory, gpu] = columns;
     std::vector<TraceTask> tasks;
     std::int64_t in_all = 0;
     for (std::size_t row = 0; row < table.size(); ++row) {

@@ -2,6 +2,8 @@
 // that we read have none, and a table with quotes is refused.
 #pragma once
 
+#include <array>
+#include <concepts>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -23,6 +25,16 @@ class CsvTable {
     [[nodiscard]] bool has(std::string_view column) const;
     // invalid_argument, naming the missing column and those that exist.
     [[nodiscard]] Result<std::size_t> column(std::string_view name) const;
+    // Several columns at once, in the order of the names.
+    template <std::convertible_to<std::string_view>... Names>
+    [[nodiscard]] Result<std::array<std::size_t, sizeof...(Names)>> columns(Names... names) const {
+        std::array<std::size_t, sizeof...(Names)> found{};
+        std::size_t at = 0;
+        for (const std::string_view name : {std::string_view(names)...}) {
+            TRY(found.at(at++), column(name));
+        }
+        return found;
+    }
 
     [[nodiscard]] std::string_view text(std::size_t row, std::size_t column) const {
         return fields_[row * columns_.size() + column];
