@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -220,6 +221,32 @@ TEST_F(CdiTest, ReadsAFileAgainOnceItChanged) {
     EXPECT_EQ(device(GpuUuid("GPU-2"), 7), "nvidia.com/gpu=GPU-2");
     std::filesystem::remove(path);
     EXPECT_EQ(device(GpuUuid("GPU-2"), 7), "");
+}
+
+// Goal: a container start does not read a vendor's unchanged file again, whatever number of GPUs it
+// has. Method: the kernel tells of each time that the file is opened.
+TEST_F(CdiTest, ReadsAnUnchangedFileOnce) {
+    write("static/nvidia.yaml", kVendorSpec);
+    const int events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    ASSERT_GE(inotify_add_watch(events, (folder_ / "static").c_str(), IN_OPEN), 0);
+    int opened = 0;
+    const auto count_opened = [&] {
+        alignas(inotify_event) std::array<char, 4096> buffer{};
+        ssize_t size = 0;
+        while ((size = read(events, buffer.data(), buffer.size())) > 0) {
+            for (ssize_t at = 0; at < size;) {
+                const auto* event = reinterpret_cast<const inotify_event*>(buffer.data() + at);
+                if (event->len > 0 && event->name == std::string_view("nvidia.yaml")) ++opened;
+                at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+            }
+        }
+        return opened;
+    };
+    for (const char* gpu : {"GPU-0", "GPU-1", "GPU-2"})
+        device(GpuUuid(gpu), 0);
+    EXPECT_TRUE(cdi_.write_share("a", {{}, {"nvidia.com/gpu=GPU-1"}, {}}));
+    EXPECT_EQ(count_opened(), 1);
+    close(events);
 }
 
 // Goal: a number in a specification is no current index. After a GPU is gone the driver renumbers,

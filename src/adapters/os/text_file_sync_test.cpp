@@ -15,7 +15,7 @@
 namespace {
 
 struct Synced {
-    bool is_folder;
+    bool is_folder;         // the named file's own
     std::string text_then;  // the contents of the named file at that time
 
     friend bool operator==(const Synced&, const Synced&) = default;
@@ -31,7 +31,10 @@ extern "C" int fsync(int fd) {
     if (!watched.empty()) {
         struct stat what = {};
         ::fstat(fd, &what);
-        noted.push_back({S_ISDIR(what.st_mode), tessera::read_text_file(watched).value_or("none")});
+        struct stat folder = {};
+        ::stat(std::filesystem::path(watched).parent_path().c_str(), &folder);
+        const bool is_folder = what.st_dev == folder.st_dev && what.st_ino == folder.st_ino;
+        noted.push_back({is_folder, tessera::read_text_file(watched).value_or("none")});
         if (fails) {
             errno = EIO;
             return -1;
