@@ -247,6 +247,35 @@ TEST_F(GuardStreamLives, AStreamIsFirstUsedFromAnotherGpusContext) {
     });
 }
 
+// Goal: where the launch on one GPU is refused, no other GPU has work. Method: the kernel of the
+// second needs more local memory than the limit leaves.
+TEST_F(GuardStreamLives, ARefusedLaunchOnSeveralGpusIsNoWork) {
+    in_worker([this](const Worker& worker) {
+        const gpusim::Library& cuda = worker.cuda;
+        CUstream first = worker.make_stream();
+        CUcontext context = nullptr;
+        EXPECT_EQ(CALL(cuda, cuCtxCreate_v2)(&context, 0, 1), CUDA_SUCCESS);
+        CUmodule module = nullptr;
+        CUfunction larger = nullptr;
+        EXPECT_EQ(CALL(cuda, cuModuleLoadData)(&module,
+                                               "//gpusim-local larger 102400\n"
+                                               ".version 6.0\n"
+                                               ".visible .entry larger()\n"),
+                  CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuModuleGetFunction)(&larger, module, "larger"), CUDA_SUCCESS);
+        CUstream second = nullptr;
+        EXPECT_EQ(CALL(cuda, cuStreamCreate)(&second, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+        std::uint64_t ns = kMillisecond;
+        void* parameters[] = {&ns};
+        CUDA_LAUNCH_PARAMS_v1 launches[] = {{worker.spin, 1, 1, 1, 32, 1, 1, 0, first, parameters},
+                                            {larger, 1, 1, 1, 32, 1, 1, 0, second, nullptr}};
+        EXPECT_EQ(CALL(cuda, cuLaunchCooperativeKernelMultiDevice)(launches, 2, 0),
+                  CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_FALSE(is_in_flight(0));
+        EXPECT_EQ(kernels(0).total_ns.load(), 0);
+    });
+}
+
 TEST_F(GuardStreamLives, ThereAreMoreStreamsThanAreKept) {
     in_worker([this](const Worker& worker) {
         std::vector<CUstream> streams(kMaxStreams + 10);

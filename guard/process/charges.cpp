@@ -1,23 +1,21 @@
 // What this process is charged for in the container's accounts, and its own records of it.
 #include "guard/process/charges.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 
 #include "guard/base/locked.hpp"
 #include "guard/process/driver_memory.hpp"
 #include "guard/process/state.hpp"
 #include "guard/region/account.hpp"
+#include "guard/region/clock.hpp"
 #include "guard/region/mapping.hpp"
 
 namespace tessera::guard {
 namespace {
 
+// By the kernel's clock, which the program cannot shift or stop (inject/kernel_clock.hpp).
 std::int64_t seconds_now() {
-    timespec now = {};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
+    return monotonic_ns() / 1'000'000'000;
 }
 
 AllocationUnits limit_of(const Process& process, int gpu) {

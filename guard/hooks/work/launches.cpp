@@ -31,6 +31,20 @@ CUresult launch(CUfunction function, Function Driver::* slot, CUstream stream,
     return launch_first(function, slot, stream, arguments...);
 }
 
+// Calls body() in the stream's context. CUDA_SUCCESS without a call if the stream has none: the
+// driver then refuses the launch.
+template <typename Body>
+CUresult in_context_of(CUstream stream, Body body) {
+    const Driver& real = *driver();
+    CUcontext context = nullptr;
+    if (!real.cuStreamGetCtx || real.cuStreamGetCtx(stream, &context) != CUDA_SUCCESS)
+        return CUDA_SUCCESS;
+    if (real.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS) return CUDA_SUCCESS;
+    const CUresult result = body();
+    real.cuCtxPopCurrent_v2(&context);
+    return result;
+}
+
 }  // namespace
 
 // The hooks of a launch and of its twin, where a null stream is the thread's own.
@@ -71,26 +85,30 @@ CUresult cuLaunchGridAsync(CUfunction function, int width, int height, CUstream 
     return launch(function, &Driver::cuLaunchGridAsync, stream, function, width, height, stream);
 }
 
-// Each launch is work of its stream's GPU, and needs that GPU's launch permit.
+// Each launch is work of its stream's GPU, and needs that GPU's launch permit. A refusal refuses
+// them all, so whatever can be refused comes before the first permit: with it, work begins.
 CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS_v1* launches, unsigned int count,
                                               unsigned int flags) {
     const Entered real(&Driver::cuLaunchCooperativeKernelMultiDevice);
     if (!real.is_held()) return real(launches, count, flags);
-    const Driver& driver_itself = *driver();
     // Each is on a different device, or the driver refuses them all.
-    LaunchPermit turns[kMaxDevices];
-    const unsigned permit_count = count < kMaxDevices ? count : kMaxDevices;
-    for (unsigned i = 0; launches != nullptr && i < permit_count; i++) {
-        CUstream stream = launches[i].hStream;
-        CUcontext context = nullptr;
-        const auto& ask_context = driver_itself.cuStreamGetCtx;
-        if (!ask_context || ask_context(stream, &context) != CUDA_SUCCESS) continue;
-        if (driver_itself.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS) continue;
-        FirstUse use;
-        CUresult refused = use.prepare(launches[i].function);
-        if (refused == CUDA_SUCCESS) refused = turns[i].take(stream, WorkKind::kernels);
-        driver_itself.cuCtxPopCurrent_v2(&context);
+    LaunchPermit permits[kMaxDevices];
+    const unsigned permit_count =
+        launches == nullptr ? 0 : (count < kMaxDevices ? count : kMaxDevices);
+    for (unsigned i = 0; i < permit_count; i++) {
+        const CUresult refused = in_context_of(launches[i].hStream, [&] {
+            Current owner;
+            if (const CUresult none = find_current(owner); none != CUDA_SUCCESS) return none;
+            FirstUse use;
+            return use.prepare(launches[i].function);
+        });
         if (refused != CUDA_SUCCESS) return refused;
+    }
+    for (unsigned i = 0; i < permit_count; i++) {
+        const CUresult refused = in_context_of(launches[i].hStream, [&] {
+            return permits[i].take(launches[i].hStream, WorkKind::kernels);
+        });
+        if (refused != CUDA_SUCCESS) return refused;  // another thread ended the context
     }
     return real(launches, count, flags);
 }
