@@ -10,6 +10,12 @@ add_library(tessera_flags INTERFACE)
 # Designated initialisers leave members to their defaults on purpose; GCC 12 warns of that in -Wextra.
 target_compile_options(tessera_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
                        -Wno-missing-field-initializers)
+# clang (`./dev check clang`) also proves which lock protects what (src/base/mutex.hpp). Its -Wconversion
+# includes changes of sign, which GCC's does not. GCC 12's std::stable_sort uses what its own library
+# calls deprecated.
+target_compile_options(tessera_flags INTERFACE
+                       $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety -Wthread-safety-beta>
+                       "$<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion;-Wno-deprecated-declarations>")
 target_compile_definitions(tessera_flags INTERFACE TESSERA_VERSION="${PROJECT_VERSION}")
 if(TESSERA_WERROR)
   target_compile_options(tessera_flags INTERFACE -Werror)

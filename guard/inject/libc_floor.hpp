@@ -3,6 +3,9 @@
 // function is called. Functions that are not named here have had one version since then.
 #pragma once
 
+#include <dlfcn.h>
+#include <pthread.h>
+
 #if defined(__x86_64__)
 #define TESSERA_OLDEST_GLIBC "GLIBC_2.2.5"
 #define TESSERA_OLDEST_DLADDR1 "GLIBC_2.3.3"

@@ -36,6 +36,10 @@ IMPURE = re.compile(
     r"fstream|iostream|chrono|ctime|random|csignal|unistd\.h|fcntl\.h|netdb\.h|pthread\.h|poll\.h|"
     r"sys/\w+\.h|netinet/\w+\.h|arpa/\w+\.h)>")
 IMPURE_CALL = re.compile(r"\b(getenv|system_clock|steady_clock|std::time|gettimeofday|rand)\b\s*[(:]?")
+LOCKED = re.compile(r"\bstd::(mutex|scoped_lock|unique_lock|lock_guard|condition_variable)\b")
+MUTEX = "src/base/mutex.hpp"
+CLOCKS = {"guard/region/clock.cpp", "guard/inject/kernel_clock.cpp"}
+CLOCK_CALL = re.compile(r"\b(clock_gettime|gettimeofday|time)\s*\(|_clock::now")
 MAX_COLUMNS = 100
 MAX_FUNCTION = 70
 MAX_FILE = 600
@@ -90,6 +94,8 @@ def _layers(name: Path, code: list[str]) -> Iterator[tuple[int, str]]:
     is_test = TEST.search(name.name) is not None
     for number, line in enumerate(code, 1):
         include = INCLUDE.match(line)
+        if not is_test and name.as_posix() != MUTEX and LOCKED.search(LITERAL.sub("", line)):
+            yield number, "use Mutex and MutexLock of base/mutex.hpp, which clang can check."
         if include is None:
             if layer in PURE and not is_test and IMPURE_CALL.search(LITERAL.sub("", line)):
                 yield number, f"src/{layer} is pure: clocks, environment and randomness come in as values."
@@ -101,6 +107,8 @@ def _layers(name: Path, code: list[str]) -> Iterator[tuple[int, str]]:
         if target.startswith("<"):
             continue
         other = target.strip('"').split("/")[0]
+        if layer in PURE and target == '"base/mutex.hpp"' and not is_test:
+            yield number, f"src/{layer} is pure: it has no threads, so no mutex."
         if other == "testing" and not is_test:
             yield number, "src includes nothing of testing/ but in tests."
         if other == SIMULATOR:
@@ -119,6 +127,9 @@ def _houses(name: Path, code: list[str]) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(code, 1):
         include = INCLUDE.match(line)
         if include is None:
+            if house == "guard" and not is_test and name.as_posix() not in CLOCKS \
+                    and CLOCK_CALL.search(LITERAL.sub("", line)):
+                yield number, "use monotonic_ns() of region/clock.hpp: a program can shift libc's clock."
             continue
         if include.group(1).strip('<>"').split("/")[0] in foreign:
             yield number, f"{house} is a house of its own: it may not include {include.group(1)}."

@@ -64,6 +64,19 @@ class LayersTest(unittest.TestCase):
         self.assertEqual(self.faults_of("src/app/x/a.cpp", "#include <thread>\n"), [])
         self.assertEqual(self.faults_of("src/domain/x/a_test.cpp", "#include <random>\n"), [])
 
+    def test_locks_are_those_that_clang_checks(self) -> None:
+        for lock in ["std::mutex m;", "std::scoped_lock lock(m);", "std::condition_variable c;"]:
+            self.assert_fault("src/app/x/a.cpp", lock + "\n", "use Mutex and MutexLock")
+            self.assertEqual(self.faults_of("src/base/mutex.hpp", lock + "\n"), [])
+        self.assertEqual(self.faults_of("src/app/x/a.cpp", "std::condition_variable_any c;\n"), [])
+        self.assert_fault("src/domain/a.cpp", '#include "base/mutex.hpp"\n', "is pure")
+
+    def test_the_guard_reads_no_clock_that_a_program_can_shift(self) -> None:
+        for call in ["clock_gettime(CLOCK_MONOTONIC, &now);", "now = time(nullptr);"]:
+            self.assert_fault("guard/process/a.cpp", call + "\n", "use monotonic_ns()")
+            self.assertEqual(self.faults_of("guard/region/clock.cpp", call + "\n"), [])
+            self.assertEqual(self.faults_of("guard/process/a_test.cpp", call + "\n"), [])
+
     def test_the_simulator_stands_alone(self) -> None:
         for include in ['"base/quantity.hpp"', '"src/base/quantity.hpp"', "<domain/x.hpp>"]:
             self.assert_fault("gpusim/cuda/a.cpp", f"#include {include}\n", "house of its own")

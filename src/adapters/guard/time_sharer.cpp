@@ -51,9 +51,9 @@ TimeSharer::~TimeSharer() = default;
 
 // Finds the containers, and the GPUs that they share.
 void TimeSharer::look() {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     std::set<std::string> found;
-    for_each_region(pods_, [&](const RegionPath& region) {
+    for_each_region(pods_, [&](const RegionPath& region) TESSERA_REQUIRES(mutex_) {
         const std::string name = fs::path(region.pod) / region.container;
         auto& held = held_[name];
         if (held == nullptr || !held->is_still(region.path)) held = OpenRegion::open(region.path);
@@ -95,7 +95,7 @@ std::chrono::milliseconds TimeSharer::tick() {
         if (gpu->due_at <= clock_.steady()) {
             const auto start = clock_.steady();
             {
-                const std::scoped_lock lock(mutex_);
+                const MutexLock lock(mutex_);
                 guard::tick(gpu->arbiter, gpu->sharers, guard::monotonic_ns());
             }
             const auto now = clock_.steady();
@@ -110,7 +110,7 @@ std::chrono::milliseconds TimeSharer::tick() {
 }
 
 GpuTime TimeSharer::time_of(const std::string& container, const GpuUuid& gpu, TimeOf time) const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto of = gpus_.find(gpu);
     const auto held = held_.find(container);
     if (of == gpus_.end() || held == held_.end()) return {};

@@ -14,6 +14,7 @@
 
 #include "adapters/http/http.hpp"
 #include "base/check.hpp"
+#include "base/mutex.hpp"
 
 namespace tessera {
 namespace {
@@ -372,7 +373,7 @@ class HttpClient::Impl {
     // The server knows a connection by the certificate that it was made with.
     std::unique_ptr<Line> take_line(const std::string& certificate) {
         std::vector<std::unique_ptr<Line>> old;  // closed without the lock
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         while (!idle_.empty()) {
             std::unique_ptr<Line> line = std::move(idle_.back());
             idle_.pop_back();
@@ -385,7 +386,7 @@ class HttpClient::Impl {
     }
 
     void give_back(std::unique_ptr<Line> line) {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         if (idle_.size() < kMaxIdle) idle_.push_back(std::move(line));
     }
 
@@ -393,8 +394,8 @@ class HttpClient::Impl {
 
     const HttpEndpoint endpoint_;
     const Result<> usable_;
-    std::mutex mutex_;
-    std::vector<std::unique_ptr<Line>> idle_;  // guarded by mutex_
+    Mutex mutex_;
+    std::vector<std::unique_ptr<Line>> idle_ TESSERA_GUARDED_BY(mutex_);
 };
 
 HttpClient::HttpClient(HttpEndpoint endpoint)

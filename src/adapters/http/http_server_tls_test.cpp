@@ -11,6 +11,7 @@
 #include "adapters/http/server_tls.hpp"
 #include "adapters/http/tls_server_test.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 
 namespace tessera {
 namespace {
@@ -163,10 +164,10 @@ TEST_F(TlsHttpServer, Speaks) {
 // Goal: the gate knows the client, and the body of an unauthenticated client is not awaited.
 // Method: the announced body never comes.
 TEST_F(TlsHttpServer, GateKnowsWhoAsks) {
-    std::mutex mutex;
+    Mutex mutex;
     std::vector<HttpHead> heads;
     serve({.threads = 2, .exchange = std::chrono::minutes(1)}, [&](const HttpHead& head) {
-        const std::scoped_lock lock(mutex);
+        const MutexLock lock(mutex);
         heads.push_back(head);
         if (head.has_certificate) return std::optional<HttpResponse>();
         return std::optional(
@@ -179,7 +180,7 @@ TEST_F(TlsHttpServer, GateKnowsWhoAsks) {
     EXPECT_TRUE(answer.starts_with("HTTP/1.1 401 ")) << answer;
     EXPECT_NE(answer.find("WWW-Authenticate: Bearer\r\n"), std::string::npos) << answer;
     EXPECT_NE(answer.find("Connection: close\r\n"), std::string::npos) << answer;
-    const std::scoped_lock lock(mutex);
+    const MutexLock lock(mutex);
     ASSERT_EQ(heads.size(), 2U);
     EXPECT_TRUE(heads[0].has_certificate);
     EXPECT_EQ(heads[0].bearer_token, "");

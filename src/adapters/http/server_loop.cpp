@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/mutex.hpp"
 
 namespace tessera {
 namespace {
@@ -52,9 +53,9 @@ void ServerLoop::run(const std::stop_token& stop) {
     threads.reserve(static_cast<std::size_t>(options_.threads));
     for (int i = 0; i < options_.threads; ++i)
         threads.emplace_back([this] { work(); });
-    std::mutex mutex;
+    Mutex mutex;
     std::condition_variable_any changed;
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     while (!stop.stop_requested()) {
         changed.wait_for(lock, stop, options_.sweep, [] { return false; });
         end_idle(std::chrono::steady_clock::now());
@@ -92,7 +93,7 @@ void ServerLoop::accept_all() {
         }
         const int on = 1;
         ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         if (connections_ >= options_.most_connections && !make_room()) {
             ::close(fd);
             continue;
@@ -109,7 +110,7 @@ void ServerLoop::accept_all() {
     watch(listening_, EPOLL_CTL_MOD);
 }
 
-// Call it under the mutex. Closes one stranger: one with a completed handshake before one that may
+// Closes one stranger: one with a completed handshake before one that may
 // still show a certificate, and among equals the one whose time ends first.
 bool ServerLoop::make_room() {
     const auto order = [](const ServedConnection& c) { return std::pair(!c.secured, c.end_by); };
@@ -127,12 +128,12 @@ bool ServerLoop::make_room() {
 void ServerLoop::answer(int fd) {
     ServedConnection connection;
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         connection = std::move(idle_.extract(fd).mapped());
     }
     const bool keep = serve_(connection);
     if (!keep) connection.tls.reset();  // before its descriptor is closed
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (keep) {
         wait_for(std::move(connection), EPOLL_CTL_MOD);
     } else {
@@ -141,8 +142,8 @@ void ServerLoop::answer(int fd) {
     }
 }
 
-// Call it under the mutex: the thread that gets the event takes the connection and may close the
-// descriptor.
+// The mutex is locked, because the thread that gets the event takes the connection and may close
+// the descriptor.
 void ServerLoop::wait_for(ServedConnection connection, int operation) {
     const int fd = connection.fd;
     idle_.insert_or_assign(fd, std::move(connection));
@@ -152,7 +153,7 @@ void ServerLoop::wait_for(ServedConnection connection, int operation) {
 // Shuts the connection down. The thread that gets the event closes it, so that no descriptor is
 // closed while another thread uses it.
 void ServerLoop::end_idle(SteadyTime now) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [fd, connection] : idle_) {
         if (connection.end_by <= now) ::shutdown(fd, SHUT_RDWR);
     }

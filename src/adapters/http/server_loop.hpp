@@ -5,10 +5,10 @@
 #include <chrono>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <stop_token>
 
 #include "adapters/http/socket_stream.hpp"
+#include "base/mutex.hpp"
 
 namespace tessera {
 
@@ -50,9 +50,9 @@ class ServerLoop {
   private:
     void work();
     void accept_all();
-    bool make_room();
+    bool make_room() TESSERA_REQUIRES(mutex_);
     void answer(int fd);
-    void wait_for(ServedConnection connection, int operation);
+    void wait_for(ServedConnection connection, int operation) TESSERA_REQUIRES(mutex_);
     void watch(int fd, int operation);
     void end_idle(SteadyTime now);
 
@@ -61,9 +61,9 @@ class ServerLoop {
     const Serve serve_;
     WakeUp ending_;
     int poll_ = -1;
-    std::mutex mutex_;
-    std::map<int, ServedConnection> idle_;  // guarded by mutex_
-    std::size_t connections_ = 0;           // guarded by mutex_
+    Mutex mutex_;
+    std::map<int, ServedConnection> idle_ TESSERA_GUARDED_BY(mutex_);
+    std::size_t connections_ TESSERA_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace tessera

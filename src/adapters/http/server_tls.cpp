@@ -77,12 +77,12 @@ void ServerTls::refresh() {
               {{"file", files_.certificate}, {"good_until", end_of(*pems)}});
     in_force_ = *std::move(pems);
     fault_.clear();
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     context_ = *std::move(context);
 }
 
 SslPtr ServerTls::new_session(int fd) const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     SslPtr session(SSL_new(context_.get()));
     SSL_set_fd(session.get(), fd);
     SSL_set_accept_state(session.get());
@@ -90,7 +90,7 @@ SslPtr ServerTls::new_session(int fd) const {
 }
 
 bool ServerTls::is_current(const SSL* session) const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return SSL_get_SSL_CTX(session) == context_.get();
 }
 
@@ -99,7 +99,7 @@ void ServerTls::complain_of_client(const SSL* session) {
     if (verdict == X509_V_OK) return;  // the handshake did not reach the verification
     const auto now = std::chrono::steady_clock::now();
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         if (now < silent_until_) return;
         silent_until_ = now + kBetweenComplaints;
     }

@@ -4,11 +4,11 @@
 
 #include <chrono>
 #include <memory>
-#include <mutex>
 
 #include "adapters/http/http.hpp"
 #include "adapters/http/socket_stream.hpp"
 #include "adapters/http/tls.hpp"
+#include "base/mutex.hpp"
 
 namespace tessera {
 
@@ -34,9 +34,9 @@ class ServerTls {
     const HttpTlsFiles files_;
     TlsServerPems in_force_;
     std::string fault_;  // the last logged fault, as long as it lasts
-    mutable std::mutex mutex_;
-    std::shared_ptr<SSL_CTX> context_;  // guarded by mutex_, like silent_until_
-    std::chrono::steady_clock::time_point silent_until_{};
+    mutable Mutex mutex_;
+    std::shared_ptr<SSL_CTX> context_ TESSERA_GUARDED_BY(mutex_);
+    std::chrono::steady_clock::time_point silent_until_ TESSERA_GUARDED_BY(mutex_){};
 };
 
 enum class Handshake { done, waits, failed };

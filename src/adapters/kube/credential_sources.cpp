@@ -1,10 +1,10 @@
 #include "adapters/kube/credential_sources.hpp"
 
 #include <chrono>
-#include <mutex>
 #include <utility>
 
 #include "adapters/os/text_file.hpp"
+#include "base/mutex.hpp"
 
 namespace tessera {
 namespace {
@@ -27,7 +27,7 @@ class TokenFile final : public HttpCredentialSource {
     explicit TokenFile(std::string path) : path_(std::move(path)) {}
 
     Result<HttpCredentials> get() override {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         const auto now = std::chrono::steady_clock::now();
         if (token_.empty() || now - read_at_ > std::chrono::minutes(1)) {
             const auto text = read_text_file(path_);
@@ -40,9 +40,9 @@ class TokenFile final : public HttpCredentialSource {
 
   private:
     const std::string path_;
-    std::mutex mutex_;
-    std::string token_;  // guarded by mutex_, like the next
-    std::chrono::steady_clock::time_point read_at_;
+    Mutex mutex_;
+    std::string token_ TESSERA_GUARDED_BY(mutex_);
+    std::chrono::steady_clock::time_point read_at_ TESSERA_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -15,6 +14,7 @@
 #include "adapters/os/base64.hpp"
 #include "adapters/os/command.hpp"
 #include "adapters/os/text_file.hpp"
+#include "base/mutex.hpp"
 #include "wire/kube/exec_credential_json.hpp"
 #include "wire/text/json.hpp"
 
@@ -97,20 +97,20 @@ class ExecPlugin final : public HttpCredentialSource {
 
     // Other threads wait meanwhile: the user is asked once.
     Result<HttpCredentials> get() override {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         if (!is_good()) TRY_VOID(run());
         return current_;
     }
 
     void refused(const HttpCredentials& credentials) override {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         const bool is_current = credentials.authorization == current_.authorization &&
                                 credentials.client_cert_pem == current_.client_cert_pem;
         if (is_current) has_any_ = false;
     }
 
   private:
-    [[nodiscard]] bool is_good() const {
+    [[nodiscard]] bool is_good() const TESSERA_REQUIRES(mutex_) {
         const auto now = std::chrono::floor<std::chrono::seconds>(
             std::chrono::system_clock::now().time_since_epoch());
         return has_any_ && (!expires_s_ || now.count() < *expires_s_);
@@ -118,7 +118,7 @@ class ExecPlugin final : public HttpCredentialSource {
 
     // All errors are "unavailable": whatever the program's trouble is, a later try may help, and
     // the server has refused nothing.
-    Result<> run() {
+    Result<> run() TESSERA_REQUIRES(mutex_) {
         const auto output = run_command(settings_.command);
         if (!output) {
             const bool has_hint =
@@ -149,10 +149,10 @@ class ExecPlugin final : public HttpCredentialSource {
     }
 
     const Settings settings_;
-    std::mutex mutex_;
-    bool has_any_ = false;  // guarded by mutex_, like the next
-    HttpCredentials current_;
-    std::optional<std::int64_t> expires_s_;
+    Mutex mutex_;
+    bool has_any_ TESSERA_GUARDED_BY(mutex_) = false;
+    HttpCredentials current_ TESSERA_GUARDED_BY(mutex_);
+    std::optional<std::int64_t> expires_s_ TESSERA_GUARDED_BY(mutex_);
 };
 
 // client-go requires the field from v1 on.

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "adapters/kube/scripted_server_test.hpp"
+#include "base/mutex.hpp"
 #include "testing/builders/builders.hpp"
 
 namespace tessera {
@@ -165,22 +166,22 @@ template <class Changes>
 class Collected {
   public:
     void add(Changes changes) {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         all_.push_back(std::move(changes));
         changed_.notify_all();
     }
     bool until(const std::function<bool(const std::vector<Changes>&)>& done) {
-        std::unique_lock lock(mutex_);
+        MutexLock lock(mutex_);
         return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return done(all_); });
     }
     std::vector<Changes> all() {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         return all_;
     }
 
   private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
+    Mutex mutex_;
+    std::condition_variable_any changed_;
     std::vector<Changes> all_;
 };
 
@@ -208,13 +209,13 @@ TEST(KubeClient, FollowsPods) {
                   "\n");
     KubeClient kube(server.client());
     Collected<PodChanges> collected;
-    std::mutex errors_mutex;
+    Mutex errors_mutex;
     std::vector<Error> errors;
     {
         std::jthread follower([&](const std::stop_token& stop) {
             kube.follow_pods([&](PodChanges changes) { collected.add(std::move(changes)); },
                              [&](const Error& error) {
-                                 const std::scoped_lock lock(errors_mutex);
+                                 const MutexLock lock(errors_mutex);
                                  errors.push_back(error);
                              },
                              stop);

@@ -46,7 +46,7 @@ Result<> KubePodEvents::tell(const PodEvent& event) {
     const std::string key = key_of(event);
     Known known;
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         if (const auto at = known_.find(key); at != known_.end()) known = at->second;
     }
     ++known.count;
@@ -61,7 +61,7 @@ Result<> KubePodEvents::tell(const PodEvent& event) {
         TRY(std::string name, post_pod_event(http_, event, kDeadline));
         known = {std::move(name), 1};
     }
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (known_.size() >= kMostKnown) known_.clear();
     known_[key] = known;
     return {};

@@ -3,10 +3,10 @@
 
 #include <chrono>
 #include <map>
-#include <mutex>
 #include <string>
 
 #include "adapters/http/http.hpp"
+#include "base/mutex.hpp"
 #include "ports/pod_events.hpp"
 
 namespace tessera {
@@ -34,8 +34,9 @@ class KubePodEvents final : public PodEvents {
     Result<> tell_again(const PodEvent& event, const Known& known);
 
     HttpClient& http_;
-    std::mutex mutex_;
-    std::map<std::string, Known> known_;  // by all fields that make two events equal
+    Mutex mutex_;
+    // By all fields that make two events equal.
+    std::map<std::string, Known> known_ TESSERA_GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera

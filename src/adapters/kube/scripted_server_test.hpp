@@ -5,12 +5,12 @@
 
 #include <deque>
 #include <map>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "adapters/http/http.hpp"
+#include "base/mutex.hpp"
 
 namespace tessera {
 
@@ -29,7 +29,7 @@ class ScriptedServer {
         thread_.join();
     }
     void answer(const std::string& method_and_path, int status, std::string body) {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         script_[method_and_path].push_back({.status = status, .body = std::move(body)});
     }
     [[nodiscard]] HttpEndpoint endpoint() const {
@@ -44,13 +44,13 @@ class ScriptedServer {
         return *client_;
     }
     [[nodiscard]] std::vector<HttpRequest> requests() {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         return requests_;
     }
 
   private:
     HttpResponse handle(const HttpRequest& request) {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         requests_.push_back(request);
         auto& answers = script_[request.method + " " + request.path];
         if (answers.empty()) return {.status = 404, .body = R"({"message":"no such thing"})"};
@@ -59,7 +59,7 @@ class ScriptedServer {
         return out;
     }
 
-    std::mutex mutex_;
+    Mutex mutex_;
     std::map<std::string, std::deque<HttpResponse>> script_;
     std::vector<HttpRequest> requests_;
     HttpServer server_{{}, [this](HttpRequest& request) { return handle(request); }};

@@ -9,12 +9,12 @@
 #include <condition_variable>
 #include <filesystem>
 #include <map>
-#include <mutex>
 #include <tuple>
 #include <utility>
 
 #include "adapters/os/pause.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "kubelet/deviceplugin.grpc.pb.h"
 
 namespace tessera {
@@ -36,7 +36,7 @@ class DeviceList {
     // A list that equals the last one wakes no listener.
     void set(std::vector<PluginDevice> devices) {
         {
-            const std::scoped_lock lock(mutex_);
+            const MutexLock lock(mutex_);
             if (version_ > 0 && devices == devices_) return;
             devices_ = std::move(devices);
             ++version_;
@@ -47,7 +47,7 @@ class DeviceList {
     // Sends the list again as if it were new.
     void send_again() {
         {
-            const std::scoped_lock lock(mutex_);
+            const MutexLock lock(mutex_);
             ++version_;
         }
         changed_.notify_all();
@@ -56,7 +56,7 @@ class DeviceList {
     // Wakes the listeners that wait with this flag.
     void close(bool& closed) {
         {
-            const std::scoped_lock lock(mutex_);
+            const MutexLock lock(mutex_);
             closed = true;
         }
         changed_.notify_all();
@@ -66,8 +66,9 @@ class DeviceList {
     // Waits until the list is newer than `version`, `closed` is set, or `period` has passed.
     Wait wait(int& version, const bool& closed, std::chrono::seconds period,
               v1beta1::ListAndWatchResponse& out) {
-        std::unique_lock lock(mutex_);
-        changed_.wait_for(lock, period, [&] { return closed || version_ > version; });
+        MutexLock lock(mutex_);
+        changed_.wait_for(lock, period,
+                          [&]() TESSERA_REQUIRES(mutex_) { return closed || version_ > version; });
         if (closed) return Wait::closed;
         if (version_ <= version) return Wait::none;
         version = version_;
@@ -81,10 +82,10 @@ class DeviceList {
     }
 
   private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::vector<PluginDevice> devices_;  // guarded by mutex_
-    int version_ = 0;                    // guarded by mutex_
+    Mutex mutex_;
+    std::condition_variable_any changed_;
+    std::vector<PluginDevice> devices_ TESSERA_GUARDED_BY(mutex_);
+    int version_ TESSERA_GUARDED_BY(mutex_) = 0;
 };
 
 // The service for one resource that kubelet calls.
@@ -139,7 +140,7 @@ class Service final : public v1beta1::DevicePlugin::Service {
     const std::string resource_;
     DeviceList& list_;
     DevicePluginHandler& handler_;
-    bool closed_ = false;  // guarded by the list's mutex
+    bool closed_ = false;  // used by the list only, with its mutex locked
 };
 
 // tessera.dev/gpu → tessera.dev-gpu.sock.
@@ -230,13 +231,13 @@ class Host final : public DevicePluginHost {
     explicit Host(DevicePluginOptions options) : options_(std::move(options)) {}
 
     void set_lists(DeviceLists lists) override {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         for (auto& [resource, devices] : lists)
             lists_[resource].set(std::move(devices));
     }
 
     void refresh_record() override {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         if (!lists_.empty()) lists_.begin()->second.send_again();
     }
 
@@ -271,7 +272,7 @@ class Host final : public DevicePluginHost {
 
     // Lists never move once they exist: the resources do not change.
     Lists objects() {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         Lists out;
         for (auto& [resource, list] : lists_)
             out.emplace_back(resource, &list);
@@ -296,8 +297,8 @@ class Host final : public DevicePluginHost {
     }
 
     const DevicePluginOptions options_;
-    std::mutex mutex_;
-    std::map<std::string, DeviceList> lists_;  // guarded by mutex_; each list by its own mutex
+    Mutex mutex_;
+    std::map<std::string, DeviceList> lists_ TESSERA_GUARDED_BY(mutex_);  // each has its own mutex
 };
 
 }  // namespace

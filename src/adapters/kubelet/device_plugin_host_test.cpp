@@ -7,10 +7,10 @@
 #include <atomic>
 #include <condition_variable>
 #include <filesystem>
-#include <mutex>
 #include <thread>
 
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "kubelet/deviceplugin.grpc.pb.h"
 
 namespace tessera {
@@ -44,24 +44,24 @@ class FakeKubelet final : public v1beta1::Registration::Service {
     }
     // While true, registrations are not answered.
     void hold(bool on) {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         held_ = on;
         changed_.notify_all();
     }
 
     // While not empty, registrations are refused with this reason.
     void refuse(const std::string& reason) {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         refusal_ = reason;
     }
 
     // Resource -> number of registrations.
     std::map<std::string, int> registrations() {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         return registrations_;
     }
     std::unique_ptr<v1beta1::DevicePlugin::Stub> plugin(const std::string& resource) {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         return v1beta1::DevicePlugin::NewStub(
             grpc::CreateChannel("unix://" + (folder / endpoints_.at(resource)).string(),
                                 grpc::InsecureChannelCredentials()));
@@ -72,7 +72,7 @@ class FakeKubelet final : public v1beta1::Registration::Service {
         EXPECT_EQ(request->version(), "v1beta1");
         EXPECT_TRUE(request->options().pre_start_required());
         EXPECT_TRUE(fs::is_socket(folder / request->endpoint())) << "listens before it registers";
-        std::unique_lock lock(mutex_);
+        MutexLock lock(mutex_);
         ++registrations_[request->resource_name()];
         endpoints_[request->resource_name()] = request->endpoint();
         while (held_ && !context->IsCancelled())
@@ -87,12 +87,12 @@ class FakeKubelet final : public v1beta1::Registration::Service {
   private:
     [[nodiscard]] std::string socket() const { return (folder / "kubelet.sock").string(); }
 
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool held_ = false;                             // guarded by mutex_
-    std::string refusal_;                           // guarded by mutex_
-    std::map<std::string, int> registrations_;      // guarded by mutex_
-    std::map<std::string, std::string> endpoints_;  // guarded by mutex_
+    Mutex mutex_;
+    std::condition_variable_any changed_;
+    bool held_ TESSERA_GUARDED_BY(mutex_) = false;
+    std::string refusal_ TESSERA_GUARDED_BY(mutex_);
+    std::map<std::string, int> registrations_ TESSERA_GUARDED_BY(mutex_);
+    std::map<std::string, std::string> endpoints_ TESSERA_GUARDED_BY(mutex_);
     std::unique_ptr<grpc::Server> server_;
 };
 

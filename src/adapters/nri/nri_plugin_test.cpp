@@ -7,10 +7,10 @@
 
 #include <atomic>
 #include <filesystem>
-#include <mutex>
 #include <thread>
 
 #include "adapters/nri/ttrpc.hpp"
+#include "base/mutex.hpp"
 #include "nri/nri.pb.h"
 #include "nri/ttrpc.pb.h"
 
@@ -100,33 +100,33 @@ class FakeRuntime {
 class RecordingHandler final : public ContainerHandler {
   public:
     Result<ContainerEdits> complete(const RuntimeContainer& container) override {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         completed.push_back(container);
         if (container.name == "refused") return fail(Code::not_found, "Tessera: no share");
         return ContainerEdits{
             {{"A", "1"}}, {"nvidia.com/gpu=0"}, {{"/from", "/to"}, {"/a", "/b", false}}};
     }
     Result<> verify(const RuntimeContainer& container) override {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         verified.push_back(container);
         if (container.name == "covered") return fail(Code::conflict, "Tessera: covered");
         return {};
     }
     void on_runtime(const RuntimeIdentity& of) override {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         runtime = of;
     }
     void synchronize(const std::vector<RuntimeContainer>& containers) override {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         present = containers;
     }
     void on_link(bool connected, const std::string& detail) override {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         link.emplace_back(connected, detail);
         linked = connected;
     }
 
-    std::mutex mutex_;
+    Mutex mutex_;
     std::vector<RuntimeContainer> completed;
     std::vector<RuntimeContainer> verified;
     RuntimeIdentity runtime;

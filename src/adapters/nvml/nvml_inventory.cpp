@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <mutex>
 #include <set>
 
 #include "adapters/nvml/nvml_gpu.hpp"
 #include "adapters/nvml/nvml_library.hpp"
 #include "adapters/nvml/nvml_links.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 
 namespace tessera {
 namespace {
@@ -93,7 +93,7 @@ class NvmlInventory final : public GpuInventory {
     NvmlInventory& operator=(const NvmlInventory&) = delete;
 
     Result<std::vector<GpuReading>> read() override {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         TRY_VOID(check_open());
         unsigned count = 0;
         TRY_VOID(ok(nvml_.nvmlDeviceGetCount_v2(&count), "nvmlDeviceGetCount"));
@@ -124,7 +124,7 @@ class NvmlInventory final : public GpuInventory {
 
     // Loads the library again, too, because its version must be that of the driver.
     Result<> reopen() override {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         shut_down();
         TRY(open_, OpenNvml::open(driver_root_));
         nvml_ = open_->nvml;
@@ -132,12 +132,12 @@ class NvmlInventory final : public GpuInventory {
     }
 
     void close() override {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         shut_down();
     }
 
     Result<std::vector<GpuProcess>> processes() override {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         TRY_VOID(check_open());
         std::vector<GpuProcess> found;
         Result<> answered;  // the error of one GPU; the others are listed anyway
@@ -166,7 +166,7 @@ class NvmlInventory final : public GpuInventory {
         if (event.device == nullptr) return std::optional(fault);
         // By its handle, because a failed GPU does not answer with its UUID. A GPU that never
         // reported a UUID is not published, so its faults are ignored.
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         const auto known = known_.find(event.device);
         if (known == known_.end()) return std::optional<GpuFault>();
         fault.uuid = known->second.uuid;
@@ -179,13 +179,13 @@ class NvmlInventory final : public GpuInventory {
         return fail(Code::unavailable, fmt::format("{}: {}", what, nvml_.nvmlErrorString(result)));
     }
 
-    Result<> check_open() const {
+    Result<> check_open() const TESSERA_REQUIRES(mutex_) {
         if (open_ != nullptr) return {};
         return fail(Code::unavailable, "the driver is closed");
     }
 
     // Handles are valid until NVML is shut down. The values that a GPU reported are kept.
-    void shut_down() {
+    void shut_down() TESSERA_REQUIRES(mutex_) {
         if (events_ != nullptr) nvml_.nvmlEventSetFree(events_);
         events_ = nullptr;
         subscribed_.clear();
@@ -197,7 +197,8 @@ class NvmlInventory final : public GpuInventory {
 
     // The reading of a GPU that does not fully answer: its earlier values, unless its UUID shows
     // that it is another GPU.
-    GpuReading failing(unsigned index, const GpuReading& said, const char* error) {
+    GpuReading failing(unsigned index, const GpuReading& said, const char* error)
+        TESSERA_REQUIRES(mutex_) {
         GpuReading reading;
         const auto is_it = [&](const GpuReading& before) {
             return said.uuid.empty() || said.uuid == before.uuid;
@@ -237,7 +238,7 @@ class NvmlInventory final : public GpuInventory {
     // Also subscribes to GPUs that were read since the last time. A GPU that cannot report events
     // is still used: its probes find faults.
     Result<> subscribe() {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         TRY_VOID(check_open());
         if (events_ == nullptr)
             TRY_VOID(ok(nvml_.nvmlEventSetCreate(&events_), "nvmlEventSetCreate"));
@@ -254,15 +255,19 @@ class NvmlInventory final : public GpuInventory {
     // Used by the thread that waits for faults.
     nvmlEventSet_t events_ = nullptr;
     std::set<nvmlDevice_t> subscribed_;
-    std::mutex mutex_;
-    // Guarded by mutex_. A handle is the same GPU for the life of the process; an index may change.
-    std::map<nvmlDevice_t, GpuReading> known_;  // as last read
-    std::map<unsigned, nvmlDevice_t> handles_;  // by index, as last returned
-    std::map<unsigned, GpuReading>
-        named_;           // by index, as last read; kept when the handles become invalid
-    std::string unseen_;  // why the processes of some GPU are not known, as last logged
-    std::unique_ptr<OpenNvml> open_;  // null: the driver is closed
-    Nvml nvml_;                       // of open_
+    Mutex mutex_;
+    // A handle is the same GPU for the life of the process; an index may change.
+    std::map<nvmlDevice_t, GpuReading> known_ TESSERA_GUARDED_BY(mutex_);  // as last read
+    std::map<unsigned, nvmlDevice_t> handles_
+        TESSERA_GUARDED_BY(mutex_);  // by index, as last returned
+    // By index, as last read; kept when the handles become invalid.
+    std::map<unsigned, GpuReading> named_ TESSERA_GUARDED_BY(mutex_);
+    // Why the processes of some GPU are not known, as last logged.
+    std::string unseen_ TESSERA_GUARDED_BY(mutex_);
+    std::unique_ptr<OpenNvml> open_ TESSERA_GUARDED_BY(mutex_);  // null: the driver is closed
+    // Of open_. The thread that waits for faults is the only one that changes it, with mutex_
+    // locked, so that thread reads it without.
+    Nvml nvml_;
     GpuReader gpus_{nvml_};
     LinkReader links_{nvml_};
 };

@@ -119,14 +119,14 @@ CdiFolder::Stamp CdiFolder::stamp_of(const struct stat& about) {
 // An unreadable file may become readable without any change of its stamp.
 CdiFolder::SharedSpec CdiFolder::read_cached(const std::string& path, const Stamp& stamp) {
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         const auto known = cache_.find(path);
         if (known != cache_.end() && known->second.stamp == stamp) return known->second.spec;
     }
     const auto text = read_text_file_up_to(path, kMostSpecBytes);
     if (!text) return std::make_shared<const Result<CdiSpec>>(fail(text.error()));
     auto spec = std::make_shared<const Result<CdiSpec>>(read_cdi_spec(*text));
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     cache_.insert_or_assign(path, Cached{stamp, spec});
     return spec;
 }
@@ -164,7 +164,7 @@ CdiFolder::Found CdiFolder::vendor_specs() {
         }
     }
     duplicates.remove_from(found.specs);
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase_if(cache_, [&](const auto& entry) { return !present.contains(entry.first); });
     return found;
 }

@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "adapters/os/cdi_spec.hpp"
+#include "base/mutex.hpp"
 #include "ports/cdi_store.hpp"
 
 namespace tessera {
@@ -64,8 +64,8 @@ class CdiFolder final : public CdiStore {
     [[nodiscard]] Error not_found(const GpuUuid& uuid, const Found& found) const;
 
     const CdiFolderOptions options_;
-    std::mutex mutex_;
-    std::map<std::string, Cached> cache_;  // by path; guarded by mutex_
+    Mutex mutex_;
+    std::map<std::string, Cached> cache_ TESSERA_GUARDED_BY(mutex_);  // by path
 };
 
 }  // namespace tessera

@@ -1,14 +1,15 @@
 #include "adapters/os/pause.hpp"
 
 #include <condition_variable>
-#include <mutex>
+
+#include "base/mutex.hpp"
 
 namespace tessera {
 
 void pause_for(std::chrono::milliseconds duration, const std::stop_token& stop) {
-    std::mutex mutex;
+    Mutex mutex;
     std::condition_variable_any wake;
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     wake.wait_for(lock, stop, duration, [] { return false; });
 }
 

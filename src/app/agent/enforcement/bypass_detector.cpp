@@ -33,7 +33,7 @@ void BypassDetector::look() {
         is_blind_ = true;
         looks_.clear();
         gpu_looks_.clear();
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         found_.clear();
         unclaimed_.clear();
         return;
@@ -66,7 +66,7 @@ void BypassDetector::look() {
         for (const std::int64_t pid : pids)
             end_and_log(ports_.processes, pid, found_pod.pod);
     }
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     found_ = std::move(found);
 }
 
@@ -87,7 +87,7 @@ void BypassDetector::look_at_gpus(const std::vector<PodGpuProcess>& processes,
                                             {"claimed", to_string(each.claimed)}});
     }
     gpu_looks_.end_look();
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     unclaimed_ = std::move(found);
 }
 
@@ -145,12 +145,12 @@ void BypassDetector::report(const Unaccounted& found_pod, bool is_ended) {
 }
 
 std::vector<Unaccounted> BypassDetector::found() const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return found_;
 }
 
 std::vector<Unclaimed> BypassDetector::unclaimed() const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return unclaimed_;
 }
 

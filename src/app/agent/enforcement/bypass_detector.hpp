@@ -6,11 +6,11 @@
 
 #include <chrono>
 #include <map>
-#include <mutex>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "domain/usage/unaccounted.hpp"
 #include "ports/enforcer.hpp"
 #include "ports/gpu_inventory.hpp"
@@ -88,9 +88,9 @@ class BypassDetector {
     std::map<Key, bool> reported_;  // reported in the log; true: in a pod event, too
     InARow<GpuUuid> gpu_looks_;
     bool is_blind_ = false;  // the log already says that nothing can be compared
-    mutable std::mutex mutex_;
-    std::vector<Unaccounted> found_;    // guarded by mutex_
-    std::vector<Unclaimed> unclaimed_;  // guarded by mutex_
+    mutable Mutex mutex_;
+    std::vector<Unaccounted> found_ TESSERA_GUARDED_BY(mutex_);
+    std::vector<Unclaimed> unclaimed_ TESSERA_GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera

@@ -21,7 +21,7 @@ bool has_all(const PodInfo& pod, const Allocation& allocation) {
 }  // namespace
 
 void LimitReconciler::take(const PodChanges& changes) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const PodUid& uid : changes.removed) {
         resized_.erase(uid);
         said_.erase(uid);
@@ -49,7 +49,7 @@ void LimitReconciler::take(const PodChanges& changes) {
 void LimitReconciler::apply() {
     std::vector<Allocation> now;
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         has_changed_ = false;
         for (const auto& [uid, allocation] : resized_)
             now.push_back(allocation);
@@ -72,7 +72,7 @@ void LimitReconciler::apply(const Allocation& shown) {
     }
     if (!has_changed) return;
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         said_.erase(newest->pod);
     }
     log_event(Event::limits_changed, {{"pod", newest->pod.str()}, {"revision", newest->revision}});
@@ -91,7 +91,7 @@ Result<Allocation> LimitReconciler::keep(const Allocation& shown) {
 
 // Logs a lasting error once, not every two seconds.
 void LimitReconciler::report(const PodUid& pod, const Error& error) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     std::string& said = said_[pod];
     if (std::exchange(said, error.text) == error.text) return;
     log_event(Event::limits_error, {{"pod", pod.str()}, {"reason", error.text}});
@@ -100,8 +100,9 @@ void LimitReconciler::report(const PodUid& pod, const Error& error) {
 void LimitReconciler::run(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
         apply();
-        std::unique_lock lock(mutex_);
-        changed_.wait_for(lock, stop, kApply, [this] { return has_changed_; });
+        MutexLock lock(mutex_);
+        changed_.wait_for(lock, stop, kApply,
+                          [this]() TESSERA_REQUIRES(mutex_) { return has_changed_; });
     }
 }
 

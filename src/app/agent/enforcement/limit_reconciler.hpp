@@ -10,10 +10,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <map>
-#include <mutex>
 #include <stop_token>
 #include <string>
 
+#include "base/mutex.hpp"
 #include "ports/kube_api.hpp"
 #include "ports/live_limits.hpp"
 
@@ -43,13 +43,13 @@ class LimitReconciler {
     LiveLimits& limits_;
     const NodeName node_;
 
-    std::mutex mutex_;
+    Mutex mutex_;
     std::condition_variable_any changed_;
-    bool has_changed_ = false;  // guarded by mutex_, like the next
-    std::map<PodUid, Allocation>
-        resized_;  // the newest of each pod; guarded by mutex_, like the next
-    std::map<PodUid, std::string>
-        said_;  // the last logged error of each pod; empty uid: of the watch
+    bool has_changed_ TESSERA_GUARDED_BY(mutex_) = false;
+    // The newest of each pod.
+    std::map<PodUid, Allocation> resized_ TESSERA_GUARDED_BY(mutex_);
+    // The last logged error of each pod; empty uid: of the watch.
+    std::map<PodUid, std::string> said_ TESSERA_GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera

@@ -13,7 +13,7 @@ namespace tessera {
 void MountWatch::started(EnforcedContainer container, std::int64_t pid) {
     if (pid <= 0) return;
     const auto started_at = ports_.processes.started_at(pid);
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     Key key{container.pod, container.container};
     watched_.insert_or_assign(std::move(key), Watched{std::move(container), pid, started_at});
 }
@@ -21,12 +21,12 @@ void MountWatch::started(EnforcedContainer container, std::int64_t pid) {
 void MountWatch::look() {
     std::map<Key, Watched> all;
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         all = watched_;
     }
     for (auto& [key, watched] : all) {
         const bool goes_on = look_at(watched);
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         const auto now = watched_.find(key);
         // A container that started again meanwhile has another process.
         if (now == watched_.end() || now->second.pid != watched.pid ||

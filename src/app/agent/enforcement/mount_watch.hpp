@@ -6,12 +6,12 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/mutex.hpp"
 #include "ports/enforcer.hpp"
 #include "ports/pod_events.hpp"
 #include "ports/process_table.hpp"
@@ -59,8 +59,8 @@ class MountWatch {
 
     const MountWatchPorts ports_;
     const bool kills_them_;
-    std::mutex mutex_;
-    std::map<Key, Watched> watched_;  // by pod and container; guarded by mutex_
+    Mutex mutex_;
+    std::map<Key, Watched> watched_ TESSERA_GUARDED_BY(mutex_);  // by pod and container
 };
 
 }  // namespace tessera

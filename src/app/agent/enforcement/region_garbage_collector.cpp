@@ -7,8 +7,8 @@ namespace tessera {
 // A pod that the watch never showed is not known to be over: a container may be created before the
 // watch shows its pod.
 void RegionGarbageCollector::take(const PodChanges& changes) {
-    const std::scoped_lock lock(mutex_);
-    const auto note_over = [this](const PodUid& pod) {
+    const MutexLock lock(mutex_);
+    const auto note_over = [this](const PodUid& pod) TESSERA_REQUIRES(mutex_) {
         seen_.erase(pod);
         over_.insert(pod);
     };
@@ -48,9 +48,10 @@ void RegionGarbageCollector::forget_the_forgotten() {
     for (const DeviceHolder& holder : *holders)
         gone.erase(holder.pod);
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         if (!listed_) return;
-        std::erase_if(gone, [&](const PodUid& pod) { return seen_.contains(pod); });
+        std::erase_if(
+            gone, [&](const PodUid& pod) TESSERA_REQUIRES(mutex_) { return seen_.contains(pod); });
     }
     forget_unused(gone);
 }
@@ -59,7 +60,7 @@ void RegionGarbageCollector::forget_the_over() {
     const std::set<PodUid> kept = shares_.pods();
     std::set<PodUid> over;
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         std::erase_if(over_, [&](const PodUid& pod) { return !kept.contains(pod); });
         over = over_;
     }

@@ -6,9 +6,9 @@
 #pragma once
 
 #include <chrono>
-#include <mutex>
 #include <set>
 
+#include "base/mutex.hpp"
 #include "ports/enforcer.hpp"
 #include "ports/kube_api.hpp"
 #include "ports/kubelet.hpp"
@@ -36,10 +36,11 @@ class RegionGarbageCollector {
     Enforcer& shares_;
     DeviceHolders& record_;
 
-    std::mutex mutex_;
-    std::set<PodUid> seen_;  // shown by the watch, and not over; guarded by mutex_, like the next
-    std::set<PodUid> over_;
-    bool listed_ = false;  // the watch has shown all pods at least once; guarded by mutex_
+    Mutex mutex_;
+    std::set<PodUid> seen_ TESSERA_GUARDED_BY(mutex_);  // shown by the watch, and not over
+    std::set<PodUid> over_ TESSERA_GUARDED_BY(mutex_);
+    // The watch has shown all pods at least once.
+    bool listed_ TESSERA_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace tessera

@@ -13,14 +13,14 @@ namespace tessera {
 void UnsharedWatch::found(UnsharedContainer container) {
     if (container.pid <= 0) return;
     const auto started_at = ports_.processes.started_at(container.pid);
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     std::string id = container.id;
     found_.try_emplace(std::move(id), Watched{std::move(container), started_at});
 }
 
 void UnsharedWatch::look() {
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         watched_.merge(found_);  // one that is watched already is kept
         found_.clear();
     }

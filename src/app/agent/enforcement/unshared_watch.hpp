@@ -6,11 +6,11 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "base/ids.hpp"
+#include "base/mutex.hpp"
 #include "ports/pod_events.hpp"
 #include "ports/process_table.hpp"
 
@@ -65,9 +65,11 @@ class UnsharedWatch final : public UnsharedContainers {
 
     UnsharedWatchPorts ports_;
     bool kills_them_;
-    std::mutex mutex_;  // protects found_; only the watch's thread uses the rest
-    std::map<std::string, Watched> found_;    // by container id, since the last check
-    std::map<std::string, Watched> watched_;  // by container id, found before the last check
+    Mutex mutex_;
+    // By container id, since the last check.
+    std::map<std::string, Watched> found_ TESSERA_GUARDED_BY(mutex_);
+    // Of the watch's thread: by container id, found before the last check.
+    std::map<std::string, Watched> watched_;
 };
 
 }  // namespace tessera

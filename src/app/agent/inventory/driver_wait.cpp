@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <condition_variable>
-#include <mutex>
 #include <string>
 
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "domain/health/driver_release.hpp"
 #include "wire/tessera/keys.hpp"
 #include "wire/tessera/node_gpus_json.hpp"
@@ -35,9 +35,9 @@ bool show_released(KubeApi& kube, const NodeName& node, const NodeShown& shown,
 
 void wait_for_driver(KubeApi& kube, const NodeName& node, const std::stop_token& stop,
                      std::chrono::milliseconds period) {
-    std::mutex mutex;
+    Mutex mutex;
     std::condition_variable_any wake;
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     std::string seen;  // the last label that was read
     bool is_shown = false;
     while (!stop.stop_requested()) {

@@ -11,6 +11,7 @@
 
 #include "app/agent/enforcement/over_limit.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 
 namespace tessera {
 namespace {
@@ -52,11 +53,11 @@ class GpuMonitor::Call {
   public:
     // `waits`: how long the call may wait by design.
     explicit Call(GpuMonitor& gpus, std::chrono::milliseconds waits = {}) : gpus_(gpus) {
-        const std::scoped_lock lock(gpus_.mutex_);
+        const MutexLock lock(gpus_.mutex_);
         gpus_.asking_since_ = Clock::now() + waits;
     }
     ~Call() {
-        const std::scoped_lock lock(gpus_.mutex_);
+        const MutexLock lock(gpus_.mutex_);
         gpus_.asking_since_.reset();
     }
     Call(const Call&) = delete;
@@ -82,18 +83,18 @@ Result<> GpuMonitor::load() {
     log_event(Event::gpus_found, {{"count", static_cast<int>(now.gpus.size())}});
     log_changes({}, now);
     has_answered_ = is_answered(now);
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     inventory_ = std::make_shared<const NodeInventory>(std::move(now));
     return {};
 }
 
 std::shared_ptr<const NodeInventory> GpuMonitor::inventory() const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return inventory_;
 }
 
 GpuReadings GpuMonitor::readings() const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return {readings_, Clock::now() - read_at_, is_released_};
 }
 
@@ -104,7 +105,7 @@ Result<NodeInventory> GpuMonitor::read() {
     };
     TRY(const auto readings, read());
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         readings_ = readings;
         read_at_ = Clock::now();
     }
@@ -177,7 +178,7 @@ void GpuMonitor::take_faults(const GpuFault& fault) {
 
 void GpuMonitor::publish() {
     over_limit_ = read_over_limit();
-    const std::scoped_lock lock(showing_);
+    const MutexLock lock(showing_);
     send(*inventory(), over_limit_);
 }
 
@@ -193,9 +194,9 @@ void GpuMonitor::send(const NodeInventory& now, const std::map<GpuUuid, Bytes>& 
 
 void GpuMonitor::show(NodeInventory now) {
     over_limit_ = read_over_limit();
-    const std::scoped_lock showing(showing_);
+    const MutexLock showing(showing_);
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         inventory_ = std::make_shared<const NodeInventory>(std::move(now));
     }
     send(*inventory(), over_limit_);
@@ -229,7 +230,7 @@ Result<> GpuMonitor::reopen() {
 // Whether any GPU answered the last reading. True also if the node has no GPU.
 bool GpuMonitor::is_answered(const Result<NodeInventory>& now) const {
     if (!now) return false;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return readings_.empty() || std::ranges::any_of(readings_, [](const GpuReading& reading) {
                return reading.lost.empty();
            });
@@ -297,7 +298,7 @@ void GpuMonitor::take_up() {
     before_release_ = nullptr;
     health_ = {};
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         read_at_ = Clock::now();
     }
     is_released_ = false;
@@ -350,7 +351,7 @@ void GpuMonitor::wait_for_fault(const std::stop_token& stop) {
 
 // How long the call that is under way has not returned, if that is longer than hang_bound.
 std::optional<std::chrono::milliseconds> GpuMonitor::hung_for() const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!asking_since_) return std::nullopt;
     const auto since =
         std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - *asking_since_);
@@ -361,7 +362,7 @@ std::optional<std::chrono::milliseconds> GpuMonitor::hung_for() const {
 // the reading thread finds that the published GPUs differ from what it reads, and publishes again.
 void GpuMonitor::take_out() {
     const auto over_limit = read_over_limit();
-    const std::scoped_lock showing(showing_);
+    const MutexLock showing(showing_);
     const auto hung = hung_for();
     if (!hung) return;
     const auto before = inventory();
@@ -372,7 +373,7 @@ void GpuMonitor::take_out() {
     log_event(Event::inventory_failed, {{"reason", reason}});
     log_changes(*before, now);
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         inventory_ = std::make_shared<const NodeInventory>(now);
     }
     send(now, over_limit);
@@ -381,9 +382,9 @@ void GpuMonitor::take_out() {
 // A second thread watches, because a call into the driver has no deadline and cannot be cancelled.
 void GpuMonitor::watch(const std::stop_token& stop) {
     constexpr std::chrono::milliseconds kPeriod{1'000};
-    std::mutex mutex;
+    Mutex mutex;
     std::condition_variable_any wake;
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     while (!stop.stop_requested()) {
         wake.wait_for(lock, stop, std::min(kPeriod, options_.hang_bound), [] { return false; });
         const auto hung = hung_for();

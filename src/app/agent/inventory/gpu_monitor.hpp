@@ -8,7 +8,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -16,6 +15,7 @@
 
 #include "app/agent/inventory/device_lists.hpp"
 #include "app/agent/inventory/node_publisher.hpp"
+#include "base/mutex.hpp"
 #include "domain/health/gpu_health.hpp"
 #include "ports/cdi_store.hpp"
 #include "ports/enforcer.hpp"
@@ -130,16 +130,16 @@ class GpuMonitor {
     std::shared_ptr<const NodeInventory> before_release_;
 
     // Held while a new inventory replaces the old one and is sent, so that the watching thread does
-    // neither in between. Lock it before mutex_.
-    std::mutex showing_;
+    // neither in between.
+    Mutex showing_ TESSERA_ACQUIRED_BEFORE(mutex_);
 
     std::atomic<bool> is_released_ = false;  // as published on the Node
 
-    mutable std::mutex mutex_;
-    std::optional<Time> asking_since_;  // guarded by mutex_, like the rest
-    std::shared_ptr<const NodeInventory> inventory_;
-    std::vector<GpuReading> readings_;
-    std::chrono::steady_clock::time_point read_at_ = std::chrono::steady_clock::now();
+    mutable Mutex mutex_;
+    std::optional<Time> asking_since_ TESSERA_GUARDED_BY(mutex_);
+    std::shared_ptr<const NodeInventory> inventory_ TESSERA_GUARDED_BY(mutex_);
+    std::vector<GpuReading> readings_ TESSERA_GUARDED_BY(mutex_);
+    Time read_at_ TESSERA_GUARDED_BY(mutex_) = std::chrono::steady_clock::now();
 };
 
 }  // namespace tessera

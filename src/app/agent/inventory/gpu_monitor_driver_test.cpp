@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <mutex>
 #include <thread>
 
 #include "app/agent/inventory/driver_wait.hpp"
 #include "app/agent/inventory/gpu_monitor_fixture_test.hpp"
+#include "base/mutex.hpp"
 
 namespace tessera {
 namespace {
@@ -21,7 +21,7 @@ class HangingInventory final : public GpuInventory {
     void hang() { set(true); }
     void go_on() { set(false); }
     bool is_waited_for() {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         return waiting_ > 0;
     }
 
@@ -39,22 +39,22 @@ class HangingInventory final : public GpuInventory {
 
   private:
     void set(bool hangs) {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         hangs_ = hangs;
         changed_.notify_all();
     }
     void wait() {
-        std::unique_lock lock(mutex_);
+        MutexLock lock(mutex_);
         ++waiting_;
-        changed_.wait(lock, [&] { return !hangs_; });
+        changed_.wait(lock, [this]() TESSERA_REQUIRES(mutex_) { return !hangs_; });
         --waiting_;
     }
 
     GpuInventory& driver_;
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool hangs_ = false;  // guarded by mutex_
-    int waiting_ = 0;     // guarded by mutex_
+    Mutex mutex_;
+    std::condition_variable_any changed_;
+    bool hangs_ TESSERA_GUARDED_BY(mutex_) = false;
+    int waiting_ TESSERA_GUARDED_BY(mutex_) = 0;
 };
 
 // Goal: one or two failed readings take no GPU out of use.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <mutex>
 
 #include "app/agent/inventory/gpu_monitor_fixture_test.hpp"
+#include "base/mutex.hpp"
 
 namespace tessera {
 namespace {
@@ -14,12 +14,12 @@ namespace {
 class BlackHole final : public KubeApi {
   public:
     void answer() {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         answers_ = true;
         changed_.notify_all();
     }
     bool asked() {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         return asked_;
     }
 
@@ -48,15 +48,15 @@ class BlackHole final : public KubeApi {
 
   private:
     Result<> wait() {
-        std::unique_lock lock(mutex_);
+        MutexLock lock(mutex_);
         asked_ = true;
-        changed_.wait(lock, [&] { return answers_; });
+        changed_.wait(lock, [this]() TESSERA_REQUIRES(mutex_) { return answers_; });
         return fail(Code::unavailable, "no answer");
     }
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool answers_ = false;  // guarded by mutex_
-    bool asked_ = false;    // guarded by mutex_
+    Mutex mutex_;
+    std::condition_variable_any changed_;
+    bool answers_ TESSERA_GUARDED_BY(mutex_) = false;
+    bool asked_ TESSERA_GUARDED_BY(mutex_) = false;
 };
 
 // Goal: the first state is sent once: one list per resource, one annotation, the totals.

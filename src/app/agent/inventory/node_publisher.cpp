@@ -25,13 +25,13 @@ NodePublisher::NodePublisher(KubeApi& kube, NodePublisherOptions options)
     : kube_(kube), options_(std::move(options)) {}
 
 std::string NodePublisher::release_label() const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return release_label_;
 }
 
 void NodePublisher::show(std::shared_ptr<const NodeInventory> node, bool is_released) {
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         is_released_ = is_released;
         wanted_ = std::move(node);
         due_ = true;
@@ -41,7 +41,7 @@ void NodePublisher::show(std::shared_ptr<const NodeInventory> node, bool is_rele
 
 void NodePublisher::check_soon() {
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         due_ = true;
     }
     wake_.notify_all();
@@ -59,7 +59,7 @@ bool NodePublisher::publish(const NodeInventory& node, bool is_released) {
     const StringMap amounts = node_amounts(node, *options_.dialects);
     const auto shown = kube_.node_shows(node.name, annotations, amounts);
     if (shown) {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         release_label_ = driver_release_label(shown->labels);
     }
     const StringMap labels = node_labels(node);
@@ -74,7 +74,7 @@ bool NodePublisher::publish_now() {
     std::shared_ptr<const NodeInventory> wanted;
     bool is_released = false;
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         due_ = false;
         wanted = wanted_;
         is_released = is_released_;
@@ -84,10 +84,10 @@ bool NodePublisher::publish_now() {
 
 void NodePublisher::run(const std::stop_token& stop) {
     bool published = true;
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
         const auto period = published ? options_.check_period : options_.retry_period;
-        wake_.wait_for(lock, stop, period, [&] { return due_; });
+        wake_.wait_for(lock, stop, period, [this]() TESSERA_REQUIRES(mutex_) { return due_; });
         if (stop.stop_requested()) return;
         lock.unlock();
         published = publish_now();

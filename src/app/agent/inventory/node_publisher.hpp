@@ -6,10 +6,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 
+#include "base/mutex.hpp"
 #include "domain/cluster/node.hpp"
 #include "domain/dialect/dialect.hpp"
 #include "ports/kube_api.hpp"
@@ -50,12 +50,12 @@ class NodePublisher {
 
     KubeApi& kube_;
     const NodePublisherOptions options_;
-    mutable std::mutex mutex_;
+    mutable Mutex mutex_;
     std::condition_variable_any wake_;
-    std::shared_ptr<const NodeInventory> wanted_;  // guarded by mutex_
-    bool is_released_ = false;                     // guarded by mutex_
-    std::string release_label_;                    // guarded by mutex_
-    bool due_ = false;                             // guarded by mutex_: compare without waiting
+    std::shared_ptr<const NodeInventory> wanted_ TESSERA_GUARDED_BY(mutex_);
+    bool is_released_ TESSERA_GUARDED_BY(mutex_) = false;
+    std::string release_label_ TESSERA_GUARDED_BY(mutex_);
+    bool due_ TESSERA_GUARDED_BY(mutex_) = false;  // compare without waiting
 };
 
 }  // namespace tessera

@@ -102,12 +102,12 @@ ContainerStartHandler::ContainerStartHandler(ContainerStartPorts ports, NodeName
     : ports_(ports), node_(std::move(node)), identity_(identity), rules_(std::move(rules)) {}
 
 void ContainerStartHandler::on_runtime(const RuntimeIdentity& runtime) {
-    const std::scoped_lock lock(runtime_mutex_);
+    const MutexLock lock(runtime_mutex_);
     runtime_ = runtime;
 }
 
 RuntimeIdentity ContainerStartHandler::runtime() const {
-    const std::scoped_lock lock(runtime_mutex_);
+    const MutexLock lock(runtime_mutex_);
     return runtime_;
 }
 
@@ -300,24 +300,24 @@ Result<> ContainerStartHandler::verify(const RuntimeContainer& container) {
 }
 
 void ContainerStartHandler::note_completed(const RuntimeContainer& container) {
-    const std::scoped_lock lock(unverified_mutex_);
+    const MutexLock lock(unverified_mutex_);
     unverified_.insert_or_assign({container.pod_uid, container.name}, container.id);
 }
 
 void ContainerStartHandler::note_verified(const RuntimeContainer& container) {
-    const std::scoped_lock lock(unverified_mutex_);
+    const MutexLock lock(unverified_mutex_);
     unverified_.erase({container.pod_uid, container.name});
 }
 
 bool ContainerStartHandler::is_unverified(const RuntimeContainer& container) const {
-    const std::scoped_lock lock(unverified_mutex_);
+    const MutexLock lock(unverified_mutex_);
     const auto noted = unverified_.find({container.pod_uid, container.name});
     return noted != unverified_.end() && noted->second == container.id;
 }
 
 // Forgets containers that were never created or are gone.
 void ContainerStartHandler::forget_unverified_but(const std::vector<RuntimeContainer>& containers) {
-    const std::scoped_lock lock(unverified_mutex_);
+    const MutexLock lock(unverified_mutex_);
     std::erase_if(unverified_, [&](const auto& noted) {
         return std::ranges::find(containers, noted.second, &RuntimeContainer::id) ==
                containers.end();
@@ -508,7 +508,7 @@ Result<> ContainerStartHandler::make_shares(const std::string& resource,
     TRY(const auto pods, ports_.kube.list_node_pods(node_));
     // Two containers may start at once. The record that one call has read may lack the share that
     // the other one makes, so both steps are under one lock.
-    const std::scoped_lock lock(shares_mutex_);
+    const MutexLock lock(shares_mutex_);
     TRY(const auto holders, ports_.holders.list());
     std::set<std::string> names;
     bool made = false;

@@ -14,7 +14,6 @@
 
 #include <atomic>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,6 +23,7 @@
 #include "app/agent/enforcement/mount_watch.hpp"
 #include "app/agent/enforcement/unshared_watch.hpp"
 #include "app/agent/inventory/gpu_monitor.hpp"
+#include "base/mutex.hpp"
 #include "domain/dialect/dialect.hpp"
 #include "domain/handover/handover.hpp"
 #include "domain/handover/start_rules.hpp"
@@ -137,13 +137,14 @@ class ContainerStartHandler final : public ContainerHandler, public DevicePlugin
     const Identity identity_;
     const StartRules rules_;
     std::atomic<bool> linked_ = false;
-    mutable std::mutex runtime_mutex_;
-    RuntimeIdentity runtime_;  // guarded by runtime_mutex_
-    mutable std::mutex unverified_mutex_;
-    // The newest container id of each container; guarded by unverified_mutex_.
-    std::map<std::pair<PodUid, std::string>, std::string> unverified_;
-    std::mutex shares_mutex_;  // held from reading kubelet's record to removing the shares that it
-                               // does not list
+    mutable Mutex runtime_mutex_;
+    RuntimeIdentity runtime_ TESSERA_GUARDED_BY(runtime_mutex_);
+    mutable Mutex unverified_mutex_;
+    // The newest container id of each container.
+    std::map<std::pair<PodUid, std::string>, std::string> unverified_
+        TESSERA_GUARDED_BY(unverified_mutex_);
+    Mutex shares_mutex_;  // held from reading kubelet's record to removing the shares that it
+                          // does not list
 };
 
 }  // namespace tessera

@@ -13,7 +13,7 @@ ClusterCache::ClusterCache(std::function<void()> posted)
 ClusterCache::~ClusterCache() {
     if (!thread_.joinable()) return;
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         stopping_ = true;
     }
     wake_.notify_one();
@@ -22,7 +22,7 @@ ClusterCache::~ClusterCache() {
 
 void ClusterCache::post(Change change, std::function<void()> published) {
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         if (queue_.empty()) queued_since_ = std::chrono::steady_clock::now();
         queue_.push_back({std::move(change), std::move(published)});
     }
@@ -31,13 +31,13 @@ void ClusterCache::post(Change change, std::function<void()> published) {
 }
 
 std::shared_ptr<const Snapshot> ClusterCache::snapshot() const {
-    const std::scoped_lock lock(snapshot_mutex_);
+    const MutexLock lock(snapshot_mutex_);
     return snapshot_;
 }
 
 std::optional<std::chrono::nanoseconds> ClusterCache::unanswered_for() {
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         const auto since = batch_since_ ? batch_since_ : queued_since_;
         if (since) return std::chrono::steady_clock::now() - *since;
     }
@@ -49,8 +49,9 @@ void ClusterCache::run() {
     while (true) {
         std::vector<Entry> batch;
         {
-            std::unique_lock lock(mutex_);
-            wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+            MutexLock lock(mutex_);
+            wake_.wait(lock,
+                       [this]() TESSERA_REQUIRES(mutex_) { return stopping_ || !queue_.empty(); });
             if (queue_.empty()) return;
             batch = take_batch();
         }
@@ -62,13 +63,12 @@ void ClusterCache::apply() {
     TESSERA_CHECK(!thread_.joinable(), "the state has one owner: its thread applies the changes");
     std::vector<Entry> batch;
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         batch = take_batch();
     }
     apply(batch);
 }
 
-// Requires mutex_ to be held.
 std::vector<ClusterCache::Entry> ClusterCache::take_batch() {
     batch_since_ = std::exchange(queued_since_, std::nullopt);
     return std::exchange(queue_, {});
@@ -79,13 +79,13 @@ void ClusterCache::apply(const std::vector<Entry>& batch) {
         entry.change(state_);
     auto snapshot = state_.snapshot();
     {
-        const std::scoped_lock lock(snapshot_mutex_);
+        const MutexLock lock(snapshot_mutex_);
         snapshot_ = std::move(snapshot);
     }
     for (const Entry& entry : batch) {
         if (entry.published) entry.published();
     }
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     batch_since_ = std::nullopt;
 }
 

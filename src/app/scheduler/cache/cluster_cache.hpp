@@ -7,12 +7,12 @@
 #include <functional>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "domain/scheduling/state.hpp"
 
 namespace tessera {
@@ -64,20 +64,21 @@ class ClusterCache {
     using Time = std::chrono::steady_clock::time_point;
 
     void run();
-    std::vector<Entry> take_batch();
+    std::vector<Entry> take_batch() TESSERA_REQUIRES(mutex_);
     void apply(const std::vector<Entry>& batch);
 
     const std::function<void()> posted_;
 
-    mutable std::mutex snapshot_mutex_;
-    std::shared_ptr<const Snapshot> snapshot_;  // guarded by snapshot_mutex_
+    mutable Mutex snapshot_mutex_;
+    std::shared_ptr<const Snapshot> snapshot_ TESSERA_GUARDED_BY(snapshot_mutex_);
 
-    std::mutex mutex_;
-    std::condition_variable wake_;
-    std::vector<Entry> queue_;          // guarded by mutex_
-    std::optional<Time> queued_since_;  // guarded by mutex_: the oldest of queue_
-    std::optional<Time> batch_since_;   // guarded by mutex_: the oldest of the batch being applied
-    bool stopping_ = false;             // guarded by mutex_
+    Mutex mutex_;
+    std::condition_variable_any wake_;
+    std::vector<Entry> queue_ TESSERA_GUARDED_BY(mutex_);
+    std::optional<Time> queued_since_ TESSERA_GUARDED_BY(mutex_);  // the oldest of queue_
+    // The oldest of the batch being applied.
+    std::optional<Time> batch_since_ TESSERA_GUARDED_BY(mutex_);
+    bool stopping_ TESSERA_GUARDED_BY(mutex_) = false;
 
     ClusterState state_;  // used by the owner only
     std::thread thread_;  // last: starts when all other members exist

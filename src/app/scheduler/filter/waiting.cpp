@@ -7,7 +7,7 @@ namespace tessera {
 
 void WaitingPods::note(const PodUid& pod, UnschedulableReason reason,
                        std::chrono::nanoseconds now) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (entries_.size() >= kMost && !entries_.contains(pod)) entries_.clear();
     Entry& entry = entries_.try_emplace(pod, Entry{.since = now}).first->second;
     entry.reason = reason;
@@ -15,7 +15,7 @@ void WaitingPods::note(const PodUid& pod, UnschedulableReason reason,
 }
 
 void WaitingPods::forget(const PodUid& pod) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     entries_.erase(pod);
 }
 
@@ -23,7 +23,7 @@ WaitingCounts WaitingPods::count(const std::vector<PodUid>& pending, std::chrono
     constexpr std::chrono::minutes kWatchBehind{1};
     const std::unordered_set<PodUid> there(pending.begin(), pending.end());
     WaitingCounts out;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase_if(entries_, [&](const auto& item) {
         return !there.contains(item.first) && now - item.second.last > kWatchBehind;
     });

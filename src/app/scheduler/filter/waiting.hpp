@@ -4,11 +4,11 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/mutex.hpp"
 #include "domain/placement/unschedulable_reason.hpp"
 
 namespace tessera {
@@ -43,8 +43,8 @@ class WaitingPods {
         std::chrono::nanoseconds since{};
         std::chrono::nanoseconds last{};
     };
-    std::mutex mutex_;
-    std::unordered_map<PodUid, Entry> entries_;  // guarded by mutex_
+    Mutex mutex_;
+    std::unordered_map<PodUid, Entry> entries_ TESSERA_GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera

@@ -111,7 +111,7 @@ FilterAnswer Gangs::answer(ClusterState& state, const ExtenderArgs& args, const 
 // Empty if no known reason prevents a search for reservations.
 std::string Gangs::known_reason(ClusterState& state, const ExtenderArgs& args, const GangId& id,
                                 const GangNow& now, std::size_t size) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto rests = rests_until_.find(id);
     if (rests != rests_until_.end() && clock_.steady() < rests->second) {
         return fmt::format("gang {} was not placed in time, and lets others have their turn",
@@ -138,12 +138,12 @@ FilterAnswer Gangs::place(ClusterState& state, const ExtenderArgs& args, const P
         const std::string reason = fmt::format(
             "gang {} is placed as a whole: {} of its {} pods find room now, {} does not{}", id.name,
             now.placed + reservations.found, size, reservations.without, about_sizes(now));
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         no_room_.insert_or_assign(id,
                                   NoRoom{state.snapshot(), sum_of(args), now.pods(), size, reason});
         return refuse_all(args, reason);
     }
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     no_room_.erase(id);
     kept_since_[id] = clock_.steady();
     return only(args, state.pending(pod.uid)->reserved_node.str());
@@ -153,7 +153,7 @@ void Gangs::settle() {
     const Time now = clock_.steady();
     std::vector<GangId> late;
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         // A snapshot that is held keeps its nodes in memory, so entries with an older one are
         // dropped.
         const auto snapshot = cache_.snapshot();
@@ -171,7 +171,7 @@ void Gangs::settle() {
         if (given_up == 0) continue;
         log_event(Event::gang_gave_up,
                   {{"gang", id.ns + "/" + id.name}, {"pods", std::to_string(given_up)}});
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         rests_until_[id] = now + kRest;
     }
 }

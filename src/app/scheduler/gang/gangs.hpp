@@ -11,12 +11,12 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 
 #include "app/scheduler/cache/cluster_cache.hpp"
 #include "app/scheduler/scoring/policy_set.hpp"
+#include "base/mutex.hpp"
 #include "ports/clock.hpp"
 #include "wire/extender/extender_json.hpp"
 
@@ -59,10 +59,10 @@ class Gangs {
     ClusterCache& cache_;
     const PolicySet* const policies_;
     Clock& clock_;
-    std::mutex mutex_;
-    std::map<GangId, Time> kept_since_;  // guarded by mutex_, like the next
-    std::map<GangId, Time> rests_until_;
-    std::map<GangId, NoRoom> no_room_;
+    Mutex mutex_;
+    std::map<GangId, Time> kept_since_ TESSERA_GUARDED_BY(mutex_);
+    std::map<GangId, Time> rests_until_ TESSERA_GUARDED_BY(mutex_);
+    std::map<GangId, NoRoom> no_room_ TESSERA_GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera

@@ -83,7 +83,7 @@ Result<Verdict> Access::judge(const Key& key) {
         remember(key, *verdict);
         return verdict;
     }
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (clock_.steady() >= silent_until_) {
         silent_until_ = clock_.steady() + kBetweenComplaints;
         log_event(Event::token_unchecked, {{"reason", verdict.error().text}});
@@ -92,20 +92,20 @@ Result<Verdict> Access::judge(const Key& key) {
 }
 
 std::optional<Verdict> Access::recall(const Key& key) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = memory_.find(key);
     if (found == memory_.end() || found->second.until <= clock_.steady()) return std::nullopt;
     return found->second.verdict;
 }
 
 bool Access::was_granted(const Key& key) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = memory_.find(key);
     return found != memory_.end() && found->second.verdict == Verdict::granted;
 }
 
 bool Access::may_request_for_others() {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto now = clock_.steady();
     if (now >= second_ends_) {
         second_ends_ = now + std::chrono::seconds(1);
@@ -117,7 +117,7 @@ bool Access::may_request_for_others() {
 void Access::remember(const Key& key, Verdict verdict) {
     const bool granted = verdict == Verdict::granted;
     const auto now = clock_.steady();
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (memory_.size() >= kMostRemembered) {
         // Made-up tokens do not displace those that are or were good.
         std::erase_if(memory_,

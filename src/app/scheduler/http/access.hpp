@@ -4,12 +4,12 @@
 #include <atomic>
 #include <chrono>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "app/scheduler/http/route_answer.hpp"
+#include "base/mutex.hpp"
 #include "ports/access_review.hpp"
 #include "ports/clock.hpp"
 
@@ -66,12 +66,12 @@ class Access {
     Clock& clock_;
     const AccessOptions options_;
     std::atomic<int> reviews_ = 0;
-    std::mutex mutex_;
-    std::map<Key, Memory> memory_;  // guarded by mutex_
-    std::chrono::nanoseconds silent_until_{
-        0};  // no free review slot until then; guarded by mutex_, as these:
-    std::chrono::nanoseconds second_ends_{0};
-    int asked_this_second_ = 0;
+    Mutex mutex_;
+    std::map<Key, Memory> memory_ TESSERA_GUARDED_BY(mutex_);
+    // No free review slot until then.
+    std::chrono::nanoseconds silent_until_ TESSERA_GUARDED_BY(mutex_){0};
+    std::chrono::nanoseconds second_ends_ TESSERA_GUARDED_BY(mutex_){0};
+    int asked_this_second_ TESSERA_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace tessera

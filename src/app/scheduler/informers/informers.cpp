@@ -89,14 +89,14 @@ void Informers::follow_nodes(const std::stop_token& stop) {
 void Informers::follow_pods(const std::stop_token& stop) {
     bool listed = false;
     const std::stop_callback forward(stop, [this] {
-        const std::scoped_lock lock(rounds_mutex_);
+        const MutexLock lock(rounds_mutex_);
         round_ends_.request_stop();
     });
     while (!stop.stop_requested()) {
         int round = 0;
         std::stop_token ends;
         {
-            const std::scoped_lock lock(rounds_mutex_);
+            const MutexLock lock(rounds_mutex_);
             round = ++round_;
             round_ends_ = std::stop_source();
             ends = round_ends_.get_token();
@@ -116,7 +116,7 @@ void Informers::relist_pods(std::function<void()> done) {
         cache.post([](ClusterState& state) { state.release_unconfirmed(); }, done);
     };
     const std::stop_source round = [&] {
-        const std::scoped_lock lock(rounds_mutex_);
+        const MutexLock lock(rounds_mutex_);
         asked_.push_back({round_ + 1, std::move(listed)});
         return round_ends_;
     }();
@@ -125,7 +125,7 @@ void Informers::relist_pods(std::function<void()> done) {
 
 // Returns the function that calls what waits for this round's list.
 std::function<void()> Informers::asked_until(int round) {
-    const std::scoped_lock lock(rounds_mutex_);
+    const MutexLock lock(rounds_mutex_);
     std::vector<std::function<void()>> due;
     std::erase_if(asked_, [&](Asked& asked) {
         if (asked.round > round) return false;

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <thread>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "app/scheduler/cache/cluster_cache.hpp"
 #include "app/scheduler/observe/metrics.hpp"
 #include "app/scheduler/scheduler.hpp"
+#include "base/mutex.hpp"
 #include "ports/kube_api.hpp"
 #include "ports/pod_groups.hpp"
 
@@ -64,10 +64,10 @@ class Informers {
         int round = 0;  // the first round that began after the request
         std::function<void()> done;
     };
-    std::mutex rounds_mutex_;
-    int round_ = 0;  // guarded by rounds_mutex_, like the rest
-    std::stop_source round_ends_;
-    std::vector<Asked> asked_;
+    Mutex rounds_mutex_;
+    int round_ TESSERA_GUARDED_BY(rounds_mutex_) = 0;
+    std::stop_source round_ends_ TESSERA_GUARDED_BY(rounds_mutex_);
+    std::vector<Asked> asked_ TESSERA_GUARDED_BY(rounds_mutex_);
 };
 
 // Runs informers in their own threads, which end when this is destroyed.

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/mutex.hpp"
 #include "testing/builders/builders.hpp"
 #include "testing/fakes/fake_clock.hpp"
 #include "testing/fakes/fake_kube_api.hpp"
@@ -178,8 +179,8 @@ class ScriptedApi final : public KubeApi {
                      std::stop_token stop) override {
         pods_.get_future().wait();
         sink({.present = {}, .removed = {}, .all = std::set<PodUid>{}});
-        std::mutex mutex;
-        std::unique_lock lock(mutex);
+        Mutex mutex;
+        MutexLock lock(mutex);
         std::condition_variable_any().wait(lock, stop, [] { return false; });
     }
     Result<> bind(const PodUid&, const PodName&, const NodeName&, const StringMap&) override {

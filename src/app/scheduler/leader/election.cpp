@@ -49,7 +49,7 @@ std::chrono::milliseconds Election::renew() {
     if (written) {
         mine_ = *std::move(written);
         mine_->acquired_ns = next.acquired_ns;
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         good_until_ = begin + options_.duration;
         return options_.renew;
     }
@@ -81,7 +81,7 @@ std::chrono::milliseconds Election::look() {
         seen_since_ = now;
     }
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         leader_url_ = lease.holder.empty() || ours ? "" : lease.url;
     }
     const auto lasts =
@@ -108,7 +108,7 @@ Result<> Election::take(const Lease& from) {
     TRY(mine_, store_.write(next));
     mine_->acquired_ns = next.acquired_ns;
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         good_until_ = begin + options_.duration;
         const bool was_another = from.holder == options_.identity && term_ == 0;
         won_ = {.term = ++term_, .writes_from = was_another ? begin + options_.write : begin};
@@ -124,7 +124,7 @@ Result<> Election::take(const Lease& from) {
 void Election::lose() {
     mine_.reset();
     won_.reset();
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (good_until_ == std::chrono::nanoseconds{}) return;
     good_until_ = {};
     term_begun_ = false;
@@ -136,7 +136,7 @@ void Election::give_back() {
     // A write whose answer was lost may still be under way. Our successor lists the pods at once.
     // The Lease is good for longer than this wait (begin_write).
     const auto rest = [this] {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         return last_write_ends_ - clock_.steady();
     }();
     if (rest > std::chrono::nanoseconds::zero()) {
@@ -152,24 +152,24 @@ void Election::give_back() {
 
 bool Election::is_good() const {
     const auto now = clock_.steady();
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return now < good_until_;
 }
 
 void Election::begin_term(int term) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (term == term_ && good_until_ != std::chrono::nanoseconds{}) term_begun_ = true;
 }
 
 bool Election::may_write(std::chrono::nanoseconds within) const {
     const auto end = clock_.steady() + within;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return covers(end);
 }
 
 bool Election::begin_write(std::chrono::nanoseconds within) {
     const auto end = clock_.steady() + within;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!covers(end)) return false;
     last_write_ends_ = std::max(last_write_ends_, end);
     return true;
@@ -180,7 +180,7 @@ bool Election::covers(std::chrono::nanoseconds end) const {
 }
 
 std::string Election::leader_url() const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return leader_url_;
 }
 

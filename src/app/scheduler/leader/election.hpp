@@ -6,11 +6,11 @@
 
 #include <chrono>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 
+#include "base/mutex.hpp"
 #include "ports/clock.hpp"
 #include "ports/kube_api.hpp"
 #include "ports/lease_store.hpp"
@@ -64,7 +64,7 @@ class Election {
     std::chrono::milliseconds announce(std::chrono::milliseconds pause);
     void lose();
     [[nodiscard]] bool is_good() const;
-    [[nodiscard]] bool covers(std::chrono::nanoseconds end) const;  // with mutex_ held
+    [[nodiscard]] bool covers(std::chrono::nanoseconds end) const TESSERA_REQUIRES(mutex_);
 
     LeaseStore& store_;
     Clock& clock_;
@@ -81,12 +81,12 @@ class Election {
     std::string seen_version_;
     std::chrono::nanoseconds seen_since_{};
 
-    mutable std::mutex mutex_;
-    std::chrono::nanoseconds good_until_{};  // guarded by mutex_, like the rest
-    std::chrono::nanoseconds last_write_ends_{};
-    int term_ = 0;
-    bool term_begun_ = false;
-    std::string leader_url_;
+    mutable Mutex mutex_;
+    std::chrono::nanoseconds good_until_ TESSERA_GUARDED_BY(mutex_){};
+    std::chrono::nanoseconds last_write_ends_ TESSERA_GUARDED_BY(mutex_){};
+    int term_ TESSERA_GUARDED_BY(mutex_) = 0;
+    bool term_begun_ TESSERA_GUARDED_BY(mutex_) = false;
+    std::string leader_url_ TESSERA_GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera

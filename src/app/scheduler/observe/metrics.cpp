@@ -2,7 +2,6 @@
 
 #include <array>
 #include <atomic>
-#include <mutex>
 
 #include "app/metrics/families.hpp"
 #include "app/scheduler/observe/gpu_gauges.hpp"
@@ -135,7 +134,7 @@ class SchedulerMetrics::Impl {
 
     std::string expose(const SchedulerFacts& facts) {
         // One at a time: the text of a large cluster has 20 MB.
-        const std::scoped_lock lock(exposing_);
+        const MutexLock lock(exposing_);
         prom::Registry now;
         Gauges gauges(now);
         gauges.set_nodes(facts.snapshot);
@@ -169,7 +168,7 @@ class SchedulerMetrics::Impl {
     const std::chrono::nanoseconds begun_ = clock_.steady();
     std::array<std::atomic<std::chrono::nanoseconds>, kWatched.size()> heard_{begun_, begun_};
     std::array<std::atomic<bool>, kWatched.size()> listed_{};
-    std::mutex exposing_;
+    Mutex exposing_;
     prom::Registry registry_;
 #define METRIC_gauge(name, exposed, help)
 #define METRIC_counter(name, exposed, help) \
@@ -177,6 +176,7 @@ class SchedulerMetrics::Impl {
 #define METRIC_histogram(name, exposed, help) \
     prom::Family<prom::Histogram>& name##_ = histogram(registry_, exposed, help);
 #include "app/scheduler/observe/metrics.def"
+#include "base/mutex.hpp"
 #undef METRIC_gauge
 #undef METRIC_counter
 #undef METRIC_histogram

@@ -102,7 +102,7 @@ PolicySet::PolicySet(std::string_view standard) : standard_(standard) {
 
 std::shared_ptr<const NodeScorer> PolicySet::scorer_of(const PodRequest& pod) const {
     const std::string_view name = pod.policy.empty() ? standard_ : pod.policy;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const Entry& entry : entries_) {
         if (entry.row->name == name) return entry.scores;
     }
@@ -134,7 +134,7 @@ void PolicySet::show_next(Entry& entry) {
     entry.retired = entry.scores;
     entry.next_snapshot.reset();
     entry.is_shown = true;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     entry.scores = std::exchange(entry.next, nullptr);
 }
 

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -17,6 +16,7 @@
 
 #include "app/scheduler/cache/cluster_cache.hpp"
 #include "app/scheduler/scoring/score_cache.hpp"
+#include "base/mutex.hpp"
 #include "domain/placement/engine/expected_fill/learnt_mix.hpp"
 #include "ports/clock.hpp"
 
@@ -67,7 +67,7 @@ class PolicySet {
     bool advance(Entry& entry, const std::shared_ptr<const Snapshot>& snapshot);
 
     const std::string standard_;
-    mutable std::mutex mutex_;
+    mutable Mutex mutex_;
     std::vector<Entry> entries_;
     // Used by the learning thread, for policies that need the mix.
     LearntMix mix_;

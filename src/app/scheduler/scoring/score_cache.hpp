@@ -11,11 +11,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "domain/placement/engine/node_state.hpp"
 #include "domain/placement/engine/policy.hpp"
 #include "domain/placement/gpu_sets.hpp"
@@ -88,8 +88,9 @@ class ScoreCache final : public NodeScorer {
                                       Effort effort) const;
     std::optional<std::int32_t> score(Column& column, const PlacementTask& task,
                                       const NodeLoad& load, Effort effort) const;
-    Column& column_of(const PlacementTask& task, const Snapshot& snapshot) const;
-    Column& add_column(const PlacementTask& task) const;
+    Column& column_of(const PlacementTask& task, const Snapshot& snapshot) const
+        TESSERA_REQUIRES(mutex_);
+    Column& add_column(const PlacementTask& task) const TESSERA_REQUIRES(mutex_);
     static void lay_out(Column& column, const Snapshot& snapshot);
     [[nodiscard]] std::vector<PlacementTask> kinds_to_catch_up();
     // For one kind. Subtracts the scores it computes from `most`.
@@ -97,16 +98,16 @@ class ScoreCache final : public NodeScorer {
                   std::size_t& most);
     // lock() is for callers that others wait for. catch_up() calls give_way() after each score: it
     // yields to waiting requests, and returns whether one of them had the mutex meanwhile.
-    [[nodiscard]] std::unique_lock<std::mutex> lock() const;
-    bool give_way(std::unique_lock<std::mutex>& lock) const;
+    [[nodiscard]] MutexLock lock() const TESSERA_ACQUIRE(mutex_);
+    bool give_way() const TESSERA_REQUIRES(mutex_);
 
-    mutable std::mutex mutex_;
-    mutable std::atomic<int> waiting_ = 0;           // requests that wait for the mutex
-    const std::unique_ptr<PlacementPolicy> policy_;  // guarded by mutex_
-    mutable std::unordered_map<PlacementTask, Column, TaskHash> columns_;  // guarded by mutex_
-    mutable std::uint64_t numbers_ = 0;   // of columns; guarded by mutex_
-    mutable std::uint64_t requests_ = 0;  // guarded by mutex_
-    std::size_t turns_ = 0;               // of the thread that catches up
+    mutable Mutex mutex_;
+    mutable std::atomic<int> waiting_ = 0;  // requests that wait for the mutex
+    const std::unique_ptr<PlacementPolicy> policy_;
+    mutable std::unordered_map<PlacementTask, Column, TaskHash> columns_ TESSERA_GUARDED_BY(mutex_);
+    mutable std::uint64_t numbers_ TESSERA_GUARDED_BY(mutex_) = 0;  // of columns
+    mutable std::uint64_t requests_ TESSERA_GUARDED_BY(mutex_) = 0;
+    std::size_t turns_ = 0;  // of the thread that catches up
 };
 
 }  // namespace tessera

@@ -8,7 +8,7 @@ namespace tessera {
 
 void UnschedulablePods::refused(const PodUid& uid, int priority, std::vector<NodeName> nodes,
                                 Time now) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto watched = watched_.find(uid); watched != watched_.end()) {
         Asked& asked = watched->second;
         const bool is_named = std::ranges::find(nodes, asked.node) != nodes.end();
@@ -42,7 +42,7 @@ void UnschedulablePods::leave_one_out() {
 }
 
 void UnschedulablePods::offered(const PodUid& uid, Time now) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     waiting_.erase(uid);
     if (const auto watched = watched_.find(uid); watched != watched_.end())
         watched->second.offered = now;
@@ -50,7 +50,7 @@ void UnschedulablePods::offered(const PodUid& uid, Time now) {
 
 UnschedulablePods::Due UnschedulablePods::take_due(Time now) {
     Due due;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase_if(waiting_, [&](const auto& of) { return now - of.second.last >= kForgotten; });
     for (auto at = waiting_.begin(); at != waiting_.end();) {
         if (at->second.due > now) {
@@ -68,7 +68,7 @@ UnschedulablePods::Due UnschedulablePods::take_due(Time now) {
 void UnschedulablePods::put_back(const PodUid& uid, Entry entry, Time now) {
     entry.due = now + kRetry;
     ++entry.turns;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto [at, is_new] = waiting_.try_emplace(uid);
     if (is_new) {
         at->second = std::move(entry);
@@ -81,17 +81,17 @@ void UnschedulablePods::put_back(const PodUid& uid, Entry entry, Time now) {
 }
 
 void UnschedulablePods::watch(const PodUid& uid, const NodeName& node) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     watched_.insert_or_assign(uid, Asked{.node = node});
 }
 
 void UnschedulablePods::watch_no_more(const PodUid& uid) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     watched_.erase(uid);
 }
 
 UnschedulablePods::Asked UnschedulablePods::asked(const PodUid& uid) const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto at = watched_.find(uid);
     return at == watched_.end() ? Asked{} : at->second;
 }

@@ -5,13 +5,13 @@
 #include <chrono>
 #include <cstddef>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <random>
 #include <utility>
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/mutex.hpp"
 
 namespace tessera {
 
@@ -65,12 +65,12 @@ class UnschedulablePods {
     [[nodiscard]] Asked asked(const PodUid& uid) const;
 
   private:
-    void leave_one_out();
+    void leave_one_out() TESSERA_REQUIRES(mutex_);
 
-    mutable std::mutex mutex_;
-    std::map<PodUid, Entry> waiting_;  // guarded by mutex_
-    std::map<PodUid, Asked> watched_;  // guarded by mutex_
-    std::minstd_rand chance_;          // guarded by mutex_
+    mutable Mutex mutex_;
+    std::map<PodUid, Entry> waiting_ TESSERA_GUARDED_BY(mutex_);
+    std::map<PodUid, Asked> watched_ TESSERA_GUARDED_BY(mutex_);
+    std::minstd_rand chance_ TESSERA_GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera
