@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,7 +11,6 @@
 #include "base/quantity.hpp"
 #include "base/result.hpp"
 #include "domain/request/gpu_request.hpp"
-#include "domain/usage/share_use.hpp"
 #include "ports/container_runtime.hpp"
 
 namespace tessera {
@@ -32,17 +30,6 @@ struct EnforcedContainer {
     std::string container;
     // A file of the node: a list of libraries to preload that is merged with ours. Empty: none.
     std::string preload_list = {};
-};
-
-// What was reported to a pod's user about a container's limit on a GPU.
-struct ReportedLimit {
-    static constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
-
-    Bytes limit;
-    // This number of refusals is already reported. kAll: no refusal is to be reported.
-    std::int64_t refusals = 0;
-
-    friend bool operator==(const ReportedLimit&, const ReportedLimit&) = default;
 };
 
 // Any thread may call.
@@ -69,24 +56,16 @@ class Enforcer {
     // namespace. Nothing if there are none or they cannot be read.
     [[nodiscard]] virtual std::optional<std::string> container_of(const PodUid& pod,
                                                                   std::int64_t pid) const = 0;
-    // The use of all enforced containers.
-    [[nodiscard]] virtual std::vector<ShareUse> uses() const = 0;
+    // Gives the processes of an enforced container these shares from now on. They keep memory that
+    // is above a new limit. False if they have these shares already, or if nothing is enforced
+    // because the container has not started.
+    virtual Result<bool> update(const PodUid& pod, const std::string& container,
+                                const std::vector<EnforcedShare>& shares) = 0;
     // The pods of which files are kept; forget() removes the files of one pod.
     [[nodiscard]] virtual std::set<PodUid> pods() const = 0;
     virtual void forget(const PodUid& pod) = 0;
     // Whether an enforced process of the pod is alive.
     [[nodiscard]] virtual bool is_in_use(const PodUid& pod) const = 0;
-
-    // The pods among pods() whose containers are enforced by an agent of another release. uses()
-    // does not include them, and their use is not known.
-    [[nodiscard]] virtual std::set<PodUid> unreadable() const = 0;
-
-    // Kept as long as the files that enforce the container. Nothing if nothing was noted.
-    [[nodiscard]] virtual std::optional<ReportedLimit> reported(const ShareUse& use) const = 0;
-    virtual void note_reported(const ShareUse& use, const ReportedLimit& reported) = 0;
-    // The same for damaged accounts, by container.
-    [[nodiscard]] virtual bool is_damage_reported(const ShareUse& use) const = 0;
-    virtual void note_damage_reported(const ShareUse& use, bool is_reported) = 0;
 };
 
 }  // namespace tessera

@@ -60,7 +60,7 @@ class ContainerStartTest : public ::testing::Test {
         holders_.add({PodUid(pod), name, resource, std::move(ids), std::move(cdi)});
     }
 
-    ContainerStartPorts ports(Enforcer* holder = nullptr, LiveLimits* limits = nullptr) {
+    ContainerStartPorts ports(Enforcer* holder = nullptr, ResizedAllocations* resized = nullptr) {
         return {.gpus = gpus_,
                 .kube = kube_,
                 .holders = holders_,
@@ -68,7 +68,7 @@ class ContainerStartTest : public ::testing::Test {
                 .cdi = cdi_,
                 .seal = nullptr,
                 .holder = holder,
-                .limits = limits,
+                .resized = resized,
                 .unshared = &unshared_};
     }
     // The containers that are found to run without their share when the runtime connects.

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "ports/cdi_store.hpp"
-#include "ports/enforcer.hpp"
 #include "ports/gpu_inventory.hpp"
 #include "ports/kubelet.hpp"
 
@@ -110,83 +109,6 @@ class FakeCdiStore final : public CdiStore {
     mutable std::mutex mutex_;
     std::set<std::string> vendor_;
     std::map<std::string, ContainerEdits> shares_;
-    std::optional<Error> error_;
-};
-
-// Records its calls, and returns one mount per container.
-class FakeEnforcer final : public Enforcer {
-  public:
-    void refuse_next(Error error) { error_ = std::move(error); }
-
-    [[nodiscard]] std::vector<std::string> mount_points() const override {
-        return {"/guard", "/etc/ld.so.preload"};
-    }
-    [[nodiscard]] bool is_ours(const std::string& source) const override {
-        return source != "/elsewhere";
-    }
-    [[nodiscard]] Result<> check_mounted(const EnforcedContainer& container,
-                                         std::int64_t pid) const override {
-        if (covered.contains(pid))
-            return fail(Code::conflict, "container " + container.container + ": covered");
-        if (hidden.contains(pid))
-            return fail(Code::unavailable, container.container + ": mounts cannot be checked");
-        return {};
-    }
-    [[nodiscard]] std::optional<std::string> container_of(const PodUid&,
-                                                          std::int64_t pid) const override {
-        const auto container = containers.find(pid);
-        return container == containers.end() ? std::nullopt : std::optional(container->second);
-    }
-    Result<std::vector<FileMount>> hold(const EnforcedContainer& container,
-                                        const std::vector<EnforcedShare>& shares) override {
-        if (const auto error = std::exchange(error_, std::nullopt)) return fail(*error);
-        held[container.pod.str() + "/" + container.container] = shares;
-        names.push_back(container.name);
-        preload_lists.push_back(container.preload_list);
-        return std::vector<FileMount>{
-            {.source = "/" + container.container, .destination = "/guard"}};
-    }
-    [[nodiscard]] std::vector<ShareUse> uses() const override { return used; }
-    [[nodiscard]] std::set<PodUid> pods() const override { return kept; }
-    void forget(const PodUid& pod) override {
-        kept.erase(pod);
-        forgotten.push_back(pod);
-    }
-    [[nodiscard]] bool is_in_use(const PodUid& pod) const override { return in_use.contains(pod); }
-    [[nodiscard]] std::set<PodUid> unreadable() const override { return strange; }
-    [[nodiscard]] std::optional<ReportedLimit> reported(const ShareUse& use) const override {
-        const auto of = noted.find(key_of(use));
-        return of == noted.end() ? std::nullopt : std::optional(of->second);
-    }
-    void note_reported(const ShareUse& use, const ReportedLimit& reported) override {
-        noted[key_of(use)] = reported;
-    }
-    [[nodiscard]] bool is_damage_reported(const ShareUse& use) const override {
-        return damage_reported.contains(use.pod.str() + "/" + use.container);
-    }
-    void note_damage_reported(const ShareUse& use, bool is_reported) override {
-        const std::string key = use.pod.str() + "/" + use.container;
-        is_reported ? void(damage_reported.insert(key)) : void(damage_reported.erase(key));
-    }
-    static std::string key_of(const ShareUse& use) {
-        return use.pod.str() + "/" + use.container + "/" + use.gpu.str();
-    }
-
-    std::map<std::string, std::vector<EnforcedShare>> held;  // by UID/CONTAINER
-    std::vector<PodName> names;                              // the pods of hold(), in order
-    std::vector<std::string> preload_lists;                  // the same, their preload lists
-    std::set<std::int64_t> covered;                          // pids whose mounts are covered
-    std::set<std::int64_t> hidden;                           // pids whose mounts cannot be read
-    std::map<std::int64_t, std::string> containers;          // result of container_of(), by pid
-    std::vector<ShareUse> used;                              // result of uses()
-    std::set<PodUid> in_use;
-    std::map<std::string, ReportedLimit> noted;  // by UID/CONTAINER/gpu
-    std::set<std::string> damage_reported;       // by UID/CONTAINER
-    std::set<PodUid> strange;                    // result of unreadable()
-    std::set<PodUid> kept;
-    std::vector<PodUid> forgotten;
-
-  private:
     std::optional<Error> error_;
 };
 

@@ -15,7 +15,6 @@
 #include "adapters/guard/guard_units.hpp"
 #include "adapters/guard/host_facts.hpp"
 #include "adapters/guard/open_region.hpp"
-#include "adapters/guard/reported_limits.hpp"
 #include "adapters/os/plain_file.hpp"
 #include "adapters/os/text_file.hpp"
 #include "base/log.hpp"
@@ -172,8 +171,8 @@ void add_uses(const RegionPath& region, const TimeSharer& sharer, std::vector<Sh
 
 GuardFolder::GuardFolder(GuardFolderOptions options, Clock& clock)
     : options_(std::move(options)),
-      sharer_(fs::path(options_.folder) / kPods, clock),
-      limits_(fs::path(options_.folder) / kPods, [this] { sharer_.look_again(); }) {}
+      sharer_(pods_folder(), clock),
+      limits_(pods_folder(), [this] { sharer_.look_again(); }) {}
 
 Result<> GuardFolder::install() {
     const fs::path folder = options_.folder;
@@ -202,8 +201,12 @@ Result<> GuardFolder::install() {
     return write_text_file(folder / kPreload, fmt::format("{}/{}\n", kInContainer, kLibrary));
 }
 
+fs::path GuardFolder::pods_folder() const {
+    return fs::path(options_.folder) / kPods;
+}
+
 fs::path GuardFolder::region_of(const PodUid& pod, const std::string& container) const {
-    return fs::path(options_.folder) / kPods / pod.str() / container;
+    return pods_folder() / pod.str() / container;
 }
 
 Result<std::vector<FileMount>> GuardFolder::hold(const EnforcedContainer& container,
@@ -329,7 +332,7 @@ std::optional<std::string> GuardFolder::container_of(const PodUid& pod, std::int
     const auto own = read_mountinfo(*own_text);
     const auto mounts = read_mountinfo(view->text);
     if (!own || !mounts) return std::nullopt;
-    for (const fs::path& region : paths_in(fs::path(options_.folder) / kPods / pod.str())) {
+    for (const fs::path& region : paths_in(pods_folder() / pod.str())) {
         std::error_code error;
         const auto accounts =
             stored_at(*own, fs::weakly_canonical(region / guard::kAccountsName, error).string());
@@ -340,27 +343,27 @@ std::optional<std::string> GuardFolder::container_of(const PodUid& pod, std::int
 
 std::vector<ShareUse> GuardFolder::uses() const {
     std::vector<ShareUse> all;
-    for_each_region(fs::path(options_.folder) / kPods,
+    for_each_region(pods_folder(),
                     [&](const RegionPath& region) { add_uses(region, sharer_, all); });
     return all;
 }
 
 std::set<PodUid> GuardFolder::pods() const {
     std::set<PodUid> pods;
-    for (const fs::path& pod : paths_in(fs::path(options_.folder) / kPods))
+    for (const fs::path& pod : paths_in(pods_folder()))
         pods.insert(PodUid(pod.filename().string()));
     return pods;
 }
 
 void GuardFolder::forget(const PodUid& pod) {
     std::error_code error;
-    fs::remove_all(fs::path(options_.folder) / kPods / pod.str(), error);
+    fs::remove_all(pods_folder() / pod.str(), error);
     sharer_.look_again();
 }
 
 bool GuardFolder::is_in_use(const PodUid& pod) const {
     bool is_used = false;
-    for_each_region(fs::path(options_.folder) / kPods, [&](const RegionPath& region) {
+    for_each_region(pods_folder(), [&](const RegionPath& region) {
         if (PodUid(region.pod) != pod) return;
         // Not through OpenRegion, because a region of another release is in use, too.
         const int accounts =
@@ -379,7 +382,7 @@ bool GuardFolder::is_in_use(const PodUid& pod) const {
 
 std::set<PodUid> GuardFolder::unreadable() const {
     std::set<PodUid> pods;
-    for_each_region(fs::path(options_.folder) / kPods, [&](const RegionPath& region) {
+    for_each_region(pods_folder(), [&](const RegionPath& region) {
         std::error_code error;
         const bool is_there = fs::exists(region.path / guard::kLimitsName, error);
         if (is_there && OpenRegion::open(region.path) == nullptr) pods.insert(PodUid(region.pod));
@@ -387,20 +390,9 @@ std::set<PodUid> GuardFolder::unreadable() const {
     return pods;
 }
 
-std::optional<ReportedLimit> GuardFolder::reported(const ShareUse& use) const {
-    return read_reported_limit(region_of(use.pod, use.container), use.gpu);
-}
-
-void GuardFolder::note_reported(const ShareUse& use, const ReportedLimit& reported) {
-    note_reported_limit(region_of(use.pod, use.container), use.gpu, reported);
-}
-
-bool GuardFolder::is_damage_reported(const ShareUse& use) const {
-    return read_reported_damage(region_of(use.pod, use.container));
-}
-
-void GuardFolder::note_damage_reported(const ShareUse& use, bool is_reported) {
-    note_reported_damage(region_of(use.pod, use.container), is_reported);
+Result<bool> GuardFolder::update(const PodUid& pod, const std::string& container,
+                                 const std::vector<EnforcedShare>& shares) {
+    return limits_.change(pod, container, shares);
 }
 
 }  // namespace tessera

@@ -5,7 +5,7 @@
 //
 //     FOLDER/libtessera-guard.so               of this agent's release
 //     FOLDER/ld.so.preload                     names the library by its path in a container
-//     FOLDER/pods/UID/allocation.json          of a pod that was resized (region_limits.hpp)
+//     FOLDER/pods/UID/allocation.json          of a pod that was resized (resized_allocations.hpp)
 //     FOLDER/pods/UID/CONTAINER/
 //
 // The folder of a container has these files:
@@ -24,6 +24,7 @@
 #include "adapters/guard/region_limits.hpp"
 #include "adapters/guard/time_sharer.hpp"
 #include "ports/enforcer.hpp"
+#include "ports/shares/share_meter.hpp"
 
 namespace tessera {
 
@@ -33,7 +34,7 @@ struct GuardFolderOptions {
     std::optional<bool> has_selinux = {};  // empty: detect it
 };
 
-class GuardFolder final : public Enforcer {
+class GuardFolder final : public Enforcer, public ShareMeter {
   public:
     GuardFolder(GuardFolderOptions options, Clock& clock);
 
@@ -55,16 +56,14 @@ class GuardFolder final : public Enforcer {
     void forget(const PodUid& pod) override;
     [[nodiscard]] bool is_in_use(const PodUid& pod) const override;
     [[nodiscard]] std::set<PodUid> unreadable() const override;
-    [[nodiscard]] std::optional<ReportedLimit> reported(const ShareUse& use) const override;
-    void note_reported(const ShareUse& use, const ReportedLimit& reported) override;
-    [[nodiscard]] bool is_damage_reported(const ShareUse& use) const override;
-    void note_damage_reported(const ShareUse& use, bool is_reported) override;
+    Result<bool> update(const PodUid& pod, const std::string& container,
+                        const std::vector<EnforcedShare>& shares) override;
 
     // Shares out the GPUs' time among the containers (time_sharer.hpp) until `stop`. One thread.
     void share_out_time(const std::stop_token& stop) { sharer_.run(stop); }
 
-    // The limits of running containers; valid as long as this object.
-    [[nodiscard]] LiveLimits& limits() { return limits_; }
+    // FOLDER/pods.
+    [[nodiscard]] std::filesystem::path pods_folder() const;
 
   private:
     [[nodiscard]] std::filesystem::path region_of(const PodUid& pod,

@@ -19,6 +19,7 @@
 #include <sstream>
 #include <thread>
 
+#include "adapters/guard/reported_limits.hpp"
 #include "adapters/os/system_clock.hpp"
 #include "adapters/os/text_file.hpp"
 #include "guard/region/account.hpp"
@@ -171,32 +172,21 @@ TEST_F(GuardFolderTest, SaysWhatContainersMakeOfTheirShares) {
     EXPECT_EQ(guard_.uses()[0].refusals, 0);
 }
 
-TEST_F(GuardFolderTest, KnowsWhatWasToldAsLongAsThePodIsKept) {
+// Goal: what is kept beside a region stays while the pod is kept, also when its container starts
+// again.
+TEST_F(GuardFolderTest, KeepsWhatWasToldAsLongAsThePod) {
     ASSERT_TRUE(hold(3));
     const ShareUse use{.pod = PodUid("uid-p"), .container = "main", .gpu = gpu};
-    ShareUse other = use;
-    other.gpu = GpuUuid("GPU-other");
-    EXPECT_EQ(guard_.reported(use), std::nullopt);
+    ReportedLimitFiles reported(guard_.pods_folder());
     const ReportedLimit all{gibibytes(3), ReportedLimit::kAll};
-    guard_.note_reported(use, all);
-    guard_.note_reported(other, {gibibytes(1), 7});
+    reported.note_reported(use, all);
+    reported.note_damage_reported(use, true);
     ASSERT_TRUE(hold(3));
-    const GuardFolder after_a_restart({.folder = folder_, .library = {}}, clock_);
-    EXPECT_EQ(after_a_restart.reported(use), all);
-    EXPECT_EQ(after_a_restart.reported(other), (ReportedLimit{gibibytes(1), 7}));
+    EXPECT_EQ(reported.reported(use), all);
+    EXPECT_TRUE(reported.is_damage_reported(use));
     guard_.forget(PodUid("uid-p"));
-    EXPECT_EQ(guard_.reported(use), std::nullopt);
-}
-
-TEST_F(GuardFolderTest, RemembersThatDamageWasTold) {
-    ASSERT_TRUE(hold(3));
-    const ShareUse use{.pod = PodUid("uid-p"), .container = "main"};
-    EXPECT_FALSE(guard_.is_damage_reported(use));
-    guard_.note_damage_reported(use, true);
-    const GuardFolder after_a_restart({.folder = folder_, .library = {}}, clock_);
-    EXPECT_TRUE(after_a_restart.is_damage_reported(use));
-    guard_.note_damage_reported(use, false);
-    EXPECT_FALSE(guard_.is_damage_reported(use));
+    EXPECT_EQ(reported.reported(use), std::nullopt);
+    EXPECT_FALSE(reported.is_damage_reported(use));
 }
 
 // Goal: a region of another release is distinguished from one that is being created.

@@ -8,17 +8,13 @@
 #include <system_error>
 
 #include "adapters/guard/guard_units.hpp"
-#include "adapters/os/text_file.hpp"
 #include "guard/region/limits.hpp"
 #include "guard/region/uuid.hpp"
-#include "wire/tessera/allocation_json.hpp"
 
 namespace fs = std::filesystem;
 
 namespace tessera {
 namespace {
-
-constexpr const char* kAllocation = "allocation.json";
 
 struct Unmap {
     void operator()(guard::Limits* limits) const { munmap(limits, sizeof(guard::Limits)); }
@@ -74,25 +70,6 @@ Result<bool> RegionLimits::change(const PodUid& pod, const std::string& containe
     }
     if (has_changed && on_change_) on_change_();
     return has_changed;
-}
-
-Result<> RegionLimits::keep(const Allocation& allocation) {
-    const fs::path folder = pods_ / allocation.pod.str();
-    std::error_code error;
-    fs::create_directory(folder, error);
-    if (!error) fs::permissions(folder, fs::perms::owner_all, error);
-    if (error) return fail(Code::unavailable, folder.string() + ": " + error.message());
-    return write_text_file(folder / kAllocation, write_allocation(allocation));
-}
-
-Result<std::optional<Allocation>> RegionLimits::kept(const PodUid& pod) const {
-    const fs::path path = pods_ / pod.str() / kAllocation;
-    const auto text = read_text_file(path);
-    if (!text && text.error().code == Code::not_found) return std::optional<Allocation>{};
-    if (!text) return fail(text.error());
-    auto allocation = read_allocation(*text);
-    if (!allocation) return fail(Error{Code::corrupt, allocation.error().text}.in(path.string()));
-    return std::optional(*std::move(allocation));
 }
 
 }  // namespace tessera

@@ -1,28 +1,31 @@
-// The LiveLimits port over the guard's regions (guard_folder.hpp). Running processes have mapped
-// the limits.
+// Changes the limits of running containers in the guard's regions (guard_folder.hpp). Running
+// processes have mapped the limits.
 //
-//     FOLDER/pods/UID/allocation.json   the newest allocation of a pod that was resized
-//     FOLDER/pods/UID/CONTAINER/limits  (no container name contains a dot)
+//     FOLDER/pods/UID/CONTAINER/limits
 #pragma once
 
 #include <filesystem>
 #include <functional>
+#include <string>
+#include <vector>
 
-#include "ports/live_limits.hpp"
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "ports/enforcer.hpp"
 
 namespace tessera {
 
-class RegionLimits final : public LiveLimits {
+// Any thread may call.
+class RegionLimits {
   public:
     // `pods` is the folder of the regions; `on_change` is called after a container's limits were
     // changed.
     RegionLimits(std::filesystem::path pods, std::function<void()> on_change)
         : pods_(std::move(pods)), on_change_(std::move(on_change)) {}
 
+    // As Enforcer::update. corrupt: the limits are of another release, or not whole.
     Result<bool> change(const PodUid& pod, const std::string& container,
-                        const std::vector<EnforcedShare>& shares) override;
-    Result<> keep(const Allocation& allocation) override;
-    [[nodiscard]] Result<std::optional<Allocation>> kept(const PodUid& pod) const override;
+                        const std::vector<EnforcedShare>& shares);
 
   private:
     const std::filesystem::path pods_;

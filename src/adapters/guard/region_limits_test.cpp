@@ -1,5 +1,5 @@
-// Goal: limits change for processes that have mapped them, and what is kept survives the agent.
-// Method: a region as for a new container, and a mapping of its limits as in a process.
+// Goal: limits change for processes that have mapped them. Method: a region as for a new container,
+// and a mapping of its limits as in a process.
 #include "adapters/guard/region_limits.hpp"
 
 #include <gtest/gtest.h>
@@ -7,10 +7,8 @@
 
 #include <fstream>
 
-#include "adapters/os/text_file.hpp"
 #include "guard/region/create.hpp"
 #include "guard/region/limits.hpp"
-#include "testing/builders/builders.hpp"
 
 namespace tessera {
 namespace {
@@ -72,25 +70,6 @@ TEST_F(RegionLimitsTest, WhereNothingIsHeldNothingChanges) {
     EXPECT_EQ(changes_, 0);
     std::ofstream(pods_ / "uid-p" / "main" / guard::kLimitsName, std::ios::trunc) << "nonsense";
     EXPECT_EQ(change(kFirst, gibibytes(6)).error().code, Code::corrupt);
-}
-
-TEST_F(RegionLimitsTest, WhatIsKeptOutlivesUs) {
-    EXPECT_FALSE(limits_.kept(PodUid("uid-p")).value());
-    const PodInfo pod = build::pod("p", build::native(gibibytes(4)));
-    Allocation allocation = build::allocation(
-        pod, "n", {{.uuid = GpuUuid(kFirst), .memory = gibibytes(4), .cores_limit = {50}}});
-    allocation.revision = 1;
-    ASSERT_TRUE(limits_.keep(allocation));
-    allocation.revision = 2;
-    ASSERT_TRUE(limits_.keep(allocation));
-    EXPECT_EQ(RegionLimits(pods_, {}).kept(pod.uid).value(), allocation);
-    ASSERT_TRUE(write_text_file(pods_ / "uid-p" / "allocation.json", "nonsense"));
-    const auto spoiled = limits_.kept(pod.uid);
-    ASSERT_FALSE(spoiled);
-    EXPECT_EQ(spoiled.error().code, Code::corrupt);
-    EXPECT_NE(spoiled.error().text.find("uid-p/allocation.json"), std::string::npos);
-    fs::remove_all(pods_);
-    EXPECT_FALSE(limits_.keep(allocation)) << "no folder";
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace fs = std::filesystem;
 namespace tessera {
 namespace {
 
+constexpr const char* kLimits = "told";
 constexpr const char* kDamage = "told-damage";
 
 void report(const Error& error) {
@@ -24,9 +25,9 @@ void report(const Error& error) {
 // One line per GPU: its UUID, the limit in bytes, and the number of refusals at that time.
 using ByGpu = std::map<std::string, ReportedLimit>;
 
-ByGpu read_all(const fs::path& region) {
+ByGpu read_all(const fs::path& folder) {
     ByGpu all;
-    const auto text = read_text_file(region / "told");
+    const auto text = read_text_file(folder / kLimits);
     if (!text) return all;
     std::istringstream lines(*text);
     std::string gpu;
@@ -36,39 +37,46 @@ ByGpu read_all(const fs::path& region) {
     return all;
 }
 
+void write(const fs::path& path, const std::string& text) {
+    std::error_code error;
+    fs::create_directories(path.parent_path(), error);  // if it fails, the write says why
+    const auto written = write_text_file(path, text);
+    if (!written) report(written.error());
+}
+
 }  // namespace
 
-std::optional<ReportedLimit> read_reported_limit(const fs::path& region, const GpuUuid& gpu) {
-    const ByGpu all = read_all(region);
-    const auto of = all.find(gpu.str());
+fs::path ReportedLimitFiles::folder_of(const ShareUse& use) const {
+    return pods_ / use.pod.str() / use.container;
+}
+
+std::optional<ReportedLimit> ReportedLimitFiles::reported(const ShareUse& use) const {
+    const ByGpu all = read_all(folder_of(use));
+    const auto of = all.find(use.gpu.str());
     return of == all.end() ? std::nullopt : std::optional(of->second);
 }
 
-void note_reported_limit(const fs::path& region, const GpuUuid& gpu,
-                         const ReportedLimit& reported) {
-    ByGpu all = read_all(region);
-    all[gpu.str()] = reported;
+void ReportedLimitFiles::note_reported(const ShareUse& use, const ReportedLimit& reported) {
+    const fs::path folder = folder_of(use);
+    ByGpu all = read_all(folder);
+    all[use.gpu.str()] = reported;
     std::string text;
     for (const auto& [uuid, of] : all)
         text += fmt::format("{} {} {}\n", uuid, of.limit.count, of.refusals);
-    const auto noted = write_text_file(region / "told", text);
-    if (!noted) report(noted.error());
+    write(folder / kLimits, text);
 }
 
-bool read_reported_damage(const fs::path& region) {
+bool ReportedLimitFiles::is_damage_reported(const ShareUse& use) const {
     std::error_code none;
-    return fs::exists(region / kDamage, none);
+    return fs::exists(folder_of(use) / kDamage, none);
 }
 
-void note_reported_damage(const fs::path& region, bool is_reported) {
-    if (is_reported) {
-        const auto noted = write_text_file(region / kDamage, "");
-        if (!noted) report(noted.error());
-        return;
-    }
+void ReportedLimitFiles::note_damage_reported(const ShareUse& use, bool is_reported) {
+    const fs::path path = folder_of(use) / kDamage;
+    if (is_reported) return write(path, "");
     std::error_code error;
-    fs::remove(region / kDamage, error);
-    if (error) report({Code::unavailable, (region / kDamage).string() + ": " + error.message()});
+    fs::remove(path, error);
+    if (error) report({Code::unavailable, path.string() + ": " + error.message()});
 }
 
 }  // namespace tessera

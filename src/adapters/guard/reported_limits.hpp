@@ -1,25 +1,31 @@
-// What was reported to a pod's user about a container, in files beside its region. The files
-// survive the agent, so each limit that was reached is reported once (`told`), and damaged
-// accounts, too (`told-damage`).
+// The ReportedLimits port, in files beside a container's region (guard_folder.hpp).
+//
+//     FOLDER/pods/UID/CONTAINER/told          the limits that were reported
+//     FOLDER/pods/UID/CONTAINER/told-damage   exists if its damaged accounts were reported
 #pragma once
 
 #include <filesystem>
-#include <optional>
 
-#include "base/ids.hpp"
-#include "ports/enforcer.hpp"
+#include "ports/shares/reported_limits.hpp"
 
 namespace tessera {
 
-// Nothing if nothing was noted, or if it cannot be read.
-std::optional<ReportedLimit> read_reported_limit(const std::filesystem::path& region,
-                                                 const GpuUuid& gpu);
-// A failed write is logged: the limit is then reported again, and the log shows the failing disk.
-void note_reported_limit(const std::filesystem::path& region, const GpuUuid& gpu,
-                         const ReportedLimit& reported);
+class ReportedLimitFiles final : public ReportedLimits {
+  public:
+    // `pods` is the folder of the regions (GuardFolder::pods_folder).
+    explicit ReportedLimitFiles(std::filesystem::path pods) : pods_(std::move(pods)) {}
 
-// The same for the container's damaged accounts.
-bool read_reported_damage(const std::filesystem::path& region);
-void note_reported_damage(const std::filesystem::path& region, bool is_reported);
+    [[nodiscard]] std::optional<ReportedLimit> reported(const ShareUse& use) const override;
+    // A failed write shows in the log that the disk fails. The container has no folder if its
+    // share is enforced only from outside; it is made.
+    void note_reported(const ShareUse& use, const ReportedLimit& reported) override;
+    [[nodiscard]] bool is_damage_reported(const ShareUse& use) const override;
+    void note_damage_reported(const ShareUse& use, bool is_reported) override;
+
+  private:
+    [[nodiscard]] std::filesystem::path folder_of(const ShareUse& use) const;
+
+    const std::filesystem::path pods_;
+};
 
 }  // namespace tessera

@@ -11,13 +11,15 @@ ShareKeeping::ShareKeeping(GuardFolderOptions guard, BypassOptions bypass, HttpC
                            ShareKeepingPorts ports)
     : ports_(std::move(ports)),
       guard_(std::move(guard), ports_.clock),
+      reported_(guard_.pods_folder()),
+      resized_(guard_.pods_folder()),
       events_(api),
-      bypasses_({ports_.driver, processes_, guard_, events_}, bypass),
+      bypasses_({ports_.driver, processes_, guard_, guard_, events_}, bypass),
       mounts_({guard_, processes_, events_}, bypass.kills_them),
       unshared_({processes_, events_}, bypass.kills_them),
-      reconciler_(guard_.limits(), ports_.node),
+      reconciler_(guard_, resized_, ports_.node),
       collector_(guard_, ports_.record),
-      share_events_(guard_, events_) {}
+      share_events_(guard_, reported_, events_) {}
 
 void ShareKeeping::watch_pods(const std::stop_token& stop) {
     ports_.pods.follow_pods_of(

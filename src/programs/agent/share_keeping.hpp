@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "adapters/guard/guard_folder.hpp"
+#include "adapters/guard/reported_limits.hpp"
+#include "adapters/guard/resized_allocations.hpp"
 #include "adapters/kube/kube_pod_events.hpp"
 #include "adapters/os/proc_table.hpp"
 #include "app/agent/enforcement/bypass_detector.hpp"
@@ -40,7 +42,8 @@ class ShareKeeping {
     // As GuardFolder::fault, after install().
     [[nodiscard]] const std::string& fault() const { return guard_.fault(); }
     [[nodiscard]] Enforcer& holder() { return guard_; }
-    [[nodiscard]] LiveLimits& limits() { return guard_.limits(); }
+    [[nodiscard]] const ShareMeter& meter() const { return guard_; }
+    [[nodiscard]] ResizedAllocations& resized() { return resized_; }
     [[nodiscard]] MountWatch& mounts() { return mounts_; }
     [[nodiscard]] UnsharedContainers& unshared() { return unshared_; }
     // May be called from any thread.
@@ -56,6 +59,8 @@ class ShareKeeping {
 
     const ShareKeepingPorts ports_;
     GuardFolder guard_;
+    ReportedLimitFiles reported_;
+    ResizedAllocationFiles resized_;
     KubePodEvents events_;
     ProcTable processes_;
     BypassDetector bypasses_;

@@ -105,11 +105,11 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
          // needed.
          .cdi = reads_visible_devices({}, config.environment_handlers) ? nullptr : &cdi,
          .enforcement_fault = held ? held->fault() : ""},
-        held ? &held->holder() : nullptr);
+        held ? &held->meter() : nullptr);
     TRY_VOID(gpus.load());
     ContainerStartHandler handler(
         {gpus, kube, *holders, *plugins, cdi, sealed, held ? &held->holder() : nullptr,
-         held ? &held->limits() : nullptr, held ? &held->mounts() : nullptr,
+         held ? &held->resized() : nullptr, held ? &held->mounts() : nullptr,
          held ? &held->unshared() : nullptr, &dialects},
         node, identity, start_rules(config));
     log_event(Event::started,

@@ -16,13 +16,15 @@
 #include "ports/gpu_inventory.hpp"
 #include "ports/pod_events.hpp"
 #include "ports/process_table.hpp"
+#include "ports/shares/share_meter.hpp"
 
 namespace tessera {
 
 struct BypassPorts {
     GpuInventory& driver;
     ProcessTable& processes;
-    const Enforcer& shares;
+    const ShareMeter& shares;
+    const Enforcer& enforcer;
     PodEvents& events;
 };
 

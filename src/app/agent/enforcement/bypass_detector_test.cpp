@@ -7,9 +7,11 @@
 #include <string>
 
 #include "base/log.hpp"
+#include "testing/fakes/fake_enforcer.hpp"
 #include "testing/fakes/fake_node.hpp"
 #include "testing/fakes/fake_pod_events.hpp"
 #include "testing/fakes/fake_process_table.hpp"
+#include "testing/fakes/fake_shares.hpp"
 
 namespace tessera {
 namespace {
@@ -43,9 +45,11 @@ class BypassDetectorTest : public testing::Test {
 
     FakeGpuInventory driver_;
     FakeProcessTable processes_;
-    FakeEnforcer shares_;
+    FakeShareMeter shares_;
+    FakeEnforcer enforcer_;
     FakePodEvents events_;
-    BypassDetector watch_{{driver_, processes_, shares_, events_}, {.allowance = mebibytes(600)}};
+    BypassDetector watch_{{driver_, processes_, shares_, enforcer_, events_},
+                          {.allowance = mebibytes(600)}};
 };
 
 TEST_F(BypassDetectorTest, TellsOnceOfWhoIsFoundThreeTimes) {
@@ -81,7 +85,7 @@ TEST_F(BypassDetectorTest, AnAccidentIsNothing) {
 // Goal: if killing is configured, a process that the guard does not count is killed, and its user
 // gets an event first.
 TEST_F(BypassDetectorTest, EndsWhatTheGuardDoesNotCount) {
-    BypassDetector ending({driver_, processes_, shares_, events_},
+    BypassDetector ending({driver_, processes_, shares_, enforcer_, events_},
                           {.allowance = mebibytes(600), .kills_them = true});
     processes_.inner_pids[7] = 33;
     for (int i = 0; i < 3; i++)
@@ -96,7 +100,7 @@ TEST_F(BypassDetectorTest, EndsWhatTheGuardDoesNotCount) {
 // Goal: an honest program whose driver takes more than the allowance, for graphs or modules, is
 // reported and never killed. The same holds for a process whose pid in its container is unknown.
 TEST_F(BypassDetectorTest, NeverEndsWhatTheGuardCounts) {
-    BypassDetector ending({driver_, processes_, shares_, events_},
+    BypassDetector ending({driver_, processes_, shares_, enforcer_, events_},
                           {.allowance = mebibytes(600), .kills_them = true});
     processes_.inner_pids[7] = 1;  // the pid that the accounts have
     for (int i = 0; i < 9; i++)
@@ -113,7 +117,7 @@ TEST_F(BypassDetectorTest, NeverEndsWhatTheGuardCounts) {
 // Goal: two containers of a pod have processes with the same pid. The process that bypasses the
 // guard is killed, and the one that is counted is not.
 TEST_F(BypassDetectorTest, KnowsProcessesByTheirContainer) {
-    BypassDetector ending({driver_, processes_, shares_, events_},
+    BypassDetector ending({driver_, processes_, shares_, enforcer_, events_},
                           {.allowance = mebibytes(600), .kills_them = true});
     ShareUse side = share("bypassing");
     side.container = "side";
@@ -126,14 +130,14 @@ TEST_F(BypassDetectorTest, KnowsProcessesByTheirContainer) {
     for (int i = 0; i < 9; i++)
         ending.look();
     EXPECT_TRUE(processes_.ended.empty()) << "either process may be the one that is counted";
-    shares_.containers = {{7, "main"}, {70, "side"}};
+    enforcer_.containers = {{7, "main"}, {70, "side"}};
     ending.look();
     EXPECT_EQ(processes_.ended, std::vector<std::int64_t>{70});
 }
 
 // Goal: a pod without a share is found and left alone: it may only monitor GPUs. It gets no event.
 TEST_F(BypassDetectorTest, LeavesPodsWithoutAShareAlone) {
-    BypassDetector ending({driver_, processes_, shares_, events_},
+    BypassDetector ending({driver_, processes_, shares_, enforcer_, events_},
                           {.allowance = mebibytes(600), .kills_them = true});
     processes_.pods[7] = PodUid("stranger");
     processes_.inner_pids[7] = 33;
@@ -147,7 +151,7 @@ TEST_F(BypassDetectorTest, LeavesPodsWithoutAShareAlone) {
 
 // Goal: no process is killed before the pod event that says why was created.
 TEST_F(BypassDetectorTest, KillsOnlyWhatItReported) {
-    BypassDetector ending({driver_, processes_, shares_, events_},
+    BypassDetector ending({driver_, processes_, shares_, enforcer_, events_},
                           {.allowance = mebibytes(600), .kills_them = true});
     processes_.inner_pids[7] = 44;
     for (int i = 0; i < 6; i++) {

@@ -66,7 +66,7 @@ void LimitReconciler::apply(const Allocation& shown) {
     for (const ContainerAllocation& container : newest->containers) {
         if (!has_share(container)) continue;
         const auto changed =
-            limits_.change(newest->pod, container.container, enforced_shares(container));
+            enforcer_.update(newest->pod, container.container, enforced_shares(container));
         if (!changed) report(newest->pod, changed.error());
         has_changed |= changed && *changed;
     }
@@ -83,9 +83,9 @@ void LimitReconciler::apply(const Allocation& shown) {
 // allocation that the controller signed. If the admission policy is not installed, only this check
 // prevents that.
 Result<Allocation> LimitReconciler::keep(const Allocation& shown) {
-    const auto kept = limits_.kept(shown.pod);
+    const auto kept = kept_.kept(shown.pod);
     if (kept && *kept && (*kept)->revision >= shown.revision) return **kept;
-    TRY_VOID(limits_.keep(shown));
+    TRY_VOID(kept_.keep(shown));
     return shown;
 }
 

@@ -1,7 +1,7 @@
 // Applies resizes to running containers. It takes what a watch shows of this node's pods, and gives
 // the containers of resized pods the limits that their allocation has now. When a container starts
 // again, the runtime passes an older allocation: the one from the creation of the pod's sandbox. So
-// the newest allocation is kept on the node (LiveLimits::keep) before any limit changes.
+// the newest allocation is kept on the node (ResizedAllocations::keep) before any limit changes.
 //
 // The limits are applied again every kApply, because a container may have been created meanwhile
 // with an older allocation.
@@ -14,8 +14,9 @@
 #include <string>
 
 #include "base/mutex.hpp"
+#include "ports/enforcer.hpp"
 #include "ports/kube_api.hpp"
-#include "ports/live_limits.hpp"
+#include "ports/shares/resized_allocations.hpp"
 
 namespace tessera {
 
@@ -23,8 +24,9 @@ class LimitReconciler {
   public:
     static constexpr std::chrono::seconds kApply{2};
 
-    // `limits` outlives this.
-    LimitReconciler(LiveLimits& limits, NodeName node) : limits_(limits), node_(std::move(node)) {}
+    // Both outlive this.
+    LimitReconciler(Enforcer& enforcer, ResizedAllocations& resized, NodeName node)
+        : enforcer_(enforcer), kept_(resized), node_(std::move(node)) {}
 
     // Runs apply() after each change and every kApply, until `stop`.
     void run(const std::stop_token& stop);
@@ -40,7 +42,8 @@ class LimitReconciler {
     Result<Allocation> keep(const Allocation& shown);
     void report(const PodUid& pod, const Error& error);
 
-    LiveLimits& limits_;
+    Enforcer& enforcer_;
+    ResizedAllocations& kept_;
     const NodeName node_;
 
     Mutex mutex_;

@@ -7,7 +7,8 @@
 #include <thread>
 
 #include "testing/builders/builders.hpp"
-#include "testing/fakes/fake_live_limits.hpp"
+#include "testing/fakes/fake_enforcer.hpp"
+#include "testing/fakes/fake_shares.hpp"
 
 namespace tessera {
 namespace {
@@ -30,22 +31,23 @@ class LimitReconcilerTest : public testing::Test {
     }
     [[nodiscard]] const Shares& held() const { return limits_.held.at("uid-p/main"); }
 
-    FakeLiveLimits limits_;
-    LimitReconciler reconciler_{limits_, NodeName("n1")};
+    FakeEnforcer limits_;
+    FakeResizedAllocations resized_;
+    LimitReconciler reconciler_{limits_, resized_, NodeName("n1")};
 };
 
 TEST_F(LimitReconcilerTest, WhatWasResizedIsChangedAndKept) {
     limits_.start("uid-p", "main", shares(4));
     show(pod(4, 0));
-    EXPECT_EQ(limits_.keeps, 0) << "the pod was not resized";
+    EXPECT_EQ(resized_.keeps, 0) << "the pod was not resized";
     PodInfo resized = pod(6, 1);
     (**resized.allocation).containers[0].gpus[0].cores = {20};
     (**resized.allocation).containers[0].gpus[0].cores_limit = {50};
     show(resized);
     EXPECT_EQ(held(), (Shares{{GpuUuid("GPU-a"), gibibytes(6), {20}, {50}}}));
-    EXPECT_EQ(limits_.kept(PodUid("uid-p")).value()->revision, 1);
+    EXPECT_EQ(resized_.kept(PodUid("uid-p")).value()->revision, 1);
     reconciler_.apply();
-    EXPECT_EQ(limits_.keeps, 1) << "once";
+    EXPECT_EQ(resized_.keeps, 1) << "once";
     show(pod(2, 2));
     EXPECT_EQ(held(), shares(2));
 }
@@ -57,7 +59,7 @@ TEST_F(LimitReconcilerTest, AnOlderOneThatComesBackCountsNoMore) {
     show(pod(2, 2));
     show(pod(6, 1));
     EXPECT_EQ(held(), shares(2));
-    LimitReconciler after_a_restart(limits_, NodeName("n1"));
+    LimitReconciler after_a_restart(limits_, resized_, NodeName("n1"));
     after_a_restart.take({.present = {pod(6, 1)}, .removed = {}, .all = {}});
     after_a_restart.apply();
     EXPECT_EQ(held(), shares(2));
@@ -74,14 +76,14 @@ TEST_F(LimitReconcilerTest, AContainerThatWasMadeOfAnOlderOneFollows) {
 
 TEST_F(LimitReconcilerTest, NothingChangesThatCannotBeKept) {
     limits_.start("uid-p", "main", shares(4));
-    limits_.fail_next_keep({Code::unavailable, "no space left"});
+    resized_.fail_next_keep({Code::unavailable, "no space left"});
     show(pod(6, 1));
     EXPECT_EQ(held(), shares(4)) << "the next start would undo the change";
     reconciler_.apply();
     EXPECT_EQ(held(), shares(6));
-    limits_.spoil();
+    resized_.spoil();
     reconciler_.apply();
-    EXPECT_TRUE(limits_.kept(PodUid("uid-p"))) << "an unreadable allocation is replaced";
+    EXPECT_TRUE(resized_.kept(PodUid("uid-p"))) << "an unreadable allocation is replaced";
 }
 
 TEST_F(LimitReconcilerTest, WhatCountsForNobodyChangesNothing) {
@@ -124,7 +126,7 @@ TEST_F(LimitReconcilerTest, DoesWhatItIsShownUntilItIsStopped) {
     std::jthread thread([&] { reconciler_.run(stop.get_token()); });
     reconciler_.take_error({Code::unavailable, "no answer"});
     reconciler_.take({.present = {pod(6, 1)}, .removed = {}, .all = {}});
-    while (!limits_.kept(PodUid("uid-p")).value())
+    while (!resized_.kept(PodUid("uid-p")).value())
         std::this_thread::yield();
     stop.request_stop();
     thread = {};

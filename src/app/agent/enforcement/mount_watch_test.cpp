@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "testing/fakes/fake_node.hpp"
+#include "testing/fakes/fake_enforcer.hpp"
 #include "testing/fakes/fake_pod_events.hpp"
 #include "testing/fakes/fake_process_table.hpp"
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "testing/fakes/fake_enforcer.hpp"
 #include "testing/fakes/fake_node.hpp"
 
 namespace tessera {

@@ -49,31 +49,31 @@ void ShareEvents::look() {
             tell_damage(use);
             continue;
         }
-        if (shares_.is_damage_reported(use)) shares_.note_damage_reported(use, false);
+        if (reported_.is_damage_reported(use)) reported_.note_damage_reported(use, false);
         if (is_news(use)) {
             const Telling telling = tell_once({use.pod, use.container, use.gpu}, limit_event(use));
             if (telling == Telling::reported)
-                shares_.note_reported(use, {use.limit, ReportedLimit::kAll});
+                reported_.note_reported(use, {use.limit, ReportedLimit::kAll});
         }
     }
     done_ = std::move(still_);
 }
 
 void ShareEvents::tell_damage(const ShareUse& use) {
-    if (shares_.is_damage_reported(use)) return;
+    if (reported_.is_damage_reported(use)) return;
     const Telling telling = tell_once({use.pod, use.container, {}}, damage_event(use));
-    if (telling == Telling::reported) shares_.note_damage_reported(use, true);
+    if (telling == Telling::reported) reported_.note_damage_reported(use, true);
 }
 
 // If the limit has changed, or its refusals are counted from zero again, this notes the new state
 // and returns false: earlier refusals say nothing about the limit of now.
 bool ShareEvents::is_news(const ShareUse& use) {
-    const auto reported = shares_.reported(use);
+    const auto reported = reported_.reported(use);
     if (!reported) return use.refusals > 0;
     const bool is_counted_anew =
         reported->refusals != ReportedLimit::kAll && use.refusals < reported->refusals;
     if (reported->limit != use.limit || is_counted_anew) {
-        shares_.note_reported(use, {use.limit, use.refusals});
+        reported_.note_reported(use, {use.limit, use.refusals});
         return false;
     }
     return use.refusals > reported->refusals;

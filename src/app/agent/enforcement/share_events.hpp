@@ -8,8 +8,9 @@
 #include <string>
 #include <tuple>
 
-#include "ports/enforcer.hpp"
 #include "ports/pod_events.hpp"
+#include "ports/shares/reported_limits.hpp"
+#include "ports/shares/share_meter.hpp"
 
 namespace tessera {
 
@@ -21,8 +22,9 @@ class ShareEvents {
   public:
     static constexpr std::chrono::seconds kPeriod{2};
 
-    // Both outlive this.
-    ShareEvents(Enforcer& shares, PodEvents& events) : shares_(shares), events_(events) {}
+    // All outlive this.
+    ShareEvents(const ShareMeter& shares, ReportedLimits& reported, PodEvents& events)
+        : shares_(shares), reported_(reported), events_(events) {}
 
     // If the API server cannot be reached, the next look tries again. If the server refuses an
     // event (a namespace that is being deleted), only the next agent tries again.
@@ -38,7 +40,8 @@ class ShareEvents {
     void tell_damage(const ShareUse& use);
     Telling tell_once(const Key& key, const PodEvent& event);
 
-    Enforcer& shares_;
+    const ShareMeter& shares_;
+    ReportedLimits& reported_;
     PodEvents& events_;
     bool is_away_ = false;  // in this look
     std::set<Key> done_;    // events that need no repetition while their cause lasts

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "testing/fakes/fake_node.hpp"
 #include "testing/fakes/fake_pod_events.hpp"
+#include "testing/fakes/fake_shares.hpp"
 
 namespace tessera {
 namespace {
@@ -20,9 +20,10 @@ class ShareEventsTest : public testing::Test {
                                 .refusals = refusals});
     }
 
-    FakeEnforcer shares_;
+    FakeShareMeter shares_;
+    FakeReportedLimits reported_;
     FakePodEvents events_;
-    ShareEvents events_of_shares_{shares_, events_};
+    ShareEvents events_of_shares_{shares_, reported_, events_};
 };
 
 TEST_F(ShareEventsTest, TellsOnceOfEachContainerThatWasRefused) {
@@ -56,14 +57,14 @@ TEST_F(ShareEventsTest, WhatIsRefusedIsLeft) {
         use("a-refused", 1);
         use("b", 1);
         events_.next_error = {refusal, "no"};
-        ShareEvents events(shares_, events_);
+        ShareEvents events(shares_, reported_, events_);
         events.look();
         events.look();
         ASSERT_EQ(events_.reported.size(), 1U);
         EXPECT_EQ(events_.reported[0].pod, PodUid("b"));
-        EXPECT_FALSE(shares_.reported(shares_.used[0])) << "the next agent tries again";
+        EXPECT_FALSE(reported_.reported(shares_.used[0])) << "the next agent tries again";
         events_.reported.clear();
-        shares_.noted.clear();
+        reported_.noted.clear();
         shares_.used.clear();
     }
 }
@@ -72,7 +73,7 @@ TEST_F(ShareEventsTest, WhatIsRefusedIsLeft) {
 TEST_F(ShareEventsTest, TellsOnceThoughItCannotBeNoted) {
     use("a", 1);
     events_of_shares_.look();
-    shares_.noted.clear();
+    reported_.noted.clear();
     events_of_shares_.look();
     EXPECT_EQ(events_.reported.size(), 1U);
 }
@@ -128,7 +129,7 @@ TEST_F(ShareEventsTest, DamageIsRememberedByTheNextAgent) {
     use("a", 0);
     shares_.used[0].is_damaged = true;
     events_of_shares_.look();
-    ShareEvents(shares_, events_).look();
+    ShareEvents(shares_, reported_, events_).look();
     EXPECT_EQ(events_.reported.size(), 1U);
 }
 

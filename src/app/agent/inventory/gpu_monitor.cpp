@@ -68,7 +68,7 @@ class GpuMonitor::Call {
 };
 
 GpuMonitor::GpuMonitor(GpuInventory& driver, KubeApi& kube, DevicePluginHost& plugins,
-                       GpuMonitorOptions options, const Enforcer* shares)
+                       GpuMonitorOptions options, const ShareMeter* shares)
     : driver_(driver),
       plugins_(plugins),
       options_(std::move(options)),

@@ -18,10 +18,10 @@
 #include "base/mutex.hpp"
 #include "domain/health/gpu_health.hpp"
 #include "ports/cdi_store.hpp"
-#include "ports/enforcer.hpp"
 #include "ports/gpu_inventory.hpp"
 #include "ports/kube_api.hpp"
 #include "ports/kubelet.hpp"
+#include "ports/shares/share_meter.hpp"
 
 namespace tessera {
 
@@ -58,9 +58,9 @@ struct GpuReadings {
 
 class GpuMonitor {
   public:
-    // `shares`: enforces the containers' shares; null if shares are not enforced. It outlives this.
+    // `shares` measures enforced shares; null if shares are not enforced. It outlives this.
     GpuMonitor(GpuInventory& driver, KubeApi& kube, DevicePluginHost& plugins,
-               GpuMonitorOptions options, const Enforcer* shares = nullptr);
+               GpuMonitorOptions options, const ShareMeter* shares = nullptr);
 
     // Reads the GPUs for the first time; run()'s watch for hanging calls is active. Fails if the
     // driver does not answer, a UUID appears twice, or a device list would not fit. It publishes
@@ -118,7 +118,7 @@ class GpuMonitor {
     GpuInventory& driver_;
     DevicePluginHost& plugins_;
     const GpuMonitorOptions options_;
-    const Enforcer* shares_;
+    const ShareMeter* shares_;
     NodePublisher publisher_;
     std::map<GpuUuid, Bytes> over_limit_;  // of run's thread: as last published
     GpuHealth health_;                     // of run's thread

@@ -11,6 +11,7 @@
 #include "app/agent/inventory/gpu_monitor.hpp"
 #include "testing/fakes/fake_kube_api.hpp"
 #include "testing/fakes/fake_node.hpp"
+#include "testing/fakes/fake_shares.hpp"
 #include "wire/tessera/node_gpus_json.hpp"
 
 namespace tessera {
@@ -69,7 +70,7 @@ class GpuMonitorTest : public ::testing::Test {
     FakeKubeApi kube_;
     KubeApi* api_ = &kube_;
     FakeDevicePluginHost plugins_;
-    FakeEnforcer shares_;
+    FakeShareMeter shares_;
     GpuMonitorOptions options_;
     std::unique_ptr<GpuMonitor> gpus_;
     std::jthread thread_;

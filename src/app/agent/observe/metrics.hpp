@@ -7,7 +7,6 @@
 #include "app/agent/inventory/gpu_monitor.hpp"
 #include "domain/cluster/node.hpp"
 #include "domain/usage/unaccounted.hpp"
-#include "ports/enforcer.hpp"
 #include "ports/process_facts.hpp"
 
 namespace tessera {

@@ -119,8 +119,8 @@ void ContainerStartHandler::on_link(bool connected, const std::string& detail) {
 // Returns the allocation kept on the node if it is a later resize of this one.
 Result<Allocation> ContainerStartHandler::newest_of(const Allocation& allocation,
                                                     const PodUid& pod) const {
-    if (ports_.limits == nullptr) return allocation;
-    const auto kept = ports_.limits->kept(pod);
+    if (ports_.resized == nullptr) return allocation;
+    const auto kept = ports_.resized->kept(pod);
     if (!kept) return refuse(kept.error());
     return *kept && is_resize_of(allocation, **kept) ? **kept : allocation;
 }
@@ -404,8 +404,8 @@ bool ContainerStartHandler::has_our_mounts(const RuntimeContainer& container) co
 
 // True also when the kept allocation cannot be read: the pod may have been resized.
 bool ContainerStartHandler::was_resized(const PodUid& pod) const {
-    if (ports_.limits == nullptr) return false;
-    const auto kept = ports_.limits->kept(pod);
+    if (ports_.resized == nullptr) return false;
+    const auto kept = ports_.resized->kept(pod);
     return !kept || kept->has_value();
 }
 

@@ -31,7 +31,7 @@
 #include "ports/container_runtime.hpp"
 #include "ports/enforcer.hpp"
 #include "ports/kubelet.hpp"
-#include "ports/live_limits.hpp"
+#include "ports/shares/resized_allocations.hpp"
 #include "wire/tessera/allocation_seal.hpp"
 
 namespace tessera {
@@ -48,7 +48,7 @@ struct ContainerStartPorts {
     CdiStore& cdi;
     const AllocationSeal* seal;              // null: allocations are not signed
     Enforcer* holder = nullptr;              // null: shares are not enforced
-    LiveLimits* limits = nullptr;            // set if `holder` is set, and null otherwise
+    ResizedAllocations* resized = nullptr;   // set if `holder` is set, and null otherwise
     MountWatch* mounts = nullptr;            // likewise
     UnsharedContainers* unshared = nullptr;  // null: unshared containers are only logged
     const Dialects* dialects = &all_dialects();

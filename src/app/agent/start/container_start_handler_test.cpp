@@ -6,6 +6,7 @@
 
 #include "testing/builders/builders.hpp"
 #include "testing/fakes/container_start_fixture.hpp"
+#include "testing/fakes/fake_enforcer.hpp"
 #include "wire/tessera/allocation_json.hpp"
 
 namespace tessera {

@@ -5,7 +5,8 @@
 #include "app/agent/start/container_start_handler.hpp"
 #include "domain/dialect/native.hpp"
 #include "testing/fakes/container_start_fixture.hpp"
-#include "testing/fakes/fake_live_limits.hpp"
+#include "testing/fakes/fake_enforcer.hpp"
+#include "testing/fakes/fake_shares.hpp"
 #include "wire/tessera/allocation_json.hpp"
 
 namespace tessera {
@@ -32,15 +33,15 @@ class ContainerStartResizeTest : public ContainerStartTest {
     Bytes held() { return holder_.held.at("uid-p/main").at(0).memory; }
 
     FakeEnforcer holder_;
-    FakeLiveLimits limits_;
-    ContainerStartHandler resizing_{ports(&holder_, &limits_), kNode, Identity::nri,
+    FakeResizedAllocations resized_;
+    ContainerStartHandler resizing_{ports(&holder_, &resized_), kNode, Identity::nri,
                                     kByEnvironment};
 };
 
 TEST_F(ContainerStartResizeTest, TheNewestOfBothCounts) {
     ASSERT_TRUE(resizing_.complete(container(4)));
     EXPECT_EQ(held(), gibibytes(4));
-    ASSERT_TRUE(limits_.keep(allocation(6, 2)));
+    ASSERT_TRUE(resized_.keep(allocation(6, 2)));
     const auto edits = resizing_.complete(container(4));
     ASSERT_TRUE(edits) << edits.error().text;
     EXPECT_EQ(held(), gibibytes(6));
@@ -53,7 +54,7 @@ TEST_F(ContainerStartResizeTest, TheNewestOfBothCounts) {
 }
 
 TEST_F(ContainerStartResizeTest, WhatIsKeptAndCannotBeReadIsNotGuessed) {
-    limits_.spoil();
+    resized_.spoil();
     const auto edits = resizing_.complete(container(4));
     ASSERT_FALSE(edits);
     EXPECT_EQ(edits.error().text, "Tessera: allocation.json: not JSON");
@@ -63,7 +64,7 @@ TEST_F(ContainerStartResizeTest, WhatIsKeptAndCannotBeReadIsNotGuessed) {
 TEST_F(ContainerStartResizeTest, WhatWasResizedIsStillOurs) {
     EXPECT_FALSE(is_unshared(4));
     EXPECT_TRUE(is_unshared(5));
-    ASSERT_TRUE(limits_.keep(allocation(6, 2)));
+    ASSERT_TRUE(resized_.keep(allocation(6, 2)));
     EXPECT_FALSE(is_unshared(4)) << "it started before";
     EXPECT_FALSE(is_unshared(5)) << "or between two resizes";
     EXPECT_TRUE(is_unshared(4, "all"));

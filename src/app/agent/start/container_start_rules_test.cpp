@@ -2,6 +2,7 @@
 // container that requests no GPU sees none.
 #include "testing/builders/builders.hpp"
 #include "testing/fakes/container_start_fixture.hpp"
+#include "testing/fakes/fake_enforcer.hpp"
 #include "testing/fakes/fake_pod_events.hpp"
 #include "testing/fakes/fake_process_table.hpp"
 
