@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -32,6 +33,11 @@ struct RuntimeContainer {
     std::map<std::string, std::string, std::less<>> pod_annotations;
     ContainerSetup setup;  // the mounts are those of the pod and of the runtime
     std::int64_t pid = 0;  // of the container's first process; 0 if there is none yet
+    // As OCI's linux.cgroupsPath: a path below the root of the cgroups, or SLICE:PREFIX:NAME with
+    // the systemd cgroup driver. Empty if the runtime does not say.
+    std::string cgroup_path = {};
+    // Of its first process, in the container's user namespace. Empty if the runtime does not say.
+    std::optional<std::uint32_t> user_id = {};
 };
 
 // A file of the node that is mounted into a container.

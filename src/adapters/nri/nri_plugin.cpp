@@ -63,6 +63,8 @@ RuntimeContainer to_container(const nri::PodSandbox& pod, const nri::Container& 
         out.setup.devices.push_back(device.path());
     out.setup.is_privileged = opens_every_device(container.linux());
     out.pid = container.pid();
+    out.cgroup_path = container.linux().cgroups_path();
+    if (container.has_user()) out.user_id = container.user().uid();
     return out;
 }
 

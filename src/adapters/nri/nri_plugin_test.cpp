@@ -232,6 +232,7 @@ TEST_F(NriTest, TellsWhatAContainerHas) {
     recursive->add_options("rro");
     nri::LinuxContainer* linux = request.mutable_container()->mutable_linux();
     linux->add_devices()->set_path("/dev/nvidia0");
+    linux->set_cgroups_path("kubepods-pod1.slice:cri-containerd:id");
     const auto rule = [&] { return linux->mutable_resources()->add_devices(); };
     rule()->set_access("rwm");
     runtime_.call("CreateContainer", request);
@@ -241,6 +242,7 @@ TEST_F(NriTest, TellsWhatAContainerHas) {
     one->mutable_major()->set_value(195);
     runtime_.call("CreateContainer", request);
     rule()->set_allow(true);
+    request.mutable_container()->mutable_user()->set_uid(0);
     runtime_.call("CreateContainer", request);
     ASSERT_EQ(handler_.completed.size(), 3U);
     const RuntimeContainer& seen = handler_.completed[0];
@@ -250,6 +252,9 @@ TEST_F(NriTest, TellsWhatAContainerHas) {
                                            {"/data", "", false},
                                            {"/etc", "", true}}));
     EXPECT_EQ(seen.setup.devices, std::vector<std::string>{"/dev/nvidia0"});
+    EXPECT_EQ(seen.cgroup_path, "kubepods-pod1.slice:cri-containerd:id");
+    EXPECT_EQ(seen.user_id, std::nullopt) << "the runtime does not say";
+    EXPECT_EQ(handler_.completed[2].user_id, 0U);
     EXPECT_FALSE(seen.setup.is_privileged);
     EXPECT_FALSE(handler_.completed[1].setup.is_privileged) << "a rule for one device";
     EXPECT_TRUE(handler_.completed[2].setup.is_privileged);
