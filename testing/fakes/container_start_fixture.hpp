@@ -6,6 +6,7 @@
 
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/agent/start/container_start_handler.hpp"
@@ -60,14 +61,14 @@ class ContainerStartTest : public ::testing::Test {
         holders_.add({PodUid(pod), name, resource, std::move(ids), std::move(cdi)});
     }
 
-    ContainerStartPorts ports(Enforcer* holder = nullptr, ResizedAllocations* resized = nullptr) {
+    ContainerStartPorts ports(Enforcers enforcers = {}, ResizedAllocations* resized = nullptr) {
         return {.gpus = gpus_,
                 .kube = kube_,
                 .holders = holders_,
                 .plugins = plugins_,
                 .cdi = cdi_,
                 .seal = nullptr,
-                .holder = holder,
+                .enforcers = std::move(enforcers),
                 .resized = resized,
                 .unshared = &unshared_};
     }

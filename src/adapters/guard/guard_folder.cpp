@@ -151,9 +151,16 @@ ShareUse read_use(const OpenRegion& region, int gpu) {
     return use;
 }
 
-void add_uses(const RegionPath& region, const TimeSharer& sharer, std::vector<ShareUse>& all) {
+// A region with limits that cannot be opened is of another release; one without limits is being
+// created.
+void add_usage(const RegionPath& region, const TimeSharer& sharer, ShareUsage& all) {
+    std::error_code error;
+    const bool is_there = fs::exists(region.path / guard::kLimitsName, error);
     const auto opened = OpenRegion::open(region.path);
-    if (opened == nullptr) return;
+    if (opened == nullptr) {
+        if (is_there) all.unreadable.insert(PodUid(region.pod));
+        return;
+    }
     const PodName name = read_pod_name(region.path / kPodName);
     for (unsigned i = 0; i < opened->limits().gpu_count; i++) {
         ShareUse use = read_use(*opened, static_cast<int>(i));
@@ -163,7 +170,7 @@ void add_uses(const RegionPath& region, const TimeSharer& sharer, std::vector<Sh
         const std::string container = fs::path(region.pod) / region.container;
         use.had = sharer.had(container, use.gpu);
         use.in_flight = sharer.busy(container, use.gpu);
-        all.push_back(std::move(use));
+        all.uses.push_back(std::move(use));
     }
 }
 
@@ -209,17 +216,29 @@ fs::path GuardFolder::region_of(const PodUid& pod, const std::string& container)
     return pods_folder() / pod.str() / container;
 }
 
-Result<std::vector<FileMount>> GuardFolder::hold(const EnforcedContainer& container,
-                                                 const std::vector<EnforcedShare>& shares) {
+std::string GuardFolder::fault(ShareResource) const {
+    return fault_;
+}
+
+Result<> GuardFolder::can_enforce(ShareResource, const EnforcedContainer&,
+                                  const std::vector<EnforcedShare>&) const {
     if (!fault_.empty()) return fail(Code::unsupported, fault_);
+    return {};
+}
+
+Result<ContainerEdits> GuardFolder::prepare(const EnforcedContainer& container,
+                                            const std::vector<EnforcedShare>& shares,
+                                            ShareResources what) {
     const fs::path region = region_of(container.pod, container.container);
     TRY_VOID(make_folder(region));
     TRY(const fs::path preload, preload_list_for(container));
     TRY_VOID(write_text_file(region / kPodName, container.name.str() + "\n"));
+    TRY_VOID(write_enforced(region, what));
     std::vector<guard::RegionGpu> gpus;
     gpus.reserve(shares.size());
-    for (const EnforcedShare& share : shares) {
-        gpus.push_back({.uuid = share.gpu.str().c_str(),
+    for (const EnforcedShare& requested : shares) {
+        const EnforcedShare share = as_enforced(requested, what);
+        gpus.push_back({.uuid = requested.gpu.str().c_str(),
                         .memory_bytes = static_cast<std::uint64_t>(share.memory.count),
                         .context_bytes = 0,
                         .cores = millionths_of(share.cores),
@@ -234,7 +253,20 @@ Result<std::vector<FileMount>> GuardFolder::hold(const EnforcedContainer& contai
                                 region.string(), std::strerror(error)));
     }
     sharer_.look_again();
-    return mounts_of(container, preload);
+    return ContainerEdits{.env = {}, .cdi_devices = {}, .mounts = mounts_of(container, preload)};
+}
+
+ShareResources GuardFolder::enforces(const PodUid& pod, const std::string& container) const {
+    const fs::path region = region_of(pod, container);
+    std::error_code error;
+    return fs::exists(region / guard::kLimitsName, error) ? read_enforced(region)
+                                                          : ShareResources{};
+}
+
+void GuardFolder::release(const PodUid& pod, const std::string& container) {
+    std::error_code error;
+    fs::remove_all(region_of(pod, container), error);
+    sharer_.look_again();
 }
 
 // One list for all containers. If the pod has its own list, a list with the lines of both: ours
@@ -287,7 +319,7 @@ bool GuardFolder::is_ours(const std::string& source) const {
     return is_at_or_below(normalized_path(source), normalized_path(options_.folder));
 }
 
-Result<> GuardFolder::check_mounted(const EnforcedContainer& container, std::int64_t pid) const {
+Result<> GuardFolder::verify(const EnforcedContainer& container, std::int64_t pid) const {
     if (pid <= 0) {
         return fail(Code::unavailable, fmt::format("container {}: the runtime names no process of "
                                                    "it, so its mounts cannot be checked",
@@ -341,10 +373,10 @@ std::optional<std::string> GuardFolder::container_of(const PodUid& pod, std::int
     return std::nullopt;
 }
 
-std::vector<ShareUse> GuardFolder::uses() const {
-    std::vector<ShareUse> all;
+ShareUsage GuardFolder::usage() const {
+    ShareUsage all;
     for_each_region(pods_folder(),
-                    [&](const RegionPath& region) { add_uses(region, sharer_, all); });
+                    [&](const RegionPath& region) { add_usage(region, sharer_, all); });
     return all;
 }
 
@@ -355,7 +387,7 @@ std::set<PodUid> GuardFolder::pods() const {
     return pods;
 }
 
-void GuardFolder::forget(const PodUid& pod) {
+void GuardFolder::cleanup(const PodUid& pod) {
     std::error_code error;
     fs::remove_all(pods_folder() / pod.str(), error);
     sharer_.look_again();
@@ -378,16 +410,6 @@ bool GuardFolder::is_in_use(const PodUid& pod) const {
         close(accounts);
     });
     return is_used;
-}
-
-std::set<PodUid> GuardFolder::unreadable() const {
-    std::set<PodUid> pods;
-    for_each_region(pods_folder(), [&](const RegionPath& region) {
-        std::error_code error;
-        const bool is_there = fs::exists(region.path / guard::kLimitsName, error);
-        if (is_there && OpenRegion::open(region.path) == nullptr) pods.insert(PodUid(region.pod));
-    });
-    return pods;
 }
 
 Result<bool> GuardFolder::update(const PodUid& pod, const std::string& container,

@@ -13,6 +13,7 @@
 //     ld.so.preload   if the pod's own list is merged with ours
 //     limits          read by its processes
 //     accounts        written by them
+//     enforces        if it is memory or compute alone (region_limits.hpp)
 //     pod             NAMESPACE/NAME, for people
 //     told            limits that were reported (reported_limits.hpp)
 //     told-damage     its damaged accounts were reported
@@ -24,7 +25,6 @@
 #include "adapters/guard/region_limits.hpp"
 #include "adapters/guard/time_sharer.hpp"
 #include "ports/enforcer.hpp"
-#include "ports/shares/share_meter.hpp"
 
 namespace tessera {
 
@@ -34,36 +34,49 @@ struct GuardFolderOptions {
     std::optional<bool> has_selinux = {};  // empty: detect it
 };
 
-class GuardFolder final : public Enforcer, public ShareMeter {
+class GuardFolder final : public Enforcer, public ContainerFiles {
   public:
     GuardFolder(GuardFolderOptions options, Clock& clock);
 
     // Installs the library and its list. Running containers keep the ones that they have.
     Result<> install();
-    // Why shares cannot be enforced on this node, as install() found; empty if they can.
-    [[nodiscard]] const std::string& fault() const { return fault_; }
+    // FOLDER/pods.
+    [[nodiscard]] std::filesystem::path pods_folder() const;
+
+    [[nodiscard]] std::string_view name() const override { return "guard"; }
+    // As install() found; the same for both resources.
+    [[nodiscard]] std::string fault(ShareResource resource) const override;
+    [[nodiscard]] Result<> can_enforce(ShareResource resource, const EnforcedContainer& container,
+                                       const std::vector<EnforcedShare>& shares) const override;
+    Result<ContainerEdits> prepare(const EnforcedContainer& container,
+                                   const std::vector<EnforcedShare>& shares,
+                                   ShareResources what) override;
+    [[nodiscard]] ShareResources enforces(const PodUid& pod,
+                                          const std::string& container) const override;
+    void release(const PodUid& pod, const std::string& container) override;
+    // Does nothing: the regions are files, and the processes have mapped them.
+    void recover(const std::set<PodUid>&, const std::set<PodUid>&) override {}
+    Result<bool> update(const PodUid& pod, const std::string& container,
+                        const std::vector<EnforcedShare>& shares) override;
+    // Whether the process sees in its mount namespace the files of prepare(), and no mount that
+    // covers them.
+    [[nodiscard]] Result<> verify(const EnforcedContainer& container,
+                                  std::int64_t pid) const override;
+    [[nodiscard]] ShareUsage usage() const override;
+    [[nodiscard]] std::set<PodUid> pods() const override;
+    // Whether a process that has loaded the guard is alive.
+    [[nodiscard]] bool is_in_use(const PodUid& pod) const override;
+    void cleanup(const PodUid& pod) override;
+    [[nodiscard]] const ContainerFiles* files() const override { return this; }
 
     [[nodiscard]] std::vector<std::string> mount_points() const override;
     [[nodiscard]] bool is_ours(const std::string& source) const override;
-    [[nodiscard]] Result<> check_mounted(const EnforcedContainer& container,
-                                         std::int64_t pid) const override;
+    // By the accounts that the process has mounted.
     [[nodiscard]] std::optional<std::string> container_of(const PodUid& pod,
                                                           std::int64_t pid) const override;
-    Result<std::vector<FileMount>> hold(const EnforcedContainer& container,
-                                        const std::vector<EnforcedShare>& shares) override;
-    [[nodiscard]] std::vector<ShareUse> uses() const override;
-    [[nodiscard]] std::set<PodUid> pods() const override;
-    void forget(const PodUid& pod) override;
-    [[nodiscard]] bool is_in_use(const PodUid& pod) const override;
-    [[nodiscard]] std::set<PodUid> unreadable() const override;
-    Result<bool> update(const PodUid& pod, const std::string& container,
-                        const std::vector<EnforcedShare>& shares) override;
 
     // Shares out the GPUs' time among the containers (time_sharer.hpp) until `stop`. One thread.
     void share_out_time(const std::stop_token& stop) { sharer_.run(stop); }
-
-    // FOLDER/pods.
-    [[nodiscard]] std::filesystem::path pods_folder() const;
 
   private:
     [[nodiscard]] std::filesystem::path region_of(const PodUid& pod,

@@ -32,6 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const GpuUuid gpu("GPU-01234567-89ab-cdef-0123-456789abcdef");
+constexpr ShareResources kBoth{.memory = true, .compute = true};
 
 class GuardFolderTest : public testing::Test {
   protected:
@@ -56,8 +57,13 @@ class GuardFolderTest : public testing::Test {
         return text.str();
     }
     Result<std::vector<FileMount>> hold(std::int64_t gib) {
-        return guard_.hold({PodUid("uid-p"), {"space", "p"}, "main"},
-                           {{gpu, Bytes{gib << 30}, Percent{25}}});
+        return mounts_of({PodUid("uid-p"), {"space", "p"}, "main"},
+                         {{gpu, Bytes{gib << 30}, Percent{25}}});
+    }
+    Result<std::vector<FileMount>> mounts_of(const EnforcedContainer& container,
+                                             const std::vector<EnforcedShare>& shares) {
+        TRY(auto edits, guard_.prepare(container, shares, kBoth));
+        return std::move(edits.mounts);
     }
 };
 
@@ -104,10 +110,43 @@ TEST_F(GuardFolderTest, ForgetsTheGone) {
     ASSERT_TRUE(guard_.install());
     ASSERT_TRUE(hold(3));
     EXPECT_EQ(guard_.pods(), std::set<PodUid>{PodUid("uid-p")});
-    guard_.forget(PodUid("another"));
+    guard_.cleanup(PodUid("another"));
     EXPECT_TRUE(fs::exists(region_ / "accounts"));
-    guard_.forget(PodUid("uid-p"));
+    guard_.cleanup(PodUid("uid-p"));
     EXPECT_FALSE(fs::exists(region_.parent_path()));
+}
+
+// Goal: a container whose compute another enforcer limits gets no compute limit of the guard, also
+// after a resize and a restart of the agent. Its memory is limited in any case.
+TEST_F(GuardFolderTest, LimitsWhatItIsAskedFor) {
+    ASSERT_TRUE(guard_.install());
+    const EnforcedContainer container{PodUid("uid-p"), {"space", "p"}, "main"};
+    const auto shares = [](int gib, int percent) {
+        return std::vector<EnforcedShare>{{gpu, gibibytes(gib), {percent}, {50}}};
+    };
+    const auto limit = [&]() -> const guard::GpuLimit& {
+        return guard::open_limits((region_ / "limits").c_str())->gpus[0];
+    };
+    EXPECT_EQ(guard_.enforces(container.pod, "main"), ShareResources{});
+    ASSERT_TRUE(guard_.prepare(container, shares(3, 25), {.memory = true}));
+    EXPECT_EQ(limit().memory, 3U * 512);
+    EXPECT_EQ(limit().cores, 0U);
+    EXPECT_EQ(limit().cores_limit, guard::kWhole);
+    GuardFolder after_a_restart({.folder = folder_, .library = {}}, clock_);
+    EXPECT_EQ(after_a_restart.enforces(container.pod, "main"), ShareResources{.memory = true});
+    EXPECT_TRUE(after_a_restart.update(container.pod, "main", shares(2, 30)).value());
+    EXPECT_EQ(limit().memory, 2U * 512);
+    EXPECT_EQ(limit().cores, 0U);
+    ASSERT_TRUE(guard_.prepare(container, shares(3, 25), {.compute = true}));
+    EXPECT_EQ(guard_.enforces(container.pod, "main"), ShareResources{.compute = true});
+    EXPECT_EQ(limit().memory, 3U * 512);
+    EXPECT_EQ(limit().cores, guard::kWhole / 4);
+    ASSERT_TRUE(guard_.prepare(container, shares(3, 25), kBoth));
+    EXPECT_EQ(guard_.enforces(container.pod, "main"), kBoth);
+    EXPECT_FALSE(fs::exists(region_ / "enforces"));
+    guard_.release(container.pod, "main");
+    EXPECT_EQ(guard_.enforces(container.pod, "main"), ShareResources{});
+    EXPECT_FALSE(fs::exists(region_));
 }
 
 TEST_F(GuardFolderTest, KnowsWhetherAPodIsInUse) {
@@ -121,7 +160,7 @@ TEST_F(GuardFolderTest, KnowsWhetherAPodIsInUse) {
     EXPECT_FALSE(guard_.is_in_use(PodUid("another")));
     // Limits of another release cannot be read, but the process is alive.
     std::ofstream(region_ / "limits") << "of another release";
-    EXPECT_EQ(guard_.unreadable(), std::set{PodUid("uid-p")});
+    EXPECT_EQ(guard_.usage().unreadable, std::set{PodUid("uid-p")});
     EXPECT_TRUE(guard_.is_in_use(PodUid("uid-p")));
     munmap(process_slot.accounts, sizeof(guard::Accounts));
     EXPECT_FALSE(guard_.is_in_use(PodUid("uid-p")));
@@ -137,7 +176,7 @@ TEST_F(GuardFolderTest, SaysWhatContainersMakeOfTheirShares) {
     ASSERT_TRUE(guard::reserve(*process_slot.accounts, 0, process_slot.slot, 512, 1536));
     process_slot.accounts->gpus[0].refusals = 2;
     process_slot.accounts->times[process_slot.slot][0].waited_ns = 7;
-    const auto uses = guard_.uses();
+    const auto uses = guard_.usage().uses;
     ASSERT_EQ(uses.size(), 1U);
     EXPECT_EQ(uses[0].pod, PodUid("uid-p"));
     EXPECT_EQ(uses[0].name, (PodName{"space", "p"}));
@@ -156,20 +195,20 @@ TEST_F(GuardFolderTest, SaysWhatContainersMakeOfTheirShares) {
     process_slot.accounts->slots[process_slot.slot].pid = -1;
     process_slot.accounts->slots[process_slot.slot].held[0].value = ~std::uint64_t{0};
     process_slot.accounts->gpus[0].last_move = {};
-    const ShareUse lies = guard_.uses().at(0);
+    const ShareUse lies = guard_.usage().uses.at(0);
     EXPECT_EQ(lies.held, lies.limit) << "no container counts for more than it can ever have";
     EXPECT_GE(lies.refusals, 0);
     EXPECT_EQ(lies.processes.at(0).pid, 0);
     fs::resize_file(region_ / "accounts", 3);
-    ASSERT_EQ(guard_.uses().size(), 1U) << "the container's share is enforced anyway";
-    EXPECT_EQ(guard_.uses()[0].limit, Bytes{std::int64_t{3} << 30});
-    EXPECT_EQ(guard_.uses()[0].held, Bytes{});
-    EXPECT_TRUE(guard_.uses()[0].is_damaged);
+    ASSERT_EQ(guard_.usage().uses.size(), 1U) << "the container's share is enforced anyway";
+    EXPECT_EQ(guard_.usage().uses[0].limit, Bytes{std::int64_t{3} << 30});
+    EXPECT_EQ(guard_.usage().uses[0].held, Bytes{});
+    EXPECT_TRUE(guard_.usage().uses[0].is_damaged);
     ASSERT_TRUE(hold(3));
-    EXPECT_FALSE(guard_.uses()[0].is_damaged) << "repaired at a restart";
+    EXPECT_FALSE(guard_.usage().uses[0].is_damaged) << "repaired at a restart";
     std::fstream(region_ / "accounts", std::ios::in | std::ios::out) << "overwritten";
-    EXPECT_TRUE(guard_.uses()[0].is_damaged);
-    EXPECT_EQ(guard_.uses()[0].refusals, 0);
+    EXPECT_TRUE(guard_.usage().uses[0].is_damaged);
+    EXPECT_EQ(guard_.usage().uses[0].refusals, 0);
 }
 
 // Goal: what is kept beside a region stays while the pod is kept, also when its container starts
@@ -184,7 +223,7 @@ TEST_F(GuardFolderTest, KeepsWhatWasToldAsLongAsThePod) {
     ASSERT_TRUE(hold(3));
     EXPECT_EQ(reported.reported(use), all);
     EXPECT_TRUE(reported.is_damage_reported(use));
-    guard_.forget(PodUid("uid-p"));
+    guard_.cleanup(PodUid("uid-p"));
     EXPECT_EQ(reported.reported(use), std::nullopt);
     EXPECT_FALSE(reported.is_damage_reported(use));
 }
@@ -192,15 +231,15 @@ TEST_F(GuardFolderTest, KeepsWhatWasToldAsLongAsThePod) {
 // Goal: a region of another release is distinguished from one that is being created.
 TEST_F(GuardFolderTest, RegionsOfAnotherRelease) {
     ASSERT_TRUE(hold(3));
-    EXPECT_TRUE(guard_.unreadable().empty());
+    EXPECT_TRUE(guard_.usage().unreadable.empty());
     const fs::path limits = region_ / "limits";
     const auto text = read_text_file(limits);
     ASSERT_TRUE(text);
     ASSERT_TRUE(write_text_file(limits, "TSL0" + text->substr(4)));
-    EXPECT_EQ(guard_.unreadable(), std::set{PodUid("uid-p")});
-    EXPECT_TRUE(guard_.uses().empty());
+    EXPECT_EQ(guard_.usage().unreadable, std::set{PodUid("uid-p")});
+    EXPECT_TRUE(guard_.usage().uses.empty());
     fs::remove(limits);
-    EXPECT_TRUE(guard_.unreadable().empty());
+    EXPECT_TRUE(guard_.usage().unreadable.empty());
 }
 
 TEST_F(GuardFolderTest, SaysWhatItIsSureOfOfAGpusTime) {
@@ -219,7 +258,7 @@ TEST_F(GuardFolderTest, SaysWhatIsWrong) {
     EXPECT_EQ(none.error().text,
               "guard_library: there is no file " + (scratch_ / "new.so").string());
     const auto odd =
-        guard_.hold({PodUid("uid-p"), {}, "main"}, {{GpuUuid("index-3"), Bytes{1}, Percent{0}}});
+        mounts_of({PodUid("uid-p"), {}, "main"}, {{GpuUuid("index-3"), Bytes{1}, Percent{0}}});
     ASSERT_FALSE(odd);
     EXPECT_NE(odd.error().text.find("Invalid argument"), std::string::npos) << odd.error().text;
     write(scratch_ / "file", "");
@@ -245,10 +284,10 @@ TEST_F(GuardFolderTest, LabelsItsFilesForContainers) {
                       clock_);
     ASSERT_TRUE(guard.install());
     if (label_of(folder_).empty()) {
-        EXPECT_NE(guard.fault().find("SELinux is on"), std::string::npos);
+        EXPECT_NE(guard.fault(ShareResource::memory).find("SELinux is on"), std::string::npos);
         GTEST_SKIP() << "needs the right to label files";
     }
-    EXPECT_EQ(guard.fault(), "");
+    EXPECT_EQ(guard.fault(ShareResource::memory), "");
     for (const fs::path& path : {folder_, folder_ / "pods", region_, region_ / "limits"})
         EXPECT_NE(label_of(path).find(":container_file_t:"), std::string::npos) << path;
     EXPECT_EQ(label_of(scratch_ / "elsewhere"), "");
@@ -267,7 +306,7 @@ TEST_F(GuardFolderTest, MergesAPodsPreloadList) {
     write(theirs, "/apm/lib.so\n");
     const auto preload_with = [&](const std::string& list) {
         const auto mounts =
-            guard_.hold({PodUid("uid-p"), {}, "main", list}, {{gpu, Bytes{kGiB}, Percent{0}}});
+            mounts_of({PodUid("uid-p"), {}, "main", list}, {{gpu, Bytes{kGiB}, Percent{0}}});
         EXPECT_TRUE(mounts);
         EXPECT_EQ(mounts->size(), 5U);
         EXPECT_EQ(mounts->at(3).destination, "/etc/ld.so.preload");
@@ -281,10 +320,10 @@ TEST_F(GuardFolderTest, MergesAPodsPreloadList) {
     EXPECT_FALSE(fs::exists(region_ / "ld.so.preload"));
     fs::create_symlink(theirs, theirs.parent_path() / "link");
     const auto refused =
-        guard_.hold({PodUid("uid-p"), {}, "main", (theirs.parent_path() / "link").string()}, {});
+        mounts_of({PodUid("uid-p"), {}, "main", (theirs.parent_path() / "link").string()}, {});
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().text.find("symbolic link"), std::string::npos);
-    const auto unseen = guard_.hold({PodUid("uid-p"), {}, "main", "/not/there/ld.so.preload"}, {});
+    const auto unseen = mounts_of({PodUid("uid-p"), {}, "main", "/not/there/ld.so.preload"}, {});
     ASSERT_FALSE(unseen);
     EXPECT_NE(unseen.error().text.find("mount each into the agent's pod"), std::string::npos);
 }
@@ -294,13 +333,12 @@ TEST_F(GuardFolderTest, MergesAPodsPreloadList) {
 TEST_F(GuardFolderTest, MissesItsMounts) {
     ASSERT_TRUE(guard_.install());
     ASSERT_TRUE(hold(3));
-    const auto none = guard_.check_mounted({PodUid("uid-p"), {}, "main"}, getpid());
+    const auto none = guard_.verify({PodUid("uid-p"), {}, "main"}, getpid());
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().code, Code::conflict);
     EXPECT_NE(none.error().text.find("/usr/local/tessera/libtessera-guard.so"), std::string::npos);
-    EXPECT_EQ(guard_.check_mounted({PodUid("uid-p"), {}, "main"}, 0).error().code,
-              Code::unavailable);
-    EXPECT_FALSE(guard_.check_mounted({PodUid("uid-p"), {}, "main"}, 1 << 30));
+    EXPECT_EQ(guard_.verify({PodUid("uid-p"), {}, "main"}, 0).error().code, Code::unavailable);
+    EXPECT_FALSE(guard_.verify({PodUid("uid-p"), {}, "main"}, 1 << 30));
 }
 
 // A process in its own mount namespace with these mounts, as the runtime makes them.
@@ -381,20 +419,20 @@ TEST_F(GuardFolderTest, SeesItsMounts) {
     const ContainerProcess good(*mounts);
     if (good.pid() == 0) GTEST_SKIP() << "needs the right to mount";
     const EnforcedContainer container{PodUid("uid-p"), {}, "main"};
-    EXPECT_TRUE(guard_.check_mounted(container, good.pid()));
+    EXPECT_TRUE(guard_.verify(container, good.pid()));
     const ContainerProcess without_leader(*mounts, ContainerProcess::Leader::ends);
-    EXPECT_TRUE(guard_.check_mounted(container, without_leader.pid()));
+    EXPECT_TRUE(guard_.verify(container, without_leader.pid()));
     write(scratch_ / "new.so", "another library");
     ASSERT_TRUE(guard_.install());
-    EXPECT_TRUE(guard_.check_mounted(container, good.pid()));
-    ASSERT_TRUE(guard_.hold({PodUid("uid-p"), {}, "another"}, {}));
+    EXPECT_TRUE(guard_.verify(container, good.pid()));
+    ASSERT_TRUE(mounts_of({PodUid("uid-p"), {}, "another"}, {}));
     EXPECT_EQ(guard_.container_of(PodUid("uid-p"), good.pid()), "main");
     EXPECT_FALSE(guard_.container_of(PodUid("uid-p"), getpid()));
     EXPECT_FALSE(guard_.container_of(PodUid("uid-q"), good.pid()));
     auto covered = *mounts;
     covered.push_back({.source = scratch_ / "new.so", .destination = "/etc/ld.so.preload"});
     const ContainerProcess bad(covered, ContainerProcess::Leader::ends);
-    const auto refused = guard_.check_mounted(container, bad.pid());
+    const auto refused = guard_.verify(container, bad.pid());
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Code::conflict);
     EXPECT_NE(refused.error().text.find("/etc/ld.so.preload"), std::string::npos);
@@ -410,13 +448,13 @@ TEST_F(GuardFolderTest, FollowsTheLinksOfAnImage) {
     const Process good(*mounts, Process::Leader::stays, Process::Image::links_usr_local);
     if (good.pid() == 0) GTEST_SKIP() << "needs the right to mount";
     const EnforcedContainer container{PodUid("uid-p"), {}, "main"};
-    const auto checked = guard_.check_mounted(container, good.pid());
+    const auto checked = guard_.verify(container, good.pid());
     EXPECT_TRUE(checked) << checked.error().text;
     auto covered = *mounts;
     covered.push_back({.source = scratch_ / "new.so",
                        .destination = "/usr/elsewhere/tessera/libtessera-guard.so"});
     const Process bad(covered, Process::Leader::stays, Process::Image::links_usr_local);
-    EXPECT_FALSE(guard_.check_mounted(container, bad.pid()));
+    EXPECT_FALSE(guard_.verify(container, bad.pid()));
 }
 
 TEST_F(GuardFolderTest, MountPointsAreThoseOfEveryContainer) {

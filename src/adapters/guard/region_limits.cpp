@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "adapters/guard/guard_units.hpp"
+#include "adapters/os/text_file.hpp"
 #include "guard/region/limits.hpp"
 #include "guard/region/uuid.hpp"
 
@@ -15,6 +16,10 @@ namespace fs = std::filesystem;
 
 namespace tessera {
 namespace {
+
+constexpr const char* kEnforces = "enforces";
+constexpr const char* kMemory = "memory\n";
+constexpr const char* kCompute = "compute\n";
 
 struct Unmap {
     void operator()(guard::Limits* limits) const { munmap(limits, sizeof(guard::Limits)); }
@@ -52,9 +57,33 @@ bool set_limits(guard::GpuLimit& limit, const EnforcedShare& share) {
 
 }  // namespace
 
+ShareResources read_enforced(const fs::path& region) {
+    const auto text = read_text_file(region / kEnforces);
+    if (text && *text == kMemory) return {.memory = true};
+    if (text && *text == kCompute) return {.compute = true};
+    return {.memory = true, .compute = true};
+}
+
+Result<> write_enforced(const fs::path& region, ShareResources what) {
+    if (!what.memory || !what.compute)
+        return write_text_file(region / kEnforces, what.memory ? kMemory : kCompute);
+    std::error_code error;
+    fs::remove(region / kEnforces, error);
+    if (!error) return {};
+    return fail(Code::unavailable, (region / kEnforces).string() + ": " + error.message());
+}
+
+EnforcedShare as_enforced(EnforcedShare share, ShareResources what) {
+    if (what.compute) return share;
+    share.cores = {};
+    share.cores_limit = kNoCoresLimit;
+    return share;
+}
+
 Result<bool> RegionLimits::change(const PodUid& pod, const std::string& container,
                                   const std::vector<EnforcedShare>& shares) {
-    const fs::path path = pods_ / pod.str() / container / guard::kLimitsName;
+    const fs::path region = pods_ / pod.str() / container;
+    const fs::path path = region / guard::kLimitsName;
     std::error_code none;
     if (!fs::exists(path, none)) return false;
     const std::unique_ptr<guard::Limits, Unmap> limits(guard::change_limits(path.c_str()));
@@ -63,10 +92,11 @@ Result<bool> RegionLimits::change(const PodUid& pod, const std::string& containe
                                        " is not whole, or of another version of the guard; the "
                                        "limits change when the container starts again");
     }
+    const ShareResources what = read_enforced(region);
     bool has_changed = false;
     for (const EnforcedShare& share : shares) {
         guard::GpuLimit* limit = find_limit(*limits, share.gpu);
-        if (limit != nullptr) has_changed |= set_limits(*limit, share);
+        if (limit != nullptr) has_changed |= set_limits(*limit, as_enforced(share, what));
     }
     if (has_changed && on_change_) on_change_();
     return has_changed;

@@ -11,15 +11,16 @@ ShareKeeping::ShareKeeping(GuardFolderOptions guard, BypassOptions bypass, HttpC
                            ShareKeepingPorts ports)
     : ports_(std::move(ports)),
       guard_(std::move(guard), ports_.clock),
+      enforcers_({&guard_}),  // in order of strength
       reported_(guard_.pods_folder()),
       resized_(guard_.pods_folder()),
       events_(api),
-      bypasses_({ports_.driver, processes_, guard_, guard_, events_}, bypass),
-      mounts_({guard_, processes_, events_}, bypass.kills_them),
+      bypasses_({ports_.driver, processes_, enforcers_, enforcers_, events_}, bypass),
+      mounts_({enforcers_, processes_, events_}, bypass.kills_them),
       unshared_({processes_, events_}, bypass.kills_them),
-      reconciler_(guard_, resized_, ports_.node),
-      collector_(guard_, ports_.record),
-      share_events_(guard_, reported_, events_) {}
+      reconciler_(enforcers_, resized_, ports_.node),
+      collector_(enforcers_, ports_.record),
+      share_events_(enforcers_, reported_, events_) {}
 
 void ShareKeeping::watch_pods(const std::stop_token& stop) {
     ports_.pods.follow_pods_of(

@@ -13,6 +13,7 @@
 #include "adapters/kube/kube_pod_events.hpp"
 #include "adapters/os/proc_table.hpp"
 #include "app/agent/enforcement/bypass_detector.hpp"
+#include "app/agent/enforcement/enforcers.hpp"
 #include "app/agent/enforcement/limit_reconciler.hpp"
 #include "app/agent/enforcement/mount_watch.hpp"
 #include "app/agent/enforcement/region_garbage_collector.hpp"
@@ -39,16 +40,14 @@ class ShareKeeping {
 
     // Errors as GuardFolder::install.
     [[nodiscard]] Result<> install() { return guard_.install(); }
-    // As GuardFolder::fault, after install().
-    [[nodiscard]] const std::string& fault() const { return guard_.fault(); }
-    [[nodiscard]] Enforcer& holder() { return guard_; }
-    [[nodiscard]] const ShareMeter& meter() const { return guard_; }
+    // Complete after install().
+    [[nodiscard]] const Enforcers& enforcers() const { return enforcers_; }
     [[nodiscard]] ResizedAllocations& resized() { return resized_; }
     [[nodiscard]] MountWatch& mounts() { return mounts_; }
     [[nodiscard]] UnsharedContainers& unshared() { return unshared_; }
     // May be called from any thread.
     [[nodiscard]] ShareFacts facts() const {
-        return {guard_.uses(), bypasses_.found(), bypasses_.unclaimed()};
+        return {enforcers_.uses(), bypasses_.found(), bypasses_.unclaimed()};
     }
 
     // The threads end when `stop` is requested.
@@ -59,6 +58,7 @@ class ShareKeeping {
 
     const ShareKeepingPorts ports_;
     GuardFolder guard_;
+    const Enforcers enforcers_;
     ReportedLimitFiles reported_;
     ResizedAllocationFiles resized_;
     KubePodEvents events_;

@@ -104,11 +104,11 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
          // If every container's runtime handler reads NVIDIA_VISIBLE_DEVICES, CDI devices are not
          // needed.
          .cdi = reads_visible_devices({}, config.environment_handlers) ? nullptr : &cdi,
-         .enforcement_fault = held ? held->fault() : ""},
-        held ? &held->meter() : nullptr);
+         .enforcement_fault = held ? held->enforcers().fault() : ""},
+        held ? &held->enforcers() : nullptr);
     TRY_VOID(gpus.load());
     ContainerStartHandler handler(
-        {gpus, kube, *holders, *plugins, cdi, sealed, held ? &held->holder() : nullptr,
+        {gpus, kube, *holders, *plugins, cdi, sealed, held ? held->enforcers() : Enforcers(),
          held ? &held->resized() : nullptr, held ? &held->mounts() : nullptr,
          held ? &held->unshared() : nullptr, &dialects},
         node, identity, start_rules(config));

@@ -107,7 +107,7 @@ std::vector<std::int64_t> BypassDetector::uncounted(const Unaccounted& found_pod
     for (const std::int64_t pid : found_pod.pids) {
         const auto inner = ports_.processes.pid_in_container(pid);
         if (!inner) continue;
-        const auto container = ports_.enforcer.container_of(found_pod.pod, pid);
+        const auto container = ports_.enforcers.container_of(found_pod.pod, pid);
         const auto& those = container ? counted[*container] : counted_anywhere;
         if (!those.contains(*inner)) out.push_back(pid);
     }

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "app/agent/enforcement/enforcers.hpp"
 #include "base/mutex.hpp"
 #include "domain/usage/unaccounted.hpp"
-#include "ports/enforcer.hpp"
 #include "ports/gpu_inventory.hpp"
 #include "ports/pod_events.hpp"
 #include "ports/process_table.hpp"
@@ -24,7 +24,7 @@ struct BypassPorts {
     GpuInventory& driver;
     ProcessTable& processes;
     const ShareMeter& shares;
-    const Enforcer& enforcer;
+    Enforcers enforcers;
     PodEvents& events;
 };
 

@@ -48,7 +48,7 @@ class BypassDetectorTest : public testing::Test {
     FakeShareMeter shares_;
     FakeEnforcer enforcer_;
     FakePodEvents events_;
-    BypassDetector watch_{{driver_, processes_, shares_, enforcer_, events_},
+    BypassDetector watch_{{driver_, processes_, shares_, Enforcers({&enforcer_}), events_},
                           {.allowance = mebibytes(600)}};
 };
 
@@ -85,7 +85,7 @@ TEST_F(BypassDetectorTest, AnAccidentIsNothing) {
 // Goal: if killing is configured, a process that the guard does not count is killed, and its user
 // gets an event first.
 TEST_F(BypassDetectorTest, EndsWhatTheGuardDoesNotCount) {
-    BypassDetector ending({driver_, processes_, shares_, enforcer_, events_},
+    BypassDetector ending({driver_, processes_, shares_, Enforcers({&enforcer_}), events_},
                           {.allowance = mebibytes(600), .kills_them = true});
     processes_.inner_pids[7] = 33;
     for (int i = 0; i < 3; i++)
@@ -100,7 +100,7 @@ TEST_F(BypassDetectorTest, EndsWhatTheGuardDoesNotCount) {
 // Goal: an honest program whose driver takes more than the allowance, for graphs or modules, is
 // reported and never killed. The same holds for a process whose pid in its container is unknown.
 TEST_F(BypassDetectorTest, NeverEndsWhatTheGuardCounts) {
-    BypassDetector ending({driver_, processes_, shares_, enforcer_, events_},
+    BypassDetector ending({driver_, processes_, shares_, Enforcers({&enforcer_}), events_},
                           {.allowance = mebibytes(600), .kills_them = true});
     processes_.inner_pids[7] = 1;  // the pid that the accounts have
     for (int i = 0; i < 9; i++)
@@ -117,7 +117,7 @@ TEST_F(BypassDetectorTest, NeverEndsWhatTheGuardCounts) {
 // Goal: two containers of a pod have processes with the same pid. The process that bypasses the
 // guard is killed, and the one that is counted is not.
 TEST_F(BypassDetectorTest, KnowsProcessesByTheirContainer) {
-    BypassDetector ending({driver_, processes_, shares_, enforcer_, events_},
+    BypassDetector ending({driver_, processes_, shares_, Enforcers({&enforcer_}), events_},
                           {.allowance = mebibytes(600), .kills_them = true});
     ShareUse side = share("bypassing");
     side.container = "side";
@@ -137,7 +137,7 @@ TEST_F(BypassDetectorTest, KnowsProcessesByTheirContainer) {
 
 // Goal: a pod without a share is found and left alone: it may only monitor GPUs. It gets no event.
 TEST_F(BypassDetectorTest, LeavesPodsWithoutAShareAlone) {
-    BypassDetector ending({driver_, processes_, shares_, enforcer_, events_},
+    BypassDetector ending({driver_, processes_, shares_, Enforcers({&enforcer_}), events_},
                           {.allowance = mebibytes(600), .kills_them = true});
     processes_.pods[7] = PodUid("stranger");
     processes_.inner_pids[7] = 33;
@@ -151,7 +151,7 @@ TEST_F(BypassDetectorTest, LeavesPodsWithoutAShareAlone) {
 
 // Goal: no process is killed before the pod event that says why was created.
 TEST_F(BypassDetectorTest, KillsOnlyWhatItReported) {
-    BypassDetector ending({driver_, processes_, shares_, enforcer_, events_},
+    BypassDetector ending({driver_, processes_, shares_, Enforcers({&enforcer_}), events_},
                           {.allowance = mebibytes(600), .kills_them = true});
     processes_.inner_pids[7] = 44;
     for (int i = 0; i < 6; i++) {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/agent/enforcement/held_shares.hpp"
+#include "app/agent/enforcement/enforced_shares.hpp"
 #include "base/log.hpp"
 
 namespace tessera {
@@ -66,7 +66,7 @@ void LimitReconciler::apply(const Allocation& shown) {
     for (const ContainerAllocation& container : newest->containers) {
         if (!has_share(container)) continue;
         const auto changed =
-            enforcer_.update(newest->pod, container.container, enforced_shares(container));
+            enforcers_.update(newest->pod, container.container, enforced_shares(container));
         if (!changed) report(newest->pod, changed.error());
         has_changed |= changed && *changed;
     }

@@ -13,8 +13,8 @@
 #include <stop_token>
 #include <string>
 
+#include "app/agent/enforcement/enforcers.hpp"
 #include "base/mutex.hpp"
-#include "ports/enforcer.hpp"
 #include "ports/kube_api.hpp"
 #include "ports/shares/resized_allocations.hpp"
 
@@ -24,9 +24,9 @@ class LimitReconciler {
   public:
     static constexpr std::chrono::seconds kApply{2};
 
-    // Both outlive this.
-    LimitReconciler(Enforcer& enforcer, ResizedAllocations& resized, NodeName node)
-        : enforcer_(enforcer), kept_(resized), node_(std::move(node)) {}
+    // `resized` outlives this.
+    LimitReconciler(Enforcers enforcers, ResizedAllocations& resized, NodeName node)
+        : enforcers_(std::move(enforcers)), kept_(resized), node_(std::move(node)) {}
 
     // Runs apply() after each change and every kApply, until `stop`.
     void run(const std::stop_token& stop);
@@ -42,7 +42,7 @@ class LimitReconciler {
     Result<Allocation> keep(const Allocation& shown);
     void report(const PodUid& pod, const Error& error);
 
-    Enforcer& enforcer_;
+    const Enforcers enforcers_;
     ResizedAllocations& kept_;
     const NodeName node_;
 

@@ -33,7 +33,7 @@ class LimitReconcilerTest : public testing::Test {
 
     FakeEnforcer limits_;
     FakeResizedAllocations resized_;
-    LimitReconciler reconciler_{limits_, resized_, NodeName("n1")};
+    LimitReconciler reconciler_{Enforcers({&limits_}), resized_, NodeName("n1")};
 };
 
 TEST_F(LimitReconcilerTest, WhatWasResizedIsChangedAndKept) {
@@ -59,7 +59,7 @@ TEST_F(LimitReconcilerTest, AnOlderOneThatComesBackCountsNoMore) {
     show(pod(2, 2));
     show(pod(6, 1));
     EXPECT_EQ(held(), shares(2));
-    LimitReconciler after_a_restart(limits_, resized_, NodeName("n1"));
+    LimitReconciler after_a_restart(Enforcers({&limits_}), resized_, NodeName("n1"));
     after_a_restart.take({.present = {pod(6, 1)}, .removed = {}, .all = {}});
     after_a_restart.apply();
     EXPECT_EQ(held(), shares(2));

@@ -49,7 +49,7 @@ bool MountWatch::is_there(const Watched& watched) const {
 bool MountWatch::look_at(Watched& watched) {
     const PodUid& pod = watched.container.pod;
     if (!is_there(watched)) return false;
-    const auto mounted = ports_.shares.check_mounted(watched.container, watched.pid);
+    const auto mounted = ports_.enforcers.verify(watched.container, watched.pid);
     const bool is_readable = mounted || mounted.error().code == Code::conflict;
     watched.unreadable_looks = is_readable ? 0 : watched.unreadable_looks + 1;
     if (mounted || (!is_readable && watched.unreadable_looks < kUnreadableLooks)) return true;

@@ -1,6 +1,7 @@
-// Checks that the files that enforce a container's share stay where its programs look for them. A
-// tenant with the right to mount can cover them. Without any right it can remove a mount: a second
-// container removes the file under the mount, in a volume that both containers have.
+// Checks that what enforces a container's share stays in force, above all the files where its
+// programs look for them. A tenant with the right to mount can cover them. Without any right it can
+// remove a mount: a second container removes the file under the mount, in a volume that both
+// containers have.
 #pragma once
 
 #include <chrono>
@@ -11,15 +12,15 @@
 #include <string_view>
 #include <utility>
 
+#include "app/agent/enforcement/enforcers.hpp"
 #include "base/mutex.hpp"
-#include "ports/enforcer.hpp"
 #include "ports/pod_events.hpp"
 #include "ports/process_table.hpp"
 
 namespace tessera {
 
 struct MountWatchPorts {
-    const Enforcer& shares;
+    Enforcers enforcers;
     ProcessTable& processes;
     PodEvents& events;
 };

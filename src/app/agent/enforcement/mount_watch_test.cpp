@@ -13,7 +13,11 @@ namespace {
 
 class MountWatchTest : public testing::Test {
   protected:
-    MountWatchTest() { processes_.pods = {{7, PodUid("a")}, {8, PodUid("b")}}; }
+    MountWatchTest() {
+        processes_.pods = {{7, PodUid("a")}, {8, PodUid("b")}};
+        shares_.start("a", "main", {});
+        shares_.start("b", "main", {});
+    }
     static EnforcedContainer container(const std::string& pod) {
         return {PodUid(pod), {"team", pod}, "main"};
     }
@@ -21,8 +25,8 @@ class MountWatchTest : public testing::Test {
     FakeEnforcer shares_;
     FakeProcessTable processes_;
     FakePodEvents events_;
-    MountWatch watch_{{shares_, processes_, events_}, false};
-    MountWatch strict_{{shares_, processes_, events_}, true};
+    MountWatch watch_{{Enforcers({&shares_}), processes_, events_}, false};
+    MountWatch strict_{{Enforcers({&shares_}), processes_, events_}, true};
 };
 
 TEST_F(MountWatchTest, ReportsOnce) {
@@ -116,6 +120,16 @@ TEST_F(MountWatchTest, ReportsMountsThatStayUnreadable) {
     processes_.pods.erase(7);
     strict_.look();
     EXPECT_EQ(events_.reported.size(), 1U);
+}
+
+// Goal: a container for which nothing is prepared any more is not enforced, whatever its mounts
+// are.
+TEST_F(MountWatchTest, ReportsWhatNothingEnforces) {
+    watch_.started(container("a"), 7);
+    shares_.release(PodUid("a"), "main");
+    watch_.look();
+    ASSERT_EQ(events_.reported.size(), 1U);
+    EXPECT_NE(events_.reported[0].message.find("nothing on this node enforces"), std::string::npos);
 }
 
 TEST_F(MountWatchTest, WithoutAProcessThereIsNothingToWatch) {

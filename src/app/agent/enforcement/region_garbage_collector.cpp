@@ -31,9 +31,22 @@ void RegionGarbageCollector::take(const PodChanges& changes) {
     }
 }
 
-void RegionGarbageCollector::forget_unused(const std::set<PodUid>& pods) {
+// At the start of the agent: the pods that kubelet's record or the API server has, and of what the
+// enforcers keep the rest.
+void RegionGarbageCollector::recover_once(const std::set<PodUid>& kept, std::set<PodUid> known) {
+    if (std::exchange(has_recovered_, true)) return;
+    {
+        const std::scoped_lock lock(mutex_);
+        std::erase_if(known, [&](const PodUid& pod) { return over_.contains(pod); });
+    }
+    std::set<PodUid> orphans = kept;
+    std::erase_if(orphans, [&](const PodUid& pod) { return known.contains(pod); });
+    enforcers_.recover(known, orphans);
+}
+
+void RegionGarbageCollector::clean_up_unused(const std::set<PodUid>& pods) {
     for (const PodUid& pod : pods)
-        if (!shares_.is_in_use(pod)) shares_.forget(pod);
+        if (!enforcers_.is_in_use(pod)) enforcers_.cleanup(pod);
 }
 
 // Kubelet writes a pod into its record before the runtime creates the containers, so the kept
@@ -41,35 +54,39 @@ void RegionGarbageCollector::forget_unused(const std::set<PodUid>& pods) {
 // record. Kubelet starts with an empty record after its checkpoint was damaged, and running pods
 // are then missing from it. So the API server must have listed the node's pods without this pod,
 // and none of the pod's processes may live. Until the first list, no pod is known to be gone.
-void RegionGarbageCollector::forget_the_forgotten() {
-    std::set<PodUid> gone = shares_.pods();
-    const auto holders = record_.list();
-    if (!holders || holders->empty()) return;
-    for (const DeviceHolder& holder : *holders)
-        gone.erase(holder.pod);
+void RegionGarbageCollector::clean_up_unknown() {
+    const std::set<PodUid> kept = enforcers_.pods();
+    const auto record = record_.list();
+    if (!record) return;
+    std::set<PodUid> known;
+    for (const DeviceHolder& holder : *record)
+        known.insert(holder.pod);
     {
         const MutexLock lock(mutex_);
         if (!listed_) return;
-        std::erase_if(
-            gone, [&](const PodUid& pod) TESSERA_REQUIRES(mutex_) { return seen_.contains(pod); });
+        known.insert(seen_.begin(), seen_.end());
     }
-    forget_unused(gone);
+    recover_once(kept, known);
+    if (record->empty()) return;
+    std::set<PodUid> unknown = kept;
+    std::erase_if(unknown, [&](const PodUid& pod) { return known.contains(pod); });
+    clean_up_unused(unknown);
 }
 
-void RegionGarbageCollector::forget_the_over() {
-    const std::set<PodUid> kept = shares_.pods();
+void RegionGarbageCollector::clean_up_over() {
+    const std::set<PodUid> kept = enforcers_.pods();
     std::set<PodUid> over;
     {
         const MutexLock lock(mutex_);
         std::erase_if(over_, [&](const PodUid& pod) { return !kept.contains(pod); });
         over = over_;
     }
-    forget_unused(over);
+    clean_up_unused(over);
 }
 
 void RegionGarbageCollector::collect() {
-    forget_the_forgotten();
-    forget_the_over();
+    clean_up_unknown();
+    clean_up_over();
 }
 
 }  // namespace tessera

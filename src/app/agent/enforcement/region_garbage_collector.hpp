@@ -1,4 +1,5 @@
-// Removes what was made to enforce the shares of pods that are over. Those are the pods that the
+// Recovers what earlier agents prepared to enforce shares, and removes what was prepared for pods
+// that are over. Those are the pods that the
 // API server shows as finished or removed, and the pods that neither kubelet's record nor the API
 // server knows (kubelet forgets a pod when it next allocates devices). Nothing is removed while a
 // process of the pod uses it: the containers of a pod that was deleted by force, or lost from
@@ -7,9 +8,10 @@
 
 #include <chrono>
 #include <set>
+#include <utility>
 
+#include "app/agent/enforcement/enforcers.hpp"
 #include "base/mutex.hpp"
-#include "ports/enforcer.hpp"
 #include "ports/kube_api.hpp"
 #include "ports/kubelet.hpp"
 
@@ -19,22 +21,25 @@ class RegionGarbageCollector {
   public:
     static constexpr std::chrono::seconds kPeriod{10};
 
-    // Both outlive this.
-    RegionGarbageCollector(Enforcer& shares, DeviceHolders& record)
-        : shares_(shares), record_(record) {}
+    // `record` outlives this.
+    RegionGarbageCollector(Enforcers enforcers, DeviceHolders& record)
+        : enforcers_(std::move(enforcers)), record_(record) {}
 
     // Takes what a watch of this node's pods showed. Any thread.
     void take(const PodChanges& changes);
-    // Removes the regions of containers that are gone. Call it from one thread only.
+    // Cleans up after containers that are gone. The first call that knows the node's pods also
+    // calls recover(). Call it from one thread only.
     void collect();
 
   private:
-    void forget_unused(const std::set<PodUid>& pods);
-    void forget_the_forgotten();
-    void forget_the_over();
+    void recover_once(const std::set<PodUid>& kept, std::set<PodUid> known);
+    void clean_up_unused(const std::set<PodUid>& pods);
+    void clean_up_unknown();
+    void clean_up_over();
 
-    Enforcer& shares_;
+    const Enforcers enforcers_;
     DeviceHolders& record_;
+    bool has_recovered_ = false;  // of collect()'s thread
 
     Mutex mutex_;
     std::set<PodUid> seen_ TESSERA_GUARDED_BY(mutex_);  // shown by the watch, and not over

@@ -34,7 +34,7 @@ class RegionGarbageCollectorTest : public testing::Test {
 
     FakeEnforcer shares_;
     FakeDeviceHolders record_;
-    RegionGarbageCollector collector_{shares_, record_};
+    RegionGarbageCollector collector_{Enforcers({&shares_}), record_};
 };
 
 TEST_F(RegionGarbageCollectorTest, ForgetsTheGone) {
@@ -96,6 +96,28 @@ TEST_F(RegionGarbageCollectorTest, ForgetsThoseThatAreOver) {
     shares_.in_use.clear();
     keep(1);
     EXPECT_EQ(shares_.kept, (std::set{PodUid("runs"), PodUid("unseen")}));
+}
+
+// Goal: the enforcers learn once which pods are known and which are orphans, as soon as both lists
+// are there. That alone removes nothing.
+TEST_F(RegionGarbageCollectorTest, RecoversOnce) {
+    for (const char* uid : {"recorded", "listed", "over", "orphan"})
+        shares_.kept.insert(PodUid(uid));
+    shares_.in_use = shares_.kept;
+    record_.set(fail(Code::unavailable, "no checkpoint"));
+    list({"listed", "without-a-share", "over"});
+    collector_.take({.present = {}, .removed = {PodUid("over")}, .all = {}});
+    keep(1);
+    EXPECT_TRUE(shares_.recovered.empty()) << "kubelet's record cannot be read yet";
+    record_.set(
+        std::vector<DeviceHolder>{{PodUid("recorded"), "main", "tessera.dev/gpu", {"a"}, {}},
+                                  {PodUid("over"), "main", "tessera.dev/gpu", {"b"}, {}}});
+    keep(2);
+    ASSERT_EQ(shares_.recovered.size(), 1U);
+    EXPECT_EQ(shares_.recovered[0].first,
+              (std::set{PodUid("recorded"), PodUid("listed"), PodUid("without-a-share")}));
+    EXPECT_EQ(shares_.recovered[0].second, (std::set{PodUid("over"), PodUid("orphan")}));
+    EXPECT_TRUE(shares_.forgotten.empty());
 }
 
 }  // namespace

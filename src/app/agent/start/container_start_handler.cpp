@@ -7,7 +7,7 @@
 #include <random>
 #include <span>
 
-#include "app/agent/enforcement/held_shares.hpp"
+#include "app/agent/enforcement/enforced_shares.hpp"
 #include "base/log.hpp"
 #include "domain/handover/mount_conflicts.hpp"
 #include "domain/handover/runtime_support.hpp"
@@ -134,9 +134,11 @@ Result<ContainerEdits> ContainerStartHandler::edits_for(const Allocation& alloca
     auto handover = hand_over(newest, container.pod, node_, container.setup.name, *inventory);
     if (!handover) return refuse(handover.error());
     TRY(auto devices, devices_for(handover->gpus, container.setup));
-    TRY(auto mounts,
-        hold(*find_container(newest, container.setup.name), container, handover->gpus));
-    ContainerEdits edits{std::move(handover->env), std::move(devices), std::move(mounts)};
+    TRY(auto edits,
+        enforce(*find_container(newest, container.setup.name), container, handover->gpus));
+    // The list of the GPUs stays first.
+    edits.env.insert(edits.env.begin(), handover->env.begin(), handover->env.end());
+    edits.cdi_devices.insert(edits.cdi_devices.begin(), devices.begin(), devices.end());
     if (container.setup.is_privileged)
         std::ranges::copy(privileged_env(edits.env.front().second), std::back_inserter(edits.env));
     return edits;
@@ -167,22 +169,28 @@ Result<std::vector<std::string>> ContainerStartHandler::devices_for(const std::v
     return names;
 }
 
-Result<std::vector<FileMount>> ContainerStartHandler::hold(const ContainerAllocation& share,
-                                                           const Starting& container,
-                                                           const std::vector<Gpu>& gpus) {
-    if (ports_.holder == nullptr || !has_share(share)) return std::vector<FileMount>{};
-    auto merged =
-        check_mounts(container.setup, ports_.holder->mount_points(), rules_.preload_merge_from);
-    if (!merged) return refuse(merged.error());
+Result<ContainerEdits> ContainerStartHandler::enforce(const ContainerAllocation& share,
+                                                      const Starting& container,
+                                                      const std::vector<Gpu>& gpus) {
+    if (ports_.enforcers.empty() || !has_share(share)) return ContainerEdits{};
     std::vector<EnforcedShare> shares = enforced_shares(share);
     // A share may name its GPU by index.
     for (std::size_t i = 0; i < gpus.size(); i++)
         shares[i].gpu = gpus[i].uuid;
-    auto mounts = ports_.holder->hold({container.pod, container.name, container.setup.name,
-                                       *merged ? (*merged)->source : std::string()},
-                                      shares);
-    if (!mounts) return refuse(mounts.error());
-    return mounts;
+    EnforcedContainer enforced{.pod = container.pod,
+                               .name = container.name,
+                               .container = container.setup.name,
+                               .cgroup_path = container.cgroup_path,
+                               .user_id = container.user_id};
+    const auto choice = ports_.enforcers.choose(enforced, shares);
+    if (!choice) return refuse(choice.error());
+    const auto merged =
+        check_mounts(container.setup, choice->mount_points(), rules_.preload_merge_from);
+    if (!merged) return refuse(merged.error());
+    if (*merged) enforced.preload_list = (*merged)->source;
+    auto edits = ports_.enforcers.prepare(*choice, enforced, shares);
+    if (!edits) return refuse(edits.error());
+    return edits;
 }
 
 Result<ContainerStartHandler::Judgement> ContainerStartHandler::judge(
@@ -247,16 +255,18 @@ Result<ContainerEdits> ContainerStartHandler::decide(const RuntimeContainer& con
         case Standing::placed:
             break;
     }
+    TRY(auto edits,
+        edits_for(*judged.allocation, {container.pod_uid, container.pod, container.setup,
+                                       container.cgroup_path, container.user_id}));
     // The runtime replaces only the first entry; the second one would take effect in the container.
-    for (const std::string_view name : {kVisibleDevices, kMemoryBytes, kCudaVisibleDevices}) {
-        if (name == kCudaVisibleDevices && !container.setup.is_privileged) continue;
+    for (const auto& [name, value] : edits.env) {
         const auto times = values_of(container.env, name).size();
         if (times <= 1) continue;
         return refuse({Code::invalid_argument,
                        fmt::format("container {} sets {} {} times; remove it from the pod",
                                    container.name, name, times)});
     }
-    return edits_for(*judged.allocation, {container.pod_uid, container.pod, container.setup});
+    return edits;
 }
 
 Result<ContainerEdits> ContainerStartHandler::edits_without_gpus(const RuntimeContainer& container,
@@ -338,10 +348,10 @@ Result<> ContainerStartHandler::check_handed_over(const RuntimeContainer& contai
     if (auto devices = check_devices(container, share, *inventory); !devices)
         return not_handed_over(devices.error().text);
     // If the runtime does not name the process, the mounts are not checked (docs/limits.md).
-    if (ports_.holder == nullptr || !has_share(share) || container.pid == 0) return {};
-    auto mounted = ports_.holder->check_mounted({container.pod_uid, container.pod, container.name},
-                                                container.pid);
-    if (!mounted) return refuse(mounted.error());
+    if (ports_.enforcers.empty() || !has_share(share) || container.pid == 0) return {};
+    auto in_force =
+        ports_.enforcers.verify({container.pod_uid, container.pod, container.name}, container.pid);
+    if (!in_force) return refuse(in_force.error());
     watch_mounts(container, allocation);
     return {};
 }
@@ -383,23 +393,19 @@ Result<ContainerEdits> ContainerStartHandler::complete(const RuntimeContainer& c
                                              {"container", container.name},
                                              {"reason", edits.error().text}});
     } else if (!edits->env.empty() && edits->env.front().second != kVoidDevices) {
-        log_event(Event::gpus_handed_over, {{"pod", container.pod.str()},
-                                            {"container", container.name},
-                                            {"gpus", edits->env.front().second}});
+        log_event(Event::gpus_handed_over,
+                  {{"pod", container.pod.str()},
+                   {"container", container.name},
+                   {"gpus", edits->env.front().second},
+                   {"enforced_by", enforced_by(container.pod_uid, container.name)}});
         note_completed(container);
     }
     return edits;
 }
 
-// A container has none of our files to lose if it started without the guard, under a release with
-// other mounts, or under an agent with another folder. Such a container is not watched.
-bool ContainerStartHandler::has_our_mounts(const RuntimeContainer& container) const {
-    if (ports_.holder == nullptr) return false;
-    return std::ranges::all_of(ports_.holder->mount_points(), [&](const std::string& point) {
-        return std::ranges::any_of(container.setup.mounts, [&](const ContainerMount& mount) {
-            return mount.destination == point && ports_.holder->is_ours(mount.source);
-        });
-    });
+std::string ContainerStartHandler::enforced_by(const PodUid& pod,
+                                               const std::string& container) const {
+    return ports_.enforcers.enforced_by(pod, container).text();
 }
 
 // True also when the kept allocation cannot be read: the pod may have been resized.
@@ -458,7 +464,11 @@ std::string ContainerStartHandler::what_it_lacks(const RuntimeContainer& contain
         note_verified(container);
         return {};
     }
-    if (has_our_mounts(container)) watch_mounts(container, allocation);
+    // Without enforcement at its start, or with the files of another agent, there is nothing to
+    // watch.
+    if (ports_.enforcers.has_started_enforced(container.pod_uid, container.name,
+                                              container.setup.mounts))
+        watch_mounts(container, allocation);
     return {};
 }
 
@@ -555,7 +565,8 @@ Result<> ContainerStartHandler::make_share(const DeviceHolder& holder, const Nod
     }
     log_event(Event::gpus_handed_over, {{"pod", pod.name.str()},
                                         {"container", holder.container},
-                                        {"gpus", edits->env.front().second}});
+                                        {"gpus", edits->env.front().second},
+                                        {"enforced_by", enforced_by(pod.uid, holder.container)}});
     return {};
 }
 

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/agent/enforcement/enforcers.hpp"
 #include "app/agent/enforcement/mount_watch.hpp"
 #include "app/agent/enforcement/unshared_watch.hpp"
 #include "app/agent/inventory/gpu_monitor.hpp"
@@ -29,7 +30,6 @@
 #include "domain/handover/start_rules.hpp"
 #include "ports/cdi_store.hpp"
 #include "ports/container_runtime.hpp"
-#include "ports/enforcer.hpp"
 #include "ports/kubelet.hpp"
 #include "ports/shares/resized_allocations.hpp"
 #include "wire/tessera/allocation_seal.hpp"
@@ -47,8 +47,8 @@ struct ContainerStartPorts {
     DevicePluginHost& plugins;
     CdiStore& cdi;
     const AllocationSeal* seal;              // null: allocations are not signed
-    Enforcer* holder = nullptr;              // null: shares are not enforced
-    ResizedAllocations* resized = nullptr;   // set if `holder` is set, and null otherwise
+    Enforcers enforcers = {};                // empty: shares are not enforced
+    ResizedAllocations* resized = nullptr;   // set if shares are enforced, and null otherwise
     MountWatch* mounts = nullptr;            // likewise
     UnsharedContainers* unshared = nullptr;  // null: unshared containers are only logged
     const Dialects* dialects = &all_dialects();
@@ -89,6 +89,8 @@ class ContainerStartHandler final : public ContainerHandler, public DevicePlugin
         PodUid pod;
         PodName name;
         const ContainerSetup& setup;
+        std::string cgroup_path = {};  // as in RuntimeContainer, like the next
+        std::optional<std::uint32_t> user_id = {};
     };
 
     // Applies the same rule to starting and to running containers. An error if the annotation
@@ -98,12 +100,13 @@ class ContainerStartHandler final : public ContainerHandler, public DevicePlugin
                                    const AllocationSeal* seal, const Dialects& dialects);
     [[nodiscard]] Result<Allocation> newest_of(const Allocation& allocation,
                                                const PodUid& pod) const;
-    [[nodiscard]] bool has_our_mounts(const RuntimeContainer& container) const;
     [[nodiscard]] bool was_resized(const PodUid& pod) const;
     Result<ContainerEdits> edits_for(const Allocation& allocation, const Starting& container);
-    // Enforces shares that are not whole GPUs.
-    Result<std::vector<FileMount>> hold(const ContainerAllocation& share, const Starting& container,
-                                        const std::vector<Gpu>& gpus);
+    // Enforces shares that are not whole GPUs: what the container needs for it.
+    Result<ContainerEdits> enforce(const ContainerAllocation& share, const Starting& container,
+                                   const std::vector<Gpu>& gpus);
+    // As EnforcedBy::text; empty for whole GPUs.
+    [[nodiscard]] std::string enforced_by(const PodUid& pod, const std::string& container) const;
     // The vendor's CDI devices of these GPUs. Empty if the container's runtime handler reads the
     // environment instead.
     Result<std::vector<std::string>> devices_for(const std::vector<Gpu>& gpus,

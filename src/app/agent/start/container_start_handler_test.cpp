@@ -342,8 +342,8 @@ TEST_F(ContainerStartByKubeletTest, NamesAreFresh) {
 // share cannot be enforced does not start.
 TEST_F(ContainerStartTest, HoldsShares) {
     FakeEnforcer holder;
-    ContainerStartHandler handler({gpus_, kube_, holders_, plugins_, cdi_, nullptr, &holder}, kNode,
-                                  Identity::nri, kByEnvironment);
+    ContainerStartHandler handler(ports(Enforcers({&holder})), kNode, Identity::nri,
+                                  kByEnvironment);
     GpuShare whole = share(1, 16);
     whole.whole = true;
     const Allocation two = allocation({{"a", {}, {share(0, 4)}}, {"b", {}, {whole}}});
@@ -353,7 +353,8 @@ TEST_F(ContainerStartTest, HoldsShares) {
     ASSERT_EQ(holder.held.size(), 1U);
     EXPECT_EQ(holder.held.at("uid-p/a").at(0).gpu, GpuUuid("GPU-0"));
     EXPECT_EQ(holder.held.at("uid-p/a").at(0).memory, Bytes{4 * kGiB});
-    EXPECT_EQ(holder.names, std::vector<PodName>{annotated("a", two).pod});
+    ASSERT_EQ(holder.prepared.size(), 1U);
+    EXPECT_EQ(holder.prepared[0].name, annotated("a", two).pod);
     const auto b = handler.complete(given("b", two));
     ASSERT_TRUE(b) << b.error().text;
     EXPECT_TRUE(b->mounts.empty());

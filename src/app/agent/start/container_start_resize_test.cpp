@@ -34,7 +34,7 @@ class ContainerStartResizeTest : public ContainerStartTest {
 
     FakeEnforcer holder_;
     FakeResizedAllocations resized_;
-    ContainerStartHandler resizing_{ports(&holder_, &resized_), kNode, Identity::nri,
+    ContainerStartHandler resizing_{ports(Enforcers({&holder_}), &resized_), kNode, Identity::nri,
                                     kByEnvironment};
 };
 

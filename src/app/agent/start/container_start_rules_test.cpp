@@ -34,7 +34,7 @@ class ContainerStartRulesTest : public ContainerStartTest {
     StartRules rules_{.environment_handlers = {"nvidia"},
                       .unrestricted_namespaces = {"monitoring"},
                       .preload_merge_from = {"/opt/apm"}};
-    ContainerStartPorts ports_ = ports(&holder_);
+    ContainerStartPorts ports_ = ports(Enforcers({&holder_}));
     ContainerStartHandler handler_by_cdi_{ports_, kNode, Identity::nri, rules_};
 };
 
@@ -42,7 +42,7 @@ class ContainerStartRulesTest : public ContainerStartTest {
 TEST_F(ContainerStartRulesTest, NothingToHandOver) {
     RuntimeContainer container = given("main", allocation({{"main", {}, {share(0, 4)}}}));
     FakeCdiStore none;
-    ports_.holder = nullptr;
+    ports_.enforcers = {};
     ContainerStartHandler handler({gpus_, kube_, holders_, plugins_, none, nullptr}, kNode,
                                   Identity::nri, rules_);
     const auto refused = handler.complete(container);
@@ -79,10 +79,11 @@ TEST_F(ContainerStartRulesTest, MountsOfThePod) {
     EXPECT_TRUE(holder_.held.empty()) << "refused before any file is made";
     covered.setup.mounts = {{"/etc/ld.so.preload", "/opt/apm/ld.so.preload", true}};
     EXPECT_EQ(refusal(covered), "");
-    EXPECT_EQ(holder_.preload_lists, std::vector<std::string>{"/opt/apm/ld.so.preload"});
+    ASSERT_EQ(holder_.prepared.size(), 1U);
+    EXPECT_EQ(holder_.prepared[0].preload_list, "/opt/apm/ld.so.preload");
     covered.setup.mounts = {{"/data", "/pods/x/volumes/pvc/data", false}};
     EXPECT_EQ(refusal(covered), "");
-    EXPECT_EQ(holder_.preload_lists.back(), "");
+    EXPECT_EQ(holder_.prepared.back().preload_list, "");
 }
 
 TEST_F(ContainerStartRulesTest, PrivilegedContainers) {
@@ -190,7 +191,7 @@ TEST_F(ContainerStartRulesTest, WatchesTheMountsOfContainersThatRun) {
     FakeProcessTable processes;
     processes.pods = {{42, PodUid("uid-p")}};
     FakePodEvents events;
-    MountWatch watch({holder_, processes, events}, true);
+    MountWatch watch({Enforcers({&holder_}), processes, events}, true);
     ports_.mounts = &watch;
     const RuntimeContainer starting = placed();
     const auto edits = handler_by_cdi_.complete(starting);
