@@ -4,9 +4,9 @@
 // (a limit of the driver by cgroup path or pod, an MPS namespace by user id). The agent chooses an
 // enforcer for memory and one for compute for each container (app/agent/enforcement/enforcers.hpp).
 //
-// The life of a container's enforcement: can_enforce, prepare, verify, then update and verify while
-// it runs, and cleanup when its pod is over. What an enforcer prepared survives the agent: an agent
-// that starts again finds it by pods() and enforces(), and calls recover().
+// The life of a container's enforcement: can_enforce, prepare, apply, verify, then update and
+// verify while it runs, and cleanup when its pod is over. What an enforcer prepared survives the
+// agent: an agent that starts again finds it by pods() and enforces(), and calls recover().
 #pragma once
 
 #include <cstdint>
@@ -57,9 +57,9 @@ struct EnforcedContainer {
     std::string container;
     // A file of the node: a list of libraries to preload that is merged with ours. Empty: none.
     std::string preload_list = {};
-    // As RuntimeContainer::cgroup_path and user_id, in can_enforce() and prepare(). They change
-    // when the container starts again. Empty: the runtime does not say, or kubelet's record
-    // identifies containers. An enforcer that needs one of them says so in can_enforce().
+    // As RuntimeContainer::cgroup_path and user_id, in can_enforce(), prepare() and apply(). The
+    // path changes when the container starts again. Empty: the runtime does not say, or kubelet's
+    // record identifies containers. An enforcer that needs one of them says so in can_enforce().
     std::string cgroup_path = {};
     std::optional<std::uint32_t> user_id = {};
 };
@@ -87,10 +87,11 @@ class Enforcer {
                                                const EnforcedContainer& container,
                                                const std::vector<EnforcedShare>& shares) const = 0;
 
-    // Limits the container to its shares from its start on. `what` has at least one resource, for
-    // each of which can_enforce() holds. It may limit the other one no tighter than the shares say,
-    // and must not limit compute for which it was not asked. Called again for each start of the
-    // container, and then replaces what was prepared. Must return within a second.
+    // The container is about to be created, and is to be limited to its shares from its start on.
+    // `what` has at least one resource, for each of which can_enforce() holds. It may limit the
+    // other one no tighter than the shares say, and must not limit compute for which it was not
+    // asked. Called again for each start of the container, and then replaces what was prepared.
+    // Must return within a second.
     //
     // Returns what the container needs for it: files, CDI devices and environment variables. Two
     // enforcers of one agent use different variables and mount points. An error says what to do,
@@ -98,6 +99,11 @@ class Enforcer {
     virtual Result<ContainerEdits> prepare(const EnforcedContainer& container,
                                            const std::vector<EnforcedShare>& shares,
                                            ShareResources what) = 0;
+    // The prepared container is created, its cgroup exists, and its program has not run. Sets the
+    // limits that need this. `pid` is its first process on the node, 0 if the runtime does not say.
+    // Called again if an error kept the container from its start, and never where kubelet's record
+    // identifies containers: see `cgroup_path`. Errors and time as prepare().
+    virtual Result<> apply(const EnforcedContainer& container, std::int64_t pid) = 0;
     // `what` of the last prepare() of the container, also of an earlier agent's; none if there was
     // none, or after release() or cleanup().
     [[nodiscard]] virtual ShareResources enforces(const PodUid& pod,
@@ -128,7 +134,7 @@ class Enforcer {
     [[nodiscard]] virtual std::set<PodUid> pods() const = 0;
     // Whether a process of the pod is known to use what was prepared. False if it cannot tell.
     [[nodiscard]] virtual bool is_in_use(const PodUid& pod) const = 0;
-    // Removes all that was prepared or kept for the pod.
+    // Removes all that was prepared or kept for the pod. The cgroups of its containers may be gone.
     virtual void cleanup(const PodUid& pod) = 0;
 
     // Null for an enforcer outside the container.

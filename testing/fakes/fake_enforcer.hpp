@@ -22,7 +22,7 @@ class FakeEnforcer final : public Enforcer, public ContainerFiles {
     void refuse(ShareResource resource, Error error) {
         refusals_.insert_or_assign(resource, std::move(error));
     }
-    // The next prepare() returns this error.
+    // The next prepare() or apply() returns this error.
     void refuse_next(Error error) { error_ = std::move(error); }
     // The container has started, with these shares.
     void start(const std::string& pod, const std::string& container,
@@ -52,6 +52,11 @@ class FakeEnforcer final : public Enforcer, public ContainerFiles {
             .env = {},
             .cdi_devices = {},
             .mounts = {{.source = "/" + container.container, .destination = "/guard"}}};
+    }
+    Result<> apply(const EnforcedContainer& container, std::int64_t) override {
+        if (const auto error = std::exchange(error_, std::nullopt)) return fail(*error);
+        applied.push_back(container);
+        return {};
     }
     [[nodiscard]] ShareResources enforces(const PodUid& pod,
                                           const std::string& container) const override {
@@ -105,6 +110,7 @@ class FakeEnforcer final : public Enforcer, public ContainerFiles {
     std::map<std::string, std::vector<EnforcedShare>> held;  // by UID/CONTAINER
     std::map<std::string, ShareResources> enforced;          // the same: what it limits
     std::vector<EnforcedContainer> prepared;         // the containers of prepare(), in order
+    std::vector<EnforcedContainer> applied;          // the same of apply()
     std::set<std::int64_t> covered;                  // pids whose mounts are covered
     std::set<std::int64_t> hidden;                   // pids whose mounts cannot be read
     std::map<std::int64_t, std::string> containers;  // result of container_of(), by pid

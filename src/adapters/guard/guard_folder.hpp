@@ -51,6 +51,8 @@ class GuardFolder final : public Enforcer, public ContainerFiles {
     Result<ContainerEdits> prepare(const EnforcedContainer& container,
                                    const std::vector<EnforcedShare>& shares,
                                    ShareResources what) override;
+    // Does nothing: the processes map the limits themselves.
+    Result<> apply(const EnforcedContainer&, std::int64_t) override { return {}; }
     [[nodiscard]] ShareResources enforces(const PodUid& pod,
                                           const std::string& container) const override;
     void release(const PodUid& pod, const std::string& container) override;

@@ -130,6 +130,14 @@ Result<ContainerEdits> Enforcers::prepare(const Choice& choice, const EnforcedCo
     return edits;
 }
 
+Result<> Enforcers::apply(const EnforcedContainer& container, std::int64_t pid) const {
+    for (Enforcer* row : rows_) {
+        if (!row->enforces(container.pod, container.container).any()) continue;
+        TRY_VOID(row->apply(container, pid));
+    }
+    return {};
+}
+
 EnforcedBy Enforcers::enforced_by(const PodUid& pod, const std::string& container) const {
     EnforcedBy by;
     for (const Enforcer* row : rows_) {

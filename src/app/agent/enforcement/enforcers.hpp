@@ -71,6 +71,8 @@ class Enforcers final : public ShareMeter {
 
     // The functions below reach the enforcers that have prepared something for the container or
     // the pod, in this agent or an earlier one.
+    // As Enforcer::apply.
+    Result<> apply(const EnforcedContainer& container, std::int64_t pid) const;
     [[nodiscard]] EnforcedBy enforced_by(const PodUid& pod, const std::string& container) const;
     // As Enforcer::update. One that fails does not keep the others from it; the first error counts.
     Result<bool> update(const PodUid& pod, const std::string& container,

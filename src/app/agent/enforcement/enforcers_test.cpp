@@ -95,7 +95,12 @@ TEST_F(EnforcersTest, UpdatesAndVerifiesWhatIsPrepared) {
     strong_.refuse(ShareResource::compute, {Code::unsupported, "it limits memory only"});
     EXPECT_FALSE(enforcers_.update(container_.pod, "main", {}).value());
     EXPECT_EQ(enforcers_.verify(container_, 7).error().code, Code::conflict);
+    ASSERT_TRUE(enforcers_.apply(container_, 7));
+    EXPECT_TRUE(strong_.applied.empty()) << "nothing is prepared";
     ASSERT_TRUE(prepare());
+    ASSERT_TRUE(enforcers_.apply(container_, 7));
+    EXPECT_EQ(strong_.applied.size(), 1U);
+    EXPECT_EQ(weak_.applied.size(), 1U);
     EXPECT_TRUE(enforcers_.verify(container_, 7));
     const std::vector<EnforcedShare> more{{GpuUuid("GPU-a"), gibibytes(6), {25}}};
     EXPECT_TRUE(enforcers_.update(container_.pod, "main", more).value());

@@ -36,7 +36,7 @@ void RegionGarbageCollector::take(const PodChanges& changes) {
 void RegionGarbageCollector::recover_once(const std::set<PodUid>& kept, std::set<PodUid> known) {
     if (std::exchange(has_recovered_, true)) return;
     {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         std::erase_if(known, [&](const PodUid& pod) { return over_.contains(pod); });
     }
     std::set<PodUid> orphans = kept;

@@ -347,10 +347,17 @@ Result<> ContainerStartHandler::check_handed_over(const RuntimeContainer& contai
     const ContainerAllocation& share = *find_container(allocation, container.name);
     if (auto devices = check_devices(container, share, *inventory); !devices)
         return not_handed_over(devices.error().text);
+    if (ports_.enforcers.empty() || !has_share(share)) return {};
+    const EnforcedContainer enforced{.pod = container.pod_uid,
+                                     .name = container.pod,
+                                     .container = container.name,
+                                     .cgroup_path = container.cgroup_path,
+                                     .user_id = container.user_id};
+    auto applied = ports_.enforcers.apply(enforced, container.pid);
+    if (!applied) return refuse(applied.error());
     // If the runtime does not name the process, the mounts are not checked (docs/limits.md).
-    if (ports_.enforcers.empty() || !has_share(share) || container.pid == 0) return {};
-    auto in_force =
-        ports_.enforcers.verify({container.pod_uid, container.pod, container.name}, container.pid);
+    if (container.pid == 0) return {};
+    auto in_force = ports_.enforcers.verify(enforced, container.pid);
     if (!in_force) return refuse(in_force.error());
     watch_mounts(container, allocation);
     return {};

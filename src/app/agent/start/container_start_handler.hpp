@@ -128,7 +128,7 @@ class ContainerStartHandler final : public ContainerHandler, public DevicePlugin
     // Why the container does not meet the rules for GPU containers; empty if it does.
     std::string what_it_lacks(const RuntimeContainer& container, const Judgement& judged);
     void watch_unshared(const RuntimeContainer& container, std::string reason);
-    // From now on, watches the files that enforce its share, if it has any.
+    // From now on, watches what enforces its share, if it has any.
     void watch_mounts(const RuntimeContainer& container, const Allocation& allocation);
     tl::unexpected<Error> unknown_devices();
     Result<> check_known(const std::string& resource, const std::set<std::string>& ids);

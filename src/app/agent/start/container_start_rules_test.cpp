@@ -163,6 +163,27 @@ TEST_F(ContainerStartRulesTest, VerifiesWhatTheRuntimeDid) {
     EXPECT_TRUE(handler_by_cdi_.verify(bad)) << "the runtime names no process";
 }
 
+// Goal: an enforcer that limits a container by its cgroup or user gets both, before and after the
+// container is created. If it cannot set its limits, the container does not start.
+TEST_F(ContainerStartRulesTest, TellsEnforcersWhereTheProcessesAre) {
+    RuntimeContainer container = placed();
+    container.cgroup_path = "kubepods-pod1.slice:cri-containerd:id";
+    container.user_id = 1000;
+    const auto edits = handler_by_cdi_.complete(container);
+    ASSERT_TRUE(edits);
+    RuntimeContainer created = made(container, *edits);
+    created.pid = 0;
+    EXPECT_TRUE(handler_by_cdi_.verify(created)) << "it needs no process";
+    for (const auto* calls : {&holder_.prepared, &holder_.applied}) {
+        ASSERT_EQ(calls->size(), 1U);
+        EXPECT_EQ(calls->front().cgroup_path, container.cgroup_path);
+        EXPECT_EQ(calls->front().user_id, 1000U);
+    }
+    holder_.refuse_next({Code::unavailable, "the driver refuses the limit"});
+    EXPECT_EQ(handler_by_cdi_.verify(created).error().text,
+              "Tessera: the driver refuses the limit");
+}
+
 // Goal: the error names a variable of ours that the pod or its image sets twice, and does not blame
 // the runtime.
 TEST_F(ContainerStartRulesTest, VariablesThatStandTwice) {
