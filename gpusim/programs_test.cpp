@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "gpusim/test_support/peer.hpp"
+#include "gpusim/test_support/child_process.hpp"
 #include "gpusim/test_support/simulated_node.hpp"
 
 namespace gpusim {
@@ -123,7 +123,7 @@ TEST(Gpuhog, HoldsUntilItIsTerminated) {
     const SimulatedNode node(kTwoGpus);
     const std::string log = (node.root() / "log").string();
     ASSERT_EQ(mkfifo(log.c_str(), 0600), 0);
-    Peer hog([&](Wire&) { run_gpuhog(node, "512MiB", log); });
+    ChildProcess hog([&](Wire&) { run_gpuhog(node, "512MiB", log); });
     const std::ifstream lines = await_hog(log);
     EXPECT_EQ(node.used(0), 512 * kMiB);
     EXPECT_THAT(output_of(built("bin/gpusimctl") + " show " + node.root().string()),
@@ -138,7 +138,7 @@ TEST(Gpusmi, PrintsStableLines) {
     const SimulatedNode node(kTwoGpus);
     const std::string log = (node.root() / "log").string();
     ASSERT_EQ(mkfifo(log.c_str(), 0600), 0);
-    Peer hog([&](Wire&) { run_gpuhog(node, "512MiB", log); });
+    ChildProcess hog([&](Wire&) { run_gpuhog(node, "512MiB", log); });
     const std::ifstream lines = await_hog(log);
     const std::string smi =
         "LD_LIBRARY_PATH=" + node.library("").string() + " " + built("bin/gpusmi") + " 2>&1";

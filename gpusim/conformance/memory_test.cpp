@@ -159,10 +159,10 @@ TEST_F(ConformingMemory, ManagedIsBothsToUse) {
         const auto alloc = CALL(cuda, cuMemAllocManaged);
         CUdeviceptr pointer = 0;
         ASSERT_EQ(alloc(&pointer, 4 * kMiB, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
-        static_cast<char*>(at(pointer))[0] = 'h';
+        static_cast<char*>(as_pointer(pointer))[0] = 'h';
         EXPECT_EQ(CALL(cuda, cuMemsetD8_v2)(pointer + 1, 'd', 1), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuCtxSynchronize)(), CUDA_SUCCESS);
-        EXPECT_EQ(std::string(static_cast<char*>(at(pointer)), 2), "hd");
+        EXPECT_EQ(std::string(static_cast<char*>(as_pointer(pointer)), 2), "hd");
         EXPECT_EQ(CALL(cuda, cuMemFree_v2)(pointer), CUDA_SUCCESS);
         EXPECT_EQ(alloc(&pointer, kMiB, 0), CUDA_ERROR_INVALID_VALUE);
         EXPECT_EQ(alloc(&pointer, 0, CU_MEM_ATTACH_GLOBAL), CUDA_ERROR_INVALID_VALUE);

@@ -35,9 +35,9 @@ TEST_F(ConformingProcesses, SeeEachOther) {
     const auto neighbour = start_holder(library(), kBytes);
     EXPECT_GE(taken_now(), before + kBytes);
     in_child([this] {
-        Tenant tenant(library());
+        CudaProgram tenant(library());
         const std::uint64_t rest = tenant.free_bytes();
-        EXPECT_EQ(tenant.take(rest + 64 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.allocate(rest + 64 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
     });
     neighbour->wire().send();
     EXPECT_EQ(neighbour->join(), 0);
@@ -73,14 +73,15 @@ void create_and_send(const Library& cuda, DescriptorPipe& pipe, Wire& wire) {
 
 TEST_F(ConformingProcesses, WhatIsExportedIsThereOnceAndOutlivesItsKilledCreator) {
     const std::uint64_t before = taken_now();
-    Peer creator([this](Wire& wire) { create_and_send(Tenant(library()).cuda, pipe_, wire); });
+    ChildProcess creator(
+        [this](Wire& wire) { create_and_send(CudaProgram(library()).cuda, pipe_, wire); });
     ASSERT_EQ(creator.wire().receive(), 1U);
     const int fd = pipe_.receive();
-    Peer importer([this, fd](Wire& wire) {
-        const Tenant tenant(library());
+    ChildProcess importer([this, fd](Wire& wire) {
+        const CudaProgram tenant(library());
         CUmemGenericAllocationHandle handle = 0;
         EXPECT_EQ(CALL(tenant.cuda, cuMemImportFromShareableHandle)(
-                      &handle, at(static_cast<CUdeviceptr>(fd)), kDescriptor),
+                      &handle, as_pointer(static_cast<CUdeviceptr>(fd)), kDescriptor),
                   CUDA_SUCCESS);
         close(fd);
         wire.send();
@@ -100,10 +101,10 @@ TEST_F(ConformingProcesses, WhatIsExportedIsThereOnceAndOutlivesItsKilledCreator
 TEST_F(ConformingProcesses, IpcMemoryIsTheSame) {
     int handles[2] = {};
     ASSERT_EQ(pipe(handles), 0);
-    Peer exporter([&](Wire& wire) {
-        Tenant tenant(library());
+    ChildProcess exporter([&](Wire& wire) {
+        CudaProgram tenant(library());
         CUipcMemHandle handle = {};
-        ASSERT_EQ(tenant.take(kBytes), CUDA_SUCCESS);
+        ASSERT_EQ(tenant.allocate(kBytes), CUDA_SUCCESS);
         const CUdeviceptr pointer = tenant.pointers.back();
         EXPECT_EQ(CALL(tenant.cuda, cuMemsetD8_v2)(pointer, 'e', kBytes), CUDA_SUCCESS);
         EXPECT_EQ(CALL(tenant.cuda, cuIpcGetMemHandle)(&handle, pointer), CUDA_SUCCESS);
@@ -114,11 +115,11 @@ TEST_F(ConformingProcesses, IpcMemoryIsTheSame) {
         char byte = 0;
         EXPECT_EQ(CALL(tenant.cuda, cuMemcpyDtoH_v2)(&byte, pointer, 1), CUDA_SUCCESS);
         EXPECT_EQ(byte, 'i') << "what the importer wrote";
-        EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.free_last(), CUDA_SUCCESS);
     });
     ASSERT_EQ(exporter.wire().receive(), 1U);
     in_child([&] {
-        const Tenant tenant(library());
+        const CudaProgram tenant(library());
         CUipcMemHandle handle = {};
         CUdeviceptr pointer = 0;
         char byte = 0;

@@ -4,7 +4,7 @@
 
 #include "api/nvidia/nvml.h"
 #include "gpusim/state/events.hpp"
-#include "gpusim/test_support/peer.hpp"
+#include "gpusim/test_support/child_process.hpp"
 #include "gpusim/test_support/simulated_node.hpp"
 
 namespace gpusim {
@@ -52,7 +52,7 @@ struct Watcher {
 };
 
 TEST_F(NvmlEvents, XidArrivesAndLatches) {
-    Peer peer([this](Wire& wire) {
+    ChildProcess child([this](Wire& wire) {
         Watcher watcher(node_);
         watcher.watch(watcher.first);
         watcher.watch(watcher.second);
@@ -70,12 +70,12 @@ TEST_F(NvmlEvents, XidArrivesAndLatches) {
         wire.receive();
         EXPECT_EQ(watcher.recovery_action(watcher.second), NVML_GPU_RECOVERY_ACTION_NONE);
     });
-    peer.wire().receive();
+    child.wire().receive();
     EXPECT_EQ(node_.control("xid " + node_.gpus()[1].uuid + " 48"), 0);
-    peer.wire().receive();
+    child.wire().receive();
     EXPECT_EQ(node_.control("recover 1"), 0);
-    peer.wire().send();
-    EXPECT_EQ(peer.join(), 0);
+    child.wire().send();
+    EXPECT_EQ(child.join(), 0);
 }
 
 TEST_F(NvmlEvents, OnlyWhatIsRegisteredAndOnlyFromThen) {

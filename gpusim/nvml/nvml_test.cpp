@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "api/nvidia/cuda.h"
-#include "gpusim/test_support/peer.hpp"
+#include "gpusim/test_support/child_process.hpp"
 #include "gpusim/test_support/simulated_node.hpp"
 
 namespace gpusim {
@@ -291,7 +291,7 @@ TEST_F(Nvml, MarkersGiveIndices) {
 }
 
 TEST_F(Nvml, MemoryCountsTheReserveByVersion) {
-    Peer holder([this](Wire& wire) { hold(wire, 3 * kGiB); });
+    ChildProcess holder([this](Wire& wire) { hold(wire, 3 * kGiB); });
     holder.wire().receive();
     with_nvml([](const Library& nvml) {
         nvmlDevice_t gpu = device(nvml, 0);
@@ -314,8 +314,8 @@ TEST_F(Nvml, MemoryCountsTheReserveByVersion) {
 }
 
 TEST_F(Nvml, ListsProcessesByProtocol) {
-    Peer first([this](Wire& wire) { hold(wire, kGiB); });
-    Peer second([this](Wire& wire) { hold(wire, 2 * kGiB); });
+    ChildProcess first([this](Wire& wire) { hold(wire, kGiB); });
+    ChildProcess second([this](Wire& wire) { hold(wire, 2 * kGiB); });
     first.wire().receive();
     second.wire().receive();
     with_nvml([&](const Library& nvml) {
@@ -350,7 +350,7 @@ TEST_F(Nvml, ListsProcessesByProtocol) {
 
 // Like a driver that lists processes without the memory that each uses.
 TEST_F(Nvml, ListsProcessesWithoutWhatTheyUse) {
-    Peer holder([this](Wire& wire) { hold(wire, kGiB); });
+    ChildProcess holder([this](Wire& wire) { hold(wire, kGiB); });
     holder.wire().receive();
     const auto expect_used = [&](unsigned long long used) {
         with_nvml([&](const Library& nvml) {
@@ -370,7 +370,7 @@ TEST_F(Nvml, ListsProcessesWithoutWhatTheyUse) {
 }
 
 TEST_F(Nvml, NobodyDrawsAndThereIsNoMps) {
-    Peer first([this](Wire& wire) { hold(wire, kGiB); });
+    ChildProcess first([this](Wire& wire) { hold(wire, kGiB); });
     first.wire().receive();
     with_nvml([](const Library& nvml) {
         const auto expect_none = [&nvml](auto list, auto info) {
@@ -392,7 +392,7 @@ TEST_F(Nvml, NobodyDrawsAndThereIsNoMps) {
 // NVML in a CUDA process must list that process, and must not drop its locks by closing
 // descriptors.
 TEST_F(Nvml, LivesWithCudaInOneProcess) {
-    Peer both([this](Wire& wire) {
+    ChildProcess both([this](Wire& wire) {
         const Library cuda(node_.library("libcuda.so.1"));
         const Library nvml(node_.library("libnvidia-ml.so.1"));
         CUcontext context = nullptr;
@@ -422,9 +422,9 @@ TEST_F(Nvml, LivesWithCudaInOneProcess) {
 }
 
 TEST_F(Nvml, OtherPidNamespaceSeesBytesButNoPid) {
-    Peer holder([this](Wire& wire) { hold(wire, kGiB); });
+    ChildProcess holder([this](Wire& wire) { hold(wire, kGiB); });
     holder.wire().receive();
-    Peer container([this](Wire& wire) {
+    ChildProcess container([this](Wire& wire) {
         const bool apart = unshare(CLONE_NEWPID) == 0;
         wire.send(apart ? 2 : 1);
         if (!apart) return;
@@ -448,7 +448,7 @@ TEST_F(Nvml, OtherPidNamespaceSeesBytesButNoPid) {
 TEST_F(Nvml, WorksReadOnly) {
     if (geteuid() != 0)
         GTEST_SKIP() << "needs root, whose rights it drops so that the files are read-only";
-    Peer holder([this](Wire& wire) { hold(wire, kGiB); });
+    ChildProcess holder([this](Wire& wire) { hold(wire, kGiB); });
     holder.wire().receive();
     for (const char* name : {"gpus", "locks"}) {
         std::filesystem::permissions(node_.state_directory() / name,

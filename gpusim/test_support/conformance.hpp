@@ -41,7 +41,7 @@ class Conformance : public testing::Test {
     template <class Body>
     void with_context(Body body) const {
         in_child([&] {
-            const Tenant tenant(library());
+            const CudaProgram tenant(library());
             body(tenant.cuda);
         });
     }
@@ -55,7 +55,7 @@ class Conformance : public testing::Test {
     }
     // What is taken of device 0, including the context of the process that queries it.
     std::uint64_t taken_now() const {
-        Peer asker([this](Wire& wire) { wire.send(taken(Tenant(library()).cuda)); });
+        ChildProcess asker([this](Wire& wire) { wire.send(taken(CudaProgram(library()).cuda)); });
         const std::uint64_t bytes = asker.wire().receive();
         EXPECT_EQ(asker.join(), 0);
         return bytes;

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "api/nvidia/cuda.h"
-#include "gpusim/test_support/peer.hpp"
+#include "gpusim/test_support/child_process.hpp"
+#include "gpusim/test_support/cuda_program.hpp"
 #include "gpusim/test_support/simulated_node.hpp"
-#include "gpusim/test_support/tenant.hpp"
 
 namespace gpusim {
 

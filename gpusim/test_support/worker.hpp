@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "gpusim/test_support/tenant.hpp"
+#include "gpusim/test_support/cuda_program.hpp"
 
 namespace gpusim {
 
@@ -48,8 +48,8 @@ inline constexpr std::uint64_t kMillisecond = 1000 * kMicrosecond;
 inline constexpr unsigned kWholeGpuBlocks = 40;
 inline constexpr unsigned kTenthOfGpuBlocks = 4;
 
-struct Worker : Tenant {
-    explicit Worker(const std::filesystem::path& library) : Tenant(library) {
+struct Worker : CudaProgram {
+    explicit Worker(const std::filesystem::path& library) : CudaProgram(library) {
         EXPECT_EQ(CALL(cuda, cuModuleLoadData)(&module, kKernels), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuModuleGetFunction)(&spin, module, "spin"), CUDA_SUCCESS);
     }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "guard/arbiter/division.hpp"
+#include "guard/arbiter/time_attribution.hpp"
 
 namespace tessera::guard {
 namespace {

@@ -273,9 +273,10 @@ class Times {
         const auto count = static_cast<std::size_t>(high - low) + 1;
         if (!read_at(fd_, &portion_->logs[low - first], count * sizeof(BusyIntervalLog), offset))
             return false;
-        for (std::size_t i = from; i < all.size(); i++)
+        for (std::size_t i = from; i < all.size(); i++) {
             if (had_work(all[i]))
                 add_intervals(portion_->logs[all[i].slot - first], all[i].process);
+        }
         return true;
     }
 
@@ -315,18 +316,19 @@ bool read_times(int accounts_fd, int gpu, std::int64_t now, ContainerReading& re
 bool read_held(int accounts_fd, int gpu, HeldReading& reading) {
     Account account = {};
     Slot slot = {};
-    constexpr std::size_t kOffset = offsetof(Accounts, slots) + std::size_t{kNobody} * sizeof(Slot);
+    constexpr std::size_t kOffset =
+        offsetof(Accounts, slots) + std::size_t{kOrphanSlot} * sizeof(Slot);
     if (!read_account(accounts_fd, gpu, account) ||
         !read_at(accounts_fd, &slot, sizeof slot, kOffset))
         return false;
     constexpr std::uint64_t kMost = INT64_MAX;
-    reading = {held(account), held_by(account, gpu, {kNobody, slot}),
+    reading = {held(account), held_by(account, gpu, {kOrphanSlot, slot}),
                std::min(account.refusals.load(), kMost)};
     return true;
 }
 
 // Reads only slots that were ever taken, and queries the kernel only about those with a process.
-bool read_holders(int accounts_fd, int gpu, std::vector<Holder>& holders) {
+bool read_holders(int accounts_fd, int gpu, std::vector<ProcessMemory>& holders) {
     Account account = {};
     int end = 0;
     if (!read_account(accounts_fd, gpu, account) || !read_slots_end(accounts_fd, end)) return false;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "guard/arbiter/container_reading.hpp"
-#include "guard/region/look.hpp"
+#include "guard/region/accounts_reader.hpp"
 
 namespace tessera::guard {
 
@@ -32,14 +32,14 @@ bool read_times(int accounts_fd, int gpu, std::int64_t now, ContainerReading& re
 struct HeldReading {
     AllocationUnits held =
         0;  // what died with a process counts until another process takes it back
-    AllocationUnits nobodys =
-        0;  // the part that only descriptors may hold, because their maker is dead
+    AllocationUnits orphaned =
+        0;  // the part that only descriptors may hold, because its creator is dead
     std::uint64_t refusals = 0;  // at most INT64_MAX
 };
 bool read_held(int accounts_fd, int gpu, HeldReading& reading);
 
 // The live processes, including those without memory on the GPU, because the driver may count a
 // context for one. An invalid pid becomes 0. False if the file is incomplete.
-bool read_holders(int accounts_fd, int gpu, std::vector<Holder>& holders);
+bool read_holders(int accounts_fd, int gpu, std::vector<ProcessMemory>& holders);
 
 }  // namespace tessera::guard

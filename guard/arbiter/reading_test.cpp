@@ -327,7 +327,7 @@ TEST_F(ReadingTest, WhoSitsBehindOthersAndDiesIsCharged) {
 // Goal: a process without memory on a GPU is known all the same, because its context may take some.
 TEST_F(ReadingTest, AProcessThatHoldsNothingIsKnown) {
     sit();
-    std::vector<Holder> holders;
+    std::vector<ProcessMemory> holders;
     ASSERT_TRUE(read_holders(region_.fd(), 1, holders));
     ASSERT_EQ(holders.size(), 1U);
     EXPECT_EQ(holders[0].pid, getpid());
@@ -356,10 +356,10 @@ TEST_F(ReadingTest, AnythingMayStandInTheAccounts) {
         ASSERT_TRUE(read_held(region_.fd(), 1, held));
         EXPECT_LE(held.held, kMaxAllocationUnits);
         EXPECT_LE(held.refusals, std::uint64_t{INT64_MAX});
-        std::vector<Holder> holders;
+        std::vector<ProcessMemory> holders;
         ASSERT_TRUE(read_holders(region_.fd(), 1, holders));
         EXPECT_LE(holders.size(), 2U);
-        for (const Holder& holder : holders)
+        for (const ProcessMemory& holder : holders)
             EXPECT_GE(holder.pid, 0);
     }
 }

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <functional>
 
-#include "guard/arbiter/division.hpp"
+#include "guard/arbiter/time_attribution.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -66,8 +66,8 @@ std::vector<Work> work_of(const KnownTimes& known, const ContainerReading& readi
     return all;
 }
 
-BusyInterval busy_interval_of(const Work& work, Span tick) {
-    BusyInterval busy = {.spans = joined(*work.spans, tick)};
+BusyTime busy_time_of(const Work& work, Span tick) {
+    BusyTime busy = {.spans = joined(*work.spans, tick)};
     const double covered = length_of_all(busy.spans);
     const double outside = length_of(tick) - covered;
     if (outside > 0) busy.by_chance = std::clamp((work.in_flight_ns - covered) / outside, 0.0, 1.0);
@@ -76,40 +76,40 @@ BusyInterval busy_interval_of(const Work& work, Span tick) {
 
 // How many of each container's processes are counted individually.
 std::size_t most_of_each(const std::vector<std::vector<Work>>& containers) {
-    std::size_t most = kMaxBusyIntervals;
+    std::size_t most = kMaxBusyTimes;
     const auto of_all = [&] {
         std::size_t sum = 0;
         for (const auto& work : containers)
             sum += std::min(work.size(), most);
         return sum;
     };
-    while (most > 1 && of_all() > kMaxBusyIntervalsOfGpu)
+    while (most > 1 && of_all() > kMaxBusyTimesOfGpu)
         most--;
     return most;
 }
 
 // Adds the processes that are counted individually, those with most in flight, and one entry for
 // all others.
-void add_busy_intervals(std::vector<Work>& work, std::size_t most, Span tick,
-                        std::vector<BusyInterval>& busy_intervals) {
+void add_busy_times(std::vector<Work>& work, std::size_t most, Span tick,
+                    std::vector<BusyTime>& busy_times) {
     if (work.size() > most) {
         const auto others = work.begin() + static_cast<std::ptrdiff_t>(most);
         std::ranges::nth_element(work, others, std::greater(), &Work::in_flight_ns);
     }
     for (std::size_t i = 0; i < std::min(most, work.size()); i++)
-        busy_intervals.push_back(busy_interval_of(work[i], tick));
+        busy_times.push_back(busy_time_of(work[i], tick));
     if (work.size() <= most) return;
-    BusyInterval& others = busy_intervals.emplace_back();
+    BusyTime& others = busy_times.emplace_back();
     for (std::size_t i = most; i < work.size(); i++)
         others.by_chance += std::clamp(work[i].in_flight_ns / length_of(tick), 0.0, 1.0);
 }
 
 // How long any of them had work. For time whose position is not known, it assumes that each came
 // independently.
-double union_ns(std::span<const BusyInterval> busy_intervals, Span tick) {
+double union_ns(std::span<const BusyTime> busy_times, Span tick) {
     std::vector<Span> all;
     double none = 1;
-    for (const BusyInterval& busy : busy_intervals) {
+    for (const BusyTime& busy : busy_times) {
         all.insert(all.end(), busy.spans.begin(), busy.spans.end());
         none *= 1 - std::min(busy.by_chance, 1.0);
     }
@@ -117,7 +117,7 @@ double union_ns(std::span<const BusyInterval> busy_intervals, Span tick) {
     return covered + (length_of(tick) - covered) * (1 - none);
 }
 
-// `own` has one entry per busy interval. The last one is for all processes that are not counted
+// `own` has one entry per busy time. The last one is for all processes that are not counted
 // individually.
 Use use_of(const std::vector<Work>& works, std::span<const double> own, Millionths part_before,
            Span tick) {
@@ -154,20 +154,20 @@ std::vector<Use> uses(std::span<const Report> reports, WorkKind kind, Span tick)
     for (const Report& report : reports)
         works.push_back(work_of(*report.known, *report.reading, kind));
     const std::size_t most = most_of_each(works);
-    std::vector<BusyInterval> busy_intervals;
-    std::vector<std::size_t> ends;  // by container: the end of its busy intervals
+    std::vector<BusyTime> busy_times;
+    std::vector<std::size_t> ends;  // by container: the end of its busy times
     for (auto& of_container : works) {
-        add_busy_intervals(of_container, most, tick, busy_intervals);
-        ends.push_back(busy_intervals.size());
+        add_busy_times(of_container, most, tick, busy_times);
+        ends.push_back(busy_times.size());
     }
-    const std::vector<double> own = own_parts(busy_intervals, tick);
+    const std::vector<double> own = own_parts(busy_times, tick);
     std::vector<Use> all;
     std::size_t first = 0;
     for (std::size_t i = 0; i < reports.size(); i++) {
         const std::size_t count = ends[i] - first;
         Use& use =
             all.emplace_back(use_of(works[i], {own.data() + first, count}, reports[i].part, tick));
-        use.busy_ns = union_ns({busy_intervals.data() + first, count}, tick);
+        use.busy_ns = union_ns({busy_times.data() + first, count}, tick);
         first = ends[i];
     }
     return all;

@@ -14,10 +14,10 @@ namespace tessera::guard {
 // tick: those that had most in flight. The others are counted as one entry with several in flight
 // at the same time, by their mean number. Their total is exact; how they overlap with others' work
 // is not.
-inline constexpr std::size_t kMaxBusyIntervals = 64;
+inline constexpr std::size_t kMaxBusyTimes = 64;
 // The same bound over all containers of the GPU, so that the cost of a tick is limited. If there
 // are more, fewer processes are counted individually, from the containers that have most.
-inline constexpr std::size_t kMaxBusyIntervalsOfGpu = 256;
+inline constexpr std::size_t kMaxBusyTimesOfGpu = 256;
 
 // Of one container, for one kind of work.
 struct Use {

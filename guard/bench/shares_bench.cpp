@@ -133,7 +133,8 @@ bool bench_ticks() {
     return print_all({
         {"a tick, sixteen containers of one process", 1, tick_ms(1, 1, 100), "ms"},
         {"a tick, 64 processes x 32 intervals beside 15 others", 1, tick_ms(64, 1, 100), "ms"},
-        {"a tick, 1,023 slots x 32 intervals beside 15 others", 10, tick_ms(kNobody, 1, 50), "ms"},
+        {"a tick, 1,023 slots x 32 intervals beside 15 others", 10, tick_ms(kOrphanSlot, 1, 50),
+         "ms"},
     });
 }
 

@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "gpusim/test_support/peer.hpp"
+#include "gpusim/test_support/child_process.hpp"
 #include "gpusim/test_support/worker.hpp"
 #include "guard/region/clock.hpp"
 #include "guard/region/grant.hpp"
@@ -120,7 +120,7 @@ int GuardBurstBudget::launched_with(std::int64_t balance_ns) const {
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) throw std::runtime_error("mmap");
     auto& launched = *static_cast<std::atomic<int>*>(page);
-    gpusim::Peer peer([&](gpusim::Wire& wire) {
+    gpusim::ChildProcess child([&](gpusim::Wire& wire) {
         const Worker worker(container_.facade());
         CUstream stream = worker.make_stream();
         for (int i = 0; i < 20'000; i++)
@@ -133,13 +133,13 @@ int GuardBurstBudget::launched_with(std::int64_t balance_ns) const {
             launched++;
         }
     });
-    EXPECT_EQ(peer.wire().receive(), 1U);
+    EXPECT_EQ(child.wire().receive(), 1U);
     grant(0, balance_ns);
-    peer.wire().send();
+    child.wire().send();
     EXPECT_TRUE(soon([&] { return launched > 0; }));
     for (int before = -1; before != launched; std::this_thread::sleep_for(300ms))
         before = launched;
-    peer.kill_hard();
+    child.kill_hard();
     const int in_all = launched;
     munmap(page, sizeof(std::atomic<int>));
     return in_all;
@@ -288,15 +288,15 @@ TEST_F(GuardStreams, CapturesAreNotDisturbed) {
 
 TEST_F(GuardStreams, WhoHasUsedUpHisTimeWaitsAndIsSeenToWait) {
     grant(kWhole / 1000, -1'000'000'000);
-    gpusim::Peer peer([this](gpusim::Wire& wire) {
+    gpusim::ChildProcess child([this](gpusim::Wire& wire) {
         const Worker worker(container_.facade());
         EXPECT_EQ(worker.launch(kMillisecond), CUDA_SUCCESS);
         wire.send();
     });
     EXPECT_TRUE(soon([this] { return time().waiting.load() == 1; }));
     grant(kWhole);
-    EXPECT_EQ(peer.wire().receive(), 1U);
-    EXPECT_EQ(peer.join(), 0);
+    EXPECT_EQ(child.wire().receive(), 1U);
+    EXPECT_EQ(child.join(), 0);
     EXPECT_GT(time().waited_ns.load(), 0);
     EXPECT_EQ(time().waiting.load(), 0U);
 }
@@ -321,9 +321,9 @@ TEST_F(GuardStreams, WithoutAnArbiterProcessesShareWhatTheirContainerIsSureOf) {
     limit().cores.store(20 * kPercent);
     write_grant(limit().grant,
                 {monotonic_ns() - 3600'000'000'000, 20 * kPercent, {{0, kWhole}, {0, kWhole}}});
-    std::vector<std::unique_ptr<gpusim::Peer>> peers;
+    std::vector<std::unique_ptr<gpusim::ChildProcess>> children;
     for (int i = 0; i < 4; i++) {
-        peers.push_back(std::make_unique<gpusim::Peer>([&](gpusim::Wire& wire) {
+        children.push_back(std::make_unique<gpusim::ChildProcess>([&](gpusim::Wire& wire) {
             const Worker worker(container_.facade());
             wire.send();
             for (;;) {
@@ -332,12 +332,12 @@ TEST_F(GuardStreams, WithoutAnArbiterProcessesShareWhatTheirContainerIsSureOf) {
             }
         }));
     }
-    for (const auto& peer : peers)
-        EXPECT_EQ(peer->wire().receive(), 1U);
+    for (const auto& child : children)
+        EXPECT_EQ(child->wire().receive(), 1U);
     const auto used = [&](std::int64_t now) {
         std::int64_t sum = 0;
-        for (const auto& peer : peers)
-            sum += used_ns(node_, peer->pid(), gpusim::Engine::compute, now);
+        for (const auto& child : children)
+            sum += used_ns(node_, child->pid(), gpusim::Engine::compute, now);
         return sum;
     };
     std::this_thread::sleep_for(1s);  // until the initial balance is used up
@@ -348,8 +348,8 @@ TEST_F(GuardStreams, WithoutAnArbiterProcessesShareWhatTheirContainerIsSureOf) {
     const double percent =
         100.0 * static_cast<double>(used(end) - before) / static_cast<double>(end - start);
     EXPECT_LE(percent, 28) << "of the GPU; it would be 59 if each process counted for itself";
-    for (const auto& peer : peers)
-        peer->kill_hard();
+    for (const auto& child : children)
+        child->kill_hard();
 }
 
 TEST_F(GuardStreams, WhereTimeIsNotSharedNothingIsCounted) {

@@ -42,7 +42,7 @@ class GoneArbiter {
   private:
     gpusim::SimulatedNode node_{"gpus:\n  - {model: A, memory: 8GiB}\n"};
     GuardedContainer container_;
-    std::unique_ptr<gpusim::Peer> worker_;
+    std::unique_ptr<gpusim::ChildProcess> worker_;
 };
 
 TEST(WithoutArbiter, EachGoesOnAtWhatItCanHave) {

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <string>
 
-#include "gpusim/test_support/peer.hpp"
-#include "gpusim/test_support/tenant.hpp"
+#include "gpusim/test_support/child_process.hpp"
+#include "gpusim/test_support/cuda_program.hpp"
 #include "guard/hardware/machine.hpp"
 #include "guard/region/limits.hpp"
 #include "guard/test_support/test_region.hpp"
@@ -56,7 +56,7 @@ class Container {
     void make_room_for_a_context() const {
         std::atomic<AllocationUnits>& memory = limits_->gpus[0].memory;
         const AllocationUnits share = memory.exchange(kMaxAllocationUnits);
-        gpusim::in_child([this] { const gpusim::Tenant tenant(facade()); });
+        gpusim::in_child([this] { const gpusim::CudaProgram tenant(facade()); });
         memory.store(share + units_of(context_bytes()));
     }
 

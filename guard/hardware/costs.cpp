@@ -8,8 +8,8 @@
 namespace tessera::guard {
 namespace {
 
+using gpusim::ChildProcess;
 using gpusim::kMiB;
-using gpusim::Peer;
 using gpusim::Wire;
 using gpusim::Worker;
 using Clock = std::chrono::steady_clock;
@@ -55,9 +55,9 @@ std::uint64_t pair_ns(const Worker& worker, int rounds) {
 using Measure = std::uint64_t (*)(const Worker&, int);
 
 double measured(const std::filesystem::path& library, Measure measure, int rounds) {
-    Peer peer([&](Wire& wire) { wire.send(measure(Worker(library), rounds)); });
-    const std::uint64_t ns = peer.wire().receive();
-    if (peer.join() != 0 || ns == 0) throw std::runtime_error("nothing could be measured");
+    ChildProcess child([&](Wire& wire) { wire.send(measure(Worker(library), rounds)); });
+    const std::uint64_t ns = child.wire().receive();
+    if (child.join() != 0 || ns == 0) throw std::runtime_error("nothing could be measured");
     return static_cast<double>(ns);
 }
 

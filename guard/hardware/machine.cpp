@@ -32,7 +32,7 @@ std::filesystem::path nvml_path() {
 
 std::string device_uuid() {
     CUuuid uuid = {};
-    gpusim::Peer asker([](gpusim::Wire& wire) {
+    gpusim::ChildProcess asker([](gpusim::Wire& wire) {
         const gpusim::Library cuda(driver_path());
         CUuuid found = {};
         if (CALL(cuda, cuInit)(0) != CUDA_SUCCESS) throw std::runtime_error("cuInit fails");
@@ -57,8 +57,8 @@ std::string device_uuid() {
 }
 
 std::uint64_t taken_now() {
-    gpusim::Peer asker([](gpusim::Wire& wire) {
-        const gpusim::Tenant tenant(driver_path());
+    gpusim::ChildProcess asker([](gpusim::Wire& wire) {
+        const gpusim::CudaProgram tenant(driver_path());
         wire.send(tenant.total_bytes() - tenant.free_bytes());
     });
     const std::uint64_t bytes = asker.wire().receive();

@@ -1,19 +1,19 @@
 // The memory limit of a container, with real processes.
 #include <chrono>
 
+#include "gpusim/test_support/cuda_program.hpp"
 #include "gpusim/test_support/library.hpp"
-#include "gpusim/test_support/tenant.hpp"
 #include "guard/hardware/container.hpp"
 #include "guard/hardware/figures.hpp"
 
 namespace tessera::guard {
 namespace {
 
+using gpusim::ChildProcess;
+using gpusim::CudaProgram;
 using gpusim::kGiB;
 using gpusim::kMiB;
 using gpusim::Library;
-using gpusim::Peer;
-using gpusim::Tenant;
 using gpusim::Wire;
 
 constexpr std::uint64_t kLimit = kGiB;
@@ -23,13 +23,13 @@ constexpr double kLimitMiB = 1024;
 // What `body` returns in a process that uses the container through its facade, in MiB; -1 if it
 // failed.
 double in_tenant(const Container& container,
-                 const std::function<std::uint64_t(Tenant& tenant)>& body) {
-    Peer peer([&](Wire& wire) {
-        Tenant tenant(container.facade());
+                 const std::function<std::uint64_t(CudaProgram& tenant)>& body) {
+    ChildProcess child([&](Wire& wire) {
+        CudaProgram tenant(container.facade());
         wire.send(body(tenant) + 1);
     });
-    const std::uint64_t said = peer.wire().receive();
-    return peer.join() == 0 && said != 0 ? static_cast<double>(said - 1) / kMiB : -1;
+    const std::uint64_t said = child.wire().receive();
+    return child.join() == 0 && said != 0 ? static_cast<double>(said - 1) / kMiB : -1;
 }
 
 // Allocates pieces until one is refused, or until it is clear that none will be.
@@ -58,14 +58,15 @@ void check_families(Figures& figures) {
     container.make_room_for_a_context();
     const struct {
         const char* symbol;
-        std::function<bool(Tenant&)> take;
+        std::function<bool(CudaProgram&)> take;
     } families[] = {
-        {"cuMemAlloc_v2", [](Tenant& tenant) { return tenant.take(kPiece) == CUDA_SUCCESS; }},
-        {"cuMemCreate", [](Tenant& tenant) { return create(tenant.cuda); }},
-        {"cuMemAllocAsync", [](Tenant& tenant) { return allocate_in_order(tenant.cuda); }},
+        {"cuMemAlloc_v2",
+         [](CudaProgram& tenant) { return tenant.allocate(kPiece) == CUDA_SUCCESS; }},
+        {"cuMemCreate", [](CudaProgram& tenant) { return create(tenant.cuda); }},
+        {"cuMemAllocAsync", [](CudaProgram& tenant) { return allocate_in_order(tenant.cuda); }},
     };
     for (const auto& family : families) {
-        const double got = in_tenant(container, [&](Tenant& tenant) {
+        const double got = in_tenant(container, [&](CudaProgram& tenant) {
             return take_all([&] { return family.take(tenant); });
         });
         const std::string name = std::string("got by ") + family.symbol + " under a limit of 1 GiB";
@@ -80,12 +81,12 @@ void check_families(Figures& figures) {
 void check_what_is_told(Figures& figures) {
     const Container container({.memory_bytes = kLimit});
     figures.exactly("total of cuMemGetInfo", kLimitMiB,
-                    in_tenant(container, [](Tenant& tenant) { return tenant.total_bytes(); }),
+                    in_tenant(container, [](CudaProgram& tenant) { return tenant.total_bytes(); }),
                     "MiB");
     figures.exactly("free of cuMemGetInfo beside 256 MiB", kLimitMiB - 256,
                     in_tenant(container,
-                              [&container](Tenant& tenant) {
-                                  tenant.take(256 * kMiB);
+                              [&container](CudaProgram& tenant) {
+                                  tenant.allocate(256 * kMiB);
                                   return tenant.free_bytes() + container.context_bytes();
                               }),
                     "MiB");
@@ -94,11 +95,11 @@ void check_what_is_told(Figures& figures) {
 void check_out_of_memory(Figures& figures) {
     const Container container({.memory_bytes = kLimit});
     container.make_room_for_a_context();
-    const double got = in_tenant(container, [](Tenant& tenant) {
-        EXPECT_EQ(tenant.take(kLimit), CUDA_SUCCESS);
-        EXPECT_EQ(tenant.take(2 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
-        EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
-        EXPECT_EQ(tenant.take(kLimit), CUDA_SUCCESS);
+    const double got = in_tenant(container, [](CudaProgram& tenant) {
+        EXPECT_EQ(tenant.allocate(kLimit), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(2 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.free_last(), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(kLimit), CUDA_SUCCESS);
         return kLimit;
     });
     figures.exactly("got again after out of memory and a free", kLimitMiB, got, "MiB");
@@ -111,8 +112,9 @@ void check_kill(Figures& figures) {
     container.make_room_for_a_context();
     gpusim::start_holder(container.facade(), kLimit)->kill_hard();
     const auto start = std::chrono::steady_clock::now();
-    const double got = in_tenant(
-        container, [](Tenant& tenant) { return tenant.take(kLimit) == CUDA_SUCCESS ? kLimit : 0; });
+    const double got = in_tenant(container, [](CudaProgram& tenant) {
+        return tenant.allocate(kLimit) == CUDA_SUCCESS ? kLimit : 0;
+    });
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     figures.exactly("got by the next process after kill -9", kLimitMiB, got, "MiB");
     figures.shown("time until that process had it, with its context",
@@ -124,8 +126,8 @@ void check_processes(Figures& figures) {
     container.make_room_for_a_context();
     container.make_room_for_a_context();
     const auto other = gpusim::start_holder(container.facade(), kLimit / 2);
-    const double got = in_tenant(container, [](Tenant& tenant) {
-        return take_all([&] { return tenant.take(kPiece) == CUDA_SUCCESS; });
+    const double got = in_tenant(container, [](CudaProgram& tenant) {
+        return take_all([&] { return tenant.allocate(kPiece) == CUDA_SUCCESS; });
     });
     figures.exactly("got beside a process with 512 MiB", kLimitMiB / 2, got, "MiB");
 }
@@ -147,8 +149,8 @@ void check_preload(Figures& figures) {
 }  // namespace
 
 double take_what_there_is() {
-    Tenant tenant(driver_path());
-    return static_cast<double>(take_all([&] { return tenant.take(kPiece) == CUDA_SUCCESS; })) /
+    CudaProgram tenant(driver_path());
+    return static_cast<double>(take_all([&] { return tenant.allocate(kPiece) == CUDA_SUCCESS; })) /
            kMiB;
 }
 

@@ -7,24 +7,24 @@
 #include <thread>
 
 #include "api/nvidia/nvml.h"
-#include "gpusim/test_support/tenant.hpp"
+#include "gpusim/test_support/cuda_program.hpp"
 #include "guard/hardware/container.hpp"
 #include "guard/hardware/figures.hpp"
 
 namespace tessera::guard {
 namespace {
 
+using gpusim::ChildProcess;
+using gpusim::CudaProgram;
 using gpusim::kMiB;
 using gpusim::Library;
-using gpusim::Peer;
-using gpusim::Tenant;
 using gpusim::Wire;
 
 // The used memory of device 0, as NVML reports it. Runs in a process of its own, because this one
 // forks later.
 std::optional<std::uint64_t> nvml_used() {
     constexpr std::uint64_t kNoNvml = UINT64_MAX;
-    Peer asker([uuid = device_uuid()](Wire& wire) {
+    ChildProcess asker([uuid = device_uuid()](Wire& wire) {
         const Library nvml(nvml_path());
         nvmlDevice_t device = nullptr;
         nvmlMemory_t memory = {};
@@ -55,7 +55,7 @@ void ask_what_a_context_costs(Figures& figures) {
 
 // Whether exported addresses identify a driver's functions, as the guard assumes.
 void ask_for_addresses(Figures& figures) {
-    Peer asker([](Wire& wire) {
+    ChildProcess asker([](Wire& wire) {
         const Library cuda(driver_path());
         EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_SUCCESS);
         const struct {
@@ -100,9 +100,9 @@ void ask_for_addresses(Figures& figures) {
 void ask_what_children_keep(Figures& figures) {
     constexpr std::uint64_t kBytes = 512 * kMiB;
     const std::uint64_t before = taken_now();
-    Peer parent([](Wire& wire) {
-        Tenant tenant(driver_path());
-        EXPECT_EQ(tenant.take(kBytes), CUDA_SUCCESS);
+    ChildProcess parent([](Wire& wire) {
+        CudaProgram tenant(driver_path());
+        EXPECT_EQ(tenant.allocate(kBytes), CUDA_SUCCESS);
         const pid_t child = fork();
         if (child == 0) {
             alarm(60);  // in case this process does not end it

@@ -15,8 +15,8 @@
 namespace tessera::guard {
 namespace {
 
+using gpusim::ChildProcess;
 using gpusim::kMillisecond;
-using gpusim::Peer;
 using gpusim::Wire;
 using gpusim::Worker;
 
@@ -71,7 +71,7 @@ void work(const std::filesystem::path& library, std::uint64_t turns, Manner mann
 // The number of turns with which a kernel takes a millisecond on an idle GPU.
 std::uint64_t turns_in_a_millisecond() {
     constexpr std::uint64_t kTurns = 1'000'000;
-    Peer peer([](Wire& wire) {
+    ChildProcess child([](Wire& wire) {
         Worker worker(driver_path());
         EXPECT_EQ(CALL(worker.cuda, cuModuleGetFunction)(&worker.spin, worker.module, "turn"),
                   CUDA_SUCCESS);
@@ -80,8 +80,8 @@ std::uint64_t turns_in_a_millisecond() {
         worker.launch(kTurns);
         wire.send(worker.ns_between(start, worker.mark()));
     });
-    const std::uint64_t ns = peer.wire().receive();
-    if (peer.join() != 0 || ns == 0) throw std::runtime_error("the GPU did no work");
+    const std::uint64_t ns = child.wire().receive();
+    if (child.join() != 0 || ns == 0) throw std::runtime_error("the GPU did no work");
     return kTurns * kMillisecond / ns;
 }
 
@@ -124,10 +124,10 @@ class Race {
         const std::vector<std::filesystem::path>& libraries, Manner manner) const {
         using Clock = std::chrono::steady_clock;
         const Counts counts(libraries.size());
-        std::vector<std::unique_ptr<Peer>> peers;
-        peers.reserve(libraries.size());
+        std::vector<std::unique_ptr<ChildProcess>> children;
+        children.reserve(libraries.size());
         for (std::size_t i = 0; i < libraries.size(); i++) {
-            peers.push_back(std::make_unique<Peer>(
+            children.push_back(std::make_unique<ChildProcess>(
                 [&, i](Wire&) { work(libraries[i], turns_, manner, counts.of(i)); }));
         }
         for (std::size_t i = 0; i < libraries.size(); i++)

@@ -4,8 +4,8 @@
 #include <fstream>
 
 #include "api/nvidia/nvml.h"
-#include "gpusim/test_support/peer.hpp"
-#include "gpusim/test_support/tenant.hpp"
+#include "gpusim/test_support/child_process.hpp"
+#include "gpusim/test_support/cuda_program.hpp"
 #include "guard/region/account.hpp"
 #include "guard/test_support/guarded_container.hpp"
 
@@ -98,7 +98,7 @@ TEST_F(GuardContextCost, IsKnownToTheNextProcess) {
     EXPECT_EQ(container_.region().accounts().context_costs[0][0].units(), units_of(kCost));
     container_.region().reap();
     in_child([this] {
-        const gpusim::Tenant without_nvml(container_.facade());
+        const gpusim::CudaProgram without_nvml(container_.facade());
         expect_held(kCost);
     });
 }
@@ -106,7 +106,7 @@ TEST_F(GuardContextCost, IsKnownToTheNextProcess) {
 TEST_F(GuardContextCost, IsExpectedAsTheAgentSaysWithoutNvml) {
     container_.limits().gpus[0].context_cost = units_of(kCost);
     in_child([this] {
-        const gpusim::Tenant tenant(container_.facade());
+        const gpusim::CudaProgram tenant(container_.facade());
         expect_held(kCost);
     });
 }
@@ -149,7 +149,7 @@ TEST_F(GuardContextCost, OfOtherFlagsIsMeasuredByItself) {
 TEST_F(GuardContextCost, LeavesNvmlAsItWas) {
     in_child([this] {
         const Library nvml(node_.library("libnvidia-ml.so.1"));
-        const gpusim::Tenant tenant(container_.facade());
+        const gpusim::CudaProgram tenant(container_.facade());
         unsigned count = 0;
         EXPECT_EQ(CALL(nvml, nvmlDeviceGetCount_v2)(&count), NVML_ERROR_UNINITIALIZED);
         EXPECT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);

@@ -7,18 +7,18 @@
 namespace tessera::guard {
 namespace {
 
+using gpusim::CudaProgram;
 using gpusim::kGiB;
 using gpusim::kMiB;
-using gpusim::Tenant;
 
 constexpr std::uint64_t kThreads = 40 * 1024;  // that the simulated GPU runs at once
 
 class GuardContextLimits : public HeldMemory {
   protected:
-    static CUresult set(const Tenant& tenant, CUlimit limit, std::size_t value) {
+    static CUresult set(const CudaProgram& tenant, CUlimit limit, std::size_t value) {
         return CALL(tenant.cuda, cuCtxSetLimit)(limit, value);
     }
-    static std::size_t get(const Tenant& tenant, CUlimit limit) {
+    static std::size_t get(const CudaProgram& tenant, CUlimit limit) {
         std::size_t value = 0;
         EXPECT_EQ(CALL(tenant.cuda, cuCtxGetLimit)(&value, limit), CUDA_SUCCESS);
         return value;
@@ -26,7 +26,7 @@ class GuardContextLimits : public HeldMemory {
 };
 
 TEST_F(GuardContextLimits, CountWhatTheyGrowBy) {
-    in_tenant([this](Tenant& tenant) {
+    in_tenant([this](CudaProgram& tenant) {
         EXPECT_EQ(set(tenant, CU_LIMIT_MALLOC_HEAP_SIZE, 8 * kMiB), CUDA_SUCCESS);
         expect_held(kContext);
         EXPECT_EQ(set(tenant, CU_LIMIT_MALLOC_HEAP_SIZE, 108 * kMiB), CUDA_SUCCESS);
@@ -43,7 +43,7 @@ TEST_F(GuardContextLimits, CountWhatTheyGrowBy) {
 
 // No driver promises to release it before the context ends.
 TEST_F(GuardContextLimits, CountAtTheirHighest) {
-    in_tenant([this](Tenant& tenant) {
+    in_tenant([this](CudaProgram& tenant) {
         EXPECT_EQ(set(tenant, CU_LIMIT_MALLOC_HEAP_SIZE, 108 * kMiB), CUDA_SUCCESS);
         EXPECT_EQ(set(tenant, CU_LIMIT_MALLOC_HEAP_SIZE, 8 * kMiB), CUDA_SUCCESS);
         EXPECT_EQ(held_bytes(), kContext + 100 * kMiB);
@@ -53,14 +53,14 @@ TEST_F(GuardContextLimits, CountAtTheirHighest) {
 }
 
 TEST_F(GuardContextLimits, AreRefusedOverTheLimit) {
-    in_tenant([this](Tenant& tenant) {
+    in_tenant([this](CudaProgram& tenant) {
         EXPECT_EQ(set(tenant, CU_LIMIT_MALLOC_HEAP_SIZE, kGiB), CUDA_ERROR_OUT_OF_MEMORY);
         EXPECT_EQ(get(tenant, CU_LIMIT_MALLOC_HEAP_SIZE), 8 * kMiB);
         EXPECT_EQ(set(tenant, CU_LIMIT_STACK_SIZE, ~std::size_t{0}), CUDA_ERROR_OUT_OF_MEMORY);
         expect_held(kContext);
-        EXPECT_EQ(tenant.take(kGiB - kContext), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(kGiB - kContext), CUDA_SUCCESS);
         EXPECT_EQ(set(tenant, CU_LIMIT_PRINTF_FIFO_SIZE, 2 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
-        EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.free_last(), CUDA_SUCCESS);
         EXPECT_EQ(set(tenant, CU_LIMIT_PRINTF_FIFO_SIZE, 2 * kMiB), CUDA_SUCCESS);
     });
 }
@@ -68,7 +68,7 @@ TEST_F(GuardContextLimits, AreRefusedOverTheLimit) {
 // If the GPU itself has no room, the driver refuses, and nothing stays charged.
 TEST_F(GuardContextLimits, AreTheDriversToRefuse) {
     container_.limits().gpus[0].memory = units_of(100 * kGiB);
-    in_tenant([this](Tenant& tenant) {
+    in_tenant([this](CudaProgram& tenant) {
         EXPECT_EQ(set(tenant, CU_LIMIT_MALLOC_HEAP_SIZE, 20 * kGiB), CUDA_ERROR_OUT_OF_MEMORY);
         expect_held(kContext);
         EXPECT_EQ(set(tenant, CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 64), CUDA_ERROR_UNSUPPORTED_LIMIT);

@@ -1,5 +1,5 @@
 // Goal: memory that has a descriptor counts once in the container, with a process that has it or in
-// kNobody's slot. It counts until the last descriptor is closed, whichever process releases it or
+// kOrphanSlot. It counts until the last descriptor is closed, whichever process releases it or
 // dies. Method: the facade in front of the simulated driver; its own count is compared after each
 // step.
 #include <fcntl.h>
@@ -13,15 +13,15 @@
 namespace tessera::guard {
 namespace {
 
+using gpusim::CudaProgram;
 using gpusim::kMiB;
-using gpusim::Tenant;
 
 using SharingDescriptors = Sharing;
 
 TEST_F(SharingDescriptors, ByDescriptorCountsOnceAndAfterItsMakerLetGo) {
     const auto maker = descriptor_maker();
     const int fd = pipe_.receive();
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUmemGenericAllocationHandle handle = 0;
         EXPECT_EQ(import(tenant, fd, handle), CUDA_SUCCESS);
         expect_held(2 * kContext + kBytes);
@@ -30,7 +30,7 @@ TEST_F(SharingDescriptors, ByDescriptorCountsOnceAndAfterItsMakerLetGo) {
         EXPECT_EQ(release(tenant, handle), CUDA_SUCCESS);
         tell(*maker);
         expect_held(2 * kContext + kBytes);
-        EXPECT_EQ(tenant.take(600 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.allocate(600 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
         EXPECT_EQ(CALL(tenant.cuda, cuMemUnmap)(pointer, kBytes), CUDA_SUCCESS);
         expect_held(2 * kContext + kBytes);
     });
@@ -42,8 +42,8 @@ TEST_F(SharingDescriptors, ByDescriptorCountsOnceAndAfterItsMakerLetGo) {
 TEST_F(SharingDescriptors, ADescriptorThatOutlivesItsMaker) {
     auto maker = descriptor_maker();
     const int fd = pipe_.receive();
-    gpusim::Peer importer([&](gpusim::Wire& wire) {
-        const Tenant tenant(container_.facade());
+    gpusim::ChildProcess importer([&](gpusim::Wire& wire) {
+        const CudaProgram tenant(container_.facade());
         CUmemGenericAllocationHandle handle = 0;
         EXPECT_EQ(import(tenant, fd, handle), CUDA_SUCCESS);
         wire.send();
@@ -73,17 +73,17 @@ TEST_F(SharingDescriptors, WhatIsOnTheWayCountsUntilItIsClosed) {
         container_.region().reap();
         expect_held(of_maker + kBytes);
         const int fd = pipe_.receive();
-        in_tenant([&](Tenant& tenant) {
+        in_tenant([&](CudaProgram& tenant) {
             CUmemGenericAllocationHandle handle = 0;
-            EXPECT_EQ(tenant.take(700 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+            EXPECT_EQ(tenant.allocate(700 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
             EXPECT_EQ(import(tenant, fd, handle), CUDA_SUCCESS);
             expect_held(of_maker + kContext + kBytes);
             EXPECT_EQ(release(tenant, handle), CUDA_SUCCESS);
             expect_held(of_maker + kContext + kBytes);
         });
         close(fd);
-        in_tenant([&](Tenant& tenant) {
-            EXPECT_EQ(tenant.take(700 * kMiB), CUDA_SUCCESS);
+        in_tenant([&](CudaProgram& tenant) {
+            EXPECT_EQ(tenant.allocate(700 * kMiB), CUDA_SUCCESS);
             expect_held(of_maker + kContext + 700 * kMiB);
         });
     }
@@ -91,7 +91,7 @@ TEST_F(SharingDescriptors, WhatIsOnTheWayCountsUntilItIsClosed) {
 
 // A process that keeps nothing but descriptors.
 TEST_F(SharingDescriptors, MadeExportedAndReleasedInALoopIsRefusedAtTheLimit) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         const auto free_bytes = [&tenant] {
             size_t free = 0;
             size_t total = 0;
@@ -104,13 +104,13 @@ TEST_F(SharingDescriptors, MadeExportedAndReleasedInALoopIsRefusedAtTheLimit) {
             fds.push_back(exported(tenant, handle));
             EXPECT_EQ(release(tenant, handle), CUDA_SUCCESS);
         }
-        EXPECT_EQ(tenant.take(100 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.allocate(100 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
         expect_held(kContext + 900 * kMiB);
         EXPECT_EQ(free_bytes(), 24 * kMiB);
         close(fds[0]);
         EXPECT_EQ(free_bytes(), 124 * kMiB);
         close(fds[1]);
-        EXPECT_EQ(tenant.take(200 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(200 * kMiB), CUDA_SUCCESS);
         expect_held(gpusim::kGiB - 24 * kMiB);
         for (const int fd : fds)
             close(fd);
@@ -121,8 +121,8 @@ TEST_F(SharingDescriptors, MadeExportedAndReleasedInALoopIsRefusedAtTheLimit) {
 
 TEST_F(SharingDescriptors, WhatADeadProcessLeftToDescriptorsCountsUntilTheLastIsClosed) {
     constexpr int kExports = 5;
-    gpusim::Peer maker([&](gpusim::Wire& wire) {
-        const Tenant tenant(container_.facade());
+    gpusim::ChildProcess maker([&](gpusim::Wire& wire) {
+        const CudaProgram tenant(container_.facade());
         for (int i = 0; i < kExports; i++)
             pipe_.send(exported(tenant, create(tenant, 100 * kMiB)));
         wire.send();
@@ -132,18 +132,18 @@ TEST_F(SharingDescriptors, WhatADeadProcessLeftToDescriptorsCountsUntilTheLastIs
     maker.kill_hard();
     container_.region().reap();
     expect_held(kExports * 100 * kMiB);
-    EXPECT_EQ(held_by(container_.region().accounts(), 0, kNobody),
+    EXPECT_EQ(held_by(container_.region().accounts(), 0, kOrphanSlot),
               held_bytes() / kAllocationUnitBytes);
     for (int left = kExports - 1; left >= 0; left--) {
         close(pipe_.receive());
         container_.region().reap();
         expect_held(static_cast<std::uint64_t>(left) * 100 * kMiB);
     }
-    EXPECT_EQ(held_by(container_.region().accounts(), 0, kNobody), 0U);
+    EXPECT_EQ(held_by(container_.region().accounts(), 0, kOrphanSlot), 0U);
 }
 
 TEST_F(SharingDescriptors, MoreDescriptorsOfTheSameCountOnce) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         const CUmemGenericAllocationHandle handle = create(tenant);
         const int first = exported(tenant, handle);
         close(first);
@@ -155,7 +155,7 @@ TEST_F(SharingDescriptors, MoreDescriptorsOfTheSameCountOnce) {
         close(second);
         container_.region().reap();
         expect_held(kContext);
-        EXPECT_EQ(tenant.take(900 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(900 * kMiB), CUDA_SUCCESS);
     });
 }
 
@@ -163,8 +163,8 @@ TEST_F(SharingDescriptors, MoreDescriptorsOfTheSameCountOnce) {
 // given to two.
 TEST_F(SharingDescriptors, NamesAreFoundBesideThoseThatAreOpen) {
     for (int round = 0; round < 3; round++) {
-        gpusim::Peer maker([&](gpusim::Wire& wire) {
-            const Tenant tenant(container_.facade());
+        gpusim::ChildProcess maker([&](gpusim::Wire& wire) {
+            const CudaProgram tenant(container_.facade());
             for (int i = 0; i < 100; i++) {
                 const CUmemGenericAllocationHandle handle = create(tenant, 2 * kMiB);
                 const int fd = exported(tenant, handle);
@@ -190,7 +190,7 @@ TEST_F(SharingDescriptors, WhatWasOnTheWayCountsOnceWhoeverImportsIt) {
         const int fd = pipe_.receive();
         tell(*maker);
         const auto importer = [&](gpusim::Wire& wire) {
-            const Tenant tenant(container_.facade());
+            const CudaProgram tenant(container_.facade());
             CUmemGenericAllocationHandle handle = 0;
             EXPECT_EQ(import(tenant, fd, handle), CUDA_SUCCESS);
             close(fd);
@@ -200,10 +200,10 @@ TEST_F(SharingDescriptors, WhatWasOnTheWayCountsOnceWhoeverImportsIt) {
             wire.send();
             wire.receive();
         };
-        gpusim::Peer first(importer);
+        gpusim::ChildProcess first(importer);
         EXPECT_EQ(first.wire().receive(), 1U);
         expect_held(2 * kContext + kBytes);
-        gpusim::Peer second(importer);
+        gpusim::ChildProcess second(importer);
         EXPECT_EQ(second.wire().receive(), 1U);
         expect_held(3 * kContext + kBytes);
         dies ? first.kill_hard() : tell(first);
@@ -212,8 +212,8 @@ TEST_F(SharingDescriptors, WhatWasOnTheWayCountsOnceWhoeverImportsIt) {
         close(fd);
         tell(second);
         expect_held((dies ? 2 : 3) * kContext);
-        for (auto* peer : {&first, &second, maker.get()})
-            peer->kill_hard();
+        for (auto* child : {&first, &second, maker.get()})
+            child->kill_hard();
         container_.region().reap();
         expect_held(0);
     }
@@ -223,15 +223,15 @@ TEST_F(SharingDescriptors, WhatWasOnTheWayCountsOnceWhoeverImportsIt) {
 TEST_F(SharingDescriptors, NamesOfDescriptorsAreOfOneProcess) {
     constexpr int kExports = 100;
     const auto of_process = [this] {
-        auto peer = std::make_unique<gpusim::Peer>([this](gpusim::Wire& wire) {
-            const Tenant tenant(container_.facade());
+        auto child = std::make_unique<gpusim::ChildProcess>([this](gpusim::Wire& wire) {
+            const CudaProgram tenant(container_.facade());
             for (int i = 0; i < kExports; i++)
                 EXPECT_GE(exported(tenant, create(tenant, 2 * kMiB)), 0);
             wire.send();
             wire.receive();
         });
-        EXPECT_EQ(peer->wire().receive(), 1U);
-        return peer;
+        EXPECT_EQ(child->wire().receive(), 1U);
+        return child;
     };
     const auto first = of_process();
     const auto second = of_process();

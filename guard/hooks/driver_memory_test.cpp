@@ -5,16 +5,16 @@
 #include <functional>
 #include <string>
 
-#include "gpusim/test_support/tenant.hpp"
+#include "gpusim/test_support/cuda_program.hpp"
 #include "guard/region/account.hpp"
 #include "guard/test_support/guarded_container.hpp"
 
 namespace tessera::guard {
 namespace {
 
+using gpusim::CudaProgram;
 using gpusim::kGiB;
 using gpusim::kMiB;
-using gpusim::Tenant;
 
 constexpr std::uint64_t kContext = 100 * kMiB;
 constexpr std::uint64_t kGraph = 70 * kMiB;
@@ -49,21 +49,21 @@ class GuardDriverMemory : public testing::Test {
     template <typename Body>
     void in_tenant(Body body) const {
         gpusim::in_child([&] {
-            Tenant tenant(container_.facade());
+            CudaProgram tenant(container_.facade());
             body(tenant);
         });
     }
-    static CUmodule load(const Tenant& tenant, const char* image) {
+    static CUmodule load(const CudaProgram& tenant, const char* image) {
         CUmodule module = nullptr;
         EXPECT_EQ(CALL(tenant.cuda, cuModuleLoadData)(&module, image), CUDA_SUCCESS);
         return module;
     }
-    static CUfunction find(const Tenant& tenant, CUmodule module, const char* name) {
+    static CUfunction find(const CudaProgram& tenant, CUmodule module, const char* name) {
         CUfunction function = nullptr;
         EXPECT_EQ(CALL(tenant.cuda, cuModuleGetFunction)(&function, module, name), CUDA_SUCCESS);
         return function;
     }
-    static CUgraph make_graph(const Tenant& tenant) {
+    static CUgraph make_graph(const CudaProgram& tenant) {
         CUgraph graph = nullptr;
         CUgraphNode node = nullptr;
         EXPECT_EQ(CALL(tenant.cuda, cuGraphCreate)(&graph, 0), CUDA_SUCCESS);
@@ -73,7 +73,7 @@ class GuardDriverMemory : public testing::Test {
 };
 
 TEST_F(GuardDriverMemory, OfExecutableGraphsCountsUntilTheyAreDestroyed) {
-    in_tenant([this](Tenant& tenant) {
+    in_tenant([this](CudaProgram& tenant) {
         const gpusim::Library& cuda = tenant.cuda;
         CUgraph graph = make_graph(tenant);
         CUDA_GRAPH_INSTANTIATE_PARAMS parameters = {};
@@ -106,11 +106,11 @@ TEST_F(GuardDriverMemory, OfExecutableGraphsCountsUntilTheyAreDestroyed) {
 }
 
 TEST_F(GuardDriverMemory, OfExecutableGraphsIsRefusedOverTheLimit) {
-    in_tenant([this](Tenant& tenant) {
+    in_tenant([this](CudaProgram& tenant) {
         const auto instantiate = CALL(tenant.cuda, cuGraphInstantiateWithFlags);
         CUgraph graph = make_graph(tenant);
         CUgraphExec exec = nullptr;
-        EXPECT_EQ(tenant.take(kGiB - kContext - kGraph), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(kGiB - kContext - kGraph), CUDA_SUCCESS);
         EXPECT_EQ(instantiate(&exec, graph, 0), CUDA_SUCCESS);
         expect_held(kGiB);
         CUgraphExec refused = nullptr;
@@ -124,7 +124,7 @@ TEST_F(GuardDriverMemory, OfExecutableGraphsIsRefusedOverTheLimit) {
 }
 
 TEST_F(GuardDriverMemory, ForLocalArraysCountsFromTheFirstLaunch) {
-    in_tenant([this](Tenant& tenant) {
+    in_tenant([this](CudaProgram& tenant) {
         const CUmodule module = load(tenant, kKernels);
         const CUfunction small = find(tenant, module, "small");
         const CUfunction large = find(tenant, module, "large");
@@ -148,31 +148,31 @@ TEST_F(GuardDriverMemory, ForLocalArraysCountsFromTheFirstLaunch) {
 
 // Each way to launch a kernel.
 TEST_F(GuardDriverMemory, ForLocalArraysCountsByWhicheverLaunch) {
-    const auto expect = [this](const std::function<CUresult(Tenant&, CUfunction)>& launch) {
-        in_tenant([&](Tenant& tenant) {
+    const auto expect = [this](const std::function<CUresult(CudaProgram&, CUfunction)>& launch) {
+        in_tenant([&](CudaProgram& tenant) {
             const CUfunction large = find(tenant, load(tenant, kKernels), "large");
             EXPECT_EQ(launch(tenant, large), CUDA_SUCCESS);
             expect_held(kContext + kLocal);
         });
         container_.region().reap();
     };
-    expect([](Tenant& tenant, CUfunction function) {
+    expect([](CudaProgram& tenant, CUfunction function) {
         return CALL(tenant.cuda, cuLaunchKernel_ptsz)(function, 1, 1, 1, 32, 1, 1, 0, nullptr,
                                                       nullptr, nullptr);
     });
-    expect([](Tenant& tenant, CUfunction function) {
+    expect([](CudaProgram& tenant, CUfunction function) {
         return CALL(tenant.cuda, cuLaunchCooperativeKernel)(function, 1, 1, 1, 32, 1, 1, 0, nullptr,
                                                             nullptr);
     });
-    expect([](Tenant& tenant, CUfunction function) {
+    expect([](CudaProgram& tenant, CUfunction function) {
         const CUlaunchConfig config = {1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, 0};
         return CALL(tenant.cuda, cuLaunchKernelEx)(&config, function, nullptr, nullptr);
     });
-    expect([](Tenant& tenant, CUfunction function) {
+    expect([](CudaProgram& tenant, CUfunction function) {
         EXPECT_EQ(CALL(tenant.cuda, cuFuncSetBlockShape)(function, 32, 1, 1), CUDA_SUCCESS);
         return CALL(tenant.cuda, cuLaunch)(function);
     });
-    expect([](Tenant& tenant, CUfunction function) {
+    expect([](CudaProgram& tenant, CUfunction function) {
         CUstream stream = nullptr;
         EXPECT_EQ(CALL(tenant.cuda, cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
         CUDA_LAUNCH_PARAMS_v1 launches[] = {{function, 1, 1, 1, 32, 1, 1, 0, stream, nullptr}};
@@ -181,7 +181,7 @@ TEST_F(GuardDriverMemory, ForLocalArraysCountsByWhicheverLaunch) {
 }
 
 TEST_F(GuardDriverMemory, OfCodeThatIsLoadedLateCountsWithItsModule) {
-    in_tenant([this](Tenant& tenant) {
+    in_tenant([this](CudaProgram& tenant) {
         for (int i = 0; i < 100; i++) {  // the charges must not add up
             const CUmodule module = load(tenant, kLazyKernels);
             EXPECT_EQ(node_.used(0), kContext);
@@ -196,7 +196,7 @@ TEST_F(GuardDriverMemory, OfCodeThatIsLoadedLateCountsWithItsModule) {
 }
 
 TEST_F(GuardDriverMemory, OfLibrariesCountsByWhicheverLookUp) {
-    in_tenant([this](Tenant& tenant) {
+    in_tenant([this](CudaProgram& tenant) {
         const gpusim::Library& cuda = tenant.cuda;
         CUlibrary library = nullptr;
         CUkernel kernel = nullptr;

@@ -7,10 +7,10 @@
 namespace tessera::guard {
 namespace {
 
+using gpusim::CudaProgram;
 using gpusim::kGiB;
 using gpusim::kMiB;
 using gpusim::Library;
-using gpusim::Tenant;
 
 constexpr CUmemLocation kHost = {CU_MEM_LOCATION_TYPE_HOST, 0};
 constexpr CUmemLocation kHostNode = {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0};
@@ -20,19 +20,19 @@ constexpr CUmemLocation kNowhere = {CU_MEM_LOCATION_TYPE_INVALID, 0};
 
 class GuardHostPools : public HeldMemory {
   protected:
-    static CUresult make(const Tenant& tenant, CUmemoryPool& pool, CUmemLocation location,
+    static CUresult make(const CudaProgram& tenant, CUmemoryPool& pool, CUmemLocation location,
                          CUmemAllocationType type = CU_MEM_ALLOCATION_TYPE_PINNED) {
         CUmemPoolProps properties = {};
         properties.allocType = type;
         properties.location = location;
         return CALL(tenant.cuda, cuMemPoolCreate)(&pool, &properties);
     }
-    static CUresult take(const Tenant& tenant, CUdeviceptr& pointer, std::uint64_t bytes,
+    static CUresult take(const CudaProgram& tenant, CUdeviceptr& pointer, std::uint64_t bytes,
                          CUmemoryPool pool) {
         return CALL(tenant.cuda, cuMemAllocFromPoolAsync)(&pointer, bytes, pool, nullptr);
     }
     // Takes more host memory than the share has.
-    void expect_takes_nothing(Tenant& tenant, CUmemoryPool pool) const {
+    void expect_takes_nothing(CudaProgram& tenant, CUmemoryPool pool) const {
         CUdeviceptr small = 0;
         CUdeviceptr large = 0;
         const std::uint64_t free = tenant.free_bytes();
@@ -46,7 +46,7 @@ class GuardHostPools : public HeldMemory {
         expect_held(kContext);
     }
     // Takes GPU memory: the share is its limit.
-    void expect_counts(Tenant& tenant, CUmemoryPool pool) const {
+    void expect_counts(CudaProgram& tenant, CUmemoryPool pool) const {
         CUdeviceptr pointer = 0;
         CUdeviceptr refused = 0;
         EXPECT_EQ(take(tenant, refused, 2 * kGiB, pool), CUDA_ERROR_OUT_OF_MEMORY);
@@ -60,7 +60,7 @@ class GuardHostPools : public HeldMemory {
 
 TEST_F(GuardHostPools, ThatAProgramMakesTakeNothing) {
     for (const CUmemLocation& location : {kHost, kHostNode}) {
-        in_tenant([&](Tenant& tenant) {
+        in_tenant([&](CudaProgram& tenant) {
             CUmemoryPool pool = nullptr;
             EXPECT_EQ(make(tenant, pool, location), CUDA_SUCCESS);
             expect_takes_nothing(tenant, pool);
@@ -72,7 +72,7 @@ TEST_F(GuardHostPools, ThatAProgramMakesTakeNothing) {
 
 TEST_F(GuardHostPools, OfTheDriverTakeNothing) {
     for (CUmemLocation location : {kHost, kHostNode}) {
-        in_tenant([&](Tenant& tenant) {
+        in_tenant([&](CudaProgram& tenant) {
             CUmemoryPool pool = nullptr;
             CUmemoryPool current = nullptr;
             const auto type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -82,7 +82,7 @@ TEST_F(GuardHostPools, OfTheDriverTakeNothing) {
             EXPECT_EQ(CALL(tenant.cuda, cuMemGetMemPool)(&current, &location, type), CUDA_SUCCESS);
             EXPECT_EQ(current, pool);
         });
-        in_tenant([&](Tenant& tenant) {
+        in_tenant([&](CudaProgram& tenant) {
             CUmemoryPool pool = nullptr;
             CUmemoryPool current = nullptr;
             const auto type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -101,7 +101,7 @@ TEST_F(GuardHostPools, AreKnownByWhatTheDriverSaysOfThem) {
     namespace fs = std::filesystem;
     fs::copy_file(fs::canonical(TESSERA_BINARY_DIR "/gpusim/newer/libcuda.so.1"),
                   node_.library("libcuda.so.1"), fs::copy_options::overwrite_existing);
-    in_tenant([this](Tenant& tenant) {
+    in_tenant([this](CudaProgram& tenant) {
         const Library driver(node_.library("libcuda.so.1"));
         CUmemoryPool of_host = nullptr;
         CUmemoryPool managed = nullptr;
@@ -120,7 +120,7 @@ TEST_F(GuardHostPools, AreKnownByWhatTheDriverSaysOfThem) {
 // Like memory of cuMemAllocManaged: all of it may be on the GPU.
 TEST_F(GuardHostPools, OfManagedMemoryCountInFull) {
     for (CUmemLocation location : {kNowhere, kHost, kDevice}) {
-        in_tenant([&](Tenant& tenant) {
+        in_tenant([&](CudaProgram& tenant) {
             CUmemoryPool pool = nullptr;
             EXPECT_EQ(make(tenant, pool, location, CU_MEM_ALLOCATION_TYPE_MANAGED), CUDA_SUCCESS);
             expect_counts(tenant, pool);
@@ -134,7 +134,7 @@ TEST_F(GuardHostPools, OfManagedMemoryCountInFull) {
 }
 
 TEST_F(GuardHostPools, OfAPartOfADeviceCount) {
-    in_tenant([this](Tenant& tenant) {
+    in_tenant([this](CudaProgram& tenant) {
         CUmemoryPool pool = nullptr;
         EXPECT_EQ(make(tenant, pool, kPartOfDevice), CUDA_SUCCESS);
         expect_counts(tenant, pool);
@@ -144,7 +144,7 @@ TEST_F(GuardHostPools, OfAPartOfADeviceCount) {
 }
 
 TEST_F(GuardHostPools, PhysicalMemoryOfAPartOfADeviceCounts) {
-    in_tenant([this](Tenant& tenant) {
+    in_tenant([this](CudaProgram& tenant) {
         CUmemAllocationProp properties = {};
         properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
         properties.location = kPartOfDevice;
@@ -159,7 +159,7 @@ TEST_F(GuardHostPools, PhysicalMemoryOfAPartOfADeviceCounts) {
 }
 
 TEST_F(GuardHostPools, AreNotSetWhileTheyEnd) {
-    in_tenant([this](Tenant& tenant) {
+    in_tenant([this](CudaProgram& tenant) {
         CUmemoryPool pool = nullptr;
         CUdeviceptr pointer = 0;
         CUmemLocation device = kDevice;

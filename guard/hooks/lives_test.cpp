@@ -111,7 +111,7 @@ TEST_F(GuardLives, TenThousandOfThemLeaveNothingBehind) {
     ASSERT_NE(pages, MAP_FAILED);
     gpusim::DescriptorPipe pipe;
     const Exchange exchange{static_cast<Board*>(pages), &pipe};
-    gpusim::Peer nursery([this, &exchange](Wire& wire) {
+    gpusim::ChildProcess nursery([this, &exchange](Wire& wire) {
         const gpusim::Library warm(container_.facade());
         unsigned seed = 0;
         while (const std::uint64_t count = wire.receive()) {

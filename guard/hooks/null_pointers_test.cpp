@@ -6,17 +6,17 @@
 #include <utility>
 
 #include "api/nvidia/nvml.h"
-#include "gpusim/test_support/tenant.hpp"
+#include "gpusim/test_support/cuda_program.hpp"
 #include "guard/test_support/guarded_container.hpp"
 
 namespace tessera::guard {
 namespace {
 
+using gpusim::ChildProcess;
+using gpusim::CudaProgram;
 using gpusim::in_child;
 using gpusim::kGiB;
 using gpusim::Library;
-using gpusim::Peer;
-using gpusim::Tenant;
 using gpusim::Wire;
 
 constexpr std::size_t kMostArguments = 12;
@@ -91,7 +91,7 @@ void call_in_every_way(Result (*function)(Arguments...), const Answered& answere
 }
 
 // Puts the thread back into the tenant's context only, and ends any capture.
-void begin_again(const Tenant& tenant) {
+void begin_again(const CudaProgram& tenant) {
     CUgraph graph = nullptr;
     CALL(tenant.cuda, cuStreamEndCapture)(CU_STREAM_PER_THREAD, &graph);
     while (CALL(tenant.cuda, cuCtxPopCurrent_v2)(nullptr) == CUDA_SUCCESS) {
@@ -101,7 +101,7 @@ void begin_again(const Tenant& tenant) {
 
 // Answers are sent plus one: 0 means that the process is gone.
 void answer_by(Wire& wire, const std::filesystem::path& library) {
-    const Tenant tenant(library);
+    const CudaProgram tenant(library);
     const auto answered = [&](CUresult result) {
         wire.send(static_cast<std::uint64_t>(result) + 1);
         begin_again(tenant);
@@ -147,8 +147,8 @@ class GuardNullPointers : public testing::Test {
 };
 
 TEST_F(GuardNullPointers, AreAnsweredAsTheDriverDoes) {
-    Peer bare([this](Wire& wire) { answer_by(wire, node_.library("libcuda.so.1")); });
-    Peer guarded([this](Wire& wire) { answer_by(wire, container_.facade()); });
+    ChildProcess bare([this](Wire& wire) { answer_by(wire, node_.library("libcuda.so.1")); });
+    ChildProcess guarded([this](Wire& wire) { answer_by(wire, container_.facade()); });
 #define HOOK(symbol, name, since)                                       \
     expect_same(#symbol, ways(&::symbol), bare.wire(), guarded.wire()); \
     if (HasFatalFailure()) return;
@@ -159,8 +159,9 @@ TEST_F(GuardNullPointers, AreAnsweredAsTheDriverDoes) {
 }
 
 TEST_F(GuardNullPointers, AreAnsweredAsNvmlDoes) {
-    Peer bare([this](Wire& wire) { answer_by_nvml(wire, node_.library("libnvidia-ml.so.1")); });
-    Peer guarded([this](Wire& wire) { answer_by_nvml(wire, container_.nvml_facade()); });
+    ChildProcess bare(
+        [this](Wire& wire) { answer_by_nvml(wire, node_.library("libnvidia-ml.so.1")); });
+    ChildProcess guarded([this](Wire& wire) { answer_by_nvml(wire, container_.nvml_facade()); });
 #define NVML_HOOK(symbol)                                               \
     expect_same(#symbol, ways(&::symbol), bare.wire(), guarded.wire()); \
     if (HasFatalFailure()) return;
@@ -173,8 +174,8 @@ TEST_F(GuardNullPointers, AreAnsweredAsNvmlDoes) {
 // OptiX and Isaac Sim request only the total.
 TEST_F(GuardNullPointers, LeaveTheOtherNumberOfMemoryAlone) {
     in_child([this] {
-        Tenant tenant(container_.facade());
-        EXPECT_EQ(tenant.take(1 * kGiB), CUDA_SUCCESS);
+        CudaProgram tenant(container_.facade());
+        EXPECT_EQ(tenant.allocate(1 * kGiB), CUDA_SUCCESS);
         const auto ask = CALL(tenant.cuda, cuMemGetInfo_v2);
         const auto ask_in_32_bits = CALL(tenant.cuda, cuMemGetInfo);
         std::size_t total = 0;

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "guard/process/place.hpp"
+#include "guard/region/accounts_reader.hpp"
 #include "guard/region/limits.hpp"
-#include "guard/region/look.hpp"
 #include "guard/region/uuid.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C", outside the namespace
@@ -62,7 +62,7 @@ struct Share {
     std::uint64_t limit = 0;  // bytes
     std::uint64_t held = 0;
     int count = 0;
-    Holder holders[kMaxProcesses];
+    ProcessMemory holders[kMaxProcesses];
 };
 
 // The container gets no information about a GPU that it has no share of.
@@ -76,15 +76,15 @@ nvmlReturn_t find_share(nvmlDevice_t device, Share& share) {
     const int gpu = read_uuid(text, uuid) ? find_gpu(*all, uuid) : -1;
     if (gpu < 0) return NVML_ERROR_NO_PERMISSION;
     char path[kMaxPath];
-    AllocationUnits nobodys = 0;
+    AllocationUnits orphaned = 0;
     share.count =
-        path_of(kAccountsName, path) ? find_holders(path, gpu, share.holders, nobodys) : -1;
+        path_of(kAccountsName, path) ? find_holders(path, gpu, share.holders, orphaned) : -1;
     if (share.count < 0) {
         complain(has_complained, path, {"cannot be read"});
         return NVML_ERROR_OPERATING_SYSTEM;
     }
     share.limit = all->gpus[gpu].memory.load(std::memory_order_relaxed) * kAllocationUnitBytes;
-    share.held = nobodys * kAllocationUnitBytes;
+    share.held = orphaned * kAllocationUnitBytes;
     for (int i = 0; i < share.count; i++)
         share.held += share.holders[i].units * kAllocationUnitBytes;
     return NVML_SUCCESS;
@@ -102,11 +102,11 @@ nvmlReturn_t show_share(nvmlDevice_t device, Memory& memory) {
     return NVML_SUCCESS;
 }
 
-void set_info(nvmlProcessInfo_v1_t& info, const Holder& holder) {
+void set_info(nvmlProcessInfo_v1_t& info, const ProcessMemory& holder) {
     info = {static_cast<unsigned>(holder.pid), holder.units * kAllocationUnitBytes};
 }
 
-void set_info(nvmlProcessInfo_v2_t& info, const Holder& holder) {
+void set_info(nvmlProcessInfo_v2_t& info, const ProcessMemory& holder) {
     info = {static_cast<unsigned>(holder.pid), holder.units * kAllocationUnitBytes, kNoMigInstance,
             kNoMigInstance};
 }

@@ -11,24 +11,24 @@
 #include <fstream>
 #include <sstream>
 
+#include "gpusim/test_support/child_process.hpp"
+#include "gpusim/test_support/cuda_program.hpp"
 #include "gpusim/test_support/descriptor_pipe.hpp"
-#include "gpusim/test_support/peer.hpp"
-#include "gpusim/test_support/tenant.hpp"
 #include "guard/region/account.hpp"
 #include "guard/test_support/guarded_container.hpp"
 
 namespace tessera::guard {
 namespace {
 
+using gpusim::ChildProcess;
+using gpusim::CudaProgram;
 using gpusim::in_child;
 using gpusim::kGiB;
 using gpusim::kMiB;
 using gpusim::Library;
 using gpusim::output_of;
-using gpusim::Peer;
 using gpusim::SimulatedNode;
 using gpusim::start_holder;
-using gpusim::Tenant;
 
 constexpr char kGpus[] =
     "gpus:\n"
@@ -40,7 +40,7 @@ class GuardNvml : public testing::Test {
     SimulatedNode node_{kGpus};
     GuardedContainer container_{node_, {{0, kGiB, 100 * kMiB}}};
 
-    std::unique_ptr<Peer> holder(std::uint64_t bytes) const {
+    std::unique_ptr<ChildProcess> holder(std::uint64_t bytes) const {
         return start_holder(container_.facade(), bytes);
     }
     // In a process of the container that calls NVML.
@@ -160,8 +160,8 @@ TEST_F(GuardNvml, ListsByProtocol) {
 // This process has the descriptor of a dead process.
 TEST_F(GuardNvml, WhatOnlyADescriptorHoldsIsUsedUntilItIsClosed) {
     gpusim::DescriptorPipe pipe;
-    Peer maker([&](gpusim::Wire& wire) {
-        const Tenant tenant(container_.facade());
+    ChildProcess maker([&](gpusim::Wire& wire) {
+        const CudaProgram tenant(container_.facade());
         CUmemAllocationProp properties = {};
         properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
         properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
@@ -277,10 +277,10 @@ TEST_F(GuardNvml, WhoAsksMayNotWrite) {
 }
 
 TEST_F(GuardNvml, AskingLosesNothingOfOnesOwn) {
-    const Peer both([this](gpusim::Wire&) {
-        Tenant tenant(container_.facade());
+    const ChildProcess both([this](gpusim::Wire&) {
+        CudaProgram tenant(container_.facade());
         const Library nvml(container_.nvml_facade());
-        ASSERT_EQ(tenant.take(100 * kMiB), CUDA_SUCCESS);
+        ASSERT_EQ(tenant.allocate(100 * kMiB), CUDA_SUCCESS);
         ASSERT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);
         const auto found = processes(nvml);
         ASSERT_EQ(found.size(), 1U);

@@ -10,9 +10,9 @@
 namespace tessera::guard {
 namespace {
 
+using gpusim::ChildProcess;
+using gpusim::CudaProgram;
 using gpusim::kMiB;
-using gpusim::Peer;
-using gpusim::Tenant;
 using gpusim::Wire;
 
 constexpr int kHandles = 8;
@@ -23,11 +23,11 @@ class GuardOpenedAtOnce : public HeldMemory {
 
     // Exports handles of all its memory, and releases it on a command.
     void make(Wire& wire) const {
-        Tenant tenant(container_.facade());
+        CudaProgram tenant(container_.facade());
         std::ofstream out(path_, std::ios::binary);
         for (int i = 0; i < kHandles; i++) {
             CUipcMemHandle handle = {};
-            EXPECT_EQ(tenant.take(10 * kMiB), CUDA_SUCCESS);
+            EXPECT_EQ(tenant.allocate(10 * kMiB), CUDA_SUCCESS);
             CALL(tenant.cuda, cuIpcGetMemHandle)(&handle, tenant.pointers.back());
             out.write(handle.reserved, sizeof handle);
         }
@@ -35,7 +35,7 @@ class GuardOpenedAtOnce : public HeldMemory {
         wire.send();
         wire.receive();
         while (!tenant.pointers.empty())
-            EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
+            EXPECT_EQ(tenant.free_last(), CUDA_SUCCESS);
         wire.send();
         wire.receive();
     }
@@ -43,7 +43,7 @@ class GuardOpenedAtOnce : public HeldMemory {
     // chooses.
     template <typename Body>
     void use(Wire& wire, const Body& body) const {
-        Tenant tenant(container_.facade());
+        CudaProgram tenant(container_.facade());
         std::ifstream in(path_, std::ios::binary);
         std::vector<CUipcMemHandle> handles(kHandles);
         for (CUipcMemHandle& handle : handles)
@@ -56,7 +56,7 @@ class GuardOpenedAtOnce : public HeldMemory {
         wire.send();
         wire.receive();
     }
-    static CUdeviceptr open(const Tenant& tenant, const CUipcMemHandle& handle) {
+    static CUdeviceptr open(const CudaProgram& tenant, const CUipcMemHandle& handle) {
         CUdeviceptr pointer = 0;
         EXPECT_EQ(CALL(tenant.cuda, cuIpcOpenMemHandle_v2)(&pointer, handle,
                                                            CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
@@ -66,9 +66,9 @@ class GuardOpenedAtOnce : public HeldMemory {
 
     template <typename Body>
     void round(const Body& body) {
-        Peer maker([this](Wire& wire) { make(wire); });
+        ChildProcess maker([this](Wire& wire) { make(wire); });
         EXPECT_EQ(maker.wire().receive(), 1U);
-        Peer user([&](Wire& wire) { use(wire, body); });
+        ChildProcess user([&](Wire& wire) { use(wire, body); });
         EXPECT_EQ(user.wire().receive(), 1U);
         maker.wire().send();
         EXPECT_EQ(maker.wire().receive(), 1U);
@@ -84,7 +84,7 @@ class GuardOpenedAtOnce : public HeldMemory {
 
 TEST_F(GuardOpenedAtOnce, CountsWhileItIsOpen) {
     for (int i = 0; i < 20; i++)
-        round([](const Tenant& tenant, const CUipcMemHandle& handle) {
+        round([](const CudaProgram& tenant, const CUipcMemHandle& handle) {
             CALL(tenant.cuda, cuCtxSetCurrent)(tenant.context);
             for (int permit = 0; permit < 3000; permit++)
                 EXPECT_EQ(CALL(tenant.cuda, cuIpcCloseMemHandle)(open(tenant, handle)),
@@ -95,7 +95,7 @@ TEST_F(GuardOpenedAtOnce, CountsWhileItIsOpen) {
 
 TEST_F(GuardOpenedAtOnce, CountsWhileItIsOpenThoughContextsEnd) {
     for (int i = 0; i < 10; i++)
-        round([](const Tenant& tenant, const CUipcMemHandle& handle) {
+        round([](const CudaProgram& tenant, const CUipcMemHandle& handle) {
             CUcontext context = nullptr;
             for (int permit = 0; permit < 200; permit++) {
                 EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate_v2)(&context, 0, 0), CUDA_SUCCESS);

@@ -9,15 +9,15 @@
 namespace tessera::guard {
 namespace {
 
+using gpusim::CudaProgram;
 using gpusim::kGiB;
 using gpusim::kMiB;
 using gpusim::Library;
-using gpusim::Tenant;
 
 using GuardOtherMemory = HeldMemory;
 
 TEST_F(GuardOtherMemory, RowsCountWithTheirPadding) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         const auto alloc = CALL(tenant.cuda, cuMemAllocPitch_v2);
         CUdeviceptr pointer = 0;
         CUdeviceptr other = 0;
@@ -38,7 +38,7 @@ TEST_F(GuardOtherMemory, RowsCountWithTheirPadding) {
 }
 
 TEST_F(GuardOtherMemory, ManagedMemoryCountsInFull) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         const auto alloc = CALL(tenant.cuda, cuMemAllocManaged);
         CUdeviceptr pointer = 0;
         CUdeviceptr other = 0;
@@ -60,7 +60,7 @@ TEST_F(GuardOtherMemory, ManagedMemoryCountsInFull) {
 }
 
 TEST_F(GuardOtherMemory, TheEntryPointsOfCuda2AreHeld) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUdeviceptr_v1 pointer = 0;
         CUdeviceptr_v1 other = 0;
         unsigned pitch = 0;
@@ -81,7 +81,7 @@ TEST_F(GuardOtherMemory, TheEntryPointsOfCuda2AreHeld) {
 }
 
 TEST_F(GuardOtherMemory, ArraysOfCuda2AreHeld) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         const CUDA_ARRAY_DESCRIPTOR_v1 large = {10000, 5000, CU_AD_FORMAT_FLOAT, 4};
         const CUDA_ARRAY3D_DESCRIPTOR_v1 box = {8192, 2048, 0, CU_AD_FORMAT_HALF, 4, 0};
         CUarray first = nullptr;
@@ -100,7 +100,7 @@ TEST_F(GuardOtherMemory, ArraysOfCuda2AreHeld) {
 }
 
 TEST_F(GuardOtherMemory, ContextsByEachCall) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         const Library& cuda = tenant.cuda;
         using Create = std::function<CUresult(CUcontext*, CUdevice)>;
         const Create creates[] = {
@@ -129,7 +129,7 @@ TEST_F(GuardOtherMemory, ContextsByEachCall) {
 }
 
 TEST_F(GuardOtherMemory, TheEntryPointsOfCuda2TellOfTheShare) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         unsigned free = 0;
         unsigned total = 0;
         EXPECT_EQ(CALL(tenant.cuda, cuMemGetInfo)(&free, &total), CUDA_SUCCESS);
@@ -146,7 +146,7 @@ TEST_F(GuardOtherMemory, TheEntryPointsOfCuda2TellOfTheShare) {
 }
 
 TEST_F(GuardOtherMemory, WhatTheDriverRefusesIsPutBack) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUdeviceptr pointer = 0;
         CUdeviceptr_v1 low = 0;
         size_t pitch = 0;
@@ -165,7 +165,7 @@ TEST_F(GuardOtherMemory, WhatTheDriverRefusesIsPutBack) {
 
 // It is host memory, even if a GPU can access it.
 TEST_F(GuardOtherMemory, TheHostsMemoryTakesNothing) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         void* pointer = nullptr;
         EXPECT_EQ(CALL(tenant.cuda, cuMemHostAlloc)(&pointer, 2 * kGiB, 0), CUDA_SUCCESS);
         EXPECT_EQ(CALL(tenant.cuda, cuMemAllocHost_v2)(&pointer, 2 * kGiB), CUDA_SUCCESS);

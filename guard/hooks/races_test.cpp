@@ -15,9 +15,9 @@
 namespace tessera::guard {
 namespace {
 
+using gpusim::ChildProcess;
 using gpusim::kGiB;
 using gpusim::kMiB;
-using gpusim::Peer;
 
 constexpr unsigned kProcesses = 8;
 constexpr int kRounds = 20;
@@ -33,8 +33,8 @@ class GuardRaces : public HeldMemory {
         gpusim::unlock_byte(locks_fd_, gpusim::kDecisionLock);
         return used;
     }
-    std::unique_ptr<Peer> start(unsigned seed) {
-        auto peer = std::make_unique<Peer>([this, seed](gpusim::Wire& wire) {
+    std::unique_ptr<ChildProcess> start(unsigned seed) {
+        auto child = std::make_unique<ChildProcess>([this, seed](gpusim::Wire& wire) {
             Holder holder(container_.facade(), seed);
             EXPECT_TRUE(holder.has_room());
             wire.send();
@@ -45,7 +45,7 @@ class GuardRaces : public HeldMemory {
                 wire.send(1 + holder.taken());
             }
         });
-        return peer;
+        return child;
     }
 
   private:
@@ -66,37 +66,37 @@ TEST_F(GuardRaces, NeverOverTheLimitAndAllComesBack) {
         }
     });
     unsigned seed = 0;
-    std::deque<std::unique_ptr<Peer>> peers;
+    std::deque<std::unique_ptr<ChildProcess>> children;
     const auto start_one = [&] {
-        peers.push_back(start(seed++));
-        EXPECT_EQ(peers.back()->wire().receive(), 1U);
+        children.push_back(start(seed++));
+        EXPECT_EQ(children.back()->wire().receive(), 1U);
     };
-    while (peers.size() < kProcesses)
+    while (children.size() < kProcesses)
         start_one();
     for (int round = 0; round < kRounds; round++) {
-        for (const auto& peer : peers)
-            peer->wire().send(1);
+        for (const auto& child : children)
+            child->wire().send(1);
         // Two are killed in the middle of their work.
         for (int killed = 0; killed < 2; killed++) {
             std::this_thread::sleep_for(std::chrono::milliseconds(30));
-            peers.front()->kill_hard();
-            peers.pop_front();
+            children.front()->kill_hard();
+            children.pop_front();
         }
         std::uint64_t taken = 0;
-        for (const auto& peer : peers) {
-            const std::uint64_t said = peer->wire().receive();
+        for (const auto& child : children) {
+            const std::uint64_t said = child->wire().receive();
             EXPECT_GE(said, 1U);
             taken += said - 1;
         }
         EXPECT_GT(taken, 0U);
         container_.region().reap();
-        expect_held(peers.size() * kContext);
-        while (peers.size() < kProcesses)
+        expect_held(children.size() * kContext);
+        while (children.size() < kProcesses)
             start_one();
     }
-    for (const auto& peer : peers) {
-        peer->wire().send(2);
-        EXPECT_EQ(peer->join(), 0);
+    for (const auto& child : children) {
+        child->wire().send(2);
+        EXPECT_EQ(child->join(), 0);
     }
     is_over = true;
     watch.join();

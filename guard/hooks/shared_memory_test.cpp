@@ -18,26 +18,26 @@
 namespace tessera::guard {
 namespace {
 
+using gpusim::CudaProgram;
 using gpusim::kMiB;
-using gpusim::Tenant;
 
 using GuardSharedMemory = HeldMemory;
 
 TEST_F(GuardSharedMemory, ByIpcCountsOnceWithItsMaker) {
     const auto path = node_.root() / "handle";
-    gpusim::Peer maker([&](gpusim::Wire& wire) {
-        Tenant tenant(container_.facade());
+    gpusim::ChildProcess maker([&](gpusim::Wire& wire) {
+        CudaProgram tenant(container_.facade());
         CUipcMemHandle handle = {};
-        EXPECT_EQ(tenant.take(300 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(300 * kMiB), CUDA_SUCCESS);
         EXPECT_EQ(CALL(tenant.cuda, cuIpcGetMemHandle)(&handle, tenant.pointers.front()),
                   CUDA_SUCCESS);
         std::ofstream(path, std::ios::binary).write(handle.reserved, sizeof handle);
         wire.send();
         wire.receive();
-        EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.free_last(), CUDA_SUCCESS);
     });
     EXPECT_EQ(maker.wire().receive(), 1U);
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUipcMemHandle handle = {};
         CUdeviceptr pointer = 0;
         std::ifstream(path, std::ios::binary).read(handle.reserved, sizeof handle);
@@ -57,34 +57,34 @@ TEST_F(GuardSharedMemory, ByIpcCountsOnceWithItsMaker) {
 
 TEST_F(Sharing, AnIpcHandleThatOutlivesItsMakersFree) {
     const auto maker = ipc_maker(kBytes);
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUdeviceptr pointer = 0;
         CUdeviceptr again = 0;
         EXPECT_EQ(open_ipc(tenant, pointer, ipc_handle()), CUDA_SUCCESS);
         EXPECT_EQ(open_ipc(tenant, again, ipc_handle()), CUDA_SUCCESS);
         tell(*maker);
         expect_held(2 * kContext + kBytes);
-        EXPECT_EQ(tenant.take(600 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.allocate(600 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
         EXPECT_EQ(CALL(tenant.cuda, cuIpcCloseMemHandle)(pointer), CUDA_SUCCESS);
         expect_held(2 * kContext + kBytes);
         EXPECT_EQ(CALL(tenant.cuda, cuIpcCloseMemHandle)(again), CUDA_SUCCESS);
         expect_held(2 * kContext);
-        EXPECT_EQ(tenant.take(600 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(600 * kMiB), CUDA_SUCCESS);
     });
 }
 
 TEST_F(Sharing, AnIpcHandleThatOutlivesItsMaker) {
     auto maker = ipc_maker(kBytes);
-    gpusim::Peer importer([&](gpusim::Wire& wire) {
-        Tenant tenant(container_.facade());
+    gpusim::ChildProcess importer([&](gpusim::Wire& wire) {
+        CudaProgram tenant(container_.facade());
         CUdeviceptr pointer = 0;
         EXPECT_EQ(open_ipc(tenant, pointer, ipc_handle()), CUDA_SUCCESS);
         wire.send();
         wire.receive();
-        EXPECT_EQ(tenant.take(700 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.allocate(700 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
         EXPECT_EQ(CALL(tenant.cuda, cuIpcCloseMemHandle)(pointer), CUDA_SUCCESS);
         expect_held(kContext);
-        EXPECT_EQ(tenant.take(700 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(700 * kMiB), CUDA_SUCCESS);
     });
     EXPECT_EQ(importer.wire().receive(), 1U);
     maker->kill_hard();
@@ -98,8 +98,8 @@ TEST_F(Sharing, AnIpcHandleThatOutlivesItsMaker) {
 
 TEST_F(Sharing, AnImporterThatDiesHasLetGo) {
     const auto maker = ipc_maker(kBytes);
-    gpusim::Peer importer([&](gpusim::Wire& wire) {
-        const Tenant tenant(container_.facade());
+    gpusim::ChildProcess importer([&](gpusim::Wire& wire) {
+        const CudaProgram tenant(container_.facade());
         CUdeviceptr pointer = 0;
         EXPECT_EQ(open_ipc(tenant, pointer, ipc_handle()), CUDA_SUCCESS);
         wire.send();
@@ -115,7 +115,7 @@ TEST_F(Sharing, AnImporterThatDiesHasLetGo) {
 
 TEST_F(Sharing, AnIpcHandleEndsWithTheContextThatOpenedIt) {
     const auto maker = ipc_maker(kBytes);
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUdeviceptr pointer = 0;
         CUcontext second = nullptr;
         EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate_v2)(&second, 0, 0), CUDA_SUCCESS);
@@ -130,7 +130,7 @@ TEST_F(Sharing, AnIpcHandleEndsWithTheContextThatOpenedIt) {
 TEST_F(Sharing, SmallMemoryCountsAsTheAllocationUnitThatItKeeps) {
     const auto maker = ipc_maker(1000);
     expect_held(kContext + 2 * kMiB);
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUdeviceptr pointer = 0;
         EXPECT_EQ(open_ipc(tenant, pointer, ipc_handle()), CUDA_SUCCESS);
         tell(*maker);
@@ -142,14 +142,14 @@ TEST_F(Sharing, SmallMemoryCountsAsTheAllocationUnitThatItKeeps) {
 
 TEST_F(Sharing, ManyRoundsLeaveNothingBehind) {
     for (int round = 0; round < 3 * kMaxSharedMemory / 1000; round++) {
-        gpusim::Peer maker([&](gpusim::Wire& wire) {
-            Tenant tenant(container_.facade());
+        gpusim::ChildProcess maker([&](gpusim::Wire& wire) {
+            CudaProgram tenant(container_.facade());
             for (int i = 0; i < 1000; i++) {
                 CUipcMemHandle handle = {};
-                EXPECT_EQ(tenant.take(2 * kMiB), CUDA_SUCCESS);
+                EXPECT_EQ(tenant.allocate(2 * kMiB), CUDA_SUCCESS);
                 EXPECT_EQ(CALL(tenant.cuda, cuIpcGetMemHandle)(&handle, tenant.pointers.back()),
                           CUDA_SUCCESS);
-                EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
+                EXPECT_EQ(tenant.free_last(), CUDA_SUCCESS);
             }
             wire.send();
         });
@@ -164,7 +164,7 @@ TEST_F(Sharing, ManyRoundsLeaveNothingBehind) {
 // room for it.
 TEST_F(Sharing, AnIpcHandleThatNobodyIsChargedForIsAdopted) {
     const auto maker = ipc_maker(300 * kMiB);
-    in_tenant([this](const Tenant& tenant) {
+    in_tenant([this](const CudaProgram& tenant) {
         CUmemoryPool pool = nullptr;
         std::uint64_t keep = ~std::uint64_t{0};
         EXPECT_EQ(CALL(tenant.cuda, cuDeviceGetDefaultMemPool)(&pool, 0), CUDA_SUCCESS);
@@ -183,7 +183,7 @@ TEST_F(Sharing, AnIpcHandleThatNobodyIsChargedForIsAdopted) {
 }
 
 TEST_F(Sharing, OneProcessIsAsMany) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUmemGenericAllocationHandle mine = create(tenant);
         CUmemGenericAllocationHandle imported = 0;
         const int fd = exported(tenant, mine);
@@ -200,7 +200,7 @@ TEST_F(Sharing, OneProcessIsAsMany) {
         close(fd);
         expect_held(kContext + kBytes);
         close(second);
-        EXPECT_EQ(tenant.take(900 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(900 * kMiB), CUDA_SUCCESS);
         expect_held(kContext + 900 * kMiB);
     });
 }
@@ -208,7 +208,7 @@ TEST_F(Sharing, OneProcessIsAsMany) {
 // One thread exports a handle of memory that another frees. A third gets the same address again, by
 // a call or in stream order.
 TEST_F(Sharing, ThreadsThatExportWhatOthersFree) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         constexpr int kThreads = 8;
         constexpr int kSteps = 1500;
         std::array<std::atomic<CUdeviceptr>, 6> places = {};
@@ -256,7 +256,7 @@ TEST_F(Sharing, OfAnotherContainerCountsThere) {
     const auto maker = descriptor_maker();
     const int fd = pipe_.receive();
     gpusim::in_child([&] {
-        const Tenant tenant(other.facade());
+        const CudaProgram tenant(other.facade());
         CUmemGenericAllocationHandle handle = 0;
         EXPECT_EQ(import(tenant, fd, handle), CUDA_SUCCESS);
         EXPECT_EQ(held(other.region().accounts(), 0) * kAllocationUnitBytes, kContext);
@@ -266,7 +266,7 @@ TEST_F(Sharing, OfAnotherContainerCountsThere) {
 }
 
 TEST_F(GuardSharedMemory, OfAnotherApiTakesNothing) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         const int fd = memfd_create("vulkan", MFD_CLOEXEC);
         ASSERT_EQ(ftruncate(fd, 2 * static_cast<off_t>(kMiB)), 0);
         CUDA_EXTERNAL_MEMORY_HANDLE_DESC descriptor = {};

@@ -215,7 +215,7 @@ void release_all_of(CUcontext context) {
     // What graphs left in their pools may have gone with the context, and no record says so.
     if (here.graphs.have_memory()) here.pools.may_shrink.store(true, std::memory_order_relaxed);
     release_limits_of(context);
-    forget_all_seen();
+    forget_all_used();
     forget_pending_frees_of(context);
     forget_opened_in(context);
     look_at_pools();
@@ -228,7 +228,7 @@ void pass_on_all_of(CUcontext green, CUcontext primary) {
         here.holdings.pass_on(green, primary);
     }
     pass_on_limits_of(green, primary);
-    forget_all_seen();
+    forget_all_used();
     pass_on_pending_frees_of(green, primary);
     pass_on_opened_in(green, primary);
 }

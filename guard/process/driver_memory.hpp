@@ -13,7 +13,7 @@
 #pragma once
 
 #include "guard/base/measured.hpp"
-#include "guard/base/seen.hpp"
+#include "guard/base/used_keys.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/process/charges.hpp"
 #include "guard/process/devices.hpp"

@@ -8,9 +8,9 @@
 #include <climits>
 #include <cstdio>
 
+#include "guard/region/accounts_reader.hpp"
 #include "guard/region/clock.hpp"
 #include "guard/region/grant.hpp"
-#include "guard/region/look.hpp"
 #include "guard/region/uuid.hpp"
 
 namespace tessera::guard {

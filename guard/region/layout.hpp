@@ -16,9 +16,9 @@ namespace tessera::guard {
 inline constexpr std::uint64_t kAllocationUnitBytes = std::uint64_t{2} << 20;
 inline constexpr int kMaxGpus = 16;
 inline constexpr int kMaxProcesses = 1024;
-// No process ever takes this slot. It is charged for memory that only descriptors hold after its
-// maker is dead (shared_memory.hpp).
-inline constexpr int kNobody = kMaxProcesses - 1;
+// No process ever takes this slot. It is charged for orphaned memory: its creator is dead, and only
+// descriptors hold it (shared_memory.hpp).
+inline constexpr int kOrphanSlot = kMaxProcesses - 1;
 
 // In the container both files are in the same directory as the guard's library.
 inline constexpr char kLimitsName[] = "limits";

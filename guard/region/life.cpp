@@ -64,7 +64,7 @@ int take_slot(Accounts& accounts, int fd) {
     const auto first = accounts.next_slot.fetch_add(1) % unsigned{kMaxProcesses};
     for (unsigned tried = 0; tried < unsigned{kMaxProcesses}; tried++) {
         const int slot = static_cast<int>((first + tried) % unsigned{kMaxProcesses});
-        if (slot == kNobody || !set_lock(fd, slot, F_WRLCK)) continue;
+        if (slot == kOrphanSlot || !set_lock(fd, slot, F_WRLCK)) continue;
         // Count the slots that were tried, too: the arbiter reads all slots again that next_slot
         // has passed.
         accounts.next_slot.fetch_add(tried);
@@ -130,7 +130,8 @@ AllocationUnits reap_dead(Accounts& accounts, int fd) {
     AllocationUnits given = 0;
     const int end = slots_end(accounts);
     for (int slot = 0; slot < end; slot++) {
-        if (slot == kNobody || is_empty(accounts, slot) || !set_lock(fd, slot, F_WRLCK)) continue;
+        if (slot == kOrphanSlot || is_empty(accounts, slot) || !set_lock(fd, slot, F_WRLCK))
+            continue;
         given += clear_slot(accounts, slot);
         set_lock(fd, slot, F_UNLCK);
     }

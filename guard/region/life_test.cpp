@@ -17,14 +17,14 @@
 #include <random>
 #include <thread>
 
-#include "gpusim/test_support/peer.hpp"
+#include "gpusim/test_support/child_process.hpp"
 #include "guard/region/account.hpp"
 #include "guard/test_support/test_region.hpp"
 
 namespace tessera::guard {
 namespace {
 
-using gpusim::Peer;
+using gpusim::ChildProcess;
 using gpusim::Wire;
 
 constexpr RegionGpu kGpu{"GPU-01234567-89ab-cdef-0123-456789abcdef", 64 * kAllocationUnitBytes, 0};
@@ -44,8 +44,8 @@ class LifeTest : public testing::Test {
     }
     // A process that takes a slot, calls `more`, reports, and waits for a command.
     template <typename More>
-    std::unique_ptr<Peer> holder(AllocationUnits units, More more) const {
-        auto peer = std::make_unique<Peer>([this, units, more](Wire& wire) {
+    std::unique_ptr<ChildProcess> holder(AllocationUnits units, More more) const {
+        auto peer = std::make_unique<ChildProcess>([this, units, more](Wire& wire) {
             sit(units);
             more();
             wire.send();
@@ -89,7 +89,7 @@ TEST_F(LifeTest, ClosingEveryDescriptorChangesNothing) {
 // The driver keeps the memory for the same time, because the child has its descriptors too.
 TEST_F(LifeTest, AChildLivesForItsParent) {
     pid_t child = 0;
-    Peer peer([this, &child](Wire& wire) {
+    ChildProcess peer([this, &child](Wire& wire) {
         sit(5);
         child = fork();
         if (child == 0) {
@@ -118,7 +118,7 @@ TEST_F(LifeTest, AChildLivesForItsParent) {
 // the parent held counts until the child ends or executes a program (docs/limits.md).
 TEST_F(LifeTest, AChildThatClosesAllDescriptorsStillLivesForItsParent) {
     pid_t child = 0;
-    Peer peer([this, &child](Wire& wire) {
+    ChildProcess peer([this, &child](Wire& wire) {
         sit(5);
         child = fork();
         if (child == 0) {
@@ -142,7 +142,7 @@ TEST_F(LifeTest, AChildThatClosesAllDescriptorsStillLivesForItsParent) {
 // How a worker avoids holding its parent's memory: subprocess, spawn, forkserver.
 TEST_F(LifeTest, AChildThatExecutesAProgramHoldsNothingOfItsParent) {
     pid_t child = 0;
-    Peer peer([this, &child](Wire& wire) {
+    ChildProcess peer([this, &child](Wire& wire) {
         sit(5);
         child = fork();
         if (child == 0) {
@@ -185,7 +185,7 @@ TEST_F(LifeTest, AFileSystemThatDropsTheLock) {
 }
 
 TEST_F(LifeTest, ExecEndsIt) {
-    Peer peer([this](Wire& wire) {
+    ChildProcess peer([this](Wire& wire) {
         sit(5);
         wire.send();
         wire.receive();
@@ -225,7 +225,7 @@ TEST_F(LifeTest, NotOursNotThereNoRoom) {
     region_.accounts().magic = kAccountsMagic;
     gpusim::in_child([this] {
         ProcessSlot last;
-        for (int i = 0; i < kMaxProcesses - 1; i++)  // one is kNobody's
+        for (int i = 0; i < kMaxProcesses - 1; i++)  // one is kOrphanSlot
             ASSERT_EQ(register_process(region_.path(kAccountsName).c_str(), last),
                       ProcessSlotError::none);
         EXPECT_EQ(register_process(region_.path(kAccountsName).c_str(), last),

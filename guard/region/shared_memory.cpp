@@ -77,7 +77,7 @@ std::uint64_t with_none(std::uint64_t descriptors) {
 }
 
 bool is_importer(const SharedMemory& entry, int slot) {
-    if (slot == kNobody) return may_be_open(entry.descriptors.load());
+    if (slot == kOrphanSlot) return may_be_open(entry.descriptors.load());
     return (entry.importers[slot / 64].load() & bit_of(slot)) != 0;
 }
 
@@ -93,7 +93,7 @@ int first_process(const SharedMemory& entry) {
 int first_importer(const SharedMemory& entry) {
     const int process = first_process(entry);
     if (process >= 0) return process;
-    return may_be_open(entry.descriptors.load()) ? kNobody : -1;
+    return may_be_open(entry.descriptors.load()) ? kOrphanSlot : -1;
 }
 
 // Whether at most a descriptor has the memory.
@@ -167,34 +167,34 @@ void take_if_closed(Accounts& accounts, SharedMemory& entry, DescriptorAsker& as
     end_if_unused(accounts, entry);
 }
 
-// What kNobody's slot is charged for in the entry, or may be charged for.
-AllocationUnits charged_to_nobody(const SharedMemory& entry, int gpu) {
+// What kOrphanSlot is charged for in the entry, or may be charged for.
+AllocationUnits charged_to_orphans(const SharedMemory& entry, int gpu) {
     const std::uint64_t seen = entry.state.load();
     if (!has(seen, kFlags) || gpu_of(seen) != gpu) return 0;
-    const bool is_named = has(seen, kPassing) && heir_of(seen) == kNobody;
-    return is_named || payer_of(seen) == kNobody ? units_in(seen) : 0;
+    const bool is_named = has(seen, kPassing) && heir_of(seen) == kOrphanSlot;
+    return is_named || payer_of(seen) == kOrphanSlot ? units_in(seen) : 0;
 }
 
-// The process that was removing this entry has subtracted kNobody's charge, or no longer does it:
-// then the sum below does it.
+// The process that was removing this entry has subtracted kOrphanSlot's charge, or no longer does
+// it: then the sum below does it.
 void free_if_going(SharedMemory& entry) {
     std::uint64_t seen = entry.state.load();
-    if (has(seen, kGoing) && payer_of(seen) == kNobody)
+    if (has(seen, kGoing) && payer_of(seen) == kOrphanSlot)
         entry.state.compare_exchange_strong(seen, freed(seen));
 }
 
-// kNobody's slot is never cleaned up as a dead process's slot is. So charges that killed processes
+// kOrphanSlot is never cleaned up as a dead process's slot is. So charges that killed processes
 // left on it are found by a sum over the entries. The sum is at least what was charged for them up
 // to the version read before it. A process that subtracts a charge meanwhile moves the account, and
 // the sum is computed again.
-void mend_nobodys(Accounts& accounts, int gpu) {
+void correct_orphaned(Accounts& accounts, int gpu) {
     constexpr int kTries = 16;
-    for (int tried = 0; tried < kTries && held_by(accounts, gpu, kNobody) != 0; tried++) {
+    for (int tried = 0; tried < kTries && held_by(accounts, gpu, kOrphanSlot) != 0; tried++) {
         const std::uint64_t version = version_of(accounts, gpu);
         AllocationUnits sum = 0;
         for (const SharedMemory& entry : accounts.shared_memory)
-            sum += charged_to_nobody(entry, gpu);
-        if (lower_to(accounts, gpu, kNobody, sum, version)) return;
+            sum += charged_to_orphans(entry, gpu);
+        if (lower_to(accounts, gpu, kOrphanSlot, sum, version)) return;
     }
 }
 
@@ -315,7 +315,7 @@ void give_closed_back(Accounts& accounts) {
         free_if_going(entry);
     }
     for (int gpu = 0; gpu < kMaxGpus; gpu++)
-        mend_nobodys(accounts, gpu);
+        correct_orphaned(accounts, gpu);
 }
 
 void find_closed(const Accounts& accounts, int gpu, AllocationUnits (&closed)[kMaxProcesses]) {

@@ -5,14 +5,14 @@
 //
 // A descriptor holds the memory as an importer does, but never reports that it is closed. Memory
 // that only a descriptor holds is charged to the maker while the maker is alive, and then to
-// kNobody's slot. That ends when a process checks whether the descriptor is still open and finds it
+// kOrphanSlot. That ends when a process checks whether the descriptor is still open and finds it
 // closed (descriptor_files.hpp).
 //
 // As with the accounts, every visible state is consistent, whichever processes die on the way.
 // Memory that any process has is always charged, and nothing is subtracted from a process that
 // holds other memory. A process that is killed in the middle, or that dies while it is charged, may
 // leave memory charged that is gone. Such a charge lasts until the charged process ends; a charge
-// of kNobody's slot lasts until the next give_closed_back().
+// of kOrphanSlot lasts until the next give_closed_back().
 //
 // Any thread of any process of the container may call these functions.
 #pragma once

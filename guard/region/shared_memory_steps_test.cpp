@@ -213,7 +213,7 @@ TEST_F(SharedMemorySteps, ThatPassOnToNobody) {
                      EXPECT_GE(held(accounts_, 0), kSize);
                      give_closed_back(accounts_);
                      EXPECT_EQ(held(accounts_, 0), kSize);
-                     EXPECT_EQ(held_by(accounts_, 0, kNobody), kSize);
+                     EXPECT_EQ(held_by(accounts_, 0, kOrphanSlot), kSize);
                  });
 }
 

@@ -14,7 +14,7 @@
 #include <random>
 #include <vector>
 
-#include "gpusim/test_support/peer.hpp"
+#include "gpusim/test_support/child_process.hpp"
 #include "guard/region/account.hpp"
 #include "guard/region/descriptor_files.hpp"
 #include "guard/region/named_descriptor.hpp"
@@ -196,7 +196,7 @@ TEST_F(RegionDescriptors, NobodyIsChargedAfterItsMakerAndAProcessBeforeNobody) {
     bury(1);
     EXPECT_EQ(held_by(accounts_, 0, 2), kSize);
     bury(2);
-    EXPECT_EQ(held_by(accounts_, 0, kNobody), kSize);
+    EXPECT_EQ(held_by(accounts_, 0, kOrphanSlot), kSize);
     EXPECT_TRUE(join_shared(accounts_, index, kKey, 3));
     close_it();
     give_closed_back(accounts_);
@@ -229,13 +229,13 @@ TEST_F(RegionDescriptors, CountsWhereNobodyCanTell) {
     close(other);
     bury(1);
     give_closed_back(accounts_);
-    EXPECT_EQ(held_by(accounts_, 0, kNobody), kSize);
+    EXPECT_EQ(held_by(accounts_, 0, kOrphanSlot), kSize);
 }
 
 TEST_F(RegionDescriptors, WhatOthersLeftChargedToNobodyIsTakenOff) {
     const int index = given_away(1);
     bury(1);
-    EXPECT_TRUE(reserve(accounts_, 0, kNobody, 70, 640));
+    EXPECT_TRUE(reserve(accounts_, 0, kOrphanSlot, 70, 640));
     give_closed_back(accounts_);
     EXPECT_EQ(held(accounts_, 0), kSize);
     close_it();
@@ -267,20 +267,20 @@ TEST_F(RegionSharedMemory, IsChargedWhileTheLivingHaveItWhoeverIsKilledWhen) {
         void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         ASSERT_NE(page, MAP_FAILED);
         auto* stop = new (page) std::atomic<bool>(false);
-        std::vector<std::unique_ptr<gpusim::Peer>> peers;
+        std::vector<std::unique_ptr<gpusim::ChildProcess>> children;
         for (std::size_t i = 0; i < kAtOnce; i++) {
             const auto seed = static_cast<unsigned>(random());
-            peers.push_back(std::make_unique<gpusim::Peer>(
+            children.push_back(std::make_unique<gpusim::ChildProcess>(
                 [this, seed, stop](gpusim::Wire& wire) { share_until(*stop, seed, wire); }));
         }
-        for (const auto& peer : peers)
-            EXPECT_EQ(peer->wire().receive(), 1U);
+        for (const auto& child : children)
+            EXPECT_EQ(child->wire().receive(), 1U);
         usleep(static_cast<useconds_t>(random() % 3000));
         for (std::size_t i = 0; i < kAtOnce; i += 2)
-            peers[i]->kill_hard();
+            children[i]->kill_hard();
         stop->store(true);
         for (std::size_t i = 1; i < kAtOnce; i += 2)
-            EXPECT_EQ(peers[i]->wire().receive(), 1U);
+            EXPECT_EQ(children[i]->wire().receive(), 1U);
         region_.reap();
         AllocationUnits in_use = 0;
         for (const SharedMemory& entry : accounts_.shared_memory)
@@ -288,7 +288,7 @@ TEST_F(RegionSharedMemory, IsChargedWhileTheLivingHaveItWhoeverIsKilledWhen) {
         EXPECT_GE(held(accounts_, 0), in_use);
         shared_by_the_living += in_use;
         for (std::size_t i = 1; i < kAtOnce; i += 2)
-            peers[i]->kill_hard();
+            children[i]->kill_hard();
         region_.reap();
         EXPECT_EQ(held(accounts_, 0), 0U);
         for (const SharedMemory& entry : accounts_.shared_memory)

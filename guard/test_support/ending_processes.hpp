@@ -45,15 +45,17 @@ class Tally {
 
 // Until it is killed, keeps `processes` processes of a container running, each of which runs one
 // kernel.
-inline std::unique_ptr<gpusim::Peer> start_ending(const GuardedContainer& container, int processes,
-                                                  std::uint64_t ns, const Tally& tally) {
-    return std::make_unique<gpusim::Peer>([&container, &tally, processes, ns](gpusim::Wire&) {
-        for (int alive = 0;;) {
-            for (; alive < processes; alive++)
-                if (fork() == 0) run_one(container, ns, tally);
-            if (wait(nullptr) > 0) alive--;
-        }
-    });
+inline std::unique_ptr<gpusim::ChildProcess> start_ending(const GuardedContainer& container,
+                                                          int processes, std::uint64_t ns,
+                                                          const Tally& tally) {
+    return std::make_unique<gpusim::ChildProcess>(
+        [&container, &tally, processes, ns](gpusim::Wire&) {
+            for (int alive = 0;;) {
+                for (; alive < processes; alive++)
+                    if (fork() == 0) run_one(container, ns, tally);
+                if (wait(nullptr) > 0) alive--;
+            }
+        });
 }
 
 }  // namespace tessera::guard

@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "api/nvidia/cuda.h"
-#include "gpusim/test_support/peer.hpp"
-#include "gpusim/test_support/tenant.hpp"
+#include "gpusim/test_support/child_process.hpp"
+#include "gpusim/test_support/cuda_program.hpp"
 #include "guard/region/account.hpp"
 #include "guard/test_support/guarded_container.hpp"
 
@@ -39,12 +39,12 @@ class HeldMemory : public testing::Test {
     template <typename Body>
     void in_tenant(Body body) const {
         gpusim::in_child([&] {
-            gpusim::Tenant tenant(container_.facade());
+            gpusim::CudaProgram tenant(container_.facade());
             body(tenant);
         });
     }
     // A process of the container that holds that many bytes.
-    std::unique_ptr<gpusim::Peer> holder(std::uint64_t bytes) const {
+    std::unique_ptr<gpusim::ChildProcess> holder(std::uint64_t bytes) const {
         return gpusim::start_holder(container_.facade(), bytes);
     }
 };

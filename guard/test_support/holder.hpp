@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "gpusim/test_support/cuda_program.hpp"
 #include "gpusim/test_support/descriptor_pipe.hpp"
-#include "gpusim/test_support/tenant.hpp"
 
 namespace tessera::guard {
 
@@ -124,7 +124,7 @@ class Holder {
         const int fd = exchange_.pipe != nullptr ? exchange_.pipe->try_receive() : -1;
         if (fd < 0) return CUDA_ERROR_INVALID_HANDLE;
         const CUresult result = CALL(cuda_, cuMemImportFromShareableHandle)(
-            handle, gpusim::at(static_cast<CUdeviceptr>(fd)),
+            handle, gpusim::as_pointer(static_cast<CUdeviceptr>(fd)),
             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
         close(fd);
         EXPECT_TRUE(result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY) << result;

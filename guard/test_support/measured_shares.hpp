@@ -43,16 +43,16 @@ struct Measured {
 class RunningTenants {
   public:
     explicit RunningTenants(const std::vector<SharingTenant>& tenants)
-        : gpu_(shares_of(tenants)), peers_(tenants.size()), tallies_(tenants.size()) {
+        : gpu_(shares_of(tenants)), children_(tenants.size()), tallies_(tenants.size()) {
         for (std::size_t i = 0; i < tenants.size(); i++) {
             const SharingTenant& tenant = tenants[i];
             if (tenant.ending_ns != 0) {
-                peers_[i].push_back(start_ending(gpu_.container(i), tenant.processes,
-                                                 tenant.ending_ns, tallies_[i]));
+                children_[i].push_back(start_ending(gpu_.container(i), tenant.processes,
+                                                    tenant.ending_ns, tallies_[i]));
                 continue;
             }
             for (int process = 0; process < tenant.processes; process++)
-                peers_[i].push_back(start_worker(gpu_.container(i), tenant.work));
+                children_[i].push_back(start_worker(gpu_.container(i), tenant.work));
         }
     }
 
@@ -79,18 +79,18 @@ class RunningTenants {
     [[nodiscard]] std::vector<std::int64_t> by_tenant(const auto& of_tenant,
                                                       const auto& of_process) const {
         std::vector<std::int64_t> all;
-        all.reserve(peers_.size());
-        for (std::size_t i = 0; i < peers_.size(); i++) {
+        all.reserve(children_.size());
+        for (std::size_t i = 0; i < children_.size(); i++) {
             std::int64_t sum = of_tenant(i);
-            for (const auto& peer : peers_[i])
-                sum += of_process(peer->pid());
+            for (const auto& child : children_[i])
+                sum += of_process(child->pid());
             all.push_back(sum);
         }
         return all;
     }
 
     const SharedGpu gpu_;
-    std::vector<std::vector<std::unique_ptr<gpusim::Peer>>> peers_;
+    std::vector<std::vector<std::unique_ptr<gpusim::ChildProcess>>> children_;
     const std::vector<Tally> tallies_;
 };
 

@@ -66,16 +66,16 @@ class SharedGpu {
 };
 
 // A process that repeats `again` until it is killed.
-inline std::unique_ptr<gpusim::Peer> start_worker(
+inline std::unique_ptr<gpusim::ChildProcess> start_worker(
     const GuardedContainer& container, const std::function<void(gpusim::Worker&)>& again) {
-    auto peer = std::make_unique<gpusim::Peer>([&container, again](gpusim::Wire& wire) {
+    auto child = std::make_unique<gpusim::ChildProcess>([&container, again](gpusim::Wire& wire) {
         gpusim::Worker worker(container.facade());
         wire.send();
         for (;;)
             again(worker);
     });
-    if (peer->wire().receive() != 1) throw std::runtime_error("a worker did not begin");
-    return peer;
+    if (child->wire().receive() != 1) throw std::runtime_error("a worker did not begin");
+    return child;
 }
 
 }  // namespace tessera::guard

@@ -26,10 +26,12 @@ class Id {
 
 using PodUid = Id<struct PodUidTag>;
 using NodeName = Id<struct NodeNameTag>;
-// The driver's UUID ("GPU-8f6c…"), or "index:N" for a GPU of a node whose agent publishes no UUIDs.
+// The UUID that the driver reports ("GPU-8f6c…"). For a GPU whose UUID is not known it is
+// uuid_of_index() or unidentified_gpu() (domain/cluster/node.hpp).
 using GpuUuid = Id<struct GpuUuidTag>;
 
-// A pod as a person names it. It is no identity: a name is used again, a PodUid is not.
+// A pod's namespace and name (client-go: NamespacedName). It is no identity: a later pod may have
+// the same name, but never the same PodUid.
 struct PodName {
     std::string ns;
     std::string name;

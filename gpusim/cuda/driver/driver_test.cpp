@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "api/nvidia/cuda.h"
-#include "gpusim/test_support/peer.hpp"
+#include "gpusim/test_support/child_process.hpp"
 #include "gpusim/test_support/simulated_node.hpp"
 
 namespace gpusim {
@@ -74,13 +74,13 @@ TEST_F(CudaDriver, UuidIsTheGpusInBytes) {
 TEST_F(CudaDriver, AHiddenGpuIsNoDevice) {
     const auto init_with = [&](const char* variable, const char* value) {
         CUresult result = CUDA_ERROR_UNKNOWN;
-        Peer peer([&](Wire& wire) {
+        ChildProcess child([&](Wire& wire) {
             setenv(variable, value, 1);
             const Library cuda = load();
             wire.send(static_cast<std::uint64_t>(CALL(cuda, cuInit)(0)) + 1);
         });
-        result = static_cast<CUresult>(peer.wire().receive() - 1);
-        EXPECT_EQ(peer.join(), 0);
+        result = static_cast<CUresult>(child.wire().receive() - 1);
+        EXPECT_EQ(child.join(), 0);
         return result;
     };
     EXPECT_EQ(init_with("NVIDIA_VISIBLE_DEVICES", "none"), CUDA_ERROR_NO_DEVICE);

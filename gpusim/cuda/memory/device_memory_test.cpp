@@ -1,7 +1,7 @@
 // Goal: pitched memory and the entry points of CUDA 2 behave as documented, and the allocation that
 // `gpusimctl fault` selects fails.
+#include "gpusim/test_support/cuda_program.hpp"
 #include "gpusim/test_support/cuda_test.hpp"
-#include "gpusim/test_support/tenant.hpp"
 
 namespace gpusim {
 namespace {
@@ -63,7 +63,7 @@ TEST_F(CudaDeviceMemory, FirstVersionsHave32Bits) {
 TEST(CudaBigGpu, FirstVersionsSayWhatFits) {
     const SimulatedNode node(kTwoGpus);
     in_child([&] {
-        const Tenant tenant(node.library("libcuda.so.1"));
+        const CudaProgram tenant(node.library("libcuda.so.1"));
         unsigned free_bytes = 0;
         unsigned total = 0;
         EXPECT_EQ(CALL(tenant.cuda, cuMemGetInfo)(&free_bytes, &total), CUDA_SUCCESS);
@@ -75,22 +75,22 @@ TEST(CudaBigGpu, FirstVersionsSayWhatFits) {
 TEST_F(CudaDeviceMemory, OrderedFailureComesOnceToWhoeverIsNext) {
     ASSERT_EQ(node_.control("fault 0 allocation 3"), 0);
     in_child([this] {
-        Tenant tenant(library());
-        EXPECT_EQ(tenant.take(kMiB), CUDA_SUCCESS);
-        EXPECT_EQ(tenant.take(2 * kGiB), CUDA_ERROR_OUT_OF_MEMORY) << "there is no room for it";
+        CudaProgram tenant(library());
+        EXPECT_EQ(tenant.allocate(kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(2 * kGiB), CUDA_ERROR_OUT_OF_MEMORY) << "there is no room for it";
     });
     in_child([this] {
-        Tenant tenant(library());
-        EXPECT_EQ(tenant.take(kMiB), CUDA_SUCCESS);
-        EXPECT_EQ(tenant.take(kMiB), CUDA_ERROR_OUT_OF_MEMORY);
-        EXPECT_EQ(tenant.take(kMiB), CUDA_SUCCESS);
-        EXPECT_EQ(tenant.take(kMiB), CUDA_SUCCESS);
+        CudaProgram tenant(library());
+        EXPECT_EQ(tenant.allocate(kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.allocate(kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(kMiB), CUDA_SUCCESS);
     });
     ASSERT_EQ(node_.control("fault 0 allocation 1"), 0);
     ASSERT_EQ(node_.control("recover 0"), 0);
     in_child([this] {
-        Tenant tenant(library());
-        EXPECT_EQ(tenant.take(kMiB), CUDA_SUCCESS);
+        CudaProgram tenant(library());
+        EXPECT_EQ(tenant.allocate(kMiB), CUDA_SUCCESS);
     });
     EXPECT_NE(node_.control("fault 0 allocation none 2>/dev/null"), 0);
     EXPECT_NE(node_.control("fault 0 toaster 1 2>/dev/null"), 0);

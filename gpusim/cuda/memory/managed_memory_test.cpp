@@ -15,7 +15,7 @@ TEST_F(CudaManagedMemory, MovesToTheGpuWhenTheDeviceUsesIt) {
         const auto alloc = CALL(cuda, cuMemAllocManaged);
         ASSERT_EQ(alloc(&pointer, 10 * kMiB, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
         EXPECT_EQ(node_.used(0), 0U);
-        std::memset(at(pointer), 1, 10 * kMiB);
+        std::memset(as_pointer(pointer), 1, 10 * kMiB);
         EXPECT_EQ(node_.used(0), 0U) << "use by the host takes nothing of the device";
         EXPECT_EQ(CALL(cuda, cuMemsetD8_v2)(pointer + 3 * kMiB, 2, 2 * kMiB), CUDA_SUCCESS);
         EXPECT_EQ(node_.used(0), 4 * kMiB) << "the allocation units at 2 and 4 MiB";

@@ -54,7 +54,8 @@ TEST_F(CudaPointers, AreTold) {
             EXPECT_EQ(get<CUdeviceptr>(cuda, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, inside), inside);
         }
         EXPECT_EQ(get<void*>(cuda, CU_POINTER_ATTRIBUTE_HOST_POINTER, at_host), host);
-        EXPECT_EQ(get<void*>(cuda, CU_POINTER_ATTRIBUTE_HOST_POINTER, managed), at(managed));
+        EXPECT_EQ(get<void*>(cuda, CU_POINTER_ATTRIBUTE_HOST_POINTER, managed),
+                  as_pointer(managed));
         const auto ask = CALL(cuda, cuPointerGetAttribute);
         std::uint64_t some = 0;
         EXPECT_EQ(ask(&some, CU_POINTER_ATTRIBUTE_HOST_POINTER, device), CUDA_ERROR_INVALID_VALUE);

@@ -285,7 +285,7 @@ TEST_F(CudaPools, OfTheHostTakeNothingOfTheGpu) {
                 CALL(cuda, cuPointerGetAttribute)(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer),
                 CUDA_SUCCESS);
             EXPECT_EQ(kind, unsigned{CU_MEMORYTYPE_HOST});
-            std::memset(at(pointer), 1, 4096);
+            std::memset(as_pointer(pointer), 1, 4096);
             free(cuda, pointer);
             EXPECT_EQ(CALL(cuda, cuMemSetMemPool)(&properties.location, properties.allocType, pool),
                       CUDA_SUCCESS);

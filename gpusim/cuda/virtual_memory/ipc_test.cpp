@@ -1,5 +1,5 @@
 // Goal: memory of cuMemAlloc opened in other processes by its IPC handle is the same memory, and
-// counts once. Method: forked peers that pass handles through a file.
+// counts once. Method: forked children that pass handles through a file.
 #include <fstream>
 
 #include "gpusim/test_support/cuda_test.hpp"
@@ -23,9 +23,9 @@ class CudaIpc : public CudaTest {
     }
 
     // Allocates `bytes`, writes 'e' to them, publishes the handle, and frees them on a command.
-    std::unique_ptr<Peer> start_exporter(std::size_t bytes) const {
-        auto exporter =
-            std::make_unique<Peer>([this, bytes](Wire& wire) { with_exported(bytes, wire); });
+    std::unique_ptr<ChildProcess> start_exporter(std::size_t bytes) const {
+        auto exporter = std::make_unique<ChildProcess>(
+            [this, bytes](Wire& wire) { with_exported(bytes, wire); });
         EXPECT_EQ(exporter->wire().receive(), 1U);
         return exporter;
     }
@@ -122,7 +122,7 @@ TEST_F(CudaIpc, SmallOnesShareTheirAllocationUnit) {
 
 TEST_F(CudaIpc, StaysWhileItIsOpen) {
     const auto exporter = start_exporter(10 * kMiB);
-    Peer importer([this](Wire& wire) {
+    ChildProcess importer([this](Wire& wire) {
         with_context([&](const Library& cuda) {
             CUdeviceptr pointer = 0;
             ASSERT_EQ(CALL(cuda, cuIpcOpenMemHandle_v2)(&pointer, published(), kLazy),
@@ -145,7 +145,7 @@ TEST_F(CudaIpc, StaysWhileItIsOpen) {
 
 TEST_F(CudaIpc, ContextsCloseWhatTheyOpened) {
     const auto exporter = start_exporter(10 * kMiB);
-    Peer importer([this](Wire& wire) {
+    ChildProcess importer([this](Wire& wire) {
         with_cuda([&](const Library& cuda) {
             CUcontext context = nullptr;
             CUdeviceptr pointer = 0;

@@ -1,5 +1,5 @@
 // Goal: memory that one process exports and others import counts once, while any of them has it,
-// however the others end. Method: forked peers that pass descriptors.
+// however the others end. Method: forked children that pass descriptors.
 #include <unistd.h>
 
 #include "gpusim/test_support/cuda_test.hpp"
@@ -35,8 +35,8 @@ struct Sharer {
         return fd;
     }
     CUresult import(int fd) {
-        return CALL(cuda, cuMemImportFromShareableHandle)(&handle, at(static_cast<CUdeviceptr>(fd)),
-                                                          kDescriptor);
+        return CALL(cuda, cuMemImportFromShareableHandle)(
+            &handle, as_pointer(static_cast<CUdeviceptr>(fd)), kDescriptor);
     }
     void map() {
         EXPECT_EQ(CALL(cuda, cuMemAddressReserve)(&pointer, kBytes, 0, 0, 0), CUDA_SUCCESS);
@@ -65,8 +65,8 @@ class CudaShareableMemory : public CudaTest {
     DescriptorPipe pipe_;
 
     // Creates memory, writes 'c', sends the descriptor and ends on a command or a kill.
-    std::unique_ptr<Peer> start_creator() {
-        auto creator = std::make_unique<Peer>([this](Wire& wire) {
+    std::unique_ptr<ChildProcess> start_creator() {
+        auto creator = std::make_unique<ChildProcess>([this](Wire& wire) {
             Sharer sharer(library());
             sharer.create();
             sharer.map();
@@ -114,7 +114,7 @@ TEST_F(CudaShareableMemory, IsThereOnce) {
 
 TEST_F(CudaShareableMemory, OutlivesItsKilledCreator) {
     const auto creator = start_creator();
-    Peer importer([this](Wire& wire) {
+    ChildProcess importer([this](Wire& wire) {
         Sharer sharer(library());
         const int fd = pipe_.receive();
         ASSERT_EQ(sharer.import(fd), CUDA_SUCCESS);
@@ -147,7 +147,7 @@ TEST_F(CudaShareableMemory, OutlivesItsKilledCreator) {
 
 TEST_F(CudaShareableMemory, GoesWhenTheKilledImporterWasTheLast) {
     const auto creator = start_creator();
-    Peer importer([this](Wire& wire) {
+    ChildProcess importer([this](Wire& wire) {
         Sharer sharer(library());
         const int fd = pipe_.receive();
         EXPECT_EQ(sharer.import(fd), CUDA_SUCCESS);
@@ -181,7 +181,7 @@ TEST_F(CudaShareableMemory, IsKeptByADescriptor) {
 }
 
 TEST_F(CudaShareableMemory, CreatorMayLetGoFirst) {
-    Peer creator([this](Wire& wire) {
+    ChildProcess creator([this](Wire& wire) {
         Sharer sharer(library());
         sharer.create();
         const int fd = sharer.exported();
@@ -239,7 +239,7 @@ TEST_F(CudaShareableMemory, ManyComeAndGo) {
 
 TEST_F(CudaShareableMemory, KillAtAnyInstantLeavesGoodState) {
     for (int round = 0; round < 40; round++) {
-        Peer peer([this, round](Wire& wire) {
+        ChildProcess child([this, round](Wire& wire) {
             Sharer sharer(library());
             wire.send();
             for (int i = 0;; i++) {
@@ -251,9 +251,9 @@ TEST_F(CudaShareableMemory, KillAtAnyInstantLeavesGoodState) {
                 if (i == round * 5) wire.send();
             }
         });
-        peer.wire().receive();
-        peer.wire().receive();
-        peer.kill_hard();
+        child.wire().receive();
+        child.wire().receive();
+        child.kill_hard();
         ASSERT_EQ(node_.used(0), 0U) << "round " << round;
     }
     in_child([this] {

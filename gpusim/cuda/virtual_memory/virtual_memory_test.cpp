@@ -136,7 +136,7 @@ TEST_F(CudaVirtualMemory, LivesWhileAHandleOrAMappingDoes) {
         EXPECT_EQ(CALL(cuda, cuMemUnmap)(pointer, 4 * kMiB), CUDA_SUCCESS);
         EXPECT_EQ(node_.used(0), 4 * kMiB);
         CUmemGenericAllocationHandle again = 0;
-        void* inside = at(pointer + 5 * kMiB);
+        void* inside = as_pointer(pointer + 5 * kMiB);
         ASSERT_EQ(CALL(cuda, cuMemRetainAllocationHandle)(&again, inside), CUDA_SUCCESS);
         EXPECT_EQ(again, handle);
         EXPECT_EQ(CALL(cuda, cuMemUnmap)(pointer + 4 * kMiB, 4 * kMiB), CUDA_SUCCESS);

@@ -19,14 +19,14 @@ class CudaDriverMemory : public testing::Test {
     template <class Body>
     void in_tenant(Body body) const {
         in_child([&] {
-            Tenant tenant(node_.library("libcuda.so.1"));
+            CudaProgram tenant(node_.library("libcuda.so.1"));
             body(tenant);
         });
     }
 };
 
 TEST_F(CudaDriverMemory, OfGraphs) {
-    in_tenant([this](Tenant& tenant) {
+    in_tenant([this](CudaProgram& tenant) {
         CUgraph graph = nullptr;
         CUgraphExec exec = nullptr;
         EXPECT_EQ(CALL(tenant.cuda, cuGraphCreate)(&graph, 0), CUDA_SUCCESS);
@@ -34,14 +34,14 @@ TEST_F(CudaDriverMemory, OfGraphs) {
         EXPECT_EQ(node_.used(0), 30 * kMiB);
         EXPECT_EQ(CALL(tenant.cuda, cuGraphExecDestroy)(exec), CUDA_SUCCESS);
         EXPECT_EQ(node_.used(0), 0U);
-        EXPECT_EQ(tenant.take(kGiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(kGiB), CUDA_SUCCESS);
         EXPECT_EQ(CALL(tenant.cuda, cuGraphInstantiateWithFlags)(&exec, graph, 0),
                   CUDA_ERROR_OUT_OF_MEMORY);
     });
 }
 
 TEST_F(CudaDriverMemory, OfCodeAndLocalMemory) {
-    in_tenant([this](Tenant& tenant) {
+    in_tenant([this](CudaProgram& tenant) {
         CUmodule module = nullptr;
         CUfunction function = nullptr;
         int bytes = 0;

@@ -26,8 +26,8 @@ class CudaSharing : public testing::Test {
     SimulatedNode node_{kTwoGpus};
 
     // A process that never runs out of work, until it is killed.
-    std::unique_ptr<Peer> busy(Task task) const {
-        auto peer = std::make_unique<Peer>([this, task](Wire& wire) {
+    std::unique_ptr<ChildProcess> busy(Task task) const {
+        auto child = std::make_unique<ChildProcess>([this, task](Wire& wire) {
             const Worker worker(node_.library("libcuda.so.1"));
             CUstream stream = worker.make_stream();
             for (bool has_told = false;; has_told = true) {
@@ -36,8 +36,8 @@ class CudaSharing : public testing::Test {
                 if (!has_told) wire.send();
             }
         });
-        EXPECT_EQ(peer->wire().receive(), 1U);
-        return peer;
+        EXPECT_EQ(child->wire().receive(), 1U);
+        return child;
     }
     std::int64_t used(int slot, std::int64_t now) const {
         return used_ps(node_.state(), kCompute, slot, now) / kPsPerNs;

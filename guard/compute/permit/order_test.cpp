@@ -104,8 +104,8 @@ class GuardOrderOfProcesses : public testing::Test {
         return 100.0 * static_cast<double>(ns) /
                static_cast<double>(std::chrono::nanoseconds(in).count());
     }
-    static std::int64_t used_ns(const SharedGpu& gpu, const gpusim::Peer& peer) {
-        return gpu.used_ns(peer.pid(), gpusim::Engine::compute, monotonic_ns());
+    static std::int64_t used_ns(const SharedGpu& gpu, const gpusim::ChildProcess& child) {
+        return gpu.used_ns(child.pid(), gpusim::Engine::compute, monotonic_ns());
     }
 };
 
@@ -159,7 +159,7 @@ TEST_F(GuardOrderOfProcesses, NewcomersDoNotStarveOneThatStays) {
 TEST_F(GuardOrderOfProcesses, OneLongKernelIsNotHeldAgainstItForEver) {
     const SharedGpu gpu({{50, 100}});
     const auto other = start_worker(gpu.container(0), launch_and_wait(20 * kMillisecond));
-    gpusim::Peer once_long([&](gpusim::Wire& wire) {
+    gpusim::ChildProcess once_long([&](gpusim::Wire& wire) {
         gpusim::Worker worker(gpu.container(0).facade());
         const auto fifty = [&] {
             for (int i = 0; i < 50; i++) {

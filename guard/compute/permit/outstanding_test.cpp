@@ -44,7 +44,7 @@ TEST_F(GuardOutstanding, IsTakenOffTheBalanceOfWhoAsks) {
         EXPECT_EQ(waited_ns(), 0);
         grant(kWhole / 10, 50 * kMs);
         give(7, 200 * kMs);
-        give(kNobody - 1, 150 * kMs);
+        give(kOrphanSlot - 1, 150 * kMs);
         launch_and_wait(kMillisecond);
         EXPECT_GE(waited_ns(), 100 * kMs);
     });

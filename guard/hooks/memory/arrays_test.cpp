@@ -6,23 +6,23 @@
 namespace tessera::guard {
 namespace {
 
+using gpusim::CudaProgram;
 using gpusim::kMiB;
-using gpusim::Tenant;
 
 constexpr auto kFloat = CU_AD_FORMAT_FLOAT;
 
 using GuardArrays = HeldMemory;
 
-CUresult create(const Tenant& tenant, CUarray& array, const CUDA_ARRAY3D_DESCRIPTOR& wanted) {
+CUresult create(const CudaProgram& tenant, CUarray& array, const CUDA_ARRAY3D_DESCRIPTOR& wanted) {
     return CALL(tenant.cuda, cuArray3DCreate_v2)(&array, &wanted);
 }
 
-CUresult destroy(const Tenant& tenant, CUarray array) {
+CUresult destroy(const CudaProgram& tenant, CUarray array) {
     return CALL(tenant.cuda, cuArrayDestroy)(array);
 }
 
 TEST_F(GuardArrays, ExactToAnAllocationUnit) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         const CUDA_ARRAY_DESCRIPTOR large = {10000, 5000, kFloat, 4};
         const CUDA_ARRAY_DESCRIPTOR over = {8192, 2048, CU_AD_FORMAT_HALF, 4};
         CUarray first = nullptr;
@@ -42,7 +42,7 @@ TEST_F(GuardArrays, ExactToAnAllocationUnit) {
 }
 
 TEST_F(GuardArrays, OfAllShapes) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         const CUDA_ARRAY3D_DESCRIPTOR shapes[] = {
             {100000, 0, 0, kFloat, 4, 0},
             {1000, 1000, 0, CU_AD_FORMAT_UNSIGNED_INT8, 1, 0},
@@ -74,7 +74,7 @@ TEST_F(GuardArrays, OfAllShapes) {
 }
 
 TEST_F(GuardArrays, WithoutMemoryTheyTakeNothing) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUarray array = nullptr;
         EXPECT_EQ(
             create(tenant, array, {100000, 100000, 0, kFloat, 4, CUDA_ARRAY3D_DEFERRED_MAPPING}),
@@ -85,7 +85,7 @@ TEST_F(GuardArrays, WithoutMemoryTheyTakeNothing) {
 }
 
 TEST_F(GuardArrays, WhatTheDriverRefusesIsPutBack) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUarray array = nullptr;
         CUmipmappedArray mipmap = nullptr;
         const CUDA_ARRAY3D_DESCRIPTOR fine = {1000, 1000, 0, kFloat, 4, 0};

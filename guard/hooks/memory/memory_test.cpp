@@ -23,47 +23,47 @@
 namespace tessera::guard {
 namespace {
 
+using gpusim::CudaProgram;
 using gpusim::in_child;
 using gpusim::kGiB;
 using gpusim::kMiB;
 using gpusim::Library;
-using gpusim::Tenant;
 
 using GuardMemory = HeldMemory;
 
 TEST_F(GuardMemory, ExactToAnAllocationUnit) {
-    in_tenant([&](Tenant& tenant) {
-        EXPECT_EQ(tenant.take(924 * kMiB), CUDA_SUCCESS);
+    in_tenant([&](CudaProgram& tenant) {
+        EXPECT_EQ(tenant.allocate(924 * kMiB), CUDA_SUCCESS);
         EXPECT_EQ(held_bytes(), kGiB);
-        EXPECT_EQ(tenant.take(kAllocationUnitBytes), CUDA_ERROR_OUT_OF_MEMORY);
-        EXPECT_EQ(tenant.take(1), CUDA_ERROR_OUT_OF_MEMORY);
-        EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
-        EXPECT_EQ(tenant.take(922 * kMiB), CUDA_SUCCESS) << "after a free it works again";
-        EXPECT_EQ(tenant.take(kAllocationUnitBytes), CUDA_SUCCESS);
-        EXPECT_EQ(tenant.take(kAllocationUnitBytes), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.allocate(kAllocationUnitBytes), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.allocate(1), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.free_last(), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(922 * kMiB), CUDA_SUCCESS) << "after a free it works again";
+        EXPECT_EQ(tenant.allocate(kAllocationUnitBytes), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(kAllocationUnitBytes), CUDA_ERROR_OUT_OF_MEMORY);
         EXPECT_EQ(node_.used(0), held_bytes()) << "what the driver says";
     });
     EXPECT_EQ(container_.region().accounts().gpus[0].refusals.load(), 3U);
 }
 
 TEST_F(GuardMemory, IsToldOfItsShare) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         size_t total = 0;
         EXPECT_EQ(CALL(tenant.cuda, cuDeviceTotalMem_v2)(&total, 0), CUDA_SUCCESS);
         EXPECT_EQ(total, kGiB);
         EXPECT_EQ(tenant.total_bytes(), kGiB);
         EXPECT_EQ(tenant.free_bytes(), 924 * kMiB);
-        EXPECT_EQ(tenant.take(24 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(24 * kMiB), CUDA_SUCCESS);
         EXPECT_EQ(tenant.free_bytes(), 900 * kMiB);
     });
 }
 
 TEST_F(GuardMemory, ProcessesShareTheLimit) {
     const auto other = holder(500 * kMiB);
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         EXPECT_EQ(tenant.free_bytes(), 324 * kMiB);
-        EXPECT_EQ(tenant.take(326 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
-        EXPECT_EQ(tenant.take(324 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(326 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.allocate(324 * kMiB), CUDA_SUCCESS);
         EXPECT_EQ(node_.used(0), held_bytes());
     });
 }
@@ -71,28 +71,28 @@ TEST_F(GuardMemory, ProcessesShareTheLimit) {
 TEST_F(GuardMemory, WhatTheDeadHeldIsThereForTheNext) {
     holder(900 * kMiB)->kill_hard();
     EXPECT_EQ(held_bytes(), 1000 * kMiB) << "no process has allocated since";
-    in_tenant([](Tenant& tenant) { EXPECT_EQ(tenant.take(900 * kMiB), CUDA_SUCCESS); });
+    in_tenant([](CudaProgram& tenant) { EXPECT_EQ(tenant.allocate(900 * kMiB), CUDA_SUCCESS); });
     container_.region().reap();
     EXPECT_EQ(held_bytes(), 0U);
 }
 
 TEST_F(GuardMemory, WhatTheDeadHeldIsSeenAsFree) {
     holder(900 * kMiB)->kill_hard();
-    in_tenant([](Tenant& tenant) { EXPECT_EQ(tenant.free_bytes(), 924 * kMiB); });
+    in_tenant([](CudaProgram& tenant) { EXPECT_EQ(tenant.free_bytes(), 924 * kMiB); });
 }
 
 TEST_F(GuardMemory, LimitsAreChangedLive) {
-    in_tenant([&](Tenant& tenant) {
-        EXPECT_EQ(tenant.take(924 * kMiB), CUDA_SUCCESS);
+    in_tenant([&](CudaProgram& tenant) {
+        EXPECT_EQ(tenant.allocate(924 * kMiB), CUDA_SUCCESS);
         container_.limits().gpus[0].memory = units_of(2 * kGiB);
         EXPECT_EQ(tenant.total_bytes(), 2 * kGiB);
-        EXPECT_EQ(tenant.take(100 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(100 * kMiB), CUDA_SUCCESS);
         container_.limits().gpus[0].memory = units_of(kGiB);
         EXPECT_EQ(tenant.free_bytes(), 0U);
-        EXPECT_EQ(tenant.take(2 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
-        EXPECT_EQ(tenant.give(), CUDA_SUCCESS) << "existing memory is not touched";
-        EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
-        EXPECT_EQ(tenant.take(924 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(2 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.free_last(), CUDA_SUCCESS) << "existing memory is not touched";
+        EXPECT_EQ(tenant.free_last(), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(924 * kMiB), CUDA_SUCCESS);
     });
 }
 
@@ -100,8 +100,8 @@ TEST_F(GuardMemory, WhatTheDriverRefusesIsNotCounted) {
     GuardedContainer generous(node_, {{0, 64 * kGiB, 100 * kMiB}});
     const auto neighbour = holder(900 * kMiB);
     in_child([&] {
-        Tenant tenant(generous.facade());
-        EXPECT_EQ(tenant.take(7 * kGiB), CUDA_ERROR_OUT_OF_MEMORY);
+        CudaProgram tenant(generous.facade());
+        EXPECT_EQ(tenant.allocate(7 * kGiB), CUDA_ERROR_OUT_OF_MEMORY);
         EXPECT_EQ(held(generous.region().accounts(), 0) * kAllocationUnitBytes, 100 * kMiB);
         EXPECT_EQ(generous.region().accounts().gpus[0].refusals.load(), 0U);
         EXPECT_EQ(tenant.total_bytes(), 8 * kGiB) << "not more than the GPU has";
@@ -112,13 +112,13 @@ TEST_F(GuardMemory, WhatTheDriverRefusesIsNotCounted) {
 }
 
 TEST_F(GuardMemory, ContextsCountAndGiveBackAllThatIsInThem) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         EXPECT_EQ(held_bytes(), 100 * kMiB);
-        EXPECT_EQ(tenant.take(100 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(100 * kMiB), CUDA_SUCCESS);
         CUcontext second = nullptr;
         EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate_v3)(&second, nullptr, 0, 0, 0), CUDA_SUCCESS);
-        EXPECT_EQ(tenant.take(100 * kMiB), CUDA_SUCCESS);
-        EXPECT_EQ(tenant.take(300 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(100 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(300 * kMiB), CUDA_SUCCESS);
         EXPECT_EQ(held_bytes(), 700 * kMiB);
         EXPECT_EQ(node_.used(0), held_bytes());
         EXPECT_EQ(CALL(tenant.cuda, cuCtxDestroy_v2)(second), CUDA_SUCCESS);
@@ -130,8 +130,8 @@ TEST_F(GuardMemory, ContextsCountAndGiveBackAllThatIsInThem) {
 }
 
 TEST_F(GuardMemory, AContextThatDoesNotFitIsRefused) {
-    in_tenant([](Tenant& tenant) {
-        EXPECT_EQ(tenant.take(850 * kMiB), CUDA_SUCCESS);
+    in_tenant([](CudaProgram& tenant) {
+        EXPECT_EQ(tenant.allocate(850 * kMiB), CUDA_SUCCESS);
         CUcontext second = nullptr;
         EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate_v2)(&second, 0, 0), CUDA_ERROR_OUT_OF_MEMORY);
         EXPECT_EQ(CALL(tenant.cuda, cuDevicePrimaryCtxRetain)(&second, 0),
@@ -140,20 +140,20 @@ TEST_F(GuardMemory, AContextThatDoesNotFitIsRefused) {
 }
 
 TEST_F(GuardMemory, ThePrimaryContextCountsOnce) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         const Library& cuda = tenant.cuda;
         CUcontext primary = nullptr;
         EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&primary, 0), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&primary, 0), CUDA_SUCCESS);
         EXPECT_EQ(held_bytes(), 200 * kMiB);
         EXPECT_EQ(CALL(cuda, cuCtxSetCurrent)(primary), CUDA_SUCCESS);
-        EXPECT_EQ(tenant.take(50 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(50 * kMiB), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRelease_v2)(0), CUDA_SUCCESS);
         EXPECT_EQ(held_bytes(), 250 * kMiB);
         EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRelease)(0), CUDA_SUCCESS);
         EXPECT_EQ(held_bytes(), 100 * kMiB);
         EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&primary, 0), CUDA_SUCCESS);
-        EXPECT_EQ(tenant.take(50 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(50 * kMiB), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxReset_v2)(0), CUDA_SUCCESS);
         EXPECT_EQ(node_.used(0), held_bytes());
         EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&primary, 0), CUDA_SUCCESS);
@@ -164,29 +164,29 @@ TEST_F(GuardMemory, ThePrimaryContextCountsOnce) {
 }
 
 TEST_F(GuardMemory, FreesOfWhatIsNotItsOwnAreTheDriversToAnswer) {
-    in_tenant([&](Tenant& tenant) {
-        EXPECT_EQ(tenant.take(10 * kMiB), CUDA_SUCCESS);
+    in_tenant([&](CudaProgram& tenant) {
+        EXPECT_EQ(tenant.allocate(10 * kMiB), CUDA_SUCCESS);
         const CUdeviceptr pointer = tenant.pointers.back();
         EXPECT_EQ(CALL(tenant.cuda, cuMemFree_v2)(pointer + 512), CUDA_ERROR_INVALID_VALUE);
         EXPECT_EQ(held_bytes(), 110 * kMiB);
-        EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.free_last(), CUDA_SUCCESS);
         EXPECT_EQ(CALL(tenant.cuda, cuMemFree_v2)(pointer), CUDA_ERROR_INVALID_VALUE);
         EXPECT_EQ(held_bytes(), 100 * kMiB);
     });
 }
 
 TEST_F(GuardMemory, AFreeThatFailsFreesNothing) {
-    in_tenant([&](Tenant& tenant) {
-        EXPECT_EQ(tenant.take(10 * kMiB), CUDA_SUCCESS);
+    in_tenant([&](CudaProgram& tenant) {
+        EXPECT_EQ(tenant.allocate(10 * kMiB), CUDA_SUCCESS);
         CUcontext popped = nullptr;
         EXPECT_EQ(CALL(tenant.cuda, cuCtxPopCurrent_v2)(&popped), CUDA_SUCCESS);
-        EXPECT_EQ(tenant.give(), CUDA_ERROR_INVALID_CONTEXT);
+        EXPECT_EQ(tenant.free_last(), CUDA_ERROR_INVALID_CONTEXT);
         EXPECT_EQ(held_bytes(), 110 * kMiB);
     });
 }
 
 TEST_F(GuardMemory, AGpuWithoutAShareIsNotToBeHad) {
-    in_tenant([](Tenant& tenant) {
+    in_tenant([](CudaProgram& tenant) {
         CUcontext context = nullptr;
         size_t bytes = 0;
         EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate_v2)(&context, 0, 1), CUDA_ERROR_OPERATING_SYSTEM);
@@ -200,7 +200,7 @@ TEST_F(GuardMemory, AGpuWithoutAShareIsNotToBeHad) {
 
 // And stderr names the GPU, once.
 TEST_F(GuardMemory, WhichGpuHasNoShareIsTold) {
-    in_tenant([this](Tenant& tenant) {
+    in_tenant([this](CudaProgram& tenant) {
         testing::internal::CaptureStderr();
         CUcontext context = nullptr;
         for (int again = 0; again < 2; again++) {
@@ -359,7 +359,7 @@ TEST_F(GuardMemory, OnAKernelThatIsTooOldNothingRuns) {
 // The driver's calls are no cancellation points. If ours were, a cancelled thread would end while
 // it holds our locks. An alarm ends the test if a thread waits for such a lock.
 TEST_F(GuardMemory, AThreadIsNotCancelledInACall) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         alarm(20);
         std::atomic<CUresult> refused = CUDA_SUCCESS;
         std::thread thread([&] {
@@ -373,23 +373,23 @@ TEST_F(GuardMemory, AThreadIsNotCancelledInACall) {
         });
         thread.join();
         EXPECT_EQ(refused, CUDA_ERROR_OUT_OF_MEMORY);
-        EXPECT_EQ(tenant.take(kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(kMiB), CUDA_SUCCESS);
     });
 }
 
 // As with the driver itself, a child has no CUDA; its parent's holdings are not its own.
 TEST_F(GuardMemory, AForkedChildHoldsNothing) {
-    in_tenant([&](Tenant& tenant) {
-        EXPECT_EQ(tenant.take(100 * kMiB), CUDA_SUCCESS);
+    in_tenant([&](CudaProgram& tenant) {
+        EXPECT_EQ(tenant.allocate(100 * kMiB), CUDA_SUCCESS);
         in_child([&] {
-            EXPECT_EQ(tenant.take(kMiB), CUDA_ERROR_NOT_INITIALIZED);
+            EXPECT_EQ(tenant.allocate(kMiB), CUDA_ERROR_NOT_INITIALIZED);
             EXPECT_EQ(CALL(tenant.cuda, cuMemFree_v2)(tenant.pointers.front()),
                       CUDA_ERROR_NOT_INITIALIZED);
         });
         EXPECT_EQ(held_bytes(), 200 * kMiB);
         container_.region().reap();
         EXPECT_EQ(held_bytes(), 200 * kMiB);
-        EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.free_last(), CUDA_SUCCESS);
         EXPECT_EQ(held_bytes(), 100 * kMiB);
     });
 }

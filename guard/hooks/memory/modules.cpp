@@ -51,13 +51,13 @@ std::uint64_t key_of(std::uint64_t owner, const char* name) {
 // charged with the module or library at the address `owner`.
 template <typename Find>
 CUresult find_loading(std::uint64_t owner, std::uint64_t key, const Find& find) {
-    if (is_seen(key)) return find();
+    if (is_used(key)) return find();
     FirstUse use;
     use.read();
     const CUresult result = find();
     if (result != CUDA_SUCCESS) return result;
     use.count(owner);
-    note_seen(key);
+    note_used(key);
     return result;
 }
 
@@ -67,7 +67,7 @@ CUresult unload(Function Driver::* slot, Handle handle) {
     const Entered real(slot);
     if (!real.is_held()) return real(handle);
     const CUresult result = give_held(address_of(handle), [&] { return real(handle); });
-    forget_all_seen();
+    forget_all_used();
     return result;
 }
 
@@ -163,7 +163,7 @@ CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
     if (!real.is_held()) return real(function, kernel);
     CUlibrary library = nullptr;
     const auto& ask = driver()->cuKernelGetLibrary;
-    if (!ask || is_seen(address_of(kernel)) || ask(&library, kernel) != CUDA_SUCCESS)
+    if (!ask || is_used(address_of(kernel)) || ask(&library, kernel) != CUDA_SUCCESS)
         return real(function, kernel);
     return find_loading(address_of(library), key_of(address_of(kernel), "function"),
                         [&] { return real(function, kernel); });

@@ -9,9 +9,9 @@
 namespace tessera::guard {
 namespace {
 
+using gpusim::CudaProgram;
 using gpusim::kGiB;
 using gpusim::kMiB;
-using gpusim::Tenant;
 
 std::string module_of(const std::string& variables) {
     return "// made by a test\n.version 6.0\n.target sm_60\n.address_size 64\n" + variables;
@@ -44,16 +44,16 @@ TEST(ModuleSize, OfWhatTheTextDeclares) {
 
 class GuardModules : public HeldMemory {
   protected:
-    static CUresult load(const Tenant& tenant, CUmodule& module, const std::string& text) {
+    static CUresult load(const CudaProgram& tenant, CUmodule& module, const std::string& text) {
         return CALL(tenant.cuda, cuModuleLoadData)(&module, text.c_str());
     }
-    static CUresult unload(const Tenant& tenant, CUmodule module) {
+    static CUresult unload(const CudaProgram& tenant, CUmodule module) {
         return CALL(tenant.cuda, cuModuleUnload)(module);
     }
 };
 
 TEST_F(GuardModules, ExactToAnAllocationUnitWhereTheTextSaysIt) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUmodule first = nullptr;
         CUmodule second = nullptr;
         EXPECT_EQ(load(tenant, first, table_of(500 * kMiB)), CUDA_SUCCESS);
@@ -74,7 +74,7 @@ TEST_F(GuardModules, ExactToAnAllocationUnitWhereTheTextSaysIt) {
 TEST_F(GuardModules, MeasuredWhereTheImageSaysNothing) {
     const std::string path = (node_.root() / "module.ptx").string();
     std::ofstream(path) << table_of(500 * kMiB);
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUmodule module = nullptr;
         EXPECT_EQ(CALL(tenant.cuda, cuModuleLoad)(&module, path.c_str()), CUDA_SUCCESS);
         expect_held(kContext + 500 * kMiB);
@@ -96,7 +96,7 @@ TEST_F(GuardModules, MeasuredWhereTheImageSaysNothing) {
 }
 
 TEST_F(GuardModules, ByEachCall) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         const std::string text = table_of(100 * kMiB);
         CUmodule module = nullptr;
         CUlibrary library = nullptr;
@@ -117,7 +117,7 @@ TEST_F(GuardModules, ByEachCall) {
 }
 
 TEST_F(GuardModules, WhatTheDriverRefusesIsPutBack) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUmodule module = nullptr;
         EXPECT_EQ(node_.control("fault 0 allocation 1"), 0);
         EXPECT_EQ(load(tenant, module, table_of(100 * kMiB)), CUDA_ERROR_OUT_OF_MEMORY);

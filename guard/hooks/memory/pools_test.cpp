@@ -9,22 +9,22 @@
 namespace tessera::guard {
 namespace {
 
+using gpusim::CudaProgram;
 using gpusim::in_child;
 using gpusim::kGiB;
 using gpusim::kMiB;
 using gpusim::kMillisecond;
-using gpusim::Tenant;
 using gpusim::Worker;
 
 constexpr auto kThreshold = CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
 
-CUmemoryPool default_pool(const Tenant& tenant) {
+CUmemoryPool default_pool(const CudaProgram& tenant) {
     CUmemoryPool pool = nullptr;
     EXPECT_EQ(CALL(tenant.cuda, cuDeviceGetDefaultMemPool)(&pool, 0), CUDA_SUCCESS);
     return pool;
 }
 
-CUmemoryPool make_pool(const Tenant& tenant, int device = 0) {
+CUmemoryPool make_pool(const CudaProgram& tenant, int device = 0) {
     CUmemPoolProps properties = {};
     properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
     properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, device};
@@ -33,26 +33,26 @@ CUmemoryPool make_pool(const Tenant& tenant, int device = 0) {
     return pool;
 }
 
-CUresult keep_all(const Tenant& tenant, CUmemoryPool pool) {
+CUresult keep_all(const CudaProgram& tenant, CUmemoryPool pool) {
     cuuint64_t most = ~cuuint64_t{0};
     return CALL(tenant.cuda, cuMemPoolSetAttribute)(pool, kThreshold, &most);
 }
 
-CUresult alloc(const Tenant& tenant, CUdeviceptr& pointer, std::uint64_t bytes,
+CUresult alloc(const CudaProgram& tenant, CUdeviceptr& pointer, std::uint64_t bytes,
                CUstream stream = nullptr) {
     return CALL(tenant.cuda, cuMemAllocAsync)(&pointer, bytes, stream);
 }
 
-CUresult alloc_from(const Tenant& tenant, CUdeviceptr& pointer, std::uint64_t bytes,
+CUresult alloc_from(const CudaProgram& tenant, CUdeviceptr& pointer, std::uint64_t bytes,
                     CUmemoryPool pool) {
     return CALL(tenant.cuda, cuMemAllocFromPoolAsync)(&pointer, bytes, pool, nullptr);
 }
 
-CUresult free_async(const Tenant& tenant, CUdeviceptr pointer, CUstream stream = nullptr) {
+CUresult free_async(const CudaProgram& tenant, CUdeviceptr pointer, CUstream stream = nullptr) {
     return CALL(tenant.cuda, cuMemFreeAsync)(pointer, stream);
 }
 
-CUresult wait(const Tenant& tenant, CUstream stream = nullptr) {
+CUresult wait(const CudaProgram& tenant, CUstream stream = nullptr) {
     return CALL(tenant.cuda, cuStreamSynchronize)(stream);
 }
 
@@ -79,7 +79,7 @@ class GuardPools : public HeldMemory {
 };
 
 TEST_F(GuardPools, ExactToAnAllocationUnit) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUdeviceptr first = 0;
         CUdeviceptr second = 0;
         EXPECT_EQ(alloc(tenant, first, 900 * kMiB + 1), CUDA_SUCCESS);
@@ -87,7 +87,7 @@ TEST_F(GuardPools, ExactToAnAllocationUnit) {
         EXPECT_EQ(alloc(tenant, second, 24 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
         EXPECT_EQ(alloc(tenant, second, 22 * kMiB), CUDA_SUCCESS);
         expect_held(gpusim::kGiB);
-        EXPECT_EQ(tenant.take(1), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.allocate(1), CUDA_ERROR_OUT_OF_MEMORY);
         EXPECT_EQ(free_async(tenant, second), CUDA_SUCCESS);
         EXPECT_EQ(wait(tenant), CUDA_SUCCESS);
         expect_held(kContext + 902 * kMiB);
@@ -99,7 +99,7 @@ TEST_F(GuardPools, ExactToAnAllocationUnit) {
 }
 
 TEST_F(GuardPools, SmallOnesShareWhatThePoolHas) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         for (int i = 0; i < 100; i++) {
             CUdeviceptr pointer = 0;
             EXPECT_EQ(alloc(tenant, pointer, 100'000), CUDA_SUCCESS);
@@ -110,7 +110,7 @@ TEST_F(GuardPools, SmallOnesShareWhatThePoolHas) {
 }
 
 TEST_F(GuardPools, WhatAPoolKeepsCountsAndIsHadAgain) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         EXPECT_EQ(keep_all(tenant, default_pool(tenant)), CUDA_SUCCESS);
         CUdeviceptr pointer = 0;
         EXPECT_EQ(alloc(tenant, pointer, 900 * kMiB), CUDA_SUCCESS);
@@ -122,7 +122,7 @@ TEST_F(GuardPools, WhatAPoolKeepsCountsAndIsHadAgain) {
         expect_held(kContext + 900 * kMiB);
         EXPECT_EQ(free_async(tenant, pointer), CUDA_SUCCESS);
         EXPECT_EQ(wait(tenant), CUDA_SUCCESS);
-        EXPECT_EQ(tenant.take(500 * kMiB), CUDA_SUCCESS) << "it is trimmed for others";
+        EXPECT_EQ(tenant.allocate(500 * kMiB), CUDA_SUCCESS) << "it is trimmed for others";
         expect_held(kContext + 500 * kMiB);
         EXPECT_EQ(alloc(tenant, pointer, 424 * kMiB), CUDA_SUCCESS);
         expect_held(gpusim::kGiB);
@@ -131,7 +131,7 @@ TEST_F(GuardPools, WhatAPoolKeepsCountsAndIsHadAgain) {
 }
 
 TEST_F(GuardPools, APoolThatIsPartlyUsedIsNotRefusedItsOwn) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUdeviceptr large = 0;
         CUdeviceptr small = 0;
         EXPECT_EQ(keep_all(tenant, default_pool(tenant)), CUDA_SUCCESS);
@@ -183,7 +183,7 @@ TEST_F(GuardPools, EitherMayFreeWhatTheOtherAllocated) {
 }
 
 TEST_F(GuardPools, ADestroyedPoolCountsUntilItIsEmpty) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         const CUmemoryPool pool = make_pool(tenant);
         CUdeviceptr first = 0;
         CUdeviceptr second = 0;
@@ -209,14 +209,14 @@ TEST_F(GuardPools, ADestroyedPoolCountsUntilItIsEmpty) {
 }
 
 TEST_F(GuardPools, EndWithTheContext) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUdeviceptr pointer = 0;
         CUcontext second = nullptr;
         EXPECT_EQ(alloc(tenant, pointer, 50 * kMiB), CUDA_SUCCESS);
         EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate_v2)(&second, 0, 0), CUDA_SUCCESS);
         EXPECT_EQ(alloc(tenant, pointer, 100 * kMiB), CUDA_SUCCESS);
-        EXPECT_EQ(tenant.take(10 * kMiB), CUDA_SUCCESS);
-        EXPECT_EQ(tenant.take(20 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(10 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(20 * kMiB), CUDA_SUCCESS);
         EXPECT_EQ(free_async(tenant, tenant.pointers.back()), CUDA_SUCCESS);
         EXPECT_EQ(CALL(tenant.cuda, cuCtxDestroy_v2)(second), CUDA_SUCCESS);
         expect_held(kContext + 50 * kMiB);
@@ -224,7 +224,7 @@ TEST_F(GuardPools, EndWithTheContext) {
 }
 
 TEST_F(GuardPools, WhatTheDriverRefusesIsPutBack) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUdeviceptr pointer = 0;
         EXPECT_EQ(CALL(tenant.cuda, cuMemAllocAsync)(nullptr, kMiB, nullptr),
                   CUDA_ERROR_INVALID_VALUE);
@@ -249,7 +249,7 @@ TEST_F(GuardPools, WhatTheDriverRefusesIsPutBack) {
 
 // A stream that is not a default stream reports its own context.
 TEST_F(GuardPools, WithoutACurrentContext) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUstream stream = nullptr;
         EXPECT_EQ(CALL(tenant.cuda, cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
         std::thread([&] {
@@ -267,7 +267,7 @@ TEST_F(GuardPools, WithoutACurrentContext) {
 }
 
 TEST_F(GuardPools, InTheStreamOfAThread) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         const auto take = CALL(tenant.cuda, cuMemAllocAsync_ptsz);
         const auto take_from = CALL(tenant.cuda, cuMemAllocFromPoolAsync_ptsz);
         CUdeviceptr first = 0;
@@ -310,16 +310,16 @@ TEST_F(GuardPools, WhatLeavesCountsWhileAnotherStreamIsCaptured) {
 }
 
 TEST_F(GuardPools, WhoDiesGivesItBack) {
-    gpusim::Peer peer([&](gpusim::Wire& wire) {
-        const Tenant tenant(container_.facade());
+    gpusim::ChildProcess child([&](gpusim::Wire& wire) {
+        const CudaProgram tenant(container_.facade());
         CUdeviceptr pointer = 0;
         EXPECT_EQ(alloc(tenant, pointer, 900 * kMiB), CUDA_SUCCESS);
         wire.send();
         wire.receive();
     });
-    EXPECT_EQ(peer.wire().receive(), 1U);
-    peer.kill_hard();
-    in_tenant([](Tenant& tenant) {
+    EXPECT_EQ(child.wire().receive(), 1U);
+    child.kill_hard();
+    in_tenant([](CudaProgram& tenant) {
         CUdeviceptr pointer = 0;
         EXPECT_EQ(alloc(tenant, pointer, 900 * kMiB), CUDA_SUCCESS);
     });
@@ -339,7 +339,7 @@ TEST(GuardPoolsOfTwoGpus, CountOnTheirOwn) {
         EXPECT_EQ(node.used(gpu), bytes) << gpu << ", as the driver says";
     };
     in_child([&] {
-        const Tenant tenant(container.facade());
+        const CudaProgram tenant(container.facade());
         CUmemoryPool of_the_other = nullptr;
         EXPECT_EQ(CALL(tenant.cuda, cuDeviceGetDefaultMemPool)(&of_the_other, 1), CUDA_SUCCESS);
         for (CUmemoryPool pool : {make_pool(tenant, 1), of_the_other}) {

@@ -9,8 +9,8 @@
 namespace tessera::guard {
 namespace {
 
+using gpusim::CudaProgram;
 using gpusim::kMiB;
-using gpusim::Tenant;
 using Handle = CUmemGenericAllocationHandle;
 
 constexpr auto kDescriptor = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
@@ -19,7 +19,7 @@ void* at(std::uint64_t address) {
     return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
-CUresult create(const Tenant& tenant, Handle& handle, std::uint64_t bytes,
+CUresult create(const CudaProgram& tenant, Handle& handle, std::uint64_t bytes,
                 CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, 0},
                 CUmemAllocationHandleType type = CU_MEM_HANDLE_TYPE_NONE) {
     CUmemAllocationProp properties = {};
@@ -29,11 +29,11 @@ CUresult create(const Tenant& tenant, Handle& handle, std::uint64_t bytes,
     return CALL(tenant.cuda, cuMemCreate)(&handle, bytes, &properties, 0);
 }
 
-CUresult release(const Tenant& tenant, Handle handle) {
+CUresult release(const CudaProgram& tenant, Handle handle) {
     return CALL(tenant.cuda, cuMemRelease)(handle);
 }
 
-CUresult import(const Tenant& tenant, Handle& handle, int fd) {
+CUresult import(const CudaProgram& tenant, Handle& handle, int fd) {
     const auto number = static_cast<std::uint64_t>(fd);
     const CUresult result =
         CALL(tenant.cuda, cuMemImportFromShareableHandle)(&handle, at(number), kDescriptor);
@@ -41,17 +41,17 @@ CUresult import(const Tenant& tenant, Handle& handle, int fd) {
     return result;
 }
 
-CUdeviceptr reserve_addresses(const Tenant& tenant, std::uint64_t bytes) {
+CUdeviceptr reserve_addresses(const CudaProgram& tenant, std::uint64_t bytes) {
     CUdeviceptr pointer = 0;
     EXPECT_EQ(CALL(tenant.cuda, cuMemAddressReserve)(&pointer, bytes, 0, 0, 0), CUDA_SUCCESS);
     return pointer;
 }
 
-CUresult map(const Tenant& tenant, CUdeviceptr pointer, std::uint64_t bytes, Handle handle) {
+CUresult map(const CudaProgram& tenant, CUdeviceptr pointer, std::uint64_t bytes, Handle handle) {
     return CALL(tenant.cuda, cuMemMap)(pointer, bytes, 0, handle, 0);
 }
 
-CUresult unmap(const Tenant& tenant, CUdeviceptr pointer, std::uint64_t bytes) {
+CUresult unmap(const CudaProgram& tenant, CUdeviceptr pointer, std::uint64_t bytes) {
     return CALL(tenant.cuda, cuMemUnmap)(pointer, bytes);
 }
 
@@ -60,9 +60,9 @@ class GuardVirtualMemory : public HeldMemory {
     gpusim::DescriptorPipe pipe_;
 
     // Makes memory, passes it on, and lives until a command or a kill.
-    std::unique_ptr<gpusim::Peer> start_creator(std::uint64_t bytes) {
-        auto creator = std::make_unique<gpusim::Peer>([this, bytes](gpusim::Wire& wire) {
-            const Tenant tenant(container_.facade());
+    std::unique_ptr<gpusim::ChildProcess> start_creator(std::uint64_t bytes) {
+        auto creator = std::make_unique<gpusim::ChildProcess>([this, bytes](gpusim::Wire& wire) {
+            const CudaProgram tenant(container_.facade());
             Handle handle = 0;
             int fd = -1;
             EXPECT_EQ(create(tenant, handle, bytes, {CU_MEM_LOCATION_TYPE_DEVICE, 0}, kDescriptor),
@@ -80,7 +80,7 @@ class GuardVirtualMemory : public HeldMemory {
 };
 
 TEST_F(GuardVirtualMemory, ExactToAnAllocationUnit) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         Handle first = 0;
         Handle second = 0;
         reserve_addresses(tenant, 4 * gpusim::kGiB);
@@ -88,7 +88,7 @@ TEST_F(GuardVirtualMemory, ExactToAnAllocationUnit) {
         EXPECT_EQ(create(tenant, second, 26 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
         EXPECT_EQ(create(tenant, second, 24 * kMiB), CUDA_SUCCESS);
         expect_held(gpusim::kGiB);
-        EXPECT_EQ(tenant.take(1), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.allocate(1), CUDA_ERROR_OUT_OF_MEMORY);
         EXPECT_EQ(release(tenant, first), CUDA_SUCCESS);
         expect_held(kContext + 24 * kMiB);
         EXPECT_EQ(release(tenant, first), CUDA_ERROR_INVALID_VALUE);
@@ -98,7 +98,7 @@ TEST_F(GuardVirtualMemory, ExactToAnAllocationUnit) {
 }
 
 TEST_F(GuardVirtualMemory, AMappingKeepsIt) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         Handle handle = 0;
         const CUdeviceptr pointer = reserve_addresses(tenant, 100 * kMiB);
         EXPECT_EQ(create(tenant, handle, 50 * kMiB), CUDA_SUCCESS);
@@ -121,7 +121,7 @@ TEST_F(GuardVirtualMemory, AMappingKeepsIt) {
 }
 
 TEST_F(GuardVirtualMemory, ManyMappingsAreUnmappedAtOnce) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         const CUdeviceptr pointer = reserve_addresses(tenant, 100 * kMiB);
         for (std::uint64_t offset = 0; offset < 100 * kMiB; offset += 10 * kMiB) {
             Handle handle = 0;
@@ -139,7 +139,7 @@ TEST_F(GuardVirtualMemory, ManyMappingsAreUnmappedAtOnce) {
 }
 
 TEST_F(GuardVirtualMemory, DoesNotEndWithAContext) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         Handle handle = 0;
         EXPECT_EQ(create(tenant, handle, 50 * kMiB), CUDA_SUCCESS);
         EXPECT_EQ(CALL(tenant.cuda, cuCtxDestroy_v2)(tenant.context), CUDA_SUCCESS);
@@ -150,7 +150,7 @@ TEST_F(GuardVirtualMemory, DoesNotEndWithAContext) {
 }
 
 TEST_F(GuardVirtualMemory, TheHostsTakesNothingAndOthersIsNotToBeHad) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         Handle handle = 0;
         EXPECT_EQ(create(tenant, handle, 2 * gpusim::kGiB, {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0}),
                   CUDA_SUCCESS);
@@ -165,7 +165,7 @@ TEST_F(GuardVirtualMemory, TheHostsTakesNothingAndOthersIsNotToBeHad) {
 }
 
 TEST_F(GuardVirtualMemory, WhatTheDriverRefusesIsPutBack) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         Handle handle = 0;
         EXPECT_EQ(node_.control("fault 0 allocation 1"), 0);
         EXPECT_EQ(create(tenant, handle, 50 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
@@ -181,7 +181,7 @@ TEST_F(GuardVirtualMemory, WhatTheDriverRefusesIsPutBack) {
 
 TEST_F(GuardVirtualMemory, WhatIsImportedItsMakerCounts) {
     const auto creator = start_creator(200 * kMiB);
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         Handle handle = 0;
         const int fd = pipe_.receive();
         EXPECT_EQ(import(tenant, handle, fd), CUDA_SUCCESS);
@@ -200,14 +200,14 @@ TEST_F(GuardVirtualMemory, WhatIsImportedItsMakerCounts) {
 
 TEST_F(GuardVirtualMemory, WhatOutlivesItsMakerIsRefusedToOthers) {
     const auto creator = start_creator(200 * kMiB);
-    gpusim::Peer importer([&](gpusim::Wire& wire) {
-        Tenant tenant(container_.facade());
+    gpusim::ChildProcess importer([&](gpusim::Wire& wire) {
+        CudaProgram tenant(container_.facade());
         Handle handle = 0;
         const int fd = pipe_.receive();
         EXPECT_EQ(import(tenant, handle, fd), CUDA_SUCCESS);
         wire.send();
         wire.receive();
-        EXPECT_EQ(tenant.take(900 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.allocate(900 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
         expect_held(kContext + 200 * kMiB);
     });
     EXPECT_EQ(importer.wire().receive(), 1U);
@@ -217,16 +217,16 @@ TEST_F(GuardVirtualMemory, WhatOutlivesItsMakerIsRefusedToOthers) {
 }
 
 TEST_F(GuardVirtualMemory, WhoDiesGivesItBack) {
-    gpusim::Peer peer([&](gpusim::Wire& wire) {
-        const Tenant tenant(container_.facade());
+    gpusim::ChildProcess child([&](gpusim::Wire& wire) {
+        const CudaProgram tenant(container_.facade());
         Handle handle = 0;
         EXPECT_EQ(create(tenant, handle, 900 * kMiB), CUDA_SUCCESS);
         wire.send();
         wire.receive();
     });
-    EXPECT_EQ(peer.wire().receive(), 1U);
-    peer.kill_hard();
-    in_tenant([](Tenant& tenant) {
+    EXPECT_EQ(child.wire().receive(), 1U);
+    child.kill_hard();
+    in_tenant([](CudaProgram& tenant) {
         Handle handle = 0;
         EXPECT_EQ(create(tenant, handle, 900 * kMiB), CUDA_SUCCESS);
     });

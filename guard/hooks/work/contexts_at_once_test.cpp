@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "gpusim/test_support/peer.hpp"
-#include "gpusim/test_support/tenant.hpp"
+#include "gpusim/test_support/child_process.hpp"
+#include "gpusim/test_support/cuda_program.hpp"
 #include "guard/region/account.hpp"
 #include "guard/test_support/guarded_container.hpp"
 
@@ -32,9 +32,9 @@ class GuardContextsAtOnce : public testing::Test {
     // Eight processes begin at once, each with `bytes` of memory besides the context, and end. None
     // is charged for more than `most_over` too much.
     void round(std::uint64_t bytes, std::uint64_t most_over) const {
-        std::vector<std::unique_ptr<gpusim::Peer>> peers;
+        std::vector<std::unique_ptr<gpusim::ChildProcess>> children;
         for (int i = 0; i < 8; i++)
-            peers.push_back(std::make_unique<gpusim::Peer>([&](gpusim::Wire& wire) {
+            children.push_back(std::make_unique<gpusim::ChildProcess>([&](gpusim::Wire& wire) {
                 const Library nvml(node_.library("libnvidia-ml.so.1"));
                 const Library cuda(container_.facade());
                 CALL(cuda, cuInit)(0);
@@ -47,18 +47,18 @@ class GuardContextsAtOnce : public testing::Test {
                 wire.send();
                 wire.receive();
             }));
-        for (const auto& peer : peers)
-            peer->wire().receive();
-        for (const auto& peer : peers)
-            peer->wire().send();
-        for (const auto& peer : peers)
-            peer->wire().receive();
+        for (const auto& child : children)
+            child->wire().receive();
+        for (const auto& child : children)
+            child->wire().send();
+        for (const auto& child : children)
+            child->wire().receive();
         const std::uint64_t counted =
             held(container_.region().accounts(), 0) * kAllocationUnitBytes;
         EXPECT_GE(counted, node_.used(0)) << "as the driver says";
         EXPECT_LE(counted, node_.used(0) + 8 * most_over);
-        for (const auto& peer : peers)
-            peer->kill_hard();
+        for (const auto& child : children)
+            child->kill_hard();
         container_.region().reap();
     }
 };

@@ -7,8 +7,8 @@
 namespace tessera::guard {
 namespace {
 
+using gpusim::CudaProgram;
 using gpusim::kMiB;
-using gpusim::Tenant;
 
 using GuardGraphs = HeldMemory;
 
@@ -18,7 +18,7 @@ struct Graph {
 };
 
 // A graph that allocates, built by hand; `is_freed`: it also frees the memory.
-Graph by_hand(const Tenant& tenant, std::uint64_t bytes, bool is_freed, int device = 0) {
+Graph by_hand(const CudaProgram& tenant, std::uint64_t bytes, bool is_freed, int device = 0) {
     Graph made;
     CUgraphNode first = nullptr;
     CUgraphNode second = nullptr;
@@ -39,7 +39,7 @@ Graph by_hand(const Tenant& tenant, std::uint64_t bytes, bool is_freed, int devi
 }
 
 // Captures `count` allocations, each of which is freed before the next.
-CUgraph by_capture(const Tenant& tenant, std::uint64_t bytes, int count) {
+CUgraph by_capture(const CudaProgram& tenant, std::uint64_t bytes, int count) {
     CUstream stream = nullptr;
     CUgraph graph = nullptr;
     EXPECT_EQ(CALL(tenant.cuda, cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
@@ -54,22 +54,22 @@ CUgraph by_capture(const Tenant& tenant, std::uint64_t bytes, int count) {
     return graph;
 }
 
-CUgraphExec instantiate(const Tenant& tenant, CUgraph graph) {
+CUgraphExec instantiate(const CudaProgram& tenant, CUgraph graph) {
     CUgraphExec exec = nullptr;
     EXPECT_EQ(CALL(tenant.cuda, cuGraphInstantiateWithFlags)(&exec, graph, 0), CUDA_SUCCESS);
     return exec;
 }
 
-CUresult launch(const Tenant& tenant, CUgraphExec exec, CUstream stream = nullptr) {
+CUresult launch(const CudaProgram& tenant, CUgraphExec exec, CUstream stream = nullptr) {
     return CALL(tenant.cuda, cuGraphLaunch)(exec, stream);
 }
 
-CUresult wait(const Tenant& tenant) {
+CUresult wait(const CudaProgram& tenant) {
     return CALL(tenant.cuda, cuCtxSynchronize)();
 }
 
 TEST_F(GuardGraphs, CountFromTheLaunchUntilTheyAreTrimmed) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUgraphExec exec = instantiate(tenant, by_hand(tenant, 301 * kMiB, true).graph);
         expect_held(kContext);
         EXPECT_EQ(launch(tenant, exec), CUDA_SUCCESS);
@@ -86,13 +86,13 @@ TEST_F(GuardGraphs, CountFromTheLaunchUntilTheyAreTrimmed) {
 }
 
 TEST_F(GuardGraphs, AreRefusedBeforeTheyAreLaunched) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUgraphExec exec = instantiate(tenant, by_hand(tenant, 600 * kMiB, true).graph);
-        EXPECT_EQ(tenant.take(400 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(400 * kMiB), CUDA_SUCCESS);
         EXPECT_EQ(launch(tenant, exec), CUDA_ERROR_OUT_OF_MEMORY);
         EXPECT_EQ(CALL(tenant.cuda, cuGraphUpload)(exec, nullptr), CUDA_ERROR_OUT_OF_MEMORY);
         expect_held(kContext + 400 * kMiB);
-        EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.free_last(), CUDA_SUCCESS);
         EXPECT_EQ(CALL(tenant.cuda, cuGraphUpload_ptsz)(exec, nullptr), CUDA_SUCCESS);
         expect_held(kContext + 600 * kMiB);
         EXPECT_EQ(CALL(tenant.cuda, cuGraphLaunch_ptsz)(exec, nullptr), CUDA_SUCCESS);
@@ -102,7 +102,7 @@ TEST_F(GuardGraphs, AreRefusedBeforeTheyAreLaunched) {
 }
 
 TEST_F(GuardGraphs, EachWayToMakeAnExecutableIsSeen) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         const gpusim::Library& cuda = tenant.cuda;
         CUgraph graph = by_hand(tenant, gpusim::kGiB, true).graph;
         CUDA_GRAPH_INSTANTIATE_PARAMS params = {};
@@ -127,7 +127,7 @@ TEST_F(GuardGraphs, EachWayToMakeAnExecutableIsSeen) {
 }
 
 TEST_F(GuardGraphs, CapturedMemoryThatIsHadAgainCountsOnce) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUgraphExec exec = instantiate(tenant, by_capture(tenant, 500 * kMiB, 8));
         expect_held(kContext);
         EXPECT_EQ(launch(tenant, exec), CUDA_SUCCESS) << "4000 MiB in all, 500 at once";
@@ -136,55 +136,55 @@ TEST_F(GuardGraphs, CapturedMemoryThatIsHadAgainCountsOnce) {
 }
 
 TEST_F(GuardGraphs, ALaunchAgainNeedsNoRoom) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUgraphExec exec = instantiate(tenant, by_capture(tenant, 600 * kMiB, 1));
         for (int i = 0; i < 5; i++) {
             EXPECT_EQ(launch(tenant, exec), CUDA_SUCCESS);
             expect_held(kContext + 600 * kMiB);
         }
-        EXPECT_EQ(tenant.take(324 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(324 * kMiB), CUDA_SUCCESS);
         EXPECT_EQ(launch(tenant, exec), CUDA_SUCCESS);
         expect_held(gpusim::kGiB);
         EXPECT_EQ(wait(tenant), CUDA_SUCCESS);
         EXPECT_EQ(CALL(tenant.cuda, cuDeviceGraphMemTrim)(0), CUDA_SUCCESS);
-        EXPECT_EQ(tenant.take(500 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(500 * kMiB), CUDA_SUCCESS);
         EXPECT_EQ(launch(tenant, exec), CUDA_ERROR_OUT_OF_MEMORY) << "others have it now";
         expect_held(kContext + 824 * kMiB);
     });
 }
 
 TEST_F(GuardGraphs, AreTrimmedBeforeOthersAreRefused) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUgraphExec exec = instantiate(tenant, by_capture(tenant, 600 * kMiB, 1));
         EXPECT_EQ(launch(tenant, exec), CUDA_SUCCESS);
         EXPECT_EQ(wait(tenant), CUDA_SUCCESS);
-        EXPECT_EQ(tenant.take(900 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.allocate(900 * kMiB), CUDA_SUCCESS);
         expect_held(kContext + 900 * kMiB);
         EXPECT_EQ(launch(tenant, exec), CUDA_ERROR_OUT_OF_MEMORY);
-        EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.free_last(), CUDA_SUCCESS);
         EXPECT_EQ(launch(tenant, exec), CUDA_SUCCESS);
     });
 }
 
 TEST_F(GuardGraphs, WhatLivesOnCountsUntilItIsFreedAndTrimmed) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         const Graph graph = by_hand(tenant, 200 * kMiB, false);
         CUgraphExec exec = instantiate(tenant, graph.graph);
         EXPECT_EQ(launch(tenant, exec), CUDA_SUCCESS);
         EXPECT_EQ(CALL(tenant.cuda, cuGraphExecDestroy)(exec), CUDA_SUCCESS);
         EXPECT_EQ(CALL(tenant.cuda, cuDeviceGraphMemTrim)(0), CUDA_SUCCESS);
         expect_held(kContext + 200 * kMiB);
-        EXPECT_EQ(tenant.take(800 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.allocate(800 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
         EXPECT_EQ(CALL(tenant.cuda, cuMemFreeAsync)(graph.pointer, nullptr), CUDA_SUCCESS);
         EXPECT_EQ(wait(tenant), CUDA_SUCCESS);
         expect_held(kContext + 200 * kMiB);
-        EXPECT_EQ(tenant.take(800 * kMiB), CUDA_SUCCESS) << "it is trimmed";
+        EXPECT_EQ(tenant.allocate(800 * kMiB), CUDA_SUCCESS) << "it is trimmed";
         expect_held(kContext + 800 * kMiB);
     });
 }
 
 TEST_F(GuardGraphs, OfAnotherGpuAreRefused) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUgraphExec exec = nullptr;
         EXPECT_EQ(CALL(tenant.cuda, cuGraphInstantiateWithFlags)(
                       &exec, by_hand(tenant, kMiB, true, 1).graph, 0),
@@ -194,7 +194,7 @@ TEST_F(GuardGraphs, OfAnotherGpuAreRefused) {
 }
 
 TEST_F(GuardGraphs, EndWithTheContext) {
-    in_tenant([&](Tenant& tenant) {
+    in_tenant([&](CudaProgram& tenant) {
         CUcontext second = nullptr;
         EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate_v2)(&second, 0, 0), CUDA_SUCCESS);
         CUgraphExec exec = instantiate(tenant, by_hand(tenant, 200 * kMiB, false).graph);

@@ -19,14 +19,14 @@ template <typename Function, typename... Arguments>
     const CUresult result = give_work(slot, WorkKind::kernels, stream, arguments...);
     if (result != CUDA_SUCCESS) return result;
     use.count_with_module_of(function);
-    note_seen(reinterpret_cast<std::uint64_t>(function));
+    note_used(reinterpret_cast<std::uint64_t>(function));
     return result;
 }
 
 template <typename Function, typename... Arguments>
 CUresult launch(CUfunction function, Function Driver::* slot, CUstream stream,
                 Arguments... arguments) {
-    if (is_seen(reinterpret_cast<std::uint64_t>(function))) [[likely]]
+    if (is_used(reinterpret_cast<std::uint64_t>(function))) [[likely]]
         return give_work(slot, WorkKind::kernels, stream, arguments...);
     return launch_first(function, slot, stream, arguments...);
 }

@@ -118,10 +118,10 @@ PodName read_pod_name(const fs::path& path) {
 }
 
 // Tenants write the accounts, so more than the container can ever have is not counted.
-void add_held(const std::vector<guard::Holder>& holders, guard::AllocationUnits nobodys,
+void add_held(const std::vector<guard::ProcessMemory>& holders, guard::AllocationUnits orphaned,
               guard::AllocationUnits most, ShareUse& use) {
-    use.held = bytes_of(std::min(nobodys, most));
-    for (const guard::Holder& holder : holders) {
+    use.held = bytes_of(std::min(orphaned, most));
+    for (const guard::ProcessMemory& holder : holders) {
         const Bytes held = bytes_of(std::min(holder.units, most));
         use.processes.push_back({.pid = std::max(holder.pid, 0), .held = held});
         use.held += held;
@@ -138,7 +138,7 @@ ShareUse read_use(const OpenRegion& region, int gpu) {
                  .is_timed = limit.is_timed.load() != 0};
     guard::HeldReading held;
     guard::ContainerReading time;
-    std::vector<guard::Holder> holders;
+    std::vector<guard::ProcessMemory> holders;
     if (!region.has_sound_accounts() || !read_held(region.accounts(), gpu, held) ||
         !read_times(region.accounts(), gpu, guard::monotonic_ns(), time) ||
         !read_holders(region.accounts(), gpu, holders)) {
@@ -147,7 +147,7 @@ ShareUse read_use(const OpenRegion& region, int gpu) {
     }
     use.refusals = static_cast<std::int64_t>(held.refusals);
     use.waited_ns = time.waited_ns;
-    add_held(holders, held.nobodys, limit.most_memory.load(), use);
+    add_held(holders, held.orphaned, limit.most_memory.load(), use);
     return use;
 }
 

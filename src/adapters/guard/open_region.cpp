@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "adapters/os/text_file.hpp"
+#include "guard/region/accounts_reader.hpp"
 #include "guard/region/limits.hpp"
-#include "guard/region/look.hpp"
 #include "guard/region/uuid.hpp"
 
 namespace fs = std::filesystem;

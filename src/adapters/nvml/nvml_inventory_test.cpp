@@ -7,7 +7,7 @@
 
 #include "api/nvidia/cuda.h"
 #include "base/log.hpp"
-#include "gpusim/test_support/peer.hpp"
+#include "gpusim/test_support/child_process.hpp"
 #include "gpusim/test_support/simulated_node.hpp"
 
 namespace tessera {
@@ -310,8 +310,8 @@ void hold_a_gib(const gpusim::SimulatedNode& node, int gpu, gpusim::Wire& wire) 
 // Goal: a process without reported memory use hides no other process. That such processes are not
 // watched is logged once.
 TEST_F(NvmlInventoryTest, ProcessesWithoutWhatTheyUse) {
-    gpusim::Peer first([this](gpusim::Wire& wire) { hold_a_gib(node_, 0, wire); });
-    gpusim::Peer second([this](gpusim::Wire& wire) { hold_a_gib(node_, 1, wire); });
+    gpusim::ChildProcess first([this](gpusim::Wire& wire) { hold_a_gib(node_, 0, wire); });
+    gpusim::ChildProcess second([this](gpusim::Wire& wire) { hold_a_gib(node_, 1, wire); });
     ASSERT_EQ(first.wire().receive(), 1U);
     ASSERT_EQ(second.wire().receive(), 1U);
     open();

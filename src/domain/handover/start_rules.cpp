@@ -63,7 +63,7 @@ std::vector<std::string> values_of(std::span<const std::string> env, std::string
     return values;
 }
 
-bool names_single_gpus(std::span<const std::string> env) {
+bool names_specific_gpus(std::span<const std::string> env) {
     return std::ranges::any_of(values_of(env, kVisibleDevices), [](const std::string& value) {
         return !names_no_gpu(value) && value != "all";
     });

@@ -53,12 +53,12 @@ TEST(WithoutGpus, WhatTheRuntimeWouldNotReplace) {
 TEST(WithoutGpus, NamesSingleGpus) {
     using Env = std::vector<std::string>;
     for (const char* value : {"GPU-1", "0", "all,GPU-1", "MIG-2"})
-        EXPECT_TRUE(names_single_gpus(Env{"NVIDIA_VISIBLE_DEVICES=" + std::string(value)}))
+        EXPECT_TRUE(names_specific_gpus(Env{"NVIDIA_VISIBLE_DEVICES=" + std::string(value)}))
             << value;
     for (const char* value : {"all", "void", "none", ""})
-        EXPECT_FALSE(names_single_gpus(Env{"NVIDIA_VISIBLE_DEVICES=" + std::string(value)}))
+        EXPECT_FALSE(names_specific_gpus(Env{"NVIDIA_VISIBLE_DEVICES=" + std::string(value)}))
             << value;
-    EXPECT_FALSE(names_single_gpus(Env{"CUDA_VERSION=12"}));
+    EXPECT_FALSE(names_specific_gpus(Env{"CUDA_VERSION=12"}));
 }
 
 TEST(CheckSetup, HandlersAndPrivileges) {

@@ -15,7 +15,7 @@ std::jthread serve_metrics(const SmallServer& server, const GpuMonitor& gpus,
     const auto answer = [&gpus, held](const HttpRequest& request) {
         if (request.method != "GET") return not_found();
         if (request.path != "/shares" && request.path != "/metrics") return not_found();
-        const ShareFacts shares = held != nullptr ? held->facts() : ShareFacts{};
+        const UsageReport shares = held != nullptr ? held->usage() : UsageReport{};
         if (request.path == "/shares")
             return HttpResponse{.body = write_share_uses({gpus.inventory()->name, shares.uses})};
         return HttpResponse{.body = agent_exposition(*gpus.inventory(), gpus.readings(), shares,

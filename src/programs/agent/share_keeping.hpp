@@ -46,7 +46,7 @@ class ShareKeeping {
     [[nodiscard]] MountWatch& mounts() { return mounts_; }
     [[nodiscard]] UnsharedContainers& unshared() { return unshared_; }
     // May be called from any thread.
-    [[nodiscard]] ShareFacts facts() const {
+    [[nodiscard]] UsageReport usage() const {
         return {enforcers_.uses(), bypasses_.found(), bypasses_.unclaimed()};
     }
 

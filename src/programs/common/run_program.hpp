@@ -1,5 +1,6 @@
-// What the daemons have in common: flags, --version, --check-config, --print-config, signals,
-// logging of the end, exit statuses. A program supplies its table and its body.
+// The part of main() that the daemons share: flags, --version, --check-config, --print-config,
+// SIGTERM and SIGINT, a log event when the program stops or fails, and the exit status. A program
+// supplies its table of configuration rows and a function to run.
 #pragma once
 
 #include <functional>
@@ -15,12 +16,13 @@ namespace tessera {
 struct ProgramInfo {
     std::string_view name;
     std::string_view summary;
-    std::span<const ConfigRow> rows;
+    std::span<const ConfigRow> rows;  // controller.def or agent.def
 };
 
-// `body` runs until SIGTERM or SIGINT stops the token. `check` says whether the values make sense
-// together. Returns the exit status: 0, 2 for wrong flags, 78 for a refused configuration, or the
-// status of the body's error.
+// Reads the configuration, checks with `check` whether the values are valid together, and runs
+// `body`. SIGTERM and SIGINT stop the body's token; then it must return. Returns the exit status:
+// 0; 2 if the flags cannot be parsed; 78 (EX_CONFIG) if the configuration is invalid; or
+// exit_status() of the body's error. With --check-config or --print-config the body does not run.
 int run_program(const ProgramInfo& info, int argc, char** argv,
                 const std::function<Result<>(const ConfigValues&)>& check,
                 const std::function<Result<>(const ConfigValues&, const std::stop_token&)>& body);

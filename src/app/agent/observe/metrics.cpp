@@ -23,7 +23,7 @@ double in_seconds(std::int64_t ns) {
 }  // namespace
 
 std::string agent_exposition(const NodeInventory& node, const GpuReadings& readings,
-                             const ShareFacts& shares, const ProcessFacts& process) {
+                             const UsageReport& shares, const ProcessFacts& process) {
     prom::Registry now;
 #define METRIC(kind, name, exposed, help) auto& name = kind(now, exposed, help);
 #include "app/agent/observe/metrics.def"

@@ -11,14 +11,16 @@
 
 namespace tessera {
 
-// What the guard counts for containers, and what bypasses it.
-struct ShareFacts {
-    std::vector<ShareUse> uses;
-    std::vector<Unaccounted> bypassing;
-    std::vector<Unclaimed> unclaimed;
+// How the GPUs of the node are used, as far as the guard counts it, and beyond that.
+struct UsageReport {
+    std::vector<ShareUse> uses;          // of the containers whose GPU shares are enforced
+    std::vector<Unaccounted> bypassing;  // pods that use more memory than the guard counts
+    std::vector<Unclaimed> unclaimed;    // GPUs with memory in use that no pod accounts for
 };
 
+// The metrics of metrics.def. The numbers of started and refused containers are those of this
+// process's log events.
 std::string agent_exposition(const NodeInventory& node, const GpuReadings& readings,
-                             const ShareFacts& shares, const ProcessFacts& process);
+                             const UsageReport& shares, const ProcessFacts& process);
 
 }  // namespace tessera

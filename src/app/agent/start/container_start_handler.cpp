@@ -275,7 +275,7 @@ Result<ContainerEdits> ContainerStartHandler::edits_without_gpus(const RuntimeCo
     if (!env) return refuse(env.error());
     // The GPUs may come from another device plugin, through kubelet, or only from the image's
     // environment.
-    if (!record && !env->empty() && names_single_gpus(container.env)) {
+    if (!record && !env->empty() && names_specific_gpus(container.env)) {
         return refuse(
             record.error().in(fmt::format("container {} names GPUs in {}, and the agent cannot "
                                           "tell whether kubelet gave it these",

@@ -33,7 +33,8 @@ class ExpectedFill final : public PlacementPolicy {
             return;
         }
         // The mix starts with the most frequent classes.
-        const auto kept = inputs.mix.first(std::min(inputs.mix.size(), StreamGroup::kMostClasses));
+        const auto kept =
+            inputs.mix.first(std::min(inputs.mix.size(), TaskStreamGroup::kMostClasses));
         mix_.assign(kept.begin(), kept.end());
         fill_.renew_all(mix_);
         pieces_.learn(mix_);

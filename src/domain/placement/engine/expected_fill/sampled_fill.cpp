@@ -16,7 +16,7 @@ NodeLoad in_whole_cores(const NodeLoad& load) {
 
 void SampledFill::renew_one(std::span<const MixClass> mix) {
     const std::size_t group = ++renewals_ % kGroups;
-    groups_.at(group) = StreamGroup(mix, {.seed = seed_, .group = group, .groups = kGroups});
+    groups_.at(group) = TaskStreamGroup(mix, {.seed = seed_, .group = group, .groups = kGroups});
 }
 
 void SampledFill::renew_all(std::span<const MixClass> mix) {
@@ -42,7 +42,7 @@ std::int32_t SampledFill::of(const NodeLoad& load) {
 
 std::int32_t SampledFill::work_out(const NodeLoad& load) const {
     std::int32_t sum = 0;
-    for (const StreamGroup& group : groups_)
+    for (const TaskStreamGroup& group : groups_)
         sum += group.taken(in_whole_cores(load));
     return sum;
 }

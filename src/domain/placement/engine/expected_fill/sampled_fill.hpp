@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "domain/placement/engine/expected_fill/stream_group.hpp"
+#include "domain/placement/engine/expected_fill/task_stream_group.hpp"
 #include "domain/placement/engine/node_state.hpp"
 
 namespace tessera {
@@ -37,7 +37,7 @@ class SampledFill {
     };
 
     std::uint64_t seed_;
-    std::array<StreamGroup, kGroups> groups_;
+    std::array<TaskStreamGroup, kGroups> groups_;
     std::uint64_t renewals_ = 0;  // the n-th renewal is of group n % kGroups
     StateMemo<Entry> memo_;
 };

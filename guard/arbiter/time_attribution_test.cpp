@@ -1,7 +1,7 @@
 // Goal: the division of a GPU's time is the mean over all ways in which its processes can overlap,
-// however many there are. Method: compares it for random busy intervals with the formula written
+// however many there are. Method: compares it for random busy times with the formula written
 // out, which is slow, and compares that with counting.
-#include "guard/arbiter/division.hpp"
+#include "guard/arbiter/time_attribution.hpp"
 
 #include <gtest/gtest.h>
 
@@ -28,40 +28,40 @@ double own_part(int certain, const std::vector<double>& others) {
     return mean;
 }
 
-bool is_in(const BusyInterval& busy, std::int64_t at) {
+bool is_in(const BusyTime& busy, std::int64_t at) {
     return std::ranges::any_of(
         busy.spans, [at](const Span& span) { return span.start_ns <= at && at < span.end_ns; });
 }
 
 // Nothing changes between two ends.
-std::vector<double> slow_own_parts(const std::vector<BusyInterval>& busy_intervals, Span tick) {
+std::vector<double> slow_own_parts(const std::vector<BusyTime>& busy_times, Span tick) {
     std::vector<std::int64_t> ends = {tick.start_ns, tick.end_ns};
-    for (const BusyInterval& busy : busy_intervals) {
+    for (const BusyTime& busy : busy_times) {
         for (const Span& span : busy.spans) {
             ends.push_back(span.start_ns);
             ends.push_back(span.end_ns);
         }
     }
     std::ranges::sort(ends);
-    std::vector<double> own(busy_intervals.size());
-    std::vector<double> in_flight(busy_intervals.size());
-    std::vector<double> part(busy_intervals.size());
+    std::vector<double> own(busy_times.size());
+    std::vector<double> in_flight(busy_times.size());
+    std::vector<double> part(busy_times.size());
     for (std::size_t end = 1; end < ends.size(); end++) {
         const auto length = static_cast<double>(ends[end] - ends[end - 1]);
         if (length <= 0) continue;
-        for (std::size_t i = 0; i < busy_intervals.size(); i++)
-            part[i] = is_in(busy_intervals[i], ends[end - 1]) ? 1 : busy_intervals[i].by_chance;
+        for (std::size_t i = 0; i < busy_times.size(); i++)
+            part[i] = is_in(busy_times[i], ends[end - 1]) ? 1 : busy_times[i].by_chance;
         const auto certain = static_cast<int>(std::ranges::count(part, 1.0));
-        for (std::size_t i = 0; i < busy_intervals.size(); i++) {
+        for (std::size_t i = 0; i < busy_times.size(); i++) {
             if (part[i] <= 0) continue;
             std::vector<double> others;
-            for (std::size_t j = 0; j < busy_intervals.size(); j++)
+            for (std::size_t j = 0; j < busy_times.size(); j++)
                 if (j != i && part[j] > 0 && part[j] < 1) others.push_back(part[j]);
             in_flight[i] += length * part[i];
             own[i] += length * part[i] * own_part(certain - (part[i] < 1 ? 0 : 1), others);
         }
     }
-    for (std::size_t i = 0; i < busy_intervals.size(); i++)
+    for (std::size_t i = 0; i < busy_times.size(); i++)
         own[i] = in_flight[i] > 0 ? own[i] / in_flight[i] : 1;
     return own;
 }
@@ -75,8 +75,8 @@ class ArbiterDivisionTest : public testing::Test {
     }
     double part() { return std::uniform_real_distribution<>(0, 1)(random_); }
 
-    BusyInterval busy(int most_spans) {
-        BusyInterval made;
+    BusyTime busy(int most_spans) {
+        BusyTime made;
         const auto count = static_cast<std::size_t>(between(0, most_spans));
         std::vector<std::int64_t> ends(2 * count);
         for (std::int64_t& end : ends)
@@ -91,17 +91,16 @@ class ArbiterDivisionTest : public testing::Test {
 
     void expect_as_before(int rounds, int most_busy_intervals, int most_spans) {
         for (int round = 0; round < rounds; round++) {
-            std::vector<BusyInterval> busy_intervals;
+            std::vector<BusyTime> busy_times;
             for (std::int64_t i = between(0, most_busy_intervals); i > 0; i--)
-                busy_intervals.push_back(busy(most_spans));
-            const auto expected = slow_own_parts(busy_intervals, kTick);
-            const auto got = own_parts(busy_intervals, kTick);
+                busy_times.push_back(busy(most_spans));
+            const auto expected = slow_own_parts(busy_times, kTick);
+            const auto got = own_parts(busy_times, kTick);
             ASSERT_EQ(got.size(), expected.size());
             for (std::size_t i = 0; i < got.size(); i++) {
                 // The part of an entry with a tiny probability is a difference of two large
                 // numbers.
-                const bool is_tiny =
-                    busy_intervals[i].spans.empty() && busy_intervals[i].by_chance < 1e-6;
+                const bool is_tiny = busy_times[i].spans.empty() && busy_times[i].by_chance < 1e-6;
                 ASSERT_NEAR(got[i], expected[i], is_tiny ? 1e-6 : 1e-9)
                     << "round " << round << ", " << i << " of " << got.size();
             }
@@ -141,12 +140,12 @@ TEST_F(ArbiterDivisionTest, IsWhatTheFormulaSays) {
 TEST_F(ArbiterDivisionTest, ManyAtOnce) {
     for (const std::size_t many : {1U, 2U, 100U, 128U, 129U, 300U, 600U}) {
         // They begin one after the other, are in flight together, and then the last one is alone.
-        std::vector<BusyInterval> busy_intervals(many);
+        std::vector<BusyTime> busy_times(many);
         for (std::size_t i = 0; i < many; i++) {
             const auto start = kTick.start_ns + static_cast<std::int64_t>(i) + 1;
-            busy_intervals[i].spans = {{start, kTick.end_ns - (i + 1 < many ? 1'000'000 : 0)}};
+            busy_times[i].spans = {{start, kTick.end_ns - (i + 1 < many ? 1'000'000 : 0)}};
         }
-        const auto own = own_parts(busy_intervals, kTick);
+        const auto own = own_parts(busy_times, kTick);
         const double alone = many > 1 ? 1'000'000.0 : 9'999'999.0;
         double expected = many > 1 ? 9'000'000.0 / static_cast<double>(many) : 0;
         EXPECT_NEAR(own.front(), many > 1 ? expected / 9'000'000 : 1, 1e-5) << many;

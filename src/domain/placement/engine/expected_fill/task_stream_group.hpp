@@ -1,8 +1,9 @@
-// Some streams of tasks drawn from a mix, and how much of a node's GPUs they would take. The tasks
-// are offered in order, and each task that fits takes the tightest GPU.
+// A group of task streams, and how much of a node's GPUs they would take. A task stream is a random
+// sample of future tasks, drawn from the mix (mix.hpp); it is no CUDA stream. Its tasks are offered
+// to the node in order, and each task that fits takes the tightest GPUs.
 //
-// All tasks of a stream that may fit are the set bits of one word; taking a task clears bits. So
-// the cost of a stream depends on the tasks that it takes, not on its length.
+// The tasks of a stream that may still fit are the set bits of one word; taking a task clears bits.
+// So the cost of a stream depends on the tasks that it takes, not on its length.
 #pragma once
 
 #include <array>
@@ -18,16 +19,17 @@
 namespace tessera {
 
 // Immutable.
-class StreamGroup {
+class TaskStreamGroup {
   public:
     static constexpr std::size_t kMostClasses = 1024;
 
     // Without tasks: nothing is ever taken.
-    StreamGroup() = default;
+    TaskStreamGroup() = default;
     // At most kMostClasses classes.
-    StreamGroup(std::span<const MixClass> mix, const StreamDraw& draw);
+    TaskStreamGroup(std::span<const MixClass> mix, const StreamDraw& draw);
 
-    // Thousandths of a GPU that the streams would take of the node, each stream alone: their sum.
+    // How much of the node each stream would take if it had the node alone, in thousandths of a
+    // GPU, summed over the streams.
     [[nodiscard]] std::int32_t taken(const NodeLoad& load) const;
 
   private:
@@ -49,15 +51,15 @@ class StreamGroup {
     [[nodiscard]] std::int32_t run_all(const NodeLoad& load) const;
 
     std::vector<Class> classes_;  // those of the mix, and one that requests nothing
-    // Per stream; after its end the class that requests nothing.
+    // Indices into classes_, per stream. The last one is always the class that requests nothing.
     std::array<std::array<std::uint16_t, kStreamLength + 1>, kGroupStreams> streams_{};
-    // The level of a free amount, which says which tasks may fit: of CPU per bucket, of a GPU per
-    // thousandth. For CPU, and for tasks with several GPUs, a level says only what may fit; step()
-    // checks it.
+    // Free amounts of the same level allow the same tasks. cpu_levels_ has the level of each bucket
+    // of free CPU, gpu_levels_ that of each number of free thousandths of one GPU. For CPU, and for
+    // tasks with several GPUs, a task that a level allows may still not fit; step() checks it.
     std::vector<std::uint16_t> cpu_levels_;
     std::vector<std::uint16_t> gpu_levels_;
-    std::size_t cpu_width_ = 0;  // levels
-    std::size_t gpu_width_ = 0;  // levels
+    std::size_t cpu_width_ = 0;  // number of levels
+    std::size_t gpu_width_ = 0;  // number of levels
     // Per stream and level, or model: the tasks that may fit.
     std::vector<Tasks> by_cpu_;
     std::vector<Tasks> by_gpu_;

@@ -1,4 +1,4 @@
-#include "gpusim/test_support/peer.hpp"
+#include "gpusim/test_support/child_process.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
@@ -24,7 +24,7 @@ std::uint64_t Wire::receive() {
     return read(read_fd_, &number, sizeof number) == sizeof number ? number : 0;
 }
 
-Peer::Peer(const std::function<void(Wire&)>& body) {
+ChildProcess::ChildProcess(const std::function<void(Wire&)>& body) {
     if (pipe(to_child_) != 0 || pipe(from_child_) != 0) throw std::runtime_error("pipe");
     std::fflush(nullptr);
     pid_ = fork();
@@ -48,14 +48,14 @@ Peer::Peer(const std::function<void(Wire&)>& body) {
     _exit(testing::Test::HasFailure() ? 1 : 0);
 }
 
-Peer::~Peer() {
+ChildProcess::~ChildProcess() {
     if (pid_ > 0) kill_hard();
     close(to_child_[1]);
     close(from_child_[0]);
 }
 
 // Without a child, the pid -1 would mean all processes of the machine, to waitpid() and to kill().
-int Peer::join() {
+int ChildProcess::join() {
     if (pid_ <= 0) return -1;
     int status = 0;
     waitpid(pid_, &status, 0);
@@ -63,15 +63,15 @@ int Peer::join() {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-void Peer::kill_hard() {
+void ChildProcess::kill_hard() {
     if (pid_ <= 0) return;
     kill(pid_, SIGKILL);
     join();
 }
 
 void in_child(const std::function<void()>& body) {
-    Peer peer([&](Wire&) { body(); });
-    EXPECT_EQ(peer.join(), 0) << "an expectation in the child failed";
+    ChildProcess child([&](Wire&) { body(); });
+    EXPECT_EQ(child.join(), 0) << "an expectation in the child failed";
 }
 
 }  // namespace gpusim

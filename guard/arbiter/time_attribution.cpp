@@ -1,4 +1,4 @@
-#include "guard/arbiter/division.hpp"
+#include "guard/arbiter/time_attribution.hpp"
 
 #include <algorithm>
 #include <array>
@@ -183,17 +183,17 @@ void sort(std::vector<End>& ends, std::uint64_t most_ns) {
 }
 
 // Ascending. The order of ends at the same instant does not matter: no time passes between them.
-std::vector<End> ends_of(const std::vector<BusyInterval>& busy_intervals, Span tick) {
+std::vector<End> ends_of(const std::vector<BusyTime>& busy_times, Span tick) {
     std::vector<End> ends;
     std::size_t spans = 0;
-    for (const BusyInterval& busy : busy_intervals)
+    for (const BusyTime& busy : busy_times)
         spans += busy.spans.size();
     ends.reserve(2 * spans);
     const auto after = [&](std::int64_t at) {
         return static_cast<std::uint64_t>(at - tick.start_ns);
     };
-    for (std::uint32_t i = 0; i < busy_intervals.size(); i++) {
-        for (const Span& span : busy_intervals[i].spans) {
+    for (std::uint32_t i = 0; i < busy_times.size(); i++) {
+        for (const Span& span : busy_times[i].spans) {
             ends.push_back({after(span.start_ns), i, true});
             ends.push_back({after(span.end_ns), i, false});
         }
@@ -202,25 +202,25 @@ std::vector<End> ends_of(const std::vector<BusyInterval>& busy_intervals, Span t
     return ends;
 }
 
-int most_at_once(const std::vector<BusyInterval>& busy_intervals) {
+int most_at_once(const std::vector<BusyTime>& busy_times) {
     double most = 0;
-    for (const BusyInterval& busy : busy_intervals)
+    for (const BusyTime& busy : busy_times)
         most += std::max(1.0, std::ceil(busy.by_chance));
     return static_cast<int>(std::min(most, 1e6));
 }
 
 }  // namespace
 
-std::vector<double> own_parts(const std::vector<BusyInterval>& busy_intervals, Span tick) {
-    if (busy_intervals.empty()) return {};
-    Sweep sweep(most_at_once(busy_intervals));
-    for (const BusyInterval& busy : busy_intervals)
+std::vector<double> own_parts(const std::vector<BusyTime>& busy_times, Span tick) {
+    if (busy_times.empty()) return {};
+    Sweep sweep(most_at_once(busy_times));
+    for (const BusyTime& busy : busy_times)
         sweep.add(busy.by_chance);
-    std::vector<double> own(busy_intervals.size());
+    std::vector<double> own(busy_times.size());
     std::uint64_t at = 0;
-    for (const End& end : ends_of(busy_intervals, tick)) {
+    for (const End& end : ends_of(busy_times, tick)) {
         const std::uint64_t passed = end.after_ns - at;
-        const double by_chance = busy_intervals[end.busy].by_chance;
+        const double by_chance = busy_times[end.busy].by_chance;
         if (end.is_start) {
             own[end.busy] -= sweep.begin(passed, end.busy, by_chance);
         } else {
@@ -229,11 +229,11 @@ std::vector<double> own_parts(const std::vector<BusyInterval>& busy_intervals, S
         at = end.after_ns;
     }
     sweep.pass(static_cast<std::uint64_t>(tick.end_ns - tick.start_ns) - at);
-    for (std::size_t i = 0; i < busy_intervals.size(); i++) {
+    for (std::size_t i = 0; i < busy_times.size(); i++) {
         double covered = 0;
-        for (const Span& span : busy_intervals[i].spans)
+        for (const Span& span : busy_times[i].spans)
             covered += length_of(span);
-        const double by_chance = busy_intervals[i].by_chance;
+        const double by_chance = busy_times[i].by_chance;
         const double in_flight = covered + (length_of(tick) - covered) * by_chance;
         own[i] += sweep.own_of(by_chance);
         own[i] = in_flight > 0 ? std::clamp(own[i] / in_flight, 0.0, 1.0) : 1;

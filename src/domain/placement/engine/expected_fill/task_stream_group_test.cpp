@@ -1,5 +1,5 @@
 // What a sample of the mix would take of a node, compared with a plain computation.
-#include "domain/placement/engine/expected_fill/stream_group.hpp"
+#include "domain/placement/engine/expected_fill/task_stream_group.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -55,10 +55,10 @@ std::int32_t offered_one_by_one(std::span<const MixClass> mix, const StreamDraw&
 }
 
 // Goal: bit words and vectors take exactly what one task after the other takes.
-RC_GTEST_PROP(StreamGroup, TakesWhatFitsInOrder, ()) {
+RC_GTEST_PROP(TaskStreamGroup, TakesWhatFitsInOrder, ()) {
     const auto mix = any_mix();
     const StreamDraw draw{.seed = *rc::gen::arbitrary<std::uint64_t>(), .group = 1, .groups = 4};
-    const StreamGroup group(mix, draw);
+    const TaskStreamGroup group(mix, draw);
     for (int i = 0; i < 20; ++i) {
         const NodeLoad load = any_load();
         RC_ASSERT(group.taken(load) == offered_one_by_one(mix, draw, load));
@@ -66,17 +66,17 @@ RC_GTEST_PROP(StreamGroup, TakesWhatFitsInOrder, ()) {
 }
 
 // Goal: CPU beyond all levels, more levels than a byte can count, and an empty mix work.
-TEST(StreamGroup, KnowsNoLimitOfTheMix) {
+TEST(TaskStreamGroup, KnowsNoLimitOfTheMix) {
     std::vector<MixClass> mix;
     for (int i = 0; i < 900; ++i)
         mix.push_back({i * 1'000, static_cast<std::int16_t>(1 + i), 1, kAnyModel, 1.0 / 900});
     const StreamDraw draw{.seed = 7};
-    const StreamGroup group(mix, draw);
+    const TaskStreamGroup group(mix, draw);
     for (const int cpu_milli : {0, 999, 254'000, 600'000, 2'000'000'000}) {
         const NodeLoad load = empty_load({.cpu_milli = cpu_milli, .gpus = 8});
         EXPECT_EQ(group.taken(load), offered_one_by_one(mix, draw, load)) << cpu_milli;
     }
-    EXPECT_EQ(StreamGroup({}, draw).taken(empty_load({.cpu_milli = 1'000, .gpus = 1})), 0);
+    EXPECT_EQ(TaskStreamGroup({}, draw).taken(empty_load({.cpu_milli = 1'000, .gpus = 1})), 0);
 }
 
 // Goal: the groups of a sample have each class as often as the mix, to within one task per place.

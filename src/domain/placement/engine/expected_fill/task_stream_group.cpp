@@ -1,4 +1,4 @@
-#include "domain/placement/engine/expected_fill/stream_group.hpp"
+#include "domain/placement/engine/expected_fill/task_stream_group.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -39,7 +39,7 @@ std::size_t level_of(const std::vector<std::uint16_t>& levels, std::size_t value
 
 // The state of a stream that runs on a node.
 template <int kVectors>
-struct StreamGroup::Run {
+struct TaskStreamGroup::Run {
     GpuLanes<kVectors> gpus;
     std::int32_t cpu_milli = 0;
     std::int32_t taken = 0;
@@ -49,13 +49,13 @@ struct StreamGroup::Run {
     const Tasks* by_gpu = nullptr;
 };
 
-inline std::size_t StreamGroup::cpu_level(std::int32_t cpu_milli) const {
+inline std::size_t TaskStreamGroup::cpu_level(std::int32_t cpu_milli) const {
     // The CPU of a node or task is not negative.
     const std::size_t bucket = static_cast<std::uint32_t>(cpu_milli) / kCpuBucket;
     return level_of(cpu_levels_, bucket);
 }
 
-StreamGroup::StreamGroup(std::span<const MixClass> mix, const StreamDraw& draw) {
+TaskStreamGroup::TaskStreamGroup(std::span<const MixClass> mix, const StreamDraw& draw) {
     TESSERA_CHECK(mix.size() <= kMostClasses, "streams have at most kMostClasses");
     if (mix.empty()) return;
     for (const MixClass& m : mix) {
@@ -74,7 +74,7 @@ StreamGroup::StreamGroup(std::span<const MixClass> mix, const StreamDraw& draw) 
     note_levels(mix);
 }
 
-void StreamGroup::note_levels(std::span<const MixClass> mix) {
+void TaskStreamGroup::note_levels(std::span<const MixClass> mix) {
     std::vector<std::size_t> cpu = {0};
     std::vector<std::size_t> gpu = {kMilliPerGpu};
     for (const MixClass& m : mix) {
@@ -110,7 +110,7 @@ void StreamGroup::note_levels(std::span<const MixClass> mix) {
 
 // Always inlined, so that four steps overlap.
 template <int kVectors>
-[[gnu::always_inline]] inline void StreamGroup::step(Run<kVectors>& run) const {
+[[gnu::always_inline]] inline void TaskStreamGroup::step(Run<kVectors>& run) const {
     // The bit after the end is for a finished stream, so that no branch is needed.
     const auto place = std::countr_zero(run.open | Tasks{1} << kStreamLength);
     const Class& one = classes_[run.tasks[place]];
@@ -131,7 +131,7 @@ template <int kVectors>
 
 // Runs four streams side by side, so that the processor does not wait for any of them.
 template <int kVectors>
-std::int32_t StreamGroup::run_all(const NodeLoad& load) const {
+std::int32_t TaskStreamGroup::run_all(const NodeLoad& load) const {
     const GpuLanes<kVectors> gpus(load);
     const std::size_t cpu = cpu_level(load.cpu_milli);
     const std::size_t gpu = gpu_levels_[static_cast<std::size_t>(gpus.most_free())];
@@ -160,7 +160,7 @@ std::int32_t StreamGroup::run_all(const NodeLoad& load) const {
     return sum;
 }
 
-std::int32_t StreamGroup::taken(const NodeLoad& load) const {
+std::int32_t TaskStreamGroup::taken(const NodeLoad& load) const {
     if (classes_.empty()) return 0;
     return load.gpus <= kLanes ? run_all<1>(load) : run_all<2>(load);
 }

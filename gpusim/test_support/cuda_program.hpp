@@ -1,4 +1,5 @@
-// A process that uses device 0, for tests of the simulated driver, or of a library in front of it.
+// A CUDA program that uses device 0, for tests of the simulated driver, or of a library in front of
+// it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,30 +10,30 @@
 #include <vector>
 
 #include "api/nvidia/cuda.h"
+#include "gpusim/test_support/child_process.hpp"
 #include "gpusim/test_support/library.hpp"
-#include "gpusim/test_support/peer.hpp"
 
 namespace gpusim {
 
-// Converts between numbers and pointers where the ABI mixes them.
-inline void* at(CUdeviceptr pointer) {
+// Converts a device address to a pointer, or a number that the driver's API takes as one.
+inline void* as_pointer(CUdeviceptr pointer) {
     return reinterpret_cast<void*>(pointer);  // NOLINT(performance-no-int-to-ptr)
 }
 
-// With a context, through the libcuda.so.1 of that path.
-struct Tenant {
-    explicit Tenant(const std::filesystem::path& library) : cuda(library) {
+// It has a context of the libcuda.so.1 at that path, and frees the newest allocation first.
+struct CudaProgram {
+    explicit CudaProgram(const std::filesystem::path& library) : cuda(library) {
         EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuCtxCreate_v2)(&context, 0, 0), CUDA_SUCCESS);
     }
 
-    CUresult take(std::uint64_t bytes) {
+    CUresult allocate(std::uint64_t bytes) {
         pointers.push_back(0);
         const CUresult result = CALL(cuda, cuMemAlloc_v2)(&pointers.back(), bytes);
         if (result != CUDA_SUCCESS) pointers.pop_back();
         return result;
     }
-    CUresult give() {
+    CUresult free_last() {
         const CUdeviceptr pointer = pointers.back();
         pointers.pop_back();
         return CALL(cuda, cuMemFree_v2)(pointer);
@@ -56,17 +57,18 @@ struct Tenant {
     }
 };
 
-// Starts a process that takes `bytes`, reports, and holds them until a command or a kill.
-inline std::unique_ptr<Peer> start_holder(const std::filesystem::path& library,
-                                          std::uint64_t bytes) {
-    auto peer = std::make_unique<Peer>([&library, bytes](Wire& wire) {
-        Tenant tenant(library);
-        EXPECT_EQ(tenant.take(bytes), CUDA_SUCCESS);
+// Starts a process that allocates `bytes`, and returns when it has them. The process keeps them
+// until it receives a number or is killed.
+inline std::unique_ptr<ChildProcess> start_holder(const std::filesystem::path& library,
+                                                  std::uint64_t bytes) {
+    auto child = std::make_unique<ChildProcess>([&library, bytes](Wire& wire) {
+        CudaProgram tenant(library);
+        EXPECT_EQ(tenant.allocate(bytes), CUDA_SUCCESS);
         wire.send();
         wire.receive();
     });
-    EXPECT_EQ(peer->wire().receive(), 1U);
-    return peer;
+    EXPECT_EQ(child->wire().receive(), 1U);
+    return child;
 }
 
 }  // namespace gpusim
