@@ -54,6 +54,10 @@ function(tessera_program name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 endfunction()
 
+# `./dev test` runs tests in four slots per core. A test that computes takes two of them (PROCESSORS of
+# ctest), so that two run on a core at most. An e2e test takes one: it waits most of the time.
+set(TESSERA_SLOTS_OF_A_TEST 2)
+
 # tessera_test(NAME SOURCES a_test.cpp ... DEPS library ... [LABEL unit])
 # One gtest binary per library, one ctest entry per binary: fast to start on two cores.
 find_package(GTest REQUIRED)
@@ -73,7 +77,8 @@ function(tessera_test name)
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   # A timeout ends a test that hangs; it says nothing of how long one may take.
   # Property tests read their seed from RC_PARAMS, which `./dev test` sets.
-  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 3600)
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 3600
+                       PROCESSORS ${TESSERA_SLOTS_OF_A_TEST})
 endfunction()
 
 # tessera_fuzz(NAME SOURCE a_fuzz.cpp DEPS library ...)
