@@ -35,11 +35,11 @@ std::vector<PodGroup> read_groups(HttpClient& http) {
 
 Result<defrag::ClusterObjects> read_cluster(HttpClient& http) {
     defrag::ClusterObjects out;
-    TRY_VOID(each_item(http, "/api/v1/nodes", "list nodes", [&](JsonValue json) {
+    const auto add_node = [&](JsonValue json) {
         out.nodes.push_back(read_node(json));
         out.traits.push_back(read_node_traits(json));
-    }));
-    TRY_VOID(each_item(http, "/api/v1/pods", "list pods", [&](JsonValue json) {
+    };
+    const auto add_pod = [&](JsonValue json) {
         PodInfo pod = read_pod(json);
         if (!asks_for_gpus(pod)) {
             if (!pod.finished) out.others.push_back(std::move(pod));
@@ -47,7 +47,8 @@ Result<defrag::ClusterObjects> read_cluster(HttpClient& http) {
         }
         out.pods.push_back(std::move(pod));
         out.states.push_back(read_pod_state(json));
-    }));
+    };
+    TRY_VOID(each_node_and_pod(http, add_node, add_pod));
     if (std::ranges::any_of(out.pods, leaves_size_to_a_group)) out.pod_groups = read_groups(http);
     return out;
 }

@@ -10,17 +10,16 @@ namespace tessera {
 
 Result<ClusterDump> read_cluster_dump(HttpClient& http) {
     std::vector<SeenNode> nodes;
-    // Nodes are read before pods, so that each pod's node is known, unless the node left in
-    // between.
-    TRY_VOID(each_item(http, "/api/v1/nodes", "list nodes", [&](JsonValue json) {
-        nodes.push_back({read_node(json), read_node_traits(json).closed});
-    }));
     std::vector<SeenPod> pods;
-    TRY_VOID(each_item(http, "/api/v1/pods", "list pods", [&](JsonValue json) {
+    const auto add_node = [&](JsonValue json) {
+        nodes.push_back({read_node(json), read_node_traits(json).closed});
+    };
+    const auto add_pod = [&](JsonValue json) {
         const defrag::NodeRules rules = read_pod_state(json).nodes;
         pods.push_back({read_pod(json), json["metadata"]["deletionTimestamp"].text_or(""),
                         rules.has_affinity || !rules.selector.empty()});
-    }));
+    };
+    TRY_VOID(each_node_and_pod(http, add_node, add_pod));
     return dump_of(nodes, pods);
 }
 

@@ -40,4 +40,9 @@ Result<> each_item(HttpClient& http, const std::string& path, const char* right,
     return {};
 }
 
+Result<> each_node_and_pod(HttpClient& http, const ReadItem& read_node, const ReadItem& read_pod) {
+    TRY_VOID(each_item(http, "/api/v1/nodes", "list nodes", read_node));
+    return each_item(http, "/api/v1/pods", "list pods", read_pod);
+}
+
 }  // namespace tessera

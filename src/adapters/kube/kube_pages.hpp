@@ -29,5 +29,8 @@ Result<std::string> each_item(const FetchPage& fetch, const std::string& path,
 // to `right`; other errors as kube_call.
 Result<> each_item(HttpClient& http, const std::string& path, const char* right,
                    const ReadItem& read);
+// All nodes and then all pods, as each_item. In this order the node of every pod is known, unless
+// the node was removed in between.
+Result<> each_node_and_pod(HttpClient& http, const ReadItem& read_node, const ReadItem& read_pod);
 
 }  // namespace tessera
