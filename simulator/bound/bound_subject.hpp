@@ -23,7 +23,7 @@ class BoundSubject {
     [[nodiscard]] virtual BoundProblem problem(std::size_t first_arrivals,
                                                CpuOnlyTasks cpu_only) const = 0;
     // What is allocated to each arrival under the policy; 0 if it is dropped.
-    [[nodiscard]] virtual std::vector<std::int64_t> held_milli(
+    [[nodiscard]] virtual std::vector<std::int64_t> allocated_milli(
         const PlacementPolicyRow& policy) const = 0;
 };
 

@@ -46,9 +46,10 @@ class BoundFinder {
                 run.all_placed = percent;
         }
         for (const PlacementPolicyRow* policy : policies_) {
-            const auto held = subject_.held_milli(*policy);
+            const auto allocated = subject_.allocated_milli(*policy);
             for (BoundRun& run : runs)
-                run.policies.push_back({std::string(policy->name), percent_of(held, run.tasks)});
+                run.policies.push_back(
+                    {std::string(policy->name), percent_of(allocated, run.tasks)});
         }
         return runs;
     }

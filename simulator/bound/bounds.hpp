@@ -31,7 +31,7 @@ struct BoundOptions {
     int threads = 1;
 };
 
-struct PolicyHeld {
+struct PolicyAllocation {
     std::string policy;
     double percent = 0;  // of all GPUs, after the same arrivals
 };
@@ -47,7 +47,7 @@ struct BoundRun {
     int configurations = 0;
     // From these arrivals on some task must be dropped; tasks without GPUs count as well.
     std::optional<double> all_placed;
-    std::vector<PolicyHeld> policies;  // in the order of the options
+    std::vector<PolicyAllocation> policies;  // in the order of the options
 };
 
 // One run for each trace, seed and share of the arrivals, each once, in the order of the options,

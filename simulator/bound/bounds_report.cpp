@@ -21,10 +21,10 @@ struct Line {
     double gap = 0;
     std::optional<double> all_placed;
     std::string policy;
-    std::optional<double> held;
+    std::optional<double> allocated;
 
     [[nodiscard]] std::optional<double> distance() const {
-        return held ? std::optional(bound - *held) : std::nullopt;
+        return allocated ? std::optional(bound - *allocated) : std::nullopt;
     }
 };
 
@@ -40,9 +40,9 @@ std::vector<Line> lines_of(std::span<const BoundRun> runs) {
                   .gap = run.gap,
                   .all_placed = run.all_placed};
         if (run.policies.empty()) lines.push_back(line);
-        for (const PolicyHeld& policy : run.policies) {
+        for (const PolicyAllocation& policy : run.policies) {
             line.policy = policy.policy;
-            line.held = policy.percent;
+            line.allocated = policy.percent;
             lines.push_back(line);
         }
     }
@@ -71,7 +71,8 @@ std::vector<Line> means_of(const std::vector<Line>& lines) {
         mean.bound = average([](const Line& line) { return line.bound; });
         if (mean.all_placed)
             mean.all_placed = average([](const Line& line) { return *line.all_placed; });
-        if (mean.held) mean.held = average([](const Line& line) { return *line.held; });
+        if (mean.allocated)
+            mean.allocated = average([](const Line& line) { return *line.allocated; });
     }
     return means;
 }
@@ -96,11 +97,11 @@ std::string bound_table(std::span<const BoundRun> runs) {
         return fmt::format("{:<{}}  {:>4}  {:>6}  {:>6}  {:>10}  {:<{}}  {:>6}  {:>8}\n", cells...);
     };
     std::string text = row("TRACE", trace, "SEED", "ASKED", "BOUND", "ALL PLACED", "POLICY", policy,
-                           "HELD", "DISTANCE");
+                           "ALLOC", "DISTANCE");
     for (const Line& line : lines) {
         text += row(line.trace, trace, line.seed, figure(line.asked), figure(line.bound),
                     figure(line.all_placed), line.policy.empty() ? "-" : line.policy, policy,
-                    figure(line.held), figure(line.distance()));
+                    figure(line.allocated), figure(line.distance()));
     }
     return text;
 }
@@ -110,12 +111,12 @@ std::string bound_csv(std::span<const BoundRun> runs) {
         return value ? fmt::format("{:.4f}", *value) : std::string();
     };
     std::string text =
-        "trace,seed,arrivals,tasks,asked,bound,gap,all_placed,policy,held,distance\n";
+        "trace,seed,arrivals,tasks,asked,bound,gap,all_placed,policy,allocated,distance\n";
     for (const Line& line : lines_of(runs)) {
-        text +=
-            fmt::format("{},{},{},{},{:.4f},{:.4f},{:.4f},{},{},{},{}\n", line.trace, line.seed,
-                        line.arrivals, line.tasks, line.asked, line.bound, line.gap,
-                        cell(line.all_placed), line.policy, cell(line.held), cell(line.distance()));
+        text += fmt::format("{},{},{},{},{:.4f},{:.4f},{:.4f},{},{},{},{}\n", line.trace, line.seed,
+                            line.arrivals, line.tasks, line.asked, line.bound, line.gap,
+                            cell(line.all_placed), line.policy, cell(line.allocated),
+                            cell(line.distance()));
     }
     return text;
 }
@@ -135,9 +136,9 @@ std::string bound_json(std::span<const BoundRun> runs) {
                     {"configurations", run.configurations}};
         if (run.all_placed) row["allPlaced"] = *run.all_placed;
         Json policies = Json::array();
-        for (const PolicyHeld& policy : run.policies) {
+        for (const PolicyAllocation& policy : run.policies) {
             policies.push_back({{"policy", policy.policy},
-                                {"held", policy.percent},
+                                {"allocated", policy.percent},
                                 {"distance", run.bound - policy.percent}});
         }
         row["policies"] = std::move(policies);

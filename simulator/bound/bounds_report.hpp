@@ -13,10 +13,10 @@ namespace tessera {
 // allocates.
 std::string bound_table(std::span<const BoundRun> runs);
 // A line per run and policy:
-// trace,seed,arrivals,tasks,asked,bound,gap,all_placed,policy,held,distance. Values that were not
-// requested are empty; arrivals is 0 if all count.
+// trace,seed,arrivals,tasks,asked,bound,gap,all_placed,policy,allocated,distance. Values that were
+// not requested are empty; arrivals is 0 if all count.
 std::string bound_csv(std::span<const BoundRun> runs);
-// {"bounds": [{"trace", "seed", ..., "policies": [{"policy", "held", "distance"}]}]}.
+// {"bounds": [{"trace", "seed", ..., "policies": [{"policy", "allocated", "distance"}]}]}.
 std::string bound_json(std::span<const BoundRun> runs);
 
 }  // namespace tessera

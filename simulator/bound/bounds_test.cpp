@@ -161,12 +161,12 @@ std::vector<BoundRun> two_runs() {
 TEST(Bounds, AreToldInEachForm) {
     const std::vector<BoundRun> runs = two_runs();
     EXPECT_EQ(bound_table(runs),
-              "TRACE  SEED   ASKED   BOUND  ALL PLACED  POLICY    HELD  DISTANCE\n"
+              "TRACE  SEED   ASKED   BOUND  ALL PLACED  POLICY   ALLOC  DISTANCE\n"
               "a         1   99.50   96.25       95.00  fgd      95.00      1.25\n"
               "a         2   99.50   96.75       95.00  fgd      95.25      1.50\n"
               "a      mean   99.50   96.50       95.00  fgd      95.12      1.38\n");
     EXPECT_EQ(bound_csv(runs),
-              "trace,seed,arrivals,tasks,asked,bound,gap,all_placed,policy,held,distance\n"
+              "trace,seed,arrivals,tasks,asked,bound,gap,all_placed,policy,allocated,distance\n"
               "a,1,100,7,99.5000,96.2500,0.0000,95.0000,fgd,95.0000,1.2500\n"
               "a,2,100,7,99.5000,96.7500,0.0000,95.0000,fgd,95.2500,1.5000\n");
     const auto json = nlohmann::json::parse(bound_json(runs));
@@ -178,7 +178,7 @@ TEST(Bounds, AreToldInEachForm) {
     bare.all_placed.reset();
     bare.policies.clear();
     EXPECT_EQ(bound_table(std::vector{bare}),
-              "TRACE  SEED   ASKED   BOUND  ALL PLACED  POLICY    HELD  DISTANCE\n"
+              "TRACE  SEED   ASKED   BOUND  ALL PLACED  POLICY   ALLOC  DISTANCE\n"
               "a         1   99.50   96.25           -  -            -         -\n");
     EXPECT_NE(bound_csv(std::vector{bare}).find(",96.2500,0.0000,,,,\n"), std::string::npos);
     EXPECT_FALSE(

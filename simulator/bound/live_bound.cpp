@@ -53,15 +53,15 @@ class LiveBound final : public BoundSubject {
                                        CpuOnlyTasks /*cpu_only*/) const override {
         return bound_problem(nodes_, std::span(tasks_).first(begins_[first_arrivals]));
     }
-    [[nodiscard]] std::vector<std::int64_t> held_milli(
+    [[nodiscard]] std::vector<std::int64_t> allocated_milli(
         const PlacementPolicyRow& policy) const override {
         LivePlacer placer(cluster_, cluster_.empty, policy, {});
         for (const LiveGroup& group : cluster_.groups.all)
             placer.place(group);
-        std::vector<std::int64_t> held(cluster_.pods.size());
+        std::vector<std::int64_t> allocated(cluster_.pods.size());
         for (const auto& [pod, place] : placer.places())
-            held[pod] = place.milli;
-        return held;
+            allocated[pod] = place.milli;
+        return allocated;
     }
 
   private:

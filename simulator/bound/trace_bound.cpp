@@ -29,13 +29,13 @@ class TraceBound final : public BoundSubject {
         return bound_problem(workload_.nodes, std::span(workload_.arrivals).first(first_arrivals),
                              cpu_only);
     }
-    [[nodiscard]] std::vector<std::int64_t> held_milli(
+    [[nodiscard]] std::vector<std::int64_t> allocated_milli(
         const PlacementPolicyRow& policy) const override {
         const auto placed = replay(workload_, policy, {.draws = name_.seed});
-        std::vector<std::int64_t> held(placed.size());
+        std::vector<std::int64_t> allocated(placed.size());
         for (std::size_t i = 0; i < placed.size(); ++i)
-            held[i] = placed[i].node >= 0 ? asked_milli_[i] : 0;
-        return held;
+            allocated[i] = placed[i].node >= 0 ? asked_milli_[i] : 0;
+        return allocated;
     }
 
   private:

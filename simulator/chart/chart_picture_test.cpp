@@ -33,14 +33,14 @@ Chart chart_of(const std::string& title, const std::string& name) {
             .to = 100,
             .ticks = {90, 100},
             .has_dots = true,
-            .panels = {{.title = title, .up = "held", .lines = {line}}}};
+            .panels = {{.title = title, .up = "allocated", .lines = {line}}}};
 }
 
 TEST(ChartPicture, HasAllOfIt) {
     const std::string svg = svg_of(chart_of("default", "fgd"));
     EXPECT_TRUE(svg.starts_with("<?xml"));
     EXPECT_NE(svg.find("</svg>"), std::string::npos);
-    for (const char* text : {"asked for", "held", "default", "fgd", "90", "100"})
+    for (const char* text : {"asked for", "allocated", "default", "fgd", "90", "100"})
         EXPECT_NE(svg.find(as_written(text)), std::string::npos) << text;
     EXPECT_EQ(count(svg, as_written("fgd")), 1U) << "in the legend";
     EXPECT_GE(count(svg, "#0072B2"), 5U) << "a line, two dots, a bar and the legend";

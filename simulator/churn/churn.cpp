@@ -111,17 +111,17 @@ class Churn {
             return place_together(engine_, index_, caps_, alike, of.cap, draw);
         });
         if (!places) return false;
-        settle(task, *std::move(places), now);
+        place_task(task, *std::move(places), now);
         return true;
     }
-    void settle(std::size_t task, std::vector<Placed> places, double now) {
+    void place_task(std::size_t task, std::vector<Placed> places, double now) {
         const ChurnTask& of = tasks_[task];
         if (cluster_) {
             for (const Placed& place : places)
                 cluster_->placed(task, of.task, place, is_movable(of));
         }
         begin(task, {.places = std::move(places), .since_s = now, .left_s = of.lasts_s});
-        ledger_.hold(now, milli_of_all(of));
+        ledger_.allocate(now, milli_of_all(of));
         ledger_.note_placed(task, now);
     }
     void begin(std::size_t task, Running running) {
@@ -165,7 +165,7 @@ class Churn {
         const ChurnTask& of = tasks_[one.task];
         for (const Placed& place : places)
             free(one.task, place);
-        ledger_.hold(one.at_s, -milli_of_all(of));
+        ledger_.allocate(one.at_s, -milli_of_all(of));
         give_up(one.at_s);
         for (const Placed& place : places)
             node_gpus(place.node, one.at_s);
@@ -236,7 +236,7 @@ class Churn {
             places.push_back({static_cast<std::int32_t>(to->node), to->score.gpus});
         }
         trial.keep();
-        settle(one.task, std::move(places), one.at_s);
+        place_task(one.task, std::move(places), one.at_s);
         return true;
     }
     bool make(const TaskMove& move, double now) {

@@ -66,7 +66,7 @@ struct ChurnMoves {
 };
 
 struct ChurnResult {
-    double held = 0;           // part of all GPUs, as the mean over the window's time
+    double allocated = 0;      // part of all GPUs, as the mean over the window's time
     double fragmentation = 0;  // FGD's F of all nodes, as the mean over the window's time
     ChurnWaits tasks;          // tasks without a gang
     ChurnWaits gangs;

@@ -77,7 +77,7 @@ ChurnMoves Ledger::moves(double capacity_milli) const {
 ChurnResult Ledger::result(double capacity_milli) {
     ChurnResult out;
     const double capacity = std::max(capacity_milli, 1.0);
-    out.held = held_.mean() / capacity;
+    out.allocated = allocated_.mean() / capacity;
     out.fragmentation = fragments_.mean() / capacity;
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
         if (counts(i)) waits_of(i).note_asked(milli_of_all(tasks_[i]));

@@ -51,10 +51,10 @@ double milli_of_all(const ChurnTask& task);
 class Ledger {
   public:
     Ledger(std::span<const ChurnTask> tasks, const ChurnWindow& window)
-        : tasks_(tasks), window_(window), held_(window), fragments_(window) {}
+        : tasks_(tasks), window_(window), allocated_(window), fragments_(window) {}
 
     // The allocated GPUs change at that time.
-    void hold(double at_s, double by_milli) { held_.add(at_s, by_milli); }
+    void allocate(double at_s, double by_milli) { allocated_.add(at_s, by_milli); }
     // FGD's fragmentation of all nodes, from that time on.
     void note_fragments(double at_s, double milli) { fragments_.set(at_s, milli); }
     void note_placed(std::size_t task, double at_s);
@@ -85,7 +85,7 @@ class Ledger {
 
     std::span<const ChurnTask> tasks_;
     const ChurnWindow window_;
-    Level held_;
+    Level allocated_;
     Level fragments_;
     Waits single_;
     Waits gangs_;

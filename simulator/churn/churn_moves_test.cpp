@@ -61,7 +61,7 @@ TEST(ChurnMoves, ByHand) {
         EXPECT_EQ(result.moves->astray, 0U);
         EXPECT_DOUBLE_EQ(result.tasks.mean_wait_s, 5 / 5.0);
         EXPECT_DOUBLE_EQ(result.tasks.refused_demand, 0);
-        EXPECT_DOUBLE_EQ(result.held, (2 * 10 + 2 * 10 + 2 * 100 + lost) / (4 * 200));
+        EXPECT_DOUBLE_EQ(result.allocated, (2 * 10 + 2 * 10 + 2 * 100 + lost) / (4 * 200));
     }
     const ChurnResult off = run(2, tasks, std::nullopt);
     EXPECT_FALSE(off.moves);
@@ -80,7 +80,7 @@ TEST(ChurnMoves, EndWhenTheyWouldHave) {
             kNodes, tasks, MoveRules{.after_s = 5, .most_moves = 1, .checkpoint_s = checkpoint_s});
         EXPECT_EQ(result.moves->evictions, kNodes / 2U);
         EXPECT_DOUBLE_EQ(result.moves->lost, 0);
-        EXPECT_DOUBLE_EQ(result.held,
+        EXPECT_DOUBLE_EQ(result.allocated,
                          (kNodes * 10 + kNodes * 100 + kNodes * 100) / (2 * kNodes * 200.0));
     }
 }
@@ -115,7 +115,7 @@ RC_GTEST_PROP(ChurnMovesProperty, NoWorkIsForgotten, ()) {
         churn(workload, tasks, window, **find_placement_policy(policy), {}, moves);
     const double capacity = 3.0 * static_cast<double>(workload.nodes.size()) * window.to_s;
     RC_ASSERT(result.tasks.came == tasks.size());
-    RC_ASSERT(std::abs((result.held - result.moves->lost) * capacity - work) < 1e-3);
+    RC_ASSERT(std::abs((result.allocated - result.moves->lost) * capacity - work) < 1e-3);
 }
 
 // Goal: the mean of FGD's fragmentation over time, by hand: a single free GPU is useless if tasks
@@ -213,14 +213,14 @@ TEST(ChurnMoves, FollowFromTheSeed) {
         ChurnResult never = with(MoveRules{.after_s = 3'601});
         never.moves.reset();
         EXPECT_EQ(off, never) << policy;
-        EXPECT_NE(off.held, moved.held) << policy;
+        EXPECT_NE(off.allocated, moved.allocated) << policy;
     }
 }
 
 // Goal: the table, CSV and JSON have evictions and the tasks that they helped only if there are
 // rules for moves.
 TEST(ChurnMoves, Reports) {
-    ChurnRun run{90, "A", 1, {.held = 0.5, .tasks = {.came = 7}}};
+    ChurnRun run{90, "A", 1, {.allocated = 0.5, .tasks = {.came = 7}}};
     EXPECT_EQ(churn_table(std::vector{run}).find("EVICTED"), std::string::npos);
     EXPECT_EQ(churn_csv(std::vector{run}).find("evictions"), std::string::npos);
     EXPECT_EQ(churn_json(std::vector{run}).find("evictions"), std::string::npos);

@@ -16,7 +16,7 @@ struct PlotRow {
     Among among = Among::all;  // whether the panel is for all runs, for gangs or for moves
 };
 constexpr auto kRows = std::to_array<PlotRow>({
-    {"held", "% of all GPUs", [](const ChurnResult& r) { return 100 * r.held; }},
+    {"allocated", "% of all GPUs", [](const ChurnResult& r) { return 100 * r.allocated; }},
     {"FGD's fragmentation", "% of all GPUs",
      [](const ChurnResult& r) { return 100 * r.fragmentation; }},
     {"tasks that waited", "% of tasks", [](const ChurnResult& r) { return 100 * r.tasks.waited; }},
@@ -29,8 +29,8 @@ constexpr auto kRows = std::to_array<PlotRow>({
      Among::gangs},
     {"demand of gangs that gave up", "% of GPUs asked for",
      [](const ChurnResult& r) { return 100 * r.gangs.refused_demand; }, Among::gangs},
-    {"held, less work done again", "% of all GPUs",
-     [](const ChurnResult& r) { return 100 * (r.held - r.moves->lost); }, Among::moves},
+    {"allocated, less work done again", "% of all GPUs",
+     [](const ChurnResult& r) { return 100 * (r.allocated - r.moves->lost); }, Among::moves},
     {"evictions", "per 1000 tasks placed",
      [](const ChurnResult& r) { return r.moves->evicted_per_1000(); }, Among::moves},
 });

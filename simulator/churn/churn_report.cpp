@@ -25,8 +25,8 @@ struct RunFigure {
     double (*of)(const ChurnResult& result);
     int places;
 };
-constexpr RunFigure kHeld{"HELD%", "heldPercent",
-                          [](const ChurnResult& result) { return 100 * result.held; }, 3};
+constexpr RunFigure kAllocated{"ALLOC%", "allocatedPercent",
+                               [](const ChurnResult& result) { return 100 * result.allocated; }, 3};
 constexpr RunFigure kFragments{"FRAG%", "fragmentationPercent",
                                [](const ChurnResult& result) { return 100 * result.fragmentation; },
                                3};
@@ -62,7 +62,7 @@ constexpr std::array kMoveFigures = {
     RunFigure{"LOST%", "lostWorkPercent", [](const ChurnResult& r) { return 100 * r.moves->lost; },
               3},
     RunFigure{"USEFUL%", "usefulPercent",
-              [](const ChurnResult& r) { return 100 * (r.held - r.moves->lost); }, 3},
+              [](const ChurnResult& r) { return 100 * (r.allocated - r.moves->lost); }, 3},
     RunFigure{"HELPED", "helped",
               [](const ChurnResult& r) { return static_cast<double>(r.moves->all_helped()); }, 0},
     RunFigure{"SHARES", "helpedShares", helped<ChurnSize::share>, 0},
@@ -153,7 +153,7 @@ std::string line_begin(std::string_view load, std::string_view policy, const Wid
 
 std::string head_of(const Widths& width) {
     std::string line = line_begin("LOAD%", "POLICY", width) + fmt::format("  {:>8}", "CAME");
-    for (const RunFigure& figure : {kHeld, kFragments})
+    for (const RunFigure& figure : {kAllocated, kFragments})
         add_cell(line, figure.name);
     for (const Figure& figure : kFigures)
         add_cell(line, figure.name);
@@ -178,7 +178,7 @@ std::string lines_of(std::span<const ChurnRun> runs, const Widths& width, bool i
             is_difference ? "" : fmt::format("{:.0f}", estimate_of(count).mean);
         text += line_begin(load_text(one.load), one.policy + part.suffix, width) +
                 fmt::format("  {:>8}", came);
-        for (const RunFigure& figure : {kHeld, kFragments})
+        for (const RunFigure& figure : {kAllocated, kFragments})
             add_cell(text, text_of(estimate_of(figure.of), figure.places));
         for (const Figure& figure : kFigures) {
             const auto value = [&](const ChurnResult& result) {
@@ -255,7 +255,7 @@ std::string churn_csv(std::span<const ChurnRun> runs) {
     std::vector<RunFigure> behind{kFragments};
     if (has_moves(runs)) behind.insert(behind.end(), kMoveFigures.begin(), kMoveFigures.end());
     behind.push_back(kSpeed);
-    std::string text = fmt::format("load,policy,seed,came,{}", kHeld.key);
+    std::string text = fmt::format("load,policy,seed,came,{}", kAllocated.key);
     for (const Figure& figure : kFigures)
         text += fmt::format(",{}", figure.key);
     if (has_gangs) text += ",gangsCame";
@@ -266,7 +266,7 @@ std::string churn_csv(std::span<const ChurnRun> runs) {
     text += "\n";
     for (const ChurnRun& run : runs) {
         text += fmt::format("{},{},{},{},{:.6f}", load_text(run.load), run.policy, run.seed,
-                            run.result.tasks.came, kHeld.of(run.result));
+                            run.result.tasks.came, kAllocated.of(run.result));
         for (const Figure& figure : kFigures)
             text += fmt::format(",{:.6f}", figure.of(run.result.tasks));
         if (has_gangs) text += fmt::format(",{}", run.result.gangs.came);
@@ -292,7 +292,7 @@ std::string churn_json(std::span<const ChurnRun> runs) {
         row["policy"] = run.policy;
         row["seed"] = run.seed;
         row["came"] = run.result.tasks.came;
-        row[kHeld.key] = kHeld.of(run.result);
+        row[kAllocated.key] = kAllocated.of(run.result);
         for (const Figure& figure : kFigures)
             row[figure.key] = figure.of(run.result.tasks);
         if (run.result.gangs.came > 0) {

@@ -40,7 +40,7 @@ TEST(Churn, ByHand) {
                                     {gpus(1), 26, 3}},  // goes before it, from 30 to 33
                                    {.from_s = 0, .to_s = 100, .patience_s = 50});
     EXPECT_EQ(result.tasks.came, 4U);
-    EXPECT_DOUBLE_EQ(result.held, (2 * 20 + 10 + 3 + 2 * 10) / (2 * 100.0));
+    EXPECT_DOUBLE_EQ(result.allocated, (2 * 20 + 10 + 3 + 2 * 10) / (2 * 100.0));
     EXPECT_DOUBLE_EQ(result.tasks.mean_wait_s, (0 + 10 + 15 + 4) / 4.0);
     EXPECT_DOUBLE_EQ(result.tasks.waited, 0.75);
     EXPECT_DOUBLE_EQ(result.tasks.refused_demand, 0);
@@ -57,7 +57,7 @@ TEST(Churn, WhoGivesUp) {
     EXPECT_EQ(result.tasks.came, 2U);
     EXPECT_DOUBLE_EQ(result.tasks.refused_demand, 0.5);
     EXPECT_DOUBLE_EQ(result.tasks.mean_wait_s, (20 + 5) / 2.0);
-    EXPECT_DOUBLE_EQ(result.held, (2 * 35 + 1 * 10) / (2 * 45.0));
+    EXPECT_DOUBLE_EQ(result.allocated, (2 * 35 + 1 * 10) / (2 * 45.0));
 }
 
 // Goal: a task without patience that fits nowhere counts as waiting; of a hundred waits the 99th is
@@ -92,7 +92,7 @@ TEST(Churn, CapsOfApplications) {
                                     {gpus(1), 16, 4, 1, {.app = 1, .most = 1}}},
                                    {.from_s = 0, .to_s = 100, .patience_s = 50});
     EXPECT_DOUBLE_EQ(result.tasks.mean_wait_s, 15.0 / 3);
-    EXPECT_DOUBLE_EQ(result.held, (20 + 10 + 4) / (2 * 100.0));
+    EXPECT_DOUBLE_EQ(result.allocated, (20 + 10 + 4) / (2 * 100.0));
 }
 
 // Goal: a gang waits for room for all its pods, lets later tasks run before it, is counted
@@ -112,7 +112,7 @@ TEST(Churn, Gangs) {
     EXPECT_DOUBLE_EQ(result.gangs.waited, 1);
     EXPECT_DOUBLE_EQ(result.gangs.mean_wait_s, (15 + 50) / 2.0);
     EXPECT_DOUBLE_EQ(result.gangs.refused_demand, 3 / 5.0);
-    EXPECT_DOUBLE_EQ(result.held, (20 + 2 * 10 + 4 + 10) / (2 * 100.0));
+    EXPECT_DOUBLE_EQ(result.allocated, (20 + 2 * 10 + 4 + 10) / (2 * 100.0));
     const std::vector<ChurnRun> runs = {{90, "A", 1, result}, {90, "B", 1, result}};
     EXPECT_NE(churn_table(runs).find("   90  A gangs           2 "), std::string::npos)
         << churn_table(runs);
@@ -218,7 +218,7 @@ TEST(Churn, TasksAsRecorded) {
 // Goal: for a trace as recorded, the whole time is measured, to the end of its last pod and not
 // only to its arrival.
 TEST(Churn, MeasuresTheWholeTraceAsRecorded) {
-    const auto held_of = [](const std::string& times) {
+    const auto allocated_of = [](const std::string& times) {
         const auto read = [&](const std::string& path) -> Result<std::string> {
             if (path.find("node_list") != std::string::npos)
                 return "sn,cpu_milli,memory_mib,gpu,model\nn,8000,100,1,T4\n";
@@ -235,10 +235,11 @@ TEST(Churn, MeasuresTheWholeTraceAsRecorded) {
                                       read, [](std::size_t, std::size_t) {});
         EXPECT_TRUE(runs) << runs.error().text;
         EXPECT_EQ(runs->front().result.tasks.came, 2U);
-        return runs->front().result.held;
+        return runs->front().result.allocated;
     };
-    EXPECT_NEAR(held_of("1,1,1,500,a,0,0,1\n1,1,1,500,b,10,10,1010\n"), 0.5 * 1001 / 1010, 1e-9);
-    EXPECT_NEAR(held_of("1,1,1,500,a,7,7,17\n1,1,1,500,b,7,7,27\n"), 0.75, 1e-9);
+    EXPECT_NEAR(allocated_of("1,1,1,500,a,0,0,1\n1,1,1,500,b,10,10,1010\n"), 0.5 * 1001 / 1010,
+                1e-9);
+    EXPECT_NEAR(allocated_of("1,1,1,500,a,7,7,17\n1,1,1,500,b,7,7,27\n"), 0.75, 1e-9);
 }
 
 // The files of a trace of one pod, and of one node of four GPUs.
@@ -309,10 +310,11 @@ TEST(Churn, Table) {
     std::vector<ChurnRun> runs;
     for (const std::string policy : {"A", "B"}) {
         for (const double more : {0.0, 0.01}) {
-            runs.push_back({90,
-                            policy,
-                            1,
-                            {.held = (policy == "A" ? 0.5 : 0.6) + more, .tasks = {.came = 7}}});
+            runs.push_back(
+                {90,
+                 policy,
+                 1,
+                 {.allocated = (policy == "A" ? 0.5 : 0.6) + more, .tasks = {.came = 7}}});
         }
     }
     const std::string text = churn_table(runs);
@@ -320,7 +322,7 @@ TEST(Churn, Table) {
     EXPECT_NE(text.find("difference to A, seed by seed"), std::string::npos);
     EXPECT_NE(text.find("10.000 ±0.000"), std::string::npos) << text;
     EXPECT_NE(churn_csv(runs).find("90,B,1,7,61.0"), std::string::npos) << churn_csv(runs);
-    EXPECT_NE(churn_json(runs).find(R"("heldPercent": 50.0)"), std::string::npos);
+    EXPECT_NE(churn_json(runs).find(R"("allocatedPercent": 50.0)"), std::string::npos);
 }
 
 // Goal: a panel per figure, and a line per policy through the means with their intervals; panels
@@ -328,19 +330,19 @@ TEST(Churn, Table) {
 TEST(Churn, Plot) {
     std::vector<ChurnRun> runs;
     for (const int load : {90, 100, kAsRecorded}) {
-        for (const double held : {0.5, 0.6})
-            runs.push_back({load, "A", 1, {.held = held}});
+        for (const double allocated : {0.5, 0.6})
+            runs.push_back({load, "A", 1, {.allocated = allocated}});
     }
     const Chart chart = churn_chart(runs);
     EXPECT_EQ(chart.ticks, (std::vector{90, 100}));
     ASSERT_EQ(chart.panels.size(), 5U);
-    const ChartPanel& held = chart.panels[0];
-    ASSERT_EQ(held.lines.size(), 1U);
-    EXPECT_EQ(held.lines[0].first, "A");
-    ASSERT_EQ(held.lines[0].second.size(), 2U) << "two loads";
-    EXPECT_EQ(held.lines[0].second[0].across, 90);
-    EXPECT_NEAR(held.lines[0].second[0].up, 55, 1e-9);
-    EXPECT_TRUE(held.lines[0].second[0].half.has_value());
+    const ChartPanel& allocated = chart.panels[0];
+    ASSERT_EQ(allocated.lines.size(), 1U);
+    EXPECT_EQ(allocated.lines[0].first, "A");
+    ASSERT_EQ(allocated.lines[0].second.size(), 2U) << "two loads";
+    EXPECT_EQ(allocated.lines[0].second[0].across, 90);
+    EXPECT_NEAR(allocated.lines[0].second[0].up, 55, 1e-9);
+    EXPECT_TRUE(allocated.lines[0].second[0].half.has_value());
     for (ChurnRun& run : runs)
         run.result.moves.emplace();
     EXPECT_EQ(churn_chart(runs).panels.size(), 7U);
@@ -396,7 +398,7 @@ TEST(Churn, SweepTellsHowFarItIs) {
 
 // Goal: a table of one seed has no interval and says so; a table of one policy has no differences.
 TEST(Churn, TableOfOneSeedAndOnePolicy) {
-    const std::vector<ChurnRun> runs = {{90, "A", 1, {.held = 0.5, .tasks = {.came = 7}}}};
+    const std::vector<ChurnRun> runs = {{90, "A", 1, {.allocated = 0.5, .tasks = {.came = 7}}}};
     const std::string text = churn_table(runs);
     EXPECT_NE(text.find(" 50.000 "), std::string::npos) << text;
     EXPECT_EQ(text.find("±"), std::string::npos) << text;

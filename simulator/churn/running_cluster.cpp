@@ -65,7 +65,7 @@ AssignedPodPtr assigned_pod_of(PodUid uid, const PlacementTask& task, GpuSet gpu
                               .whole = task.milli == kMilliPerGpu});
     }
     assigned_pod.allocation.containers.push_back(std::move(given));
-    assigned_pod.holds = holds(assigned_pod.allocation.containers);
+    assigned_pod.allocated = allocated_by_gpu(assigned_pod.allocation.containers);
     return std::make_shared<const AssignedPod>(std::move(assigned_pod));
 }
 
@@ -136,7 +136,7 @@ void RunningCluster::look_at(std::size_t at) {
         const std::string number = std::to_string(guest.number);
         PodUid uid(guest.movable ? number : "stays-" + number);
         snapshot.assigned_pods.push_back(assigned_pod_of(uid, guest.task, guest.gpus));
-        count_holds(*snapshot.assigned_pods.back(), snapshot.inventory.gpus, snapshot.gpus, 1);
+        count_allocated(*snapshot.assigned_pods.back(), snapshot.inventory.gpus, snapshot.gpus, 1);
         if (!guest.movable) continue;
         const Admitted& of = admitted(guest.task.models);
         node.movable.push_back({.request = request_of(guest.task, std::move(uid)),

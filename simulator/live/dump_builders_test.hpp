@@ -35,7 +35,7 @@ inline DumpPod on(DumpPod pod, const std::string& node, int gpu) {
     pod.node = node;
     const Bytes memory{pod.asks[0].memory.amount};
     const bool whole = pod.asks[0].memory.kind == MemoryRequest::Kind::whole_gpu;
-    pod.holds = {{ContainerKind::app, {{gpu, memory, pod.asks[0].cores, whole}}}};
+    pod.allocated = {{ContainerKind::app, {{gpu, memory, pod.asks[0].cores, whole}}}};
     return pod;
 }
 

@@ -54,7 +54,7 @@ class DumpExhaustive {
         for (unsigned gpus = 0; gpus < 1U << count; ++gpus) {
             if (std::popcount(gpus) != pod.asks[container].gpus) continue;
             const std::vector<int> before = free_[node];
-            int held = 0;
+            int allocated = 0;
             bool fits = true;
             for (unsigned gpu = 0; gpu < count && fits; ++gpu) {
                 if ((gpus >> gpu & 1U) == 0) continue;
@@ -62,9 +62,9 @@ class DumpExhaustive {
                 fits = share >= 0 && share <= free_[node][gpu];
                 if (!fits) break;
                 free_[node][gpu] -= share;
-                held += share;
+                allocated += share;
             }
-            if (fits) place_container(at, container + 1, node, milli + held, dropped);
+            if (fits) place_container(at, container + 1, node, milli + allocated, dropped);
             free_[node] = before;
         }
     }

@@ -106,8 +106,8 @@ class Builder {
         if (from.node.empty()) return pod;
         const std::size_t node = rows_.at(from.node);
         pod.node = static_cast<int>(node);
-        if (from.holds.empty() || snapshot_.nodes[node].gpus.empty()) return pod;
-        const auto gpu = static_cast<std::size_t>(from.holds.front().shares.front().gpu);
+        if (from.allocated.empty() || snapshot_.nodes[node].gpus.empty()) return pod;
+        const auto gpu = static_cast<std::size_t>(from.allocated.front().shares.front().gpu);
         for (const PlacementTask& task : pod.variants[gpus().size_of(node, gpu)].tasks)
             pod.holds_milli += milli_of(task);
         return pod;

@@ -77,25 +77,25 @@ bool LivePlacer::place(const LiveGroup& group) {
 }
 
 std::optional<LivePlacer::Choice> LivePlacer::choose(const LivePod& pod) {
-    const std::uint64_t draw = draws_();
-    std::optional<Choice> best = choose_by_gpus(pod, draw);
+    const std::uint64_t random = draws_();
+    std::optional<Choice> best = choose_by_gpus(pod, random);
     if (pod.needs_gpus_looked_at) return best;
     for (const LiveVariant& variant : pod.variants) {
         if (variant.tasks.size() == 1)
-            take_better(best, choose_by_index(pod, variant.tasks.front(), draw), draw);
+            take_better(best, choose_by_index(pod, variant.tasks.front(), random), random);
     }
     return best;
 }
 
 std::optional<LivePlacer::Choice> LivePlacer::choose_by_index(const LivePod& pod,
                                                               const PlacementTask& task,
-                                                              std::uint64_t draw) {
-    const auto decision = index_.choose(task, draw);
+                                                              std::uint64_t random) {
+    const auto decision = index_.choose(task, random);
     if (!decision) return std::nullopt;
     GpuSet gpus = decision->score.gpus;
     if (!affinity_.node_gpus(decision->node).topology_groups.empty()) {
         const GpuRequest& gpu = pod.request.containers.front().gpu;
-        gpus = *gpus_of(decision->node, engine_.load(decision->node), task, gpu, draw);
+        gpus = *gpus_of(decision->node, engine_.load(decision->node), task, gpu, random);
     }
     return Choice{decision->node, decision->score.score, {task}, {gpus}};
 }
@@ -103,7 +103,7 @@ std::optional<LivePlacer::Choice> LivePlacer::choose_by_index(const LivePod& pod
 // Checks the nodes that have different GPUs for the pod; for the few pods with several GPU
 // containers, all nodes.
 std::optional<LivePlacer::Choice> LivePlacer::choose_by_gpus(const LivePod& pod,
-                                                             std::uint64_t draw) {
+                                                             std::uint64_t random) {
     const bool is_any_node = pod.needs_gpus_looked_at || pod.request.containers.size() > 1;
     const std::span<const std::size_t> nodes =
         is_any_node ? all_nodes_ : cluster_.gpus_of_nodes.mixed_nodes();
@@ -116,7 +116,7 @@ std::optional<LivePlacer::Choice> LivePlacer::choose_by_gpus(const LivePod& pod,
             const GpuSet of_size = cluster_.gpus_of_nodes.gpus_of_size(node, size);
             if (pod.variants[size].tasks.empty() || of_size == 0) continue;
             const auto gpus = static_cast<GpuSet>(pod.is_whole ? admitted : admitted & of_size);
-            take_better(best, score(node, pod, pod.variants[size].tasks, gpus, draw), draw);
+            take_better(best, score(node, pod, pod.variants[size].tasks, gpus, random), random);
             if (pod.is_whole) break;
         }
     }
@@ -133,14 +133,14 @@ std::optional<NodeLoad> LivePlacer::near(std::size_t node, const NodeLoad& load,
 
 std::optional<GpuSet> LivePlacer::gpus_of(std::size_t node, const NodeLoad& load,
                                           const PlacementTask& task, const GpuRequest& gpu,
-                                          std::uint64_t draw) {
+                                          std::uint64_t random) {
     return tessera::choose_gpus(sets_,
                                 {.node_gpus = affinity_.node_gpus(node),
                                  .load = load,
                                  .gpu = gpu,
                                  .task = task,
                                  .open = open_to(load, task)},
-                                *policy_, draw);
+                                *policy_, random);
 }
 
 // Follows the controller. A pod of several containers fits where the Placer finds that it fits. Its
@@ -149,7 +149,7 @@ std::optional<GpuSet> LivePlacer::gpus_of(std::size_t node, const NodeLoad& load
 // finds none for some container, those of the Placer.
 std::optional<LivePlacer::Choice> LivePlacer::score(std::size_t node, const LivePod& pod,
                                                     const std::vector<PlacementTask>& tasks,
-                                                    GpuSet gpus, std::uint64_t draw) {
+                                                    GpuSet gpus, std::uint64_t random) {
     Choice choice{.node = node, .tasks = tasks};
     const NodeLoad load = only(engine_.load(node), gpus);
     for (PlacementTask& task : choice.tasks) {
@@ -159,21 +159,21 @@ std::optional<LivePlacer::Choice> LivePlacer::score(std::size_t node, const Live
         const auto from =
             is_near ? near(node, load, task, pod.request.containers.front().gpu) : load;
         if (!from) return std::nullopt;
-        choice.score += policy_->score(*from, task, draw_of_gpus(draw)).score;
+        choice.score += policy_->score(*from, task, random_for_gpus(random)).score;
     }
     const auto assignment = tasks.size() > 1 ? placer_assignment(node, pod) : std::vector<GpuSet>();
     if (tasks.size() > 1 && assignment.empty()) return std::nullopt;
-    if (choose_gpus(choice, load, pod, draw)) return choice;
+    if (choose_gpus(choice, load, pod, random)) return choice;
     if (!has_room(load, choice.tasks, assignment)) return std::nullopt;
     choice.gpus = assignment;
     return choice;
 }
 
 bool LivePlacer::choose_gpus(Choice& choice, NodeLoad load, const LivePod& pod,
-                             std::uint64_t draw) {
+                             std::uint64_t random) {
     for (std::size_t i = 0; i < choice.tasks.size(); ++i) {
         const PlacementTask& task = choice.tasks[i];
-        const auto gpus = gpus_of(choice.node, load, task, pod.request.containers[i].gpu, draw);
+        const auto gpus = gpus_of(choice.node, load, task, pod.request.containers[i].gpu, random);
         if (!gpus) return false;
         choice.gpus.push_back(*gpus);
         load = load_after(load, task, choice.gpus.back());
@@ -205,12 +205,12 @@ std::vector<GpuSet> LivePlacer::placer_assignment(std::size_t node, const LivePo
 
 // A tie goes to the first in order or to a random one, as the policy says.
 void LivePlacer::take_better(std::optional<Choice>& best, std::optional<Choice> other,
-                             std::uint64_t draw) const {
+                             std::uint64_t random) const {
     if (!other) return;
     const auto comes_first = [&](std::size_t node, std::size_t before) {
         if (policy_->tie() == Tie::first_in_order) return node < before;
-        const auto lot = [&](std::size_t of) { return (draw ^ of) * 0xD6E8FEB86659FD93U; };
-        return lot(node) > lot(before);
+        const auto tie_break = [&](std::size_t of) { return (random ^ of) * 0xD6E8FEB86659FD93U; };
+        return tie_break(node) > tie_break(before);
     };
     const bool is_better = !best || other->score > best->score ||
                            (other->score == best->score && comes_first(other->node, best->node));

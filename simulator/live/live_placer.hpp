@@ -49,19 +49,19 @@ class LivePlacer {
 
     std::optional<Choice> choose(const LivePod& pod);
     std::optional<Choice> choose_by_index(const LivePod& pod, const PlacementTask& task,
-                                          std::uint64_t draw);
-    std::optional<Choice> choose_by_gpus(const LivePod& pod, std::uint64_t draw);
+                                          std::uint64_t random);
+    std::optional<Choice> choose_by_gpus(const LivePod& pod, std::uint64_t random);
     std::optional<Choice> score(std::size_t node, const LivePod& pod,
                                 const std::vector<PlacementTask>& tasks, GpuSet gpus,
-                                std::uint64_t draw);
-    bool choose_gpus(Choice& choice, NodeLoad load, const LivePod& pod, std::uint64_t draw);
+                                std::uint64_t random);
+    bool choose_gpus(Choice& choice, NodeLoad load, const LivePod& pod, std::uint64_t random);
     [[nodiscard]] std::vector<GpuSet> placer_assignment(std::size_t node, const LivePod& pod) const;
     std::optional<NodeLoad> near(std::size_t node, const NodeLoad& load, const PlacementTask& task,
                                  const GpuRequest& gpu);
     std::optional<GpuSet> gpus_of(std::size_t node, const NodeLoad& load, const PlacementTask& task,
-                                  const GpuRequest& gpu, std::uint64_t draw);
+                                  const GpuRequest& gpu, std::uint64_t random);
     void take_better(std::optional<Choice>& best, std::optional<Choice> other,
-                     std::uint64_t draw) const;
+                     std::uint64_t random) const;
 
     const LiveCluster& cluster_;
     PlacementEngine engine_;

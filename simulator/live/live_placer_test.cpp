@@ -303,7 +303,7 @@ void check_rules(const ClusterDump& dump, const LivePod& pod, const std::set<Gpu
 
 // Checks that pods of one container use no more bytes of a GPU than it has.
 void check_sizes(const ClusterDump& dump, const std::vector<There>& there) {
-    std::map<GpuName, Bytes> held;
+    std::map<GpuName, Bytes> allocated;
     for (const There& one : there) {
         const DumpPod& pod = dump.pods[one.pod->row];
         if (pod.asks.size() > 1) continue;
@@ -311,8 +311,8 @@ void check_sizes(const ClusterDump& dump, const std::vector<There>& there) {
             const Bytes has = dump.nodes[static_cast<std::size_t>(at.first)]
                                   .gpus[static_cast<std::size_t>(at.second)]
                                   .memory;
-            held[at] += bytes_of(pod.asks.front().memory, MemoryUnit::gib, has);
-            RC_ASSERT(held[at] <= has);
+            allocated[at] += bytes_of(pod.asks.front().memory, MemoryUnit::gib, has);
+            RC_ASSERT(allocated[at] <= has);
         }
     }
 }
@@ -333,7 +333,7 @@ RC_GTEST_PROP(LivePlacer, BreaksNoRule, ()) {
     if (!from_empty) {
         for (const LivePod& pod : cluster->pods) {
             if (pod.node < 0) continue;
-            const DumpShare& share = dump.pods[pod.row].holds.front().shares.front();
+            const DumpShare& share = dump.pods[pod.row].allocated.front().shares.front();
             there.push_back({&pod, {{pod.node, share.gpu}}});
         }
     }

@@ -13,7 +13,7 @@ namespace {
 constexpr double kPercent = 100;
 
 LiveState state_of(const LiveCluster& cluster, const std::vector<NodeLoad>& loads,
-                   std::int64_t held_milli, int placed) {
+                   std::int64_t allocated_milli, int placed) {
     LiveState state{.placed = placed + cluster.pinned,
                     .without_room = static_cast<int>(cluster.pods.size()) - placed};
     Fragmentation fragmentation(cluster.mix);
@@ -24,7 +24,8 @@ LiveState state_of(const LiveCluster& cluster, const std::vector<NodeLoad>& load
             std::ranges::count(load.milli, static_cast<std::int16_t>(kMilliPerGpu)));
     }
     const auto capacity = static_cast<double>(std::max<std::int64_t>(cluster.capacity_milli, 1));
-    state.held = kPercent * static_cast<double>(held_milli + cluster.pinned_milli) / capacity;
+    state.allocated =
+        kPercent * static_cast<double>(allocated_milli + cluster.pinned_milli) / capacity;
     state.fragmentation = kPercent * fragments / capacity;
     return state;
 }
@@ -50,7 +51,7 @@ struct Running {
     }
 };
 
-std::int64_t held_milli(const LivePlacer& placer) {
+std::int64_t allocated_milli(const LivePlacer& placer) {
     std::int64_t milli = 0;
     for (const auto& [pod, place] : placer.places())
         milli += place.milli;
@@ -76,16 +77,16 @@ void place_waiting(const LiveCluster& cluster, const PlacementPolicyRow& policy,
         if (cluster.now.loads[node] != cluster.seen[node]) loads[node] = cluster.seen[node];
     }
     const Running running(cluster);
-    run.waiting_placed = state_of(cluster, loads, running.milli + held_milli(placer),
+    run.waiting_placed = state_of(cluster, loads, running.milli + allocated_milli(placer),
                                   running.pods + static_cast<int>(placer.places().size()));
 }
 
-void place_anew(const LiveCluster& cluster, const PlacementPolicyRow& policy,
-                const ReplaySeeds& seeds, LiveRun& run) {
+void place_all(const LiveCluster& cluster, const PlacementPolicyRow& policy,
+               const ReplaySeeds& seeds, LiveRun& run) {
     LivePlacer placer(cluster, cluster.empty, policy, seeds);
     for (const LiveGroup& group : cluster.groups.all)
         placer.place(group);
-    run.all_placed = state_of(cluster, loads_of(placer.engine()), held_milli(placer),
+    run.all_placed = state_of(cluster, loads_of(placer.engine()), allocated_milli(placer),
                               static_cast<int>(placer.places().size()));
 }
 
@@ -119,7 +120,7 @@ Result<LiveReport> replay_live(const ClusterDump& dump, const LiveOptions& optio
         report.runs.push_back({.policy = std::string(policy->name)});
     SharedProgress done(progress, 2 * policies.size());
     in_parallel(2 * policies.size(), options.threads, [&](std::size_t at) {
-        const auto work = at % 2 == 0 ? place_waiting : place_anew;
+        const auto work = at % 2 == 0 ? place_waiting : place_all;
         work(cluster, *policies[at / 2], options.seeds, report.runs[at / 2]);
         done.one_more();
     });

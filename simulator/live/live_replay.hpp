@@ -13,7 +13,7 @@ namespace tessera {
 
 // Percentages are of all GPUs, including unhealthy ones.
 struct LiveState {
-    double held = 0;           // requests of the pods that have a place
+    double allocated = 0;      // requests of the pods that have a place
     double fragmentation = 0;  // FGD's F for the mix of the cluster's own pods
     int free_gpus = 0;         // entirely free and healthy
     int placed = 0;            // number of pods

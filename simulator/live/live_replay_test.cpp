@@ -29,7 +29,7 @@ DumpPod on(DumpPod pod, const std::string& node, int gpu) {
     pod.node = node;
     const Bytes memory{pod.asks[0].memory.amount};
     const bool whole = pod.asks[0].memory.kind == MemoryRequest::Kind::whole_gpu;
-    pod.holds = {{ContainerKind::app, {{gpu, memory, pod.asks[0].cores, whole}}}};
+    pod.allocated = {{ContainerKind::app, {{gpu, memory, pod.asks[0].cores, whole}}}};
     return pod;
 }
 
@@ -65,7 +65,7 @@ TEST(LiveReplay, NeedsAGpu) {
 // in place, and one if all are placed again.
 TEST(LiveReplay, ByHand) {
     const LiveReport report = replayed(split(), {"binpack", "spread"});
-    EXPECT_DOUBLE_EQ(report.as_is.held, 40);
+    EXPECT_DOUBLE_EQ(report.as_is.allocated, 40);
     EXPECT_EQ(report.as_is.free_gpus, 0);
     EXPECT_EQ(report.as_is.placed, 2);
     EXPECT_EQ(report.as_is.without_room, 1);
@@ -73,9 +73,9 @@ TEST(LiveReplay, ByHand) {
     ASSERT_EQ(report.runs.size(), 2U);
     const LiveRun& binpack = report.runs[0];
     EXPECT_EQ(binpack.rooms[0].node, -1);
-    EXPECT_DOUBLE_EQ(binpack.waiting_placed.held, 40);
+    EXPECT_DOUBLE_EQ(binpack.waiting_placed.allocated, 40);
     EXPECT_EQ(binpack.all_placed.placed, 3);
-    EXPECT_DOUBLE_EQ(binpack.all_placed.held, 90);
+    EXPECT_DOUBLE_EQ(binpack.all_placed.allocated, 90);
     EXPECT_EQ(report.runs[1].all_placed.placed, 2) << "Spread takes both GPUs";
     EXPECT_NE(live_table(report).find("all placed      binpack                90.00"),
               std::string::npos)
@@ -119,7 +119,7 @@ TEST(LiveReplay, GpusOfSeveralSizes) {
         milli += milli_of(Bytes{request.memory.amount}, request.cores,
                           dump.nodes[on_node].gpus[0].memory);
     }
-    EXPECT_DOUBLE_EQ(run.waiting_placed.held, milli / 20);
+    EXPECT_DOUBLE_EQ(run.waiting_placed.allocated, milli / 20);
 }
 
 // Goal: pods that the snapshot leaves out are counted in the report, because they may need room
@@ -172,7 +172,7 @@ TEST(LiveReplay, SeveralContainers) {
     const LiveReport report = replayed(dump, {"best-fit"});
     EXPECT_EQ(report.pinned, 1);
     EXPECT_EQ(report.runs[0].rooms[0].node, 1);
-    EXPECT_DOUBLE_EQ(report.runs[0].all_placed.held, 100 * 2.5 / 3);
+    EXPECT_DOUBLE_EQ(report.runs[0].all_placed.allocated, 100 * 2.5 / 3);
     EXPECT_EQ(report.runs[0].all_placed.placed, 2);
 }
 

@@ -45,7 +45,7 @@ std::string room_text(const LiveReport& report, const Placed& room) {
 }
 
 Json json_of(const LiveState& state) {
-    return {{"heldPercent", state.held},
+    return {{"allocatedPercent", state.allocated},
             {"fragmentationPercent", state.fragmentation},
             {"freeGpus", state.free_gpus},
             {"placed", state.placed},
@@ -72,11 +72,11 @@ std::string live_table(const LiveReport& report) {
                                    counted(static_cast<std::size_t>(report.gpus), "GPU"));
     if (report.unhealthy > 0) text += fmt::format(" ({} out of order)", report.unhealthy);
     text += fmt::format("\n\n{:<14}  {:<20}  {:>6}  {:>6}  {:>10}  {:>6}  {:>12}\n", "", "POLICY",
-                        "HELD%", "FRAG%", "FREE GPUS", "PLACED", "WITHOUT ROOM");
+                        "ALLOC%", "FRAG%", "FREE GPUS", "PLACED", "WITHOUT ROOM");
     for (const Line& line : lines_of(report)) {
         const LiveState& state = line.state;
         text += fmt::format("{:<14}  {:<20}  {:>6.2f}  {:>6.2f}  {:>10}  {:>6}  {:>12}\n",
-                            line.what, line.policy, state.held, state.fragmentation,
+                            line.what, line.policy, state.allocated, state.fragmentation,
                             state.free_gpus, state.placed, state.without_room);
     }
     if (!report.waiting.empty()) text += "\n" + waiting_table(report);
@@ -111,11 +111,12 @@ std::string live_table(const LiveReport& report) {
 }
 
 std::string live_csv(const LiveReport& report) {
-    std::string text = "what,policy,held,fragmentation,free_gpus,placed,without_room\n";
+    std::string text = "what,policy,allocated,fragmentation,free_gpus,placed,without_room\n";
     for (const Line& line : lines_of(report)) {
         const LiveState& state = line.state;
-        text += fmt::format("{},{},{:.4f},{:.4f},{},{},{}\n", line.what, line.policy, state.held,
-                            state.fragmentation, state.free_gpus, state.placed, state.without_room);
+        text +=
+            fmt::format("{},{},{:.4f},{:.4f},{},{},{}\n", line.what, line.policy, state.allocated,
+                        state.fragmentation, state.free_gpus, state.placed, state.without_room);
     }
     return text;
 }
@@ -134,7 +135,7 @@ std::string live_json(const LiveReport& report) {
         }
         policies.push_back({{"policy", run.policy},
                             {"waitingPlaced", json_of(run.waiting_placed)},
-                            {"anew", json_of(run.all_placed)},
+                            {"allPlaced", json_of(run.all_placed)},
                             {"waiting", std::move(waiting)}});
     }
     const Json all = {{"taken", report.taken},

@@ -32,7 +32,7 @@ AssignedPodPtr assigned_pod_of(const LiveAssignedPod& live, const std::vector<Gp
                              .name = live.pod->name,
                              .groups = rules.groups(),
                              .together = rules.together};
-    for (const DumpHolder& holder : live.pod->holds) {
+    for (const DumpAllocation& holder : live.pod->allocated) {
         ContainerAllocation given{.kind = holder.kind};
         for (const DumpShare& share : holder.shares) {
             given.gpus.push_back({.uuid = gpus[static_cast<std::size_t>(share.gpu)].uuid,
@@ -43,7 +43,7 @@ AssignedPodPtr assigned_pod_of(const LiveAssignedPod& live, const std::vector<Gp
         }
         assigned_pod.allocation.containers.push_back(std::move(given));
     }
-    assigned_pod.holds = holds(assigned_pod.allocation.containers);
+    assigned_pod.allocated = allocated_by_gpu(assigned_pod.allocation.containers);
     return std::make_shared<const AssignedPod>(std::move(assigned_pod));
 }
 
@@ -69,7 +69,7 @@ NodeInfo node_info_of(const DumpNode& node, int model,
     HostRequest used = node.others;
     for (const LiveAssignedPod& assigned_pod : assigned_pods) {
         snapshot.assigned_pods.push_back(assigned_pod_of(assigned_pod, snapshot.inventory.gpus));
-        count_holds(*snapshot.assigned_pods.back(), snapshot.inventory.gpus, snapshot.gpus, 1);
+        count_allocated(*snapshot.assigned_pods.back(), snapshot.inventory.gpus, snapshot.gpus, 1);
         used.cpu_milli += assigned_pod.pod->host.cpu_milli;
         used.memory += assigned_pod.pod->host.memory;
     }

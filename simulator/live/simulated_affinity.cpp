@@ -49,10 +49,11 @@ AssignedPod SimulatedAffinity::assigned_pod_on(std::size_t node, const PodReques
     }
     const GpuRules& rules = rules_of(pod.containers);
     const Fixed& at = (*nodes_)[node];
-    return {.uid = pod.uid,
-            .holds = holds(containers_of(pod.containers, assignment, at.gpus, at.unit)),
-            .groups = rules.groups(),
-            .together = rules.together};
+    return {
+        .uid = pod.uid,
+        .allocated = allocated_by_gpu(containers_of(pod.containers, assignment, at.gpus, at.unit)),
+        .groups = rules.groups(),
+        .together = rules.together};
 }
 
 NodeGpus SimulatedAffinity::node_gpus(std::size_t node) const {
@@ -65,7 +66,7 @@ NodeGpus SimulatedAffinity::node_gpus(std::size_t node) const {
 }
 
 void SimulatedAffinity::count(std::size_t node, const AssignedPod& assigned_pod, int sign) {
-    count_holds(assigned_pod, (*nodes_)[node].gpus, gpus_[node], sign);
+    count_allocated(assigned_pod, (*nodes_)[node].gpus, gpus_[node], sign);
     if (!assigned_pod.together) return;
     if (sign > 0) {
         affinity_.add(*assigned_pod.together, assigned_pod.uid, GpuAffinityIndex::As::holder);

@@ -51,7 +51,7 @@ TEST(BoundCommand, IsNeverBelowAReplay) {
         EXPECT_LE(run.bound, run.asked);
         EXPECT_LE((*lower)[i].bound, run.bound + 1e-6);
         ASSERT_EQ(run.policies.size(), placement_policies().size());
-        for (const PolicyHeld& policy : run.policies)
+        for (const PolicyAllocation& policy : run.policies)
             EXPECT_LE(policy.percent, run.bound) << run.name.trace << " " << policy.policy;
     }
     EXPECT_NEAR((*runs)[0].bound, 98.11, 0.02);
@@ -73,11 +73,11 @@ TEST(BoundCommand, AllArePlacedNoLongerThanItSays) {
     for (const NodeShape& node : load->nodes)
         gpus += node.gpus;
     for (const PlacementPolicyRow& policy : placement_policies()) {
-        double held = 0;
+        double allocated = 0;
         const auto placed = replay(*load, policy, {.draws = 42});
         for (std::size_t i = 0; i < placed.size() && placed[i].node >= 0; ++i)
-            held += load->arrivals[i].milli * load->arrivals[i].count / 1000.0;
-        EXPECT_LE(100 * held / gpus, *runs->front().all_placed) << policy.name;
+            allocated += load->arrivals[i].milli * load->arrivals[i].count / 1000.0;
+        EXPECT_LE(100 * allocated / gpus, *runs->front().all_placed) << policy.name;
     }
     EXPECT_NEAR(*runs->front().all_placed, 97.72, 0.02);
 }

@@ -141,7 +141,7 @@ RC_GTEST_PROP(BoundSnapshot, BoundsWhatCanBePlaced, ()) {
     const double most = best.most_milli() / 10.0 / gpus;
     RC_ASSERT(run.bound >= most - kRounding);
     RC_ASSERT(run.bound <= 100 + kRounding);
-    for (const PolicyHeld& policy : run.policies)
+    for (const PolicyAllocation& policy : run.policies)
         RC_ASSERT(policy.percent <= most + kRounding);
     if (best.can_place_all()) RC_ASSERT(*run.all_placed >= run.asked - kRounding);
 }

@@ -16,7 +16,7 @@ std::string load_fault(const std::string& text) {
 constexpr const char* kFooter =
     "The trace's pods arrive repeatedly, at random instants, at the rate at which they request the "
     "given percentage of the GPUs. The cluster is full to that level from the start. CAME: tasks, "
-    "or gangs, that arrived in the measured time. HELD%: the part of all GPUs that is allocated, "
+    "or gangs, that arrived in the measured time. ALLOC%: the part of all GPUs that is allocated, "
     "as the mean over that time. FRAG%: FGD's fragmentation, as the mean over that time. WAITED%: "
     "the tasks that fitted nowhere when they arrived. REFUSED%: the part of the requested GPUs "
     "that belongs to tasks that gave up. All values are means over the seeds; except for CAME, the "

@@ -17,7 +17,7 @@ struct PlotFigure {
     double CurvePoint::* value;
 };
 inline constexpr std::array kPlotFigures = {
-    PlotFigure{"allocation", "held, % of all GPUs", &CurvePoint::allocation},
+    PlotFigure{"allocation", "allocated, % of all GPUs", &CurvePoint::allocation},
     PlotFigure{"fragmentation", "FGD's fragmentation, % of all GPUs", &CurvePoint::fragmentation},
 };
 

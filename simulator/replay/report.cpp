@@ -24,17 +24,17 @@ std::string run_table(std::span<const SimRun> runs) {
     const bool has_gangs =
         std::ranges::any_of(runs, [](const SimRun& run) { return run.gangs > 0; });
     std::string text =
-        fmt::format("{:<{}}  {:<{}}  {:>6}  {:>8}  {:>7}  {:>9}  {:>9}  {:>10}  {:>11}", "TRACE",
-                    trace, "POLICY", policy, "SEED", "ARRIVALS", "DROPPED", "HELD@100%",
-                    "HELD@130%", "FRAG@100%", "DECISIONS/S");
+        fmt::format("{:<{}}  {:<{}}  {:>6}  {:>8}  {:>7}  {:>10}  {:>10}  {:>10}  {:>11}", "TRACE",
+                    trace, "POLICY", policy, "SEED", "ARRIVALS", "DROPPED", "ALLOC@100%",
+                    "ALLOC@130%", "FRAG@100%", "DECISIONS/S");
     text += has_gangs ? "  GANGS  GANGS DROPPED\n" : "\n";
     for (const SimRun& run : runs) {
-        text += fmt::format("{:<{}}  {:<{}}  {:>6}  {:>8}  {:>7}  {:>9}  {:>9}  {:>10}  {:>11.0f}",
-                            run.name.trace, trace, run.policy, policy, run.name.seed, run.arrivals,
-                            run.dropped, figure(run.curve[100], &CurvePoint::allocation),
-                            figure(run.curve[130], &CurvePoint::allocation),
-                            figure(run.curve[100], &CurvePoint::fragmentation),
-                            run.decisions_per_second());
+        text += fmt::format(
+            "{:<{}}  {:<{}}  {:>6}  {:>8}  {:>7}  {:>10}  {:>10}  {:>10}  {:>11.0f}",
+            run.name.trace, trace, run.policy, policy, run.name.seed, run.arrivals, run.dropped,
+            figure(run.curve[100], &CurvePoint::allocation),
+            figure(run.curve[130], &CurvePoint::allocation),
+            figure(run.curve[100], &CurvePoint::fragmentation), run.decisions_per_second());
         if (has_gangs) text += fmt::format("  {:>5}  {:>13}", run.gangs, run.gangs_dropped);
         text += "\n";
     }

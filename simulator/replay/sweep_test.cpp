@@ -114,9 +114,9 @@ TEST(Report, SaysTheSameInEachForm) {
     runs->resize(1);
     runs->front().seconds = 0.5;
     EXPECT_EQ(run_table(*runs),
-              "TRACE  POLICY        SEED  ARRIVALS  DROPPED  HELD@100%  HELD@130%   FRAG@100%  "
+              "TRACE  POLICY        SEED  ARRIVALS  DROPPED  ALLOC@100%  ALLOC@130%   FRAG@100%  "
               "DECISIONS/S\n"
-              "a      fgd              1         2        0          -          -           -  "
+              "a      fgd              1         2        0           -           -           -  "
               "          4\n");
     EXPECT_EQ(run_csv(*runs),
               "trace,policy,seed,percent,allocation,fragmentation,ratio\n"

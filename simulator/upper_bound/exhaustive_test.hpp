@@ -30,9 +30,9 @@ class Exhaustive {
     }
 
   private:
-    void go_on(std::size_t at, int held) {
+    void go_on(std::size_t at, int allocated) {
         if (at == tasks_.size()) {
-            best_ = std::max(best_, held);
+            best_ = std::max(best_, allocated);
             return;
         }
         const PlacementTask& task = tasks_[at];
@@ -42,12 +42,12 @@ class Exhaustive {
                 if (!have_room(load, task, gpus)) continue;
                 const NodeLoad before = load;
                 load = load_after(load, task, static_cast<GpuSet>(gpus));
-                go_on(at + 1, held + task.milli * task.count);
+                go_on(at + 1, allocated + task.milli * task.count);
                 load = before;
             }
         }
         const bool may_be_dropped = task.count > 0 || cpu_only_ == CpuOnlyTasks::may_be_dropped;
-        if (may_be_dropped) go_on(at + 1, held);
+        if (may_be_dropped) go_on(at + 1, allocated);
     }
 
     static bool have_room(const NodeLoad& load, const PlacementTask& task, unsigned gpus) {

@@ -78,11 +78,11 @@ TEST(Log, LinesOfThreadsDoNotMix) {
 
 // Goal: every logged event is counted, wherever it was written.
 TEST(LogEvent, IsCounted) {
-    const std::uint64_t before = event_count(Event::bind_settled);
+    const std::uint64_t before = event_count(Event::bind_reconciled);
     set_log_sink([](Event, std::initializer_list<LogField>) {});
-    log_event(Event::bind_settled);
+    log_event(Event::bind_reconciled);
     set_log_sink({});
-    EXPECT_EQ(event_count(Event::bind_settled), before + 1);
+    EXPECT_EQ(event_count(Event::bind_reconciled), before + 1);
     EXPECT_EQ(level_name(event_level(Event::bind_uncertain)), "warning");
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/ids.hpp"
 #include "base/result.hpp"
-#include "domain/handover/container_setup.hpp"
+#include "domain/container_start/container_setup.hpp"
 
 namespace tessera {
 
@@ -69,10 +69,10 @@ class ContainerHandler {
 
     // An error prevents the creation of the container; its text becomes the pod's event. Called by
     // the link's thread; must return within a second.
-    virtual Result<ContainerEdits> complete(const RuntimeContainer& container) = 0;
+    virtual Result<ContainerEdits> on_create_container(const RuntimeContainer& container) = 0;
     // The container is created, and none of its programs has run yet. Checks that it has what
-    // complete() returned. An error prevents its start; its text becomes the pod's event. Threads
-    // and time as complete().
+    // on_create_container() returned. An error prevents its start; its text becomes the pod's
+    // event. Threads and time as on_create_container().
     virtual Result<> verify(const RuntimeContainer& container) = 0;
     // Called before any other call on a link.
     virtual void on_runtime(const RuntimeIdentity& runtime) = 0;

@@ -20,9 +20,9 @@
 #include "base/quantity.hpp"
 #include "base/result.hpp"
 #include "domain/request/gpu_request.hpp"
-#include "domain/usage/share_use.hpp"
 #include "ports/container_files.hpp"
 #include "ports/container_runtime.hpp"
+#include "ports/shares/share_meter.hpp"
 
 namespace tessera {
 
@@ -62,13 +62,6 @@ struct EnforcedContainer {
     // record identifies containers. An enforcer that needs one of them says so in can_enforce().
     std::string cgroup_path = {};
     std::optional<std::uint32_t> user_id = {};
-};
-
-struct ShareUsage {
-    // One entry per container and GPU. What the enforcer does not limit may be left empty.
-    std::vector<ShareUse> uses;
-    // The pods whose containers are enforced by an agent of another release; not among `uses`.
-    std::set<PodUid> unreadable;
 };
 
 // Any thread may call, also for the same container.

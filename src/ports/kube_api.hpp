@@ -16,7 +16,7 @@
 #include "base/string_map.hpp"
 #include "domain/cluster/node.hpp"
 #include "domain/cluster/pod_info.hpp"
-#include "domain/handover/container_setup.hpp"
+#include "domain/container_start/container_setup.hpp"
 
 namespace tessera {
 
@@ -38,6 +38,13 @@ struct PodChanges {
 struct NodePod {
     PodInfo facts;
     std::vector<ContainerSetup> setups;  // of all its containers, init containers included
+};
+
+// What a Node is to show. An annotation or label with an empty value is to be missing.
+struct NodeWanted {
+    StringMap annotations;
+    StringMap labels;
+    StringMap amounts;  // capacities, by resource
 };
 
 struct NodeShown {
@@ -72,10 +79,9 @@ class KubeApi {
     virtual Result<std::vector<PodInfo>> list_pods(const NodeName& node = {}) = 0;
     virtual Result<std::vector<NodePod>> list_node_pods(const NodeName& node) = 0;
 
-    // Whether the node already has these annotations and capacities; also its labels and its
-    // report.
-    virtual Result<NodeShown> node_shows(const NodeName& node, const StringMap& annotations,
-                                         const StringMap& amounts) = 0;
+    // Whether the node already shows all this; also its labels and its report.
+    virtual Result<NodeShown> node_shows(const NodeName& node, const NodeWanted& wanted) = 0;
+    // An empty value removes the annotation or label.
     virtual Result<> set_node_metadata(const NodeName& node, const StringMap& annotations,
                                        const StringMap& labels) = 0;
     // Sets capacity and allocatable of resources that no device plugin counts.

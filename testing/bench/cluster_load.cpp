@@ -109,7 +109,7 @@ bool list(Session& session, Arguments) {
 bool check(Session& session, Arguments a) {
     constexpr std::int64_t kGpu = gibibytes(80).count;
     const std::string prefix = std::string(a[0]) + "-";
-    std::map<std::string, std::int64_t> held;
+    std::map<std::string, std::int64_t> allocated;
     std::set<NodeName> nodes;
     int bound = 0;
     int placed = 0;
@@ -127,11 +127,12 @@ bool check(Session& session, Arguments a) {
             const Allocation& allocation = **pod.allocation;
             if (allocation.node != pod.node || allocation.pod != pod.uid) continue;
             placed += asked ? 1 : 0;
-            for (const Hold& hold : holds(allocation.containers))
-                held[hold.uuid.str()] += hold.memory.count;
+            for (const GpuAllocation& on_gpu : allocated_by_gpu(allocation.containers))
+                allocated[on_gpu.uuid.str()] += on_gpu.memory.count;
         }
     });
-    const auto over = std::ranges::count_if(held, [](const auto& c) { return c.second > kGpu; });
+    const auto over =
+        std::ranges::count_if(allocated, [](const auto& c) { return c.second > kGpu; });
     fmt::print("{{\"bound\":{},\"placed\":{},\"overcommitted\":{},\"nodes\":{}}}\n", bound, placed,
                over, nodes.size());
     return true;

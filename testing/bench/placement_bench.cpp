@@ -37,19 +37,20 @@ double now_s() {
 struct Agreement {
     int runs = 0;
     double furthest = 0;
-    std::map<std::string, std::vector<std::pair<double, double>>> held;  // golden, ours; by trace
+    std::map<std::string, std::vector<std::pair<double, double>>>
+        allocated;  // golden, ours; by trace
 };
 
 // The difference between the published and our mean, in standard errors of that difference.
-double standard_errors(const std::vector<std::pair<double, double>>& held) {
-    const auto n = static_cast<double>(held.size());
+double standard_errors(const std::vector<std::pair<double, double>>& allocated) {
+    const auto n = static_cast<double>(allocated.size());
     double squares = 0;
     double means[2] = {0, 0};
-    for (const auto& [golden, ours] : held) {
+    for (const auto& [golden, ours] : allocated) {
         means[0] += golden / n;
         means[1] += ours / n;
     }
-    for (const auto& [golden, ours] : held)
+    for (const auto& [golden, ours] : allocated)
         squares += std::pow(golden - means[0], 2) + std::pow(ours - means[1], 2);
     return std::abs(means[1] - means[0]) / std::sqrt(squares / (n - 1) / n);
 }
@@ -57,14 +58,14 @@ double standard_errors(const std::vector<std::pair<double, double>>& held) {
 // The ratio of our standard deviation between seeds to the published one, over all traces.
 double spread_ratio(const Agreement& found) {
     double squares[2] = {0, 0};
-    for (const auto& [trace, held] : found.held) {
-        const auto n = static_cast<double>(held.size());
+    for (const auto& [trace, allocated] : found.allocated) {
+        const auto n = static_cast<double>(allocated.size());
         double means[2] = {0, 0};
-        for (const auto& [golden, ours] : held) {
+        for (const auto& [golden, ours] : allocated) {
             means[0] += golden / n;
             means[1] += ours / n;
         }
-        for (const auto& [golden, ours] : held) {
+        for (const auto& [golden, ours] : allocated) {
             squares[0] += std::pow(golden - means[0], 2);
             squares[1] += std::pow(ours - means[1], 2);
         }
@@ -76,18 +77,18 @@ bool compare_random(const Agreement& found) {
     bool holds = true;
     if (found.runs > 30) {
         const double ratio = spread_ratio(found);
-        holds &=
-            at_most("Random, held at 100 %: sd of seeds, larger to smaller of ours and published",
-                    1.6, std::max(ratio, 1 / ratio), "times");
+        holds &= at_most(
+            "Random, allocated at 100 %: sd of seeds, larger to smaller of ours and published", 1.6,
+            std::max(ratio, 1 / ratio), "times");
     }
-    for (const auto& [trace, held] : found.held) {
-        const std::string what =
-            fmt::format("Random, {}, {} seeds, held at 100 %: means differ", trace, held.size());
-        if (held.size() > 2) {
+    for (const auto& [trace, allocated] : found.allocated) {
+        const std::string what = fmt::format(
+            "Random, {}, {} seeds, allocated at 100 %: means differ", trace, allocated.size());
+        if (allocated.size() > 2) {
             // With eight traces, a difference above 4 by chance is rare.
-            holds &= at_most(what, 4, standard_errors(held), "standard errors");
+            holds &= at_most(what, 4, standard_errors(allocated), "standard errors");
         } else {
-            shown(what, held.front().second - held.front().first, "points");
+            shown(what, allocated.front().second - allocated.front().first, "points");
         }
     }
     return holds;
@@ -103,7 +104,7 @@ bool compare_with_golden(const std::string& folder) {
         Agreement& all = found[row.policy];
         ++all.runs;
         all.furthest = std::max(all.furthest, furthest(row, curve));
-        all.held[row.trace].emplace_back(row.points[5].allocation, curve[100].allocation);
+        all.allocated[row.trace].emplace_back(row.points[5].allocation, curve[100].allocation);
     }
     bool holds = true;
     for (const PlacementPolicyRow& policy : placement_policies()) {

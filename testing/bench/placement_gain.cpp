@@ -17,19 +17,19 @@ namespace tessera::bench {
 namespace {
 
 constexpr std::array<std::uint64_t, 4> kSamplingSeeds = {0, 1, 2, 3};
-constexpr double kMeanGain = 0.9;        // points
-constexpr double kGpuspec25Held = 95.5;  // percent
+constexpr double kMeanGain = 0.9;             // points
+constexpr double kGpuspec25Allocated = 95.5;  // percent
 
 // Allocated percentage of all GPUs at 100 % and 130 % demand, averaged over some runs.
-struct Held {
+struct Allocated {
     double at_100 = 0;
     double at_130 = 0;
 
-    Held operator-(const Held& other) const {
+    Allocated operator-(const Allocated& other) const {
         return {at_100 - other.at_100, at_130 - other.at_130};
     }
 };
-using HeldByTrace = std::map<std::string, Held>;
+using AllocatedByTrace = std::map<std::string, Allocated>;
 
 // The seeds of each trace's arrival orders, from the files arrivals/TRACE.seedSEED.txt.
 std::map<std::string, std::vector<int>> orders_in(const std::string& folder) {
@@ -53,10 +53,10 @@ std::map<std::string, std::vector<int>> orders_in(const std::string& folder) {
     return orders;
 }
 
-HeldByTrace held(const std::string& folder, int threads, SweepOptions options) {
+AllocatedByTrace allocated(const std::string& folder, int threads, SweepOptions options) {
     options.source.folder = folder;
     options.threads = threads;
-    HeldByTrace means;
+    AllocatedByTrace means;
     for (const auto& [trace, seeds] : orders_in(folder)) {
         options.traces = {trace};
         options.seeds = seeds;
@@ -70,14 +70,14 @@ HeldByTrace held(const std::string& folder, int threads, SweepOptions options) {
 }
 
 struct Gain {
-    Held mean;
-    Held worst{std::numeric_limits<double>::max(), std::numeric_limits<double>::max()};
+    Allocated mean;
+    Allocated worst{std::numeric_limits<double>::max(), std::numeric_limits<double>::max()};
 };
 
-Gain gain_of(const HeldByTrace& ours, const HeldByTrace& fgd) {
+Gain gain_of(const AllocatedByTrace& ours, const AllocatedByTrace& fgd) {
     Gain gain;
-    for (const auto& [trace, held] : ours) {
-        const Held more = held - fgd.at(trace);
+    for (const auto& [trace, allocated] : ours) {
+        const Allocated more = allocated - fgd.at(trace);
         gain.mean.at_100 += more.at_100 / static_cast<double>(ours.size());
         gain.mean.at_130 += more.at_130 / static_cast<double>(ours.size());
         gain.worst.at_100 = std::min(gain.worst.at_100, more.at_100);
@@ -107,12 +107,12 @@ constexpr auto kVariants = std::to_array<PlacementPolicyRow>({
 }  // namespace
 
 bool compare_with_fgd(const std::string& folder, int threads) {
-    const HeldByTrace fgd = held(folder, threads, {.policies = {"fgd"}});
-    HeldByTrace ours;
+    const AllocatedByTrace fgd = allocated(folder, threads, {.policies = {"fgd"}});
+    AllocatedByTrace ours;
     bool holds = true;
     for (const std::uint64_t seed : kSamplingSeeds) {
-        const HeldByTrace one =
-            held(folder, threads, {.policies = {"expected-fill"}, .sampling_seed = seed});
+        const AllocatedByTrace one =
+            allocated(folder, threads, {.policies = {"expected-fill"}, .sampling_seed = seed});
         const Gain gain = gain_of(one, fgd);
         const std::string what = fmt::format(
             "ExpectedFill, mix learnt, sampling seed {}, {} traces: ", seed, fgd.size());
@@ -121,34 +121,35 @@ bool compare_with_fgd(const std::string& folder, int threads) {
         holds &= at_least(what + "the worst trace's at 100 %", 0, gain.worst.at_100, "points");
         holds &= at_least(what + "the worst trace's at 130 %", 0, gain.worst.at_130, "points");
         if (const auto typed = one.find("gpuspec25"); typed != one.end())
-            holds &= at_least(what + "gpuspec25, held at 100 %", kGpuspec25Held,
+            holds &= at_least(what + "gpuspec25, allocated at 100 %", kGpuspec25Allocated,
                               typed->second.at_100, "%");
-        for (const auto& [trace, held] : one) {
-            ours[trace].at_100 += held.at_100 / kSamplingSeeds.size();
-            ours[trace].at_130 += held.at_130 / kSamplingSeeds.size();
+        for (const auto& [trace, allocated] : one) {
+            ours[trace].at_100 += allocated.at_100 / kSamplingSeeds.size();
+            ours[trace].at_130 += allocated.at_130 / kSamplingSeeds.size();
         }
     }
-    for (const auto& [trace, held] : ours) {
-        const Held base = fgd.at(trace);
-        shown(fmt::format("{}, held at 100 / 130 %: FGD {:.2f} / {:.2f}, ExpectedFill {:.2f} / "
-                          "{:.2f}; more at 100 %",
-                          trace, base.at_100, base.at_130, held.at_100, held.at_130),
-              held.at_100 - base.at_100, "points");
+    for (const auto& [trace, allocated] : ours) {
+        const Allocated base = fgd.at(trace);
+        shown(
+            fmt::format("{}, allocated at 100 / 130 %: FGD {:.2f} / {:.2f}, ExpectedFill {:.2f} / "
+                        "{:.2f}; more at 100 %",
+                        trace, base.at_100, base.at_130, allocated.at_100, allocated.at_130),
+            allocated.at_100 - base.at_100, "points");
     }
     return holds;
 }
 
 void show_ablation(const std::string& folder, int threads) {
-    const HeldByTrace fgd = held(folder, threads, {.policies = {"fgd"}});
+    const AllocatedByTrace fgd = allocated(folder, threads, {.policies = {"fgd"}});
     for (const PlacementPolicyRow& variant : kVariants) {
-        const HeldByTrace one = held(folder, threads, {.others = {&variant}});
+        const AllocatedByTrace one = allocated(folder, threads, {.others = {&variant}});
         const Gain gain = gain_of(one, fgd);
         fmt::print(
             "{}: more than FGD at 100 / 130 %: mean {:+.2f} / {:+.2f}, worst trace {:+.2f} "
             "/ {:+.2f};",
             variant.name, gain.mean.at_100, gain.mean.at_130, gain.worst.at_100, gain.worst.at_130);
-        for (const auto& [trace, held] : one)
-            fmt::print(" {} {:+.2f}", trace, held.at_100 - fgd.at(trace).at_100);
+        for (const auto& [trace, allocated] : one)
+            fmt::print(" {} {:+.2f}", trace, allocated.at_100 - fgd.at(trace).at_100);
         fmt::print("\n");
         std::fflush(stdout);
     }

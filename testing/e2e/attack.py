@@ -38,7 +38,7 @@ class Attack(StackCase):
             self.bind(name)
             self.wait_event(name, f"{truth.ALLOCATION_MAC} {why}", "delete the pod")
             self.assertFalse(truth.is_running(self.pod(name)))
-        self.assertEqual(sum(self.held().values()), 0)
+        self.assertEqual(sum(self.allocated().values()), 0)
         with self.without_key():
             self.wait_running("unsigned")
             self.wait_running("signed")

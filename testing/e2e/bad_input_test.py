@@ -94,7 +94,7 @@ class BadInputTest(StackCase):
             pod = self.pod(name)
             self.assertEqual(pod["status"]["phase"], "Pending")
             self.assertFalse(pod["spec"].get("nodeName"))
-        self.assertFalse(any(self.held().values()))
+        self.assertFalse(any(self.allocated().values()))
 
     def test_requests_that_the_api_server_refuses(self) -> None:
         for name, limits in REFUSED.items():

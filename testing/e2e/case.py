@@ -48,6 +48,7 @@ class StackCase(unittest.TestCase):
     cluster: ClassVar[Cluster]
     api: ClassVar[Api]
     watch: ClassVar[Watch]
+    not_empty: ClassVar[str] = ""  # which test left something, and what
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -74,7 +75,13 @@ class StackCase(unittest.TestCase):
         cls.addClassCleanup(cls.watch.stop)
 
     def tearDown(self) -> None:
-        self.delete_all()
+        """Empties the cluster. If that fails, the stack's other tests are not run: each would wait
+        for it again."""
+        try:
+            self.delete_all()
+        except Exception as error:
+            type(self).not_empty = f"{self.id()}: {error}"
+            raise
 
     # ---- pods
 
@@ -130,7 +137,8 @@ class StackCase(unittest.TestCase):
             self.api.json("DELETE", PODS)  # repeated, because a ReplicaSet may create another
             return not self.pods() and not self.api.json("GET", REPLICA_SETS)["items"]
         self.cluster.wait_for("all pods are gone", empty, seconds)
-        self.cluster.wait_for("all memory is free", lambda: not any(self.held().values()), SECONDS)
+        self.cluster.wait_for("all memory is free", lambda: not any(self.allocated().values()),
+                              SECONDS)
 
     # ---- state of the cluster
 
@@ -178,7 +186,7 @@ class StackCase(unittest.TestCase):
         """The controller's response to a GET request."""
         return report.http_get(self.stack.port, path)
 
-    def held(self) -> dict[tuple[str, int], int]:
+    def allocated(self) -> dict[tuple[str, int], int]:
         """(node, GPU index) -> units that the controller counts as allocated."""
         return {(name, dev["id"]): dev["usedGPU"]
                 for name, node in self.inspect().items() for dev in node["devs"]}
@@ -254,6 +262,8 @@ class StackCase(unittest.TestCase):
 def _explained(test: Callable[[Any], None]) -> Callable[[Any], None]:
     @functools.wraps(test)
     def wrapper(case: StackCase) -> None:
+        if case.not_empty:
+            case.fail(f"not run, because the cluster is not empty since {case.not_empty}")
         try:
             test(case)
             case.assert_never_above()

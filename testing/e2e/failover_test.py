@@ -25,7 +25,7 @@ class FailoverTest(Replicas):
             self.wait_bound_since(arriving, time.monotonic(), "the leader hung")
             self.assertEqual(self.deployment_that_leads(), FIRST)
             self.signal(leader, "CONT")
-        late = self.create(pods.simple("late", pods.native("1Gi"), schedulerName="nobody"))[0]
+        late = self.create(pods.simple("late", pods.native("1Gi"), schedulerName="no-scheduler"))[0]
         answer = self.bind_at(self.second_port, late)
         self.assertEqual((answer.status, answer.location), (
             307, f"http://127.0.0.1:{self.stack.port}/gpushare-scheduler/bind"))

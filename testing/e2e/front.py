@@ -23,16 +23,16 @@ class Front(StackCase):
                             pods.simple("b", pods.native("4Gi", cores=25), node="node-b"),
                             pods.pod("c", pods.container("x", pods.aliyun(10)),
                                      pods.container("y", pods.aliyun(12)), node="node-a"))
-        held = truth.held(made)
+        allocated = truth.allocated(made)
         shown = json.loads(self.stack.tessera("inspect", "-o", "json"))
-        self.assertEqual({gpu["uuid"]: gpu["heldBytes"] for node in shown["nodes"]
-                          for gpu in node["gpus"] if gpu["heldBytes"]}, held)
+        self.assertEqual({gpu["uuid"]: gpu["allocatedBytes"] for node in shown["nodes"]
+                          for gpu in node["gpus"] if gpu["allocatedBytes"]}, allocated)
         gpus = {gpu.uuid: gpu for gpu in self.gpus()}
         units = {(gpus[uuid].node, gpus[uuid].index): amount // GIB
-                 for uuid, amount in held.items()}
-        self.assertEqual({key: n for key, n in self.held().items() if n}, units)
+                 for uuid, amount in allocated.items()}
+        self.assertEqual({key: n for key, n in self.allocated().items() if n}, units)
         self._check_plugin(units)
-        self._check_text(held)
+        self._check_text(allocated)
 
     def _check_plugin(self, units: dict[tuple[str, int], int]) -> None:
         text = self.stack.stock_kubectl("inspect", "gpushare")
@@ -48,14 +48,14 @@ class Front(StackCase):
         self.assertRegex(details, r"(?m)^a +default +3 +0|^a +default +0 +3")
         self.assertIn("Allocated :  25 (83%)", details)
 
-    def _check_text(self, held: dict[str, int]) -> None:
+    def _check_text(self, allocated: dict[str, int]) -> None:
         wide = self.stack.tessera("inspect", "-o", "wide")
-        for uuid, amount in held.items():
+        for uuid, amount in allocated.items():
             row = next(line for line in wide.splitlines() if uuid in line)
             self.assertRegex(row, rf"\b{amount // GIB}Gi\b")
         yaml = self.stack.tessera("inspect", "-o", "yaml")
-        for uuid, amount in held.items():
-            self.assertRegex(yaml, rf'uuid: "{uuid}"\n.*\n.*\n +heldBytes: {amount}\b')
+        for uuid, amount in allocated.items():
+            self.assertRegex(yaml, rf'uuid: "{uuid}"\n.*\n.*\n +allocatedBytes: {amount}\b')
         top = [line.split() for line in self.stack.tessera("top").splitlines()[1:]]
         full = [int(re.sub(r"\D", "", row[-4])) for row in top]
         self.assertEqual(full, sorted(full, reverse=True), "fullest first")
@@ -103,20 +103,20 @@ class Front(StackCase):
         self.assertIn('Failed due to nodes "node-z" not found', caught.exception.stdout)
 
     def _a_home(self) -> str:
-        home = self.cluster.directory / "nobody"
+        home = self.cluster.directory / "no-rights"
         home.mkdir(exist_ok=True)
         return str(home)
 
     def _without_rights(self, home: str) -> str:
         """The kubeconfig of a ServiceAccount without any rights."""
-        self.cluster.kubectl("create", "serviceaccount", "nobody")
-        self.addCleanup(self.cluster.kubectl, "delete", "serviceaccount", "nobody")
-        token = self.cluster.kubectl("create", "token", "nobody").strip()
+        self.cluster.kubectl("create", "serviceaccount", "no-rights")
+        self.addCleanup(self.cluster.kubectl, "delete", "serviceaccount", "no-rights")
+        token = self.cluster.kubectl("create", "token", "no-rights").strip()
         admin = Path(self.cluster.kubeconfig).read_text()
         path = os.path.join(home, "kubeconfig")
         Path(path).write_text(admin)
-        for words in (["set-credentials", "nobody", f"--token={token}"],
-                      ["set-context", "--current", "--user=nobody"]):
+        for words in (["set-credentials", "no-rights", f"--token={token}"],
+                      ["set-context", "--current", "--user=no-rights"]):
             self.cluster.kubectl("config", *words, f"--kubeconfig={path}")
         return path
 

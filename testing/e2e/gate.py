@@ -25,7 +25,7 @@ class Gate(StackCase):
             self.wait_event(name, "was not placed by Tessera", "tessera.dev/allocation",
                             "is spec.nodeName left empty?", "delete the pod")
             self.assert_never_started(name)
-        self.assertEqual(sum(self.held().values()), 0)
+        self.assertEqual(sum(self.allocated().values()), 0)
 
     def test_a_copied_annotation_opens_nothing(self) -> None:
         owner, = self.running(pods.simple("owner", pods.aliyun(3), node="node-a"))
@@ -40,7 +40,7 @@ class Gate(StackCase):
         self.wait_event("copycat", "tessera.dev/allocation was made for pod uid "
                         + owner["metadata"]["uid"], "remove it from the pod's manifest")
         self.assert_never_started("copycat")
-        self.assertEqual(sum(self.held().values()), 3, "nothing is allocated to the copy")
+        self.assertEqual(sum(self.allocated().values()), 3, "nothing is allocated to the copy")
 
     def test_an_annotation_written_by_hand_opens_nothing(self) -> None:
         """A pod without limits does not reach the extender. A scheduling gate gives its owner time
@@ -57,7 +57,7 @@ class Gate(StackCase):
         self.wait_running("by-hand")
         self.assertNotIn("libcuda", self.log("by-hand").text)
 
-    def test_a_record_that_lost_the_pod_is_written_anew(self) -> None:
+    def test_a_record_that_lost_the_pod_is_written_again(self) -> None:
         """kubelet has two writers of its checkpoint, which may leave the older state in the file.
         The container could then not start. Here the test restores the older state."""
         self.running(pods.simple("before", pods.aliyun(1), node="node-a"))

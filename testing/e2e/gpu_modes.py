@@ -68,7 +68,7 @@ class GpuModes(StackCase):
         made, = self.running(pods.simple("tenant", pods.native("20Gi"), node=NODE))
         self.assert_shares(made)
 
-    def test_a_driver_that_was_loaded_anew(self) -> None:
+    def test_a_driver_that_was_reloaded(self) -> None:
         """The agent reopens the driver, and does not restart."""
         before = self.agent_restarts()
         self.gpusim(NODE, "driver", "reload")

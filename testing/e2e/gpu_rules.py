@@ -31,7 +31,7 @@ class GpuRules(StackCase):
         same, = self.running(ruled("same", pods.native("2Gi"), uuids=truth.uuids(a10)[0]))
         self.assertEqual(truth.uuids(same), truth.uuids(a10))
         other, = self.running(ruled("other", pods.native("2Gi"), models="!T4",
-                                    uuids="!GPU-of-nobody"))
+                                    uuids="!GPU-that-no-node-has"))
         self.assertEqual(truth.uuids(other), truth.uuids(a10))
         self.create(ruled("a100", pods.native("2Gi"), models="A100"))
         self.wait_event("a100", "No GPU of the requested kind: asked a GPU of model A100",
@@ -91,9 +91,9 @@ class GpuRules(StackCase):
         self.assertIn("Not on node-a, node-b: Insufficient GPU Memory in one device", text)
         self.delete("late")
         late, = self.running(pods.simple("late", pods.native("5Gi"), node="node-a"))
-        story = json.loads(self.stack.tessera("explain", "pod/late", "-o", "json"))
-        self.assertEqual(story["on"], "node-a")
-        nodes = {node["node"]: node for node in story["nodes"]}
+        explanation = json.loads(self.stack.tessera("explain", "pod/late", "-o", "json"))
+        self.assertEqual(explanation["on"], "node-a")
+        nodes = {node["node"]: node for node in explanation["nodes"]}
         self.assertEqual([gpu["uuid"] for gpu in nodes["node-a"]["gpus"]], truth.uuids(late))
         self.assertIn("node selector", nodes["node-b"]["why"])
         self.assertIn("The cluster's policy is binpack", self.stack.tessera("explain", "late"))

@@ -119,7 +119,7 @@ class Isolated(StackCase):
             self.assert_refused("no-device", "no CDI device of kind nvidia.com/gpu for GPU-",
                                 "/etc/cdi or /var/run/cdi", "--cdi-kind", "runtimeClassName")
             self.cluster.wait_for("doctor says so", lambda: (
-                "node-b: no CDI device of kind" in self.doctor_check("handover")["found"]))
+                "node-b: no CDI device of kind" in self.doctor_check("injection")["found"]))
         finally:
             self.cluster.nsenter("node-b", "mv", "/run/cdi/nvidia.off", "/run/cdi/nvidia.json")
         self.wait_running("no-device")

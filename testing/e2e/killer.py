@@ -13,7 +13,7 @@ from pathlib import Path
 from kube.cluster import Cluster
 
 # Events that Tessera's programs log when they recover from something: src/base/events.def.
-REPAIRS = ("bind_settled", "container_unshared", "container_refused", "nri_lost", "plugin_error",
+REPAIRS = ("bind_reconciled", "container_unshared", "container_refused", "nri_lost", "plugin_error",
            "api_error")
 # On two cores, kubelet needs ten seconds to check all running pods. If it then finds no containerd,
 # it ends every pod with devices: shorter pauses would show kubelet's errors rather than ours.

@@ -47,7 +47,7 @@ class Lifecycle(StackCase):
                              node="node-a", restartPolicy="Never"))
         self.cluster.wait_for("job has finished",
                               lambda: self.pod("job")["status"]["phase"] == "Succeeded", SECONDS)
-        self.cluster.wait_for("its memory is free", lambda: not any(self.held().values()), SECONDS)
+        self.cluster.wait_for("its memory is free", lambda: not any(self.allocated().values()), SECONDS)
 
     def test_a_terminating_pod_holds_its_gpu(self) -> None:
         stubborn = pods.pod("stubborn", pods.container("main", FULL, script=STUBBORN),
@@ -59,7 +59,7 @@ class Lifecycle(StackCase):
         self.wait_event("heir", "largest free share on a GPU is 0")
         pod = self.pod("stubborn")
         self.assertIn("deletionTimestamp", pod["metadata"])
-        self.assertEqual(sum(truth.held([pod]).values()), 15 * truth.GIB)
+        self.assertEqual(sum(truth.allocated([pod]).values()), 15 * truth.GIB)
         self.assertFalse(self.pod("heir")["spec"].get("nodeName"))
         heir = self.wait_running("heir")
         self.assert_shares(heir)
@@ -77,7 +77,7 @@ class Lifecycle(StackCase):
         self.assertEqual(last["metadata"]["uid"], uids[-1])
         self.assert_shares(last)
         self.cluster.wait_for("only the last pod has memory",
-                              lambda: sum(self.held().values()) == 2, SECONDS)
+                              lambda: sum(self.allocated().values()) == 2, SECONDS)
 
     def _make_namesake(self) -> str:
         """Creates the pod and returns its uid; empty while the name is in use. The uid comes from

@@ -78,12 +78,12 @@ class RestartsTest(jobs.Jobs):
             for done in [pool.submit(self.check_pod, pod) for pod in made]:
                 done.result()
         gpus = {gpu.uuid: gpu for gpu in self.gpus()}
-        held = truth.held(self.pods())
-        for uuid, amount in held.items():
+        allocated = truth.allocated(self.pods())
+        for uuid, amount in allocated.items():
             self.assertLessEqual(amount, gpus[uuid].memory)
-        self.assertEqual(sum(held.values()), 57 * GIB)
-        units = {(c.node, c.index): -(-held.get(c.uuid, 0) // GIB) for c in gpus.values()}
-        self.assertEqual(self.held(), units)
+        self.assertEqual(sum(allocated.values()), 57 * GIB)
+        units = {(c.node, c.index): -(-allocated.get(c.uuid, 0) // GIB) for c in gpus.values()}
+        self.assertEqual(self.allocated(), units)
         self.assert_never_above()
 
     def check_pod(self, pod: Json) -> None:

@@ -1,6 +1,6 @@
 """Several releases of containerd: which of them apply the CDI devices that an NRI plugin adds, and
 what happens to GPU containers on the others. This is the evidence for the table in
-src/domain/handover/runtime_support.cpp. `./dev check runtimes` runs it.
+src/domain/container_start/runtime_support.cpp. `./dev check runtimes` runs it.
 
 Each node has its own containerd (binaries.CONTAINERDS). An "unnamed" containerd reports the version
 "unknown": the table does not know it, so the test shows what the release really does.
@@ -65,7 +65,7 @@ class RuntimesByNriTest(Runtimes):
                 "set the agent's identity to kubelet")
 
     def test_doctor_names_the_nodes_and_their_runtimes(self) -> None:
-        said = self.doctor_check("handover")
+        said = self.doctor_check("injection")
         self.assertEqual(said["status"], "failed")
         for node, release in IGNORING.items():
             # With some releases kubelet shows the version without the "v".
@@ -96,7 +96,7 @@ class RuntimesByKubeletTest(Runtimes):
         self.assert_gets_its_gpu(*self.releases)
 
     def test_doctor_shows_the_runtime_of_each_node(self) -> None:
-        said = self.doctor_check("handover")
+        said = self.doctor_check("injection")
         self.assertEqual(said["status"], "ok", said)
         for release in self.releases.values():
             self.assertRegex(said["found"],

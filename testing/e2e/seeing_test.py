@@ -48,7 +48,7 @@ class SeeingTest(StackCase):
         selector = "/spec/template/spec/containers/0/args/-"
         self.cluster.kubectl(
             "-n", deploy.NAMESPACE, "patch", "daemonset", "tessera-agent", "--type=json", "-p",
-            json.dumps([{"op": "add", "path": selector, "value": "--identity=nobody"}]))
+            json.dumps([{"op": "add", "path": selector, "value": "--identity=unknown"}]))
         self.addCleanup(self.wait_agents)
         self.addCleanup(self.cluster.kubectl, "-n", deploy.NAMESPACE, "rollout", "undo",
                         "daemonset/tessera-agent")

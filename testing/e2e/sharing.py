@@ -19,7 +19,7 @@ class Sharing(StackCase):
             self.assert_shares(pod)
             self.assertEqual(truth.holds(pod), {given.copy().pop(): 3 * GIB})
             self.assertEqual(truth.annotation(pod, truth.ENFORCED_BY), "none")
-        self.assertEqual(sum(self.held().values()), 9)
+        self.assertEqual(sum(self.allocated().values()), 9)
 
     def test_environment_of_gpushare(self) -> None:
         """gpushare used the minor number as the index. The minor numbers on node-a are 3 and 1."""
@@ -71,7 +71,7 @@ class Sharing(StackCase):
                  if status["name"] == c["name"]}
         self.assertIn("running", kinds["side"])
         self.assertIn("terminated", kinds["first"])
-        self.assertEqual(sum(truth.held([made]).values()) // GIB, sum(self.held().values()))
+        self.assertEqual(sum(truth.allocated([made]).values()) // GIB, sum(self.allocated().values()))
 
     def test_an_init_container_gives_its_share_back_to_its_own_pod(self) -> None:
         """8 GiB at the start and then 12 GiB are a peak of 12 GiB, so two such pods fit on two GPUs
@@ -160,7 +160,7 @@ class Sharing(StackCase):
         for pod in made:
             self.assert_shares(pod)
         gpu = self.gpu_of(truth.uuids(made[0])[0])
-        self.assertEqual(self.held()[("node-a", gpu.index)], 5, "4.5 GiB in whole units")
+        self.assertEqual(self.allocated()[("node-a", gpu.index)], 5, "4.5 GiB in whole units")
 
     def test_a_full_gpu_says_its_numbers(self) -> None:
         self.running(*(pods.simple(f"full-{i}", pods.aliyun(13), node="node-a") for i in range(2)))

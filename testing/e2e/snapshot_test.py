@@ -48,7 +48,7 @@ class SnapshotTest(StackCase):
         self.assertEqual(set(by_name), {"first", "second", "whole", "beside"})
         self.assertNotIn("node", by_name["whole"])
         self.assertEqual(by_name["first"]["node"], "node-a")
-        share = by_name["first"]["holds"][0]["shares"][0]
+        share = by_name["first"]["allocated"][0]["shares"][0]
         self.assertEqual(share["memory"], 6 << 30)
         self.assertEqual(share["gpu"], truth.shares(first)["main"][0]["index"])
         self.assertEqual(by_name["beside"]["rules"], {"apart": "parts"})

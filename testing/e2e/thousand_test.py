@@ -132,7 +132,7 @@ class ThousandTest(StackCase):
         self.cluster.wait_for(f"all {size} pods of wave {number} run and see their GPUs",
                               all_seen, WAVE_SECONDS)
         self.cluster.wait_for("the controller counts what the annotations say", lambda: (
-            self.held() == self.annotated()), SECONDS)
+            self.allocated() == self.annotated()), SECONDS)
 
     def disagreements(self, pod: Json) -> list[str] | None:
         """A line for each container that sees another GPU than its annotation names. None if the
@@ -174,5 +174,5 @@ class ThousandTest(StackCase):
 
     def annotated(self) -> dict[tuple[str, int], int]:
         """(node, GPU index) -> GiB by the annotations of all live pods."""
-        held = truth.held(self.pods())
-        return {(c.node, c.index): -(-held.get(c.uuid, 0) // GIB) for c in self.gpus()}
+        allocated = truth.allocated(self.pods())
+        return {(c.node, c.index): -(-allocated.get(c.uuid, 0) // GIB) for c in self.gpus()}

@@ -55,7 +55,7 @@ class TlsTest(Replicas, PodGroups):
         both."""
         made, = self.running(pods.simple("sent-on", pods.native("1Gi")))
         self.assert_shares(made)
-        waiting, = self.create(pods.simple("late", pods.native("1Gi"), schedulerName="nobody"))
+        waiting, = self.create(pods.simple("late", pods.native("1Gi"), schedulerName="no-scheduler"))
         answer = self.bind_at(self.stack.port, waiting)
         self.assertEqual(answer.status, 307)
         self.assertRegex(answer.location,
@@ -175,7 +175,7 @@ class TlsTest(Replicas, PodGroups):
     def test_zz_rights_are_those_that_are_used(self) -> None:
         """Must be the last test: it uses the requests of all tests, and makes rare ones itself."""
         self.running(pods.simple("any", pods.native("1Gi")))
-        other, = self.create(pods.simple("other", pods.native("1Gi"), schedulerName="nobody"))
+        other, = self.create(pods.simple("other", pods.native("1Gi"), schedulerName="no-scheduler"))
         other["metadata"]["uid"] = "00000000-0000-0000-0000-000000000000"
         answer = self.bind_at(self.second_port, other)  # the controller reads the pod for its uid
         self.assertIn("another has its name", answer.body)

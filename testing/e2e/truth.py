@@ -115,7 +115,7 @@ def is_running(pod: Json) -> bool:
                     for status in pod["status"].get("containerStatuses", [])))
 
 
-def held(pods: Iterable[Json]) -> dict[str, int]:
+def allocated(pods: Iterable[Json]) -> dict[str, int]:
     """GPU -> bytes that are allocated to all live pods together."""
     sums: dict[str, int] = {}
     for pod in filter(is_live, pods):

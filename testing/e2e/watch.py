@@ -56,7 +56,7 @@ class Watch:
                 pods = api.json("GET", "/api/v1/pods")["items"]
             except KubeError:  # the API server, or a node, is being restarted
                 continue
-            self._compare("allocated", truth.held(pods))
+            self._compare("allocated", truth.allocated(pods))
             self._compare("used", {uuid: used
                                    for uuid, (used, _) in driver_use(self._stack).items()})
             self.samples += 1

@@ -87,14 +87,14 @@ TEST_F(ToyDialectStart, StartsOnlyIfSigned) {
     RuntimeContainer container = annotated("main", allocation);
     auto with = ports();
     with.dialects = &kWithToy;
-    EXPECT_FALSE(
-        ContainerStartHandler(with, kNode, Identity::nri, kByEnvironment).complete(container));
+    EXPECT_FALSE(ContainerStartHandler(with, kNode, Identity::nri, kByEnvironment)
+                     .on_create_container(container));
     with.seal = &*seal;
     ContainerStartHandler handler(with, kNode, Identity::nri, kByEnvironment);
-    EXPECT_FALSE(handler.complete(container)) << "not signed";
+    EXPECT_FALSE(handler.on_create_container(container)) << "not signed";
     container.pod_annotations["tessera.dev/allocation-mac"] =
         seal->sign(container.pod_annotations.at("tessera.dev/allocation"));
-    const auto edits = handler.complete(container);
+    const auto edits = handler.on_create_container(container);
     ASSERT_TRUE(edits) << edits.error().text;
     EXPECT_NE(
         std::ranges::find(edits->env, "EXAMPLE_GPU", &std::pair<std::string, std::string>::first),

@@ -110,7 +110,7 @@ class ToyEnforcer final : public Enforcer {
             const auto& [pod, container, gpu] = place;
             ShareUse use{.pod = pod, .container = container, .gpu = gpu, .limit = limit.hard};
             if (const auto used = node_.used.find(place); used != node_.used.end())
-                use.held = used->second;
+                use.used = used->second;
             all.uses.push_back(std::move(use));
         }
         return all;

@@ -44,7 +44,7 @@ class ToyEnforcerTest : public ContainerStartTest {
     std::string start(const Allocation& allocation) {
         holders_.set(std::vector<DeviceHolder>{});
         starting_ = given("main", allocation);
-        auto edits = starts_.complete(starting_);
+        auto edits = starts_.on_create_container(starting_);
         if (!edits) return edits.error().text;
         edits_ = *std::move(edits);
         const auto verified = starts_.verify(created(starting_, edits_));
@@ -126,7 +126,7 @@ TEST_F(ToyEnforcerTest, FollowsAResize) {
     reconciler.take({.present = {pod}, .removed = {}, .all = {}});
     reconciler.apply();
     EXPECT_EQ(in_force().hard, gibibytes(6));
-    EXPECT_EQ(guard_.held.at("uid-p/main").at(0).memory, gibibytes(6));
+    EXPECT_EQ(guard_.in_force.at("uid-p/main").at(0).memory, gibibytes(6));
 }
 
 // Goal: a limit that the driver does not have keeps a container from its start, and is reported
@@ -154,9 +154,9 @@ TEST_F(ToyEnforcerTest, IsMetered) {
     ShareUse of_guard{.pod = PodUid("uid-p"), .container = "main", .gpu = GpuUuid("GPU-0")};
     of_guard.waited_ns = 7;
     guard_.measured.uses = {of_guard};
-    const auto uses = table_.uses();
+    const auto uses = table_.usage().uses;
     ASSERT_EQ(uses.size(), 1U);
-    EXPECT_EQ(uses[0].held, gibibytes(3));
+    EXPECT_EQ(uses[0].used, gibibytes(3));
     EXPECT_EQ(uses[0].limit, gibibytes(4));
     EXPECT_EQ(uses[0].waited_ns, 7);
 }

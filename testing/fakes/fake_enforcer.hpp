@@ -27,7 +27,7 @@ class FakeEnforcer final : public Enforcer, public ContainerFiles {
     // The container has started, with these shares.
     void start(const std::string& pod, const std::string& container,
                std::vector<EnforcedShare> shares, ShareResources what = {true, true}) {
-        held[pod + "/" + container] = std::move(shares);
+        in_force[pod + "/" + container] = std::move(shares);
         enforced[pod + "/" + container] = what;
     }
 
@@ -64,7 +64,7 @@ class FakeEnforcer final : public Enforcer, public ContainerFiles {
         return what == enforced.end() ? ShareResources{} : what->second;
     }
     void release(const PodUid& pod, const std::string& container) override {
-        held.erase(pod.str() + "/" + container);
+        in_force.erase(pod.str() + "/" + container);
         enforced.erase(pod.str() + "/" + container);
     }
     void recover(const std::set<PodUid>& known, const std::set<PodUid>& orphans) override {
@@ -73,8 +73,8 @@ class FakeEnforcer final : public Enforcer, public ContainerFiles {
     Result<bool> update(const PodUid& pod, const std::string& container,
                         const std::vector<EnforcedShare>& shares) override {
         const std::scoped_lock lock(mutex_);
-        const auto at = held.find(pod.str() + "/" + container);
-        if (at == held.end() || at->second == shares) return false;
+        const auto at = in_force.find(pod.str() + "/" + container);
+        if (at == in_force.end() || at->second == shares) return false;
         at->second = shares;
         return true;
     }
@@ -107,8 +107,8 @@ class FakeEnforcer final : public Enforcer, public ContainerFiles {
         return container == containers.end() ? std::nullopt : std::optional(container->second);
     }
 
-    std::map<std::string, std::vector<EnforcedShare>> held;  // by UID/CONTAINER
-    std::map<std::string, ShareResources> enforced;          // the same: what it limits
+    std::map<std::string, std::vector<EnforcedShare>> in_force;  // by UID/CONTAINER
+    std::map<std::string, ShareResources> enforced;              // the same: what it limits
     std::vector<EnforcedContainer> prepared;         // the containers of prepare(), in order
     std::vector<EnforcedContainer> applied;          // the same of apply()
     std::set<std::int64_t> covered;                  // pids whose mounts are covered

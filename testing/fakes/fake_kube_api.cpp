@@ -241,18 +241,12 @@ void FakeKubeApi::label_node(const NodeName& node, StringMap labels) {
     labels_[node] = std::move(labels);
 }
 
-Result<NodeShown> FakeKubeApi::node_shows(const NodeName& node, const StringMap& annotations,
-                                          const StringMap& amounts) {
+Result<NodeShown> FakeKubeApi::node_shows(const NodeName& node, const NodeWanted& wanted) {
     const std::scoped_lock lock(mutex_);
     if (down_) return no_answer();
-    const auto has_all = [](const StringMap& shown, const StringMap& wanted) {
-        for (const auto& [name, value] : wanted) {
-            const auto at = shown.find(name);
-            if (at == shown.end() || at->second != value) return false;
-        }
-        return true;
-    };
-    return NodeShown{has_all(annotations_[node], annotations) && has_all(resources_[node], amounts),
+    return NodeShown{shows_all(annotations_[node], wanted.annotations) &&
+                         shows_all(labels_[node], wanted.labels) &&
+                         shows_all(resources_[node], wanted.amounts),
                      labels_[node], annotations_[node][std::string(key::kGpus)]};
 }
 

@@ -68,8 +68,7 @@ class FakeKubeApi final : public KubeApi {
     void label_node(const NodeName& node, StringMap labels);
     // Sets the containers of this pod in list_node_pods().
     void put_setups(const PodUid& pod, std::vector<ContainerSetup> setups);
-    Result<NodeShown> node_shows(const NodeName& node, const StringMap& annotations,
-                                 const StringMap& amounts) override;
+    Result<NodeShown> node_shows(const NodeName& node, const NodeWanted& wanted) override;
     Result<> set_node_metadata(const NodeName& node, const StringMap& annotations,
                                const StringMap& labels) override;
     Result<> set_node_resources(const NodeName& node, const StringMap& amounts) override;

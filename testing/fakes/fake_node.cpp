@@ -55,7 +55,7 @@ void FakeGpuInventory::close() {
     is_open_ = false;
 }
 
-void FakeGpuInventory::load_anew() {
+void FakeGpuInventory::reload() {
     const std::scoped_lock lock(mutex_);
     is_stale_ = true;
 }

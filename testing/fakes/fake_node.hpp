@@ -38,7 +38,7 @@ class FakeGpuInventory final : public GpuInventory {
     void close() override;
 
     // Simulates a reloaded driver: every call fails until reopen().
-    void load_anew();
+    void reload();
     [[nodiscard]] bool is_open() const;
     // The number of calls of reopen().
     [[nodiscard]] int reopens() const;

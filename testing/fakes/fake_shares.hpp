@@ -18,11 +18,10 @@ namespace tessera {
 
 class FakeShareMeter final : public ShareMeter {
   public:
-    [[nodiscard]] std::vector<ShareUse> uses() const override { return used; }
-    [[nodiscard]] std::set<PodUid> unreadable() const override { return strange; }
+    [[nodiscard]] ShareUsage usage() const override { return {used, strange}; }
 
-    std::vector<ShareUse> used;  // result of uses()
-    std::set<PodUid> strange;    // result of unreadable()
+    std::vector<ShareUse> used;
+    std::set<PodUid> strange;  // unreadable
 };
 
 class FakeReportedLimits final : public ReportedLimits {

@@ -20,7 +20,7 @@ class LastScorer final : public NodeScorer {
                                           const PodRequest& /*pod*/) const override {
         return node.inventory.name.str().front();
     }
-    [[nodiscard]] bool is_by_lot() const override { return false; }
+    [[nodiscard]] bool has_random_tie_break() const override { return false; }
     [[nodiscard]] std::optional<Assignment> choose(const NodeInfo& /*node*/, const NodeGpus& room,
                                                    const PodRequest& pod) const override {
         const Bytes request = bytes_of(pod.containers.front().gpu.memory, room.unit, {});

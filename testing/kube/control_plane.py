@@ -137,7 +137,7 @@ class ControlPlane:
             # There are no aggregated API servers, but without these options every component that
             # delegates authentication logs errors.
             f"--requestheader-client-ca-file={self.pki.ca}",
-            "--requestheader-allowed-names=nobody",
+            "--requestheader-allowed-names=no-client",
             "--max-requests-inflight=3000", "--max-mutating-requests-inflight=1000"]
         if audit:
             line += [f"--audit-policy-file={self.directory / 'audit-policy.json'}",

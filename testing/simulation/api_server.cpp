@@ -33,8 +33,9 @@ std::string words_of(const PodObject& pod) {
     const PodInfo& facts = pod.facts;
     const Allocation* own = own_allocation(facts);
     std::string gpus;
-    for (const Hold& hold : own == nullptr ? std::vector<Hold>{} : holds(own->containers))
-        gpus += fmt::format(" {}={}", hold.uuid.str(), to_string(hold.memory));
+    for (const GpuAllocation& on_gpu :
+         own == nullptr ? std::vector<GpuAllocation>{} : allocated_by_gpu(own->containers))
+        gpus += fmt::format(" {}={}", on_gpu.uuid.str(), to_string(on_gpu.memory));
     return fmt::format("{} {} node={}{}{}{}{}", facts.name.name, facts.uid.str(), facts.node.str(),
                        facts.nominated.empty() ? "" : " nominated=" + facts.nominated.str(),
                        facts.terminating ? " terminating" : "", facts.finished ? " finished" : "",

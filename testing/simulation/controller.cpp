@@ -35,7 +35,7 @@ Controller::Controller(Scene& scene, ApiServer& server, int replica, int life)
       process_(scene.loop, "controller-" + std::to_string(replica)) {
     process_.spawn([this] { informers_.follow_nodes({}); });
     process_.spawn([this] { informers_.follow_pods({}); });
-    process_.spawn([this] { informers_.settle({}); });
+    process_.spawn([this] { informers_.reconcile({}); });
     if (election_) process_.spawn([this] { elect(); });
     if (!scene.priorities) return;
     preempting_ = true;

@@ -28,13 +28,6 @@ tl::unexpected<Error> no_answer() {
     return fail(Code::unavailable, "the API server does not answer");
 }
 
-bool shows(const StringMap& shown, const StringMap& wanted) {
-    return std::ranges::all_of(wanted, [&](const auto& entry) {
-        const auto at = shown.find(entry.first);
-        return at != shown.end() && at->second == entry.second;
-    });
-}
-
 // Adds one event of a watch to a batch. A deletion replaces earlier events of the object.
 void take_node(const Change<NodeObject>& change, NodeChanges& batch) {
     const NodeName& name = change.object->inventory.name;
@@ -199,14 +192,15 @@ Result<std::vector<NodePod>> FaultyKubeApi::list_node_pods(const NodeName& node)
     return out;
 }
 
-Result<NodeShown> FaultyKubeApi::node_shows(const NodeName& name, const StringMap& annotations,
-                                            const StringMap& amounts) {
+Result<NodeShown> FaultyKubeApi::node_shows(const NodeName& name, const NodeWanted& wanted) {
     return exchange<NodeShown>(Kind::read, [&]() -> Result<NodeShown> {
         const auto at = server_.nodes().find(name);
         if (at == server_.nodes().end()) return fail(Code::not_found, "node not found");
-        return NodeShown{
-            shows(at->second->annotations, annotations) && shows(at->second->amounts, amounts),
-            at->second->labels};
+        const NodeObject& shown = *at->second;
+        return NodeShown{shows_all(shown.annotations, wanted.annotations) &&
+                             shows_all(shown.labels, wanted.labels) &&
+                             shows_all(shown.amounts, wanted.amounts),
+                         shown.labels};
     });
 }
 

@@ -21,22 +21,22 @@ void GroundTruth::take(const Change<PodObject>& change) {
     const Allocation* own = own_allocation(pod);
     if (own == nullptr || holding_.contains(pod.uid)) return;
     given_.insert_or_assign(pod.uid, *own);
-    for (const Hold& hold : holding_[pod.uid] = holds(own->containers)) {
-        const Bytes sum = granted_[hold.uuid] += hold.memory;
-        if (sum <= capacity_[hold.uuid]) continue;
+    for (const GpuAllocation& on_gpu : holding_[pod.uid] = allocated_by_gpu(own->containers)) {
+        const Bytes sum = granted_[on_gpu.uuid] += on_gpu.memory;
+        if (sum <= capacity_[on_gpu.uuid]) continue;
         scene_.journal.violation(
             scene_.loop.now(),
-            fmt::format("GPU {} of {} has {} allocated after pod {} ({}) is bound", hold.uuid.str(),
-                        to_string(capacity_[hold.uuid]), to_string(sum), pod.name.name,
-                        pod.uid.str()));
+            fmt::format("GPU {} of {} has {} allocated after pod {} ({}) is bound",
+                        on_gpu.uuid.str(), to_string(capacity_[on_gpu.uuid]), to_string(sum),
+                        pod.name.name, pod.uid.str()));
     }
 }
 
 void GroundTruth::free(const PodUid& uid) {
     const auto at = holding_.find(uid);
     if (at == holding_.end()) return;
-    for (const Hold& hold : at->second)
-        granted_[hold.uuid] -= hold.memory;
+    for (const GpuAllocation& on_gpu : at->second)
+        granted_[on_gpu.uuid] -= on_gpu.memory;
     holding_.erase(at);
 }
 
@@ -64,11 +64,11 @@ void GroundTruth::check_start(const Machine& machine, const Container& container
 
 void GroundTruth::check_room(const Machine& machine, const Container& container,
                              const std::function<void(const std::string&)>& wrong) {
-    const auto is_ghost = [this](const Container& other) {
+    const auto is_orphan = [this](const Container& other) {
         return server_.pod(other.pod_name, other.pod) == nullptr;
     };
-    if (is_ghost(container)) {
-        ++ghosts_started_;
+    if (is_orphan(container)) {
+        ++orphans_started_;
         return;
     }
     for (const auto& [uuid, memory] : container.gpus) {
@@ -77,13 +77,13 @@ void GroundTruth::check_room(const Machine& machine, const Container& container,
         for (const auto& [id, other] : machine.containers) {
             const auto part = other.gpus.find(uuid);
             if (part == other.gpus.end()) continue;
-            if (is_ghost(other)) {
+            if (is_orphan(other)) {
                 orphan = true;
             } else {
                 sum += part->second;
             }
         }
-        if (orphan) ++ghosts_met_;
+        if (orphan) ++orphans_met_;
         if (sum > capacity_[uuid]) wrong(fmt::format("overcommits GPU {}", uuid.str()));
     }
 }

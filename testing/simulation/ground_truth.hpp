@@ -5,7 +5,7 @@
 //     allocation. All such containers together have no more memory of a GPU than it has.
 // An orphaned container, whose pod was force-deleted, counts in neither invariant: the API says
 // that the pod is gone, and no other program knows better. It may even start later, if kubelet does
-// not know of the deletion yet. Both cases are counted (ghosts_met, ghosts_started).
+// not know of the deletion yet. Both cases are counted (orphans_met, orphans_started).
 #pragma once
 
 #include <functional>
@@ -25,8 +25,8 @@ class GroundTruth {
     void add(Machine& machine);
     // Call it before the container is added to the machine.
     void check_start(const Machine& machine, const Container& container, bool by_agent);
-    [[nodiscard]] std::uint64_t ghosts_met() const { return ghosts_met_; }
-    [[nodiscard]] std::uint64_t ghosts_started() const { return ghosts_started_; }
+    [[nodiscard]] std::uint64_t orphans_met() const { return orphans_met_; }
+    [[nodiscard]] std::uint64_t orphans_started() const { return orphans_started_; }
     [[nodiscard]] std::uint64_t bound() const { return given_.size(); }
     [[nodiscard]] std::uint64_t started() const { return started_; }
 
@@ -40,10 +40,10 @@ class GroundTruth {
     ApiServer& server_;
     std::map<GpuUuid, Bytes> capacity_;
     std::map<GpuUuid, Bytes> granted_;
-    std::map<PodUid, std::vector<Hold>> holding_;
+    std::map<PodUid, std::vector<GpuAllocation>> holding_;
     std::map<PodUid, Allocation> given_;  // of all pods of the run; never removed
-    std::uint64_t ghosts_met_ = 0;
-    std::uint64_t ghosts_started_ = 0;
+    std::uint64_t orphans_met_ = 0;
+    std::uint64_t orphans_started_ = 0;
     std::uint64_t started_ = 0;
 };
 

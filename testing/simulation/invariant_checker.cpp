@@ -88,7 +88,7 @@ void InvariantChecker::check_node(const NodeInfo& node, const Machine& machine) 
     if (node.gpus.size() != machine.gpus.size()) broken(name + " does not show its GPUs");
     for (const GpuState& gpu : node.gpus) {
         if (!gpu.usable) broken(name + " has a GPU that did not recover");
-        if (gpu.held != Bytes{} || gpu.holders != 0 || gpu.cores_held != Percent{}) {
+        if (gpu.allocated != Bytes{} || gpu.pods != 0 || gpu.allocated_cores != Percent{}) {
             broken(name + " has memory that no pod uses and that is not free");
         }
     }

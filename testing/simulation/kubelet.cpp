@@ -263,7 +263,7 @@ bool Kubelet::create(const PodObject& pod, const ContainerSpec& spec) {
     if (identity_ == Identity::nri) {
         by_agent = agent && agent->linked();
         if (by_agent) {
-            auto completed = agent->handler().complete(asked);
+            auto completed = agent->handler().on_create_container(asked);
             if (!completed) return false;
             edits = *std::move(completed);
         }

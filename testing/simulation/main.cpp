@@ -51,8 +51,8 @@ void add(Outcome& sum, const Outcome& one) {
     sum.bound += one.bound;
     sum.started += one.started;
     sum.evicted += one.evicted;
-    sum.ghosts_met += one.ghosts_met;
-    sum.ghosts_started += one.ghosts_started;
+    sum.orphans_met += one.orphans_met;
+    sum.orphans_started += one.orphans_started;
     for (std::size_t i = 0; i < sum.faults.size(); ++i)
         sum.faults.at(i) += one.faults.at(i);
 }
@@ -96,7 +96,7 @@ void print(const Report& report) {
     fmt::print(
         "pods {}, bound {}, containers {}, evicted {}; started beside an orphaned container {}, "
         "orphaned {}\n",
-        sum.pods, sum.bound, sum.started, sum.evicted, sum.ghosts_met, sum.ghosts_started);
+        sum.pods, sum.bound, sum.started, sum.evicted, sum.orphans_met, sum.orphans_started);
     fmt::print("faults:\n");
     for (std::size_t i = 0; i < sum.faults.size(); ++i)
         fmt::print("  {:<18} {:>9}\n", kFaultNames.at(i), sum.faults.at(i));

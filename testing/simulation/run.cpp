@@ -9,7 +9,8 @@
 namespace tessera::simulation {
 namespace {
 
-// Longer than any bind stays uncertain (scheduler.cpp, kDoubt), so what remains after it is leaked.
+// Longer than any bind stays uncertain (scheduler.cpp, kUncertain), so what remains after it is
+// leaked.
 constexpr Time kRest = 150s;
 
 // Adds the product's log to the journal, with the name of the process whose task logs.
@@ -70,8 +71,8 @@ class Run {
                 .bound = cluster_.ground_truth.bound(),
                 .started = cluster_.ground_truth.started(),
                 .evicted = cluster_.server.evicted(),
-                .ghosts_met = cluster_.ground_truth.ghosts_met(),
-                .ghosts_started = cluster_.ground_truth.ghosts_started(),
+                .orphans_met = cluster_.ground_truth.orphans_met(),
+                .orphans_started = cluster_.ground_truth.orphans_started(),
                 .faults = scene_.journal.faults(),
                 .violation = scene_.journal.violation(),
                 .log = scene_.journal.log()};

@@ -25,8 +25,8 @@ struct Outcome {
     std::uint64_t evicted = 0;  // pods evicted for pods of higher priority
     // ground_truth.hpp: starts on a GPU that an orphaned container still used, and starts of
     // orphaned containers.
-    std::uint64_t ghosts_met = 0;
-    std::uint64_t ghosts_started = 0;
+    std::uint64_t orphans_met = 0;
+    std::uint64_t orphans_started = 0;
     FaultCounts faults{};
     std::string violation;  // the first one; empty if there was none
     std::string log;        // empty unless keep_log

@@ -28,13 +28,13 @@ class Service {
     // caller. Binds and some filter requests are redirected to the leader (routes.cpp, 307).
     enum class For { anyone, leader };
     template <class Function>
-    auto request(For whom, Time timeout, Function work)
+    auto request(For target, Time timeout, Function work)
         -> std::optional<decltype(work(std::declval<Controller&>()))> {
         Loop& loop = scene_.loop;
         loop.sleep(scene_.delay(kLatency));
         const bool lost = scene_.strikes(Fault::request_lost);
         if (lost && scene_.rng.chance(500)) return std::nullopt;
-        Controller* controller = whom == For::leader ? sent_on(any()) : any();
+        Controller* controller = target == For::leader ? sent_on(any()) : any();
         if (controller == nullptr) return std::nullopt;
         if (scene_.strikes(Fault::request_timeout)) {
             timeout = scene_.rng.between(Time(1ms), Time(2s));

@@ -69,9 +69,7 @@ class Allowed:
 
 
 EXCEPTIONS = (
-    Allowed("testing/(e2e|kube)/|guard/inject/evasion_test.cpp", "nobody",
-            "the name of an account, scheduler or identity that has no rights or does not exist"),
-    Allowed("simulator/live/live_report", "anew", "a field of the report"),
+    Allowed("guard/inject/evasion_test.cpp", "nobody", "Debian's account without rights"),
     Allowed("src/app/scheduler/gang/gangs_test.cpp", "gang a waits for its pods",
             "the product joins the reasons of several pods with semicolons"),
 )

@@ -13,9 +13,7 @@ for in identifiers, comments, strings, documents and file names:
 - `within`: the folders where a word has the private meaning; without it, everywhere.
 
 A word with lawful uses (turn, mark, gate) is banned by a whole identifier, by a phrase around it,
-or within a folder. If a lawful use remains, add it to EXCEPTIONS with its reason. A row's comment
-names the old identifiers that are still in the code, if there are any: ban them when they are
-renamed.
+or within a folder. If a lawful use remains, add it to EXCEPTIONS with its reason.
 """
 
 from __future__ import annotations
@@ -45,7 +43,8 @@ WORDS = (
     Word("GPU", parts=("card", "cards"), phrases=(r"cards?",)),
     Word("guarantee", phrases=(r"(?:is|are|be|was|were) sure of",)),
     Word("limit", parts=("ceiling", "ceilings"), phrases=(r"ceilings?",)),
-    # Still in the code: `held`, `hold` for memory of a pod (src/app/cli, src/domain/defrag).
+    Word("allocated, used", identifiers=("Hold", "held", "cores_held", "count_holds", "heldBytes"),
+         within=("src/domain", "src/app/scheduler", "src/app/cli", "src/wire", "simulator")),
     Word("enforce", identifiers=("Holding",), within=("src",)),
     Word("enforce", identifiers=("ShareHolder", "HeldShare", "ShareKeeper", "LimitFollower"),
          phrases=(r"(?:holds?|held) (?:(?:a|the|its|each|every) )?(?:container|tenant|pod|process)"
@@ -88,8 +87,10 @@ WORDS = (
     Word("UnschedulablePods", identifiers=("RefusedPods", "refused_pods")),
     Word("evicted", phrases=(r"(?:pods?|victims?|tasks?) (?:that )?ends? for", r"end a victim")),
     Word("reservation", identifiers=("PromisedRooms", "promised_rooms", "GangRooms", "gang_rooms")),
-    # Still in the code: struct Room of preemption_reservations.hpp, and ClusterState::promise().
     Word("reservation", parts=("rooms",), identifiers=("promised",), within=("src/app/scheduler",)),
+    Word("reservation", identifiers=("Room", "room"),
+         within=("src/app/scheduler/self_preemption", "src/app/scheduler/gang")),
+    Word("reserve_node", identifiers=("promise",), within=("src/domain",)),
     Word("reservation", phrases=(r"reserv\w+ (?:(?:a|the|its|their|some) )?rooms?",
                                  r"rooms? (?:is|are|was|were) (?:reserved|promised|kept)",
                                  r"promised rooms?")),
@@ -98,20 +99,24 @@ WORDS = (
     Word("StaleSnapshotRetry", identifiers=("SecondLook", "second_look"),
          phrases=(r"second looks?",)),
     Word("predicted", parts=("foreseen",), phrases=(r"foreseen",)),
-    # Still in the code: settle, settle_unconfirmed, bind_settled, and kDoubt of scheduler.cpp.
+    Word("reconcile", identifiers=("settle", "settle_unconfirmed", "bind_settled", "kDoubt"),
+         within=("src", "simulator", "testing", "docs")),
     Word("reconcile",
          phrases=(r"(?:bind|binding|reservation)s? (?:is|are|was|were) (?:never )?settled",
                   r"settles? (?:a|the|its|each) (?:bind|reservation)")),
     Word("tessera_reconciliations_total", phrases=("tessera_repairs_total",)),
     Word("PlacementEngine", parts=("fleet", "fleets"), phrases=(r"fleets?",)),
-    Word("NodeExplanation, PodExplanation", identifiers=("NodeStory", "PodStory"),
-         within=("src", "simulator")),  # still in the code: stories, stories_of in src/app/explain
+    Word("NodeExplanation, PodExplanation", identifiers=("NodeStory", "PodStory", "story", "stories"),
+         within=("src", "simulator")),
     Word("ListenConfig, RequestHead, AuthRequirement, authenticate",
          identifiers=("FrontDoor", "front_door", "Visitor", "visitor", "Need", "who_are_you")),
-    # Still in the code: Lodger and Replacement of src/domain/defrag, is_by_lot, draw and draw_.
+    Word("PlacedPod, DefragState", parts=("lodger", "lodgers"), identifiers=("Layout",),
+         within=("src/domain/defrag",)),
+    Word("random_tie_break", identifiers=("is_by_lot", "draw_of", "with_lot"), within=("src",)),
 
     # On a node.
-    # Still in the code: hand_over (src/domain/handover), which becomes container_edits.
+    Word("container_edits, inject", parts=("handover",), identifiers=("hand_over",),
+         within=("src", "docs")),
     Word("ContainerStartHandler", identifiers=("Gate", "gate"), within=("src/app/agent",)),
     Word("UnattributedPod", parts=("puzzle", "puzzles"), phrases=(r"puzzles?",)),
     Word("reported", identifiers=("told", "is_told", "told_", "note_told"), within=("src",)),
@@ -136,8 +141,7 @@ WORDS = (
     Word("FaultyKubeApi", identifiers=("KubeLine", "kube_line")),
     Word("mutant", parts=("planted",), phrases=(r"planted",),
          within=("testing/simulation", "docs/internals/simulation")),
-    # Still in the code: ghosts_met, ghosts_started and is_ghost of testing/simulation.
-    Word("orphaned container", phrases=(r"ghosts?",)),
+    Word("orphaned container", parts=("ghost", "ghosts"), phrases=(r"ghosts?",)),
 
     # Names of objects and alerts.
     Word("tessera-restrict-agent-nodes, tessera-immutable-allocations, TesseraSchedulerBypassed",

@@ -62,7 +62,11 @@ class VocabularyTest(unittest.TestCase):
             ("guard/a.cpp", "stand_in_line"), ("guard/a.cpp", "patience"),
             ("guard/a.cpp", "own_up_to"), ("testing/a.cpp", "Watchman"),
             ("testing/simulation/a.cpp", "Truth"), ("testing/a.cpp", "KubeLine"),
-            ("testing/simulation/a.py", "planted_bugs"),
+            ("testing/simulation/a.py", "planted_bugs"), ("src/domain/a.hpp", "held"),
+            ("src/domain/a.hpp", "promise"), ("src/app/scheduler/gang/a.hpp", "Room"),
+            ("src/a.cpp", "settle_unconfirmed"), ("src/app/a.cpp", "stories"),
+            ("src/domain/defrag/a.hpp", "Lodger"), ("src/a.cpp", "is_by_lot"),
+            ("src/a.cpp", "hand_over"), ("testing/a.cpp", "is_ghost"),
         ]:
             self.assert_fault(name, f"\nx {identifier} = 0\n", identifier, 2)
 

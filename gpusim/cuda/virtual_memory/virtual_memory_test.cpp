@@ -225,11 +225,11 @@ TEST_F(CudaVirtualMemory, AccessIsPerLocation) {
         EXPECT_EQ(CALL(cuda, cuMemsetD8_v2)(pointer, 1, 1), CUDA_ERROR_INVALID_VALUE);
 
         const CUmemAccessDesc peer = access_of(1, CU_MEM_ACCESS_FLAGS_PROT_READ);
-        const CUmemAccessDesc nobody = access_of(2, CU_MEM_ACCESS_FLAGS_PROT_READ);
+        const CUmemAccessDesc missing = access_of(2, CU_MEM_ACCESS_FLAGS_PROT_READ);
         const CUmemAccessDesc host = {{CU_MEM_LOCATION_TYPE_HOST_NUMA, 0},
                                       CU_MEM_ACCESS_FLAGS_PROT_READ};
         EXPECT_EQ(set(pointer, 2 * kMiB, &peer, 1), CUDA_ERROR_NOT_SUPPORTED);
-        EXPECT_EQ(set(pointer, 2 * kMiB, &nobody, 1), CUDA_ERROR_INVALID_DEVICE);
+        EXPECT_EQ(set(pointer, 2 * kMiB, &missing, 1), CUDA_ERROR_INVALID_DEVICE);
         EXPECT_EQ(set(pointer, 2 * kMiB, &host, 1), CUDA_ERROR_INVALID_VALUE);
         EXPECT_EQ(set(pointer, 2 * kMiB, nullptr, 1), CUDA_ERROR_INVALID_VALUE);
         EXPECT_EQ(CALL(cuda, cuMemGetAccess)(&flags, &here, pointer + 2 * kMiB),

@@ -18,8 +18,8 @@
 #include "adapters/os/plain_file.hpp"
 #include "adapters/os/text_file.hpp"
 #include "base/log.hpp"
-#include "domain/handover/link_resolution.hpp"
-#include "domain/handover/mount_conflicts.hpp"
+#include "domain/container_start/link_resolution.hpp"
+#include "domain/container_start/mount_conflicts.hpp"
 #include "guard/arbiter/reading.hpp"
 #include "guard/region/create.hpp"
 #include "guard/region/layout.hpp"
@@ -120,13 +120,13 @@ PodName read_pod_name(const fs::path& path) {
 // Tenants write the accounts, so more than the container can ever have is not counted.
 void add_held(const std::vector<guard::ProcessMemory>& holders, guard::AllocationUnits orphaned,
               guard::AllocationUnits most, ShareUse& use) {
-    use.held = bytes_of(std::min(orphaned, most));
+    use.used = bytes_of(std::min(orphaned, most));
     for (const guard::ProcessMemory& holder : holders) {
         const Bytes held = bytes_of(std::min(holder.units, most));
-        use.processes.push_back({.pid = std::max(holder.pid, 0), .held = held});
-        use.held += held;
+        use.processes.push_back({.pid = std::max(holder.pid, 0), .used = held});
+        use.used += held;
     }
-    use.held = std::min(use.held, bytes_of(most));
+    use.used = std::min(use.used, bytes_of(most));
 }
 
 ShareUse read_use(const OpenRegion& region, int gpu) {

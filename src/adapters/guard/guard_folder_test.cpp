@@ -185,24 +185,24 @@ TEST_F(GuardFolderTest, SaysWhatContainersMakeOfTheirShares) {
     EXPECT_EQ(uses[0].cores_limit, kNoCoresLimit);
     EXPECT_FALSE(uses[0].is_damaged);
     EXPECT_EQ(uses[0].gpu, gpu);
-    EXPECT_EQ(uses[0].held, Bytes{std::int64_t{1} << 30});
+    EXPECT_EQ(uses[0].used, Bytes{std::int64_t{1} << 30});
     EXPECT_EQ(uses[0].limit, Bytes{std::int64_t{3} << 30});
     EXPECT_EQ(uses[0].refusals, 2);
     EXPECT_EQ(uses[0].waited_ns, 7);
     EXPECT_EQ(uses[0].processes,
-              (std::vector<ProcessUse>{{.pid = getpid(), .held = Bytes{std::int64_t{1} << 30}}}));
+              (std::vector<ProcessUse>{{.pid = getpid(), .used = Bytes{std::int64_t{1} << 30}}}));
     process_slot.accounts->gpus[0].refusals = ~std::uint64_t{0};
     process_slot.accounts->slots[process_slot.slot].pid = -1;
     process_slot.accounts->slots[process_slot.slot].held[0].value = ~std::uint64_t{0};
     process_slot.accounts->gpus[0].last_move = {};
     const ShareUse lies = guard_.usage().uses.at(0);
-    EXPECT_EQ(lies.held, lies.limit) << "no container counts for more than it can ever have";
+    EXPECT_EQ(lies.used, lies.limit) << "no container counts for more than it can ever have";
     EXPECT_GE(lies.refusals, 0);
     EXPECT_EQ(lies.processes.at(0).pid, 0);
     fs::resize_file(region_ / "accounts", 3);
     ASSERT_EQ(guard_.usage().uses.size(), 1U) << "the container's share is enforced anyway";
     EXPECT_EQ(guard_.usage().uses[0].limit, Bytes{std::int64_t{3} << 30});
-    EXPECT_EQ(guard_.usage().uses[0].held, Bytes{});
+    EXPECT_EQ(guard_.usage().uses[0].used, Bytes{});
     EXPECT_TRUE(guard_.usage().uses[0].is_damaged);
     ASSERT_TRUE(hold(3));
     EXPECT_FALSE(guard_.usage().uses[0].is_damaged) << "repaired at a restart";

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "domain/handover/host_support.hpp"
+#include "domain/container_start/host_support.hpp"
 
 namespace tessera {
 

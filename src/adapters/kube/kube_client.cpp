@@ -296,17 +296,17 @@ Result<std::vector<NodePod>> KubeClient::list_node_pods(const NodeName& node) {
     return pods;
 }
 
-Result<NodeShown> KubeClient::node_shows(const NodeName& node, const StringMap& annotations,
-                                         const StringMap& amounts) {
+Result<NodeShown> KubeClient::node_shows(const NodeName& node, const NodeWanted& wanted) {
     TRY(const auto document, get("/api/v1/nodes/" + node.str(), KubeClient::kOneObject));
-    NodeShown out{.matches = true};
+    NodeShown out;
     out.report = document.root()["metadata"]["annotations"][key::kGpus].text_or("");
     for (const auto& [key, value] : document.root()["metadata"]["labels"].members())
         out.labels.emplace(std::string(key), value.text_or(""));
+    out.matches = shows_all(out.labels, wanted.labels);
     const JsonValue shown = document.root()["metadata"]["annotations"];
-    for (const auto& [key, value] : annotations)
-        out.matches &= shown[key].text() == value;
-    for (const auto& [resource, amount] : amounts) {
+    for (const auto& [key, value] : wanted.annotations)
+        out.matches &= shown[key].text_or("") == value;
+    for (const auto& [resource, amount] : wanted.amounts) {
         const auto capacity =
             parse_whole_quantity(document.root()["status"]["capacity"][resource].text_or(""));
         out.matches &= capacity && std::to_string(*capacity) == amount;

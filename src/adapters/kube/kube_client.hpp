@@ -43,8 +43,7 @@ class KubeClient final : public KubeApi, public NodePods, public PodGroups {
     Result<std::vector<NodeInventory>> list_nodes() override;
     Result<std::vector<PodInfo>> list_pods(const NodeName& node) override;
     Result<std::vector<NodePod>> list_node_pods(const NodeName& node) override;
-    Result<NodeShown> node_shows(const NodeName& node, const StringMap& annotations,
-                                 const StringMap& amounts) override;
+    Result<NodeShown> node_shows(const NodeName& node, const NodeWanted& wanted) override;
     Result<> set_node_metadata(const NodeName& node, const StringMap& annotations,
                                const StringMap& labels) override;
     Result<> set_node_resources(const NodeName& node, const StringMap& amounts) override;

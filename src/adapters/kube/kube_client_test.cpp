@@ -150,15 +150,22 @@ TEST(KubeClient, NodeShows) {
         R"({"metadata":{"annotations":{"k":"v"},"labels":{"l":"w"}},"status":{"capacity":{"r":"32Gi","s":"1k"}}})");
     KubeClient kube(server.client());
     const NodeName node("n");
-    EXPECT_TRUE(
-        kube.node_shows(node, {{"k", "v"}}, {{"r", "34359738368"}, {"s", "1000"}})->matches);
-    EXPECT_TRUE(kube.node_shows(node, {}, {})->matches);
-    EXPECT_FALSE(kube.node_shows(node, {{"k", "w"}}, {})->matches);
-    EXPECT_FALSE(kube.node_shows(node, {{"x", "v"}}, {})->matches);
-    EXPECT_FALSE(kube.node_shows(node, {}, {{"r", "1"}})->matches);
-    EXPECT_FALSE(kube.node_shows(node, {}, {{"missing", "1"}})->matches);
-    EXPECT_EQ(kube.node_shows(node, {}, {})->labels, (StringMap{{"l", "w"}}));
-    EXPECT_FALSE(kube.node_shows(NodeName("gone"), {}, {}));
+    const auto matches = [&](const NodeWanted& wanted) {
+        return kube.node_shows(node, wanted)->matches;
+    };
+    EXPECT_TRUE(matches({.annotations = {{"k", "v"}},
+                         .labels = {{"l", "w"}, {"missing", ""}},
+                         .amounts = {{"r", "34359738368"}, {"s", "1000"}}}));
+    EXPECT_TRUE(matches({}));
+    EXPECT_FALSE(matches({.annotations = {{"k", "w"}}}));
+    EXPECT_FALSE(matches({.annotations = {{"x", "v"}}}));
+    EXPECT_FALSE(matches({.labels = {{"l", "x"}}}));
+    EXPECT_FALSE(matches({.labels = {{"l", ""}}}));
+    EXPECT_FALSE(matches({.labels = {{"missing", "w"}}}));
+    EXPECT_FALSE(matches({.amounts = {{"r", "1"}}}));
+    EXPECT_FALSE(matches({.amounts = {{"missing", "1"}}}));
+    EXPECT_EQ(kube.node_shows(node, {})->labels, (StringMap{{"l", "w"}}));
+    EXPECT_FALSE(kube.node_shows(NodeName("gone"), {}));
 }
 
 // What a watch delivered, until a condition is true.

@@ -170,7 +170,7 @@ class Session {
         nri::CreateContainerRequest request;
         if (!request.ParseFromString(payload)) return malformed();
         TRY(const ContainerEdits edits,
-            handler_.complete(to_container(request.pod(), request.container())));
+            handler_.on_create_container(to_container(request.pod(), request.container())));
         nri::CreateContainerResponse response;
         for (const auto& [name, value] : edits.env) {
             nri::KeyValue* variable = response.mutable_adjust()->add_env();

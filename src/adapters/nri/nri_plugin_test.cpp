@@ -99,7 +99,7 @@ class FakeRuntime {
 
 class RecordingHandler final : public ContainerHandler {
   public:
-    Result<ContainerEdits> complete(const RuntimeContainer& container) override {
+    Result<ContainerEdits> on_create_container(const RuntimeContainer& container) override {
         const MutexLock lock(mutex_);
         completed.push_back(container);
         if (container.name == "refused") return fail(Code::not_found, "Tessera: no share");

@@ -8,7 +8,7 @@
 #include <exception>
 #include <stdexcept>
 
-#include "domain/handover/runtime_support.hpp"
+#include "domain/container_start/runtime_support.hpp"
 
 namespace tessera {
 namespace {

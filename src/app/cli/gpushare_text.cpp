@@ -66,9 +66,9 @@ std::string summary_row(const NodeUsage& node, std::size_t columns, bool pending
             row += "0/0\t";
             continue;
         }
-        const std::int64_t held = units_up(node.held(i), unit);
-        used += held;
-        row += fmt::format("{}/{}\t", held, gpu_units(node, i));
+        const std::int64_t allocated = units_up(node.allocated(i), unit);
+        used += allocated;
+        row += fmt::format("{}/{}\t", allocated, gpu_units(node, i));
     }
     const std::int64_t pending = units_up(node.pending(), unit);
     used += pending;

@@ -55,7 +55,7 @@ std::optional<int> percent_of(const GpuTime& now, const GpuTime& before, std::in
 }
 
 std::int64_t percent_used(const ShareUse& use) {
-    return use.held.count / kMiB * 100 / std::max<std::int64_t>(use.limit.count / kMiB, 1);
+    return use.used.count / kMiB * 100 / std::max<std::int64_t>(use.limit.count / kMiB, 1);
 }
 
 std::string or_dash(bool is_known, const auto& value) {
@@ -108,15 +108,15 @@ std::string share_table(std::span<const ShareLine> lines) {
                         has_name ? use.name.str() : use.pod.str(), use.container);
         const bool is_known = !use.is_damaged;
         out += fmt::format(
-            "{}\t\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", where, is_known ? to_string(use.held) : "damaged",
+            "{}\t\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", where, is_known ? to_string(use.used) : "damaged",
             to_string(use.limit), or_dash(is_known, percent_used(use)),
             or_dash(use.cores.value > 0, use.cores.value),
             or_dash(use.cores_limit < kNoCoresLimit, use.cores_limit.value),
             or_dash(line.time.has_value(), line.time.value_or(0)), or_dash(is_known, use.refusals));
         for (const ProcessUse& process : use.processes) {
-            if (process.held == Bytes{}) continue;
+            if (process.used == Bytes{}) continue;
             out += fmt::format("{}\t{}\t{}\t\t\t\t\t\t\n", where, process.pid,
-                               to_string(process.held));
+                               to_string(process.used));
         }
     }
     return without_trailing_blanks(align_tabs(out));
@@ -134,7 +134,7 @@ void write_shares(JsonWriter& w, std::span<const ShareLine> lines) {
                 w.member("name", use.name.name);
                 w.member("podUid", use.pod.str());
                 w.member("container", use.container);
-                w.member("usedBytes", use.held.count);
+                w.member("usedBytes", use.used.count);
                 w.member("limitBytes", use.limit.count);
                 w.member("coresPercent", use.cores.value);
                 w.member("coresLimitPercent", use.cores_limit.value);
@@ -146,7 +146,7 @@ void write_shares(JsonWriter& w, std::span<const ShareLine> lines) {
                     for (const ProcessUse& process : use.processes) {
                         w.object([&] {
                             w.member("pid", process.pid);
-                            w.member("usedBytes", process.held.count);
+                            w.member("usedBytes", process.used.count);
                         });
                     }
                 });

@@ -19,11 +19,11 @@ struct GpuLine {
     std::size_t index;
 
     [[nodiscard]] const Gpu& gpu() const { return node->inventory.gpus[index]; }
-    [[nodiscard]] Bytes held() const { return node->held(index); }
+    [[nodiscard]] Bytes allocated() const { return node->allocated(index); }
     // In hundredths of a percent, so that sorting needs no floating point.
     [[nodiscard]] std::int64_t fullness() const {
         const std::int64_t capacity = std::max<std::int64_t>(gpu().capacity().count / kMiB, 1);
-        return held().count / kMiB * 10'000 / capacity;
+        return allocated().count / kMiB * 10'000 / capacity;
     }
     [[nodiscard]] std::int64_t pods() const {
         return std::ranges::count_if(node->pods,
@@ -46,15 +46,15 @@ std::string health_of(const Gpu& gpu) {
 }
 
 std::string table(std::span<const GpuLine> lines, bool with_uuid) {
-    std::string out = "NODE\tGPU\tMODEL\tHELD\tCAPACITY\tHELD%\tCORES%\tPODS\tHEALTH";
+    std::string out = "NODE\tGPU\tMODEL\tALLOCATED\tCAPACITY\tALLOC%\tCORES%\tPODS\tHEALTH";
     out += with_uuid ? "\tUUID\n" : "\n";
     for (const GpuLine& line : lines) {
         const Gpu& gpu = line.gpu();
-        out +=
-            fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", line.node->inventory.name.str(),
-                        gpu.index, gpu.model.empty() ? "unknown" : gpu.model,
-                        in_mebibytes(line.held()), to_string(gpu.capacity()), line.fullness() / 100,
-                        line.node->cores_held(line.index).value, line.pods(), health_of(gpu));
+        out += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", line.node->inventory.name.str(),
+                           gpu.index, gpu.model.empty() ? "unknown" : gpu.model,
+                           in_mebibytes(line.allocated()), to_string(gpu.capacity()),
+                           line.fullness() / 100, line.node->allocated_cores(line.index).value,
+                           line.pods(), health_of(gpu));
         out += with_uuid ? "\t" + gpu.uuid.str() + "\n" : "\n";
     }
     return align_tabs(out);
@@ -67,8 +67,8 @@ void write_gpu(JsonWriter& w, const GpuLine& line) {
         w.member("uuid", gpu.uuid.str());
         w.member("model", gpu.model);
         w.member("capacityBytes", gpu.capacity().count);
-        w.member("heldBytes", line.held().count);
-        w.member("heldCoresPercent", line.node->cores_held(line.index).value);
+        w.member("allocatedBytes", line.allocated().count);
+        w.member("allocatedCoresPercent", line.node->allocated_cores(line.index).value);
         w.member("healthy", gpu.condition != GpuCondition::unhealthy);
         w.member("shareable", gpu.usable());
         if (!gpu.usable()) w.member("reason", gpu.reason);
@@ -78,7 +78,7 @@ void write_gpu(JsonWriter& w, const GpuLine& line) {
                 w.object([&] {
                     w.member("namespace", pod.name.ns);
                     w.member("name", pod.name.name);
-                    w.member("heldBytes", pod.on_gpu[line.index].count);
+                    w.member("allocatedBytes", pod.on_gpu[line.index].count);
                     w.member("coresPercent", pod.cores_on_gpu[line.index].value);
                 });
             }

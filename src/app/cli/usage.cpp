@@ -33,8 +33,8 @@ PodUsage usage_of_pod(const PodInfo& pod, const NodeInventory& node) {
         }
     };
     if (const Allocation* own = own_allocation(pod)) {
-        for (const Hold& hold : holds(own->containers)) {
-            put(std::ranges::find(node.gpus, hold.uuid, &Gpu::uuid), hold.memory, hold.cores);
+        for (const GpuAllocation& on_gpu : allocated_by_gpu(own->containers)) {
+            put(std::ranges::find(node.gpus, on_gpu.uuid, &Gpu::uuid), on_gpu.memory, on_gpu.cores);
         }
     } else if (is_legacy(pod, node.source)) {
         for (const LegacyAllocation::Share& share : pod.legacy->shares) {
@@ -49,14 +49,14 @@ PodUsage usage_of_pod(const PodInfo& pod, const NodeInventory& node) {
 
 }  // namespace
 
-Bytes NodeUsage::held(std::size_t gpu) const {
+Bytes NodeUsage::allocated(std::size_t gpu) const {
     Bytes sum = inventory.gpus[gpu].over_limit;
     for (const PodUsage& pod : pods)
         sum += pod.on_gpu[gpu];
     return sum;
 }
 
-Percent NodeUsage::cores_held(std::size_t gpu) const {
+Percent NodeUsage::allocated_cores(std::size_t gpu) const {
     Percent sum;
     for (const PodUsage& pod : pods)
         sum = sum + pod.cores_on_gpu[gpu];

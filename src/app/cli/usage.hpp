@@ -26,8 +26,8 @@ struct NodeUsage {
     std::vector<PodUsage> pods;  // by name, then namespace
 
     // Includes memory above lowered limits, which is not free for others.
-    [[nodiscard]] Bytes held(std::size_t gpu) const;
-    [[nodiscard]] Percent cores_held(std::size_t gpu) const;
+    [[nodiscard]] Bytes allocated(std::size_t gpu) const;
+    [[nodiscard]] Percent allocated_cores(std::size_t gpu) const;
     [[nodiscard]] Bytes pending() const;
 };
 

@@ -30,7 +30,7 @@ PodInfo placed(const std::string& name, int gpu, int gib, int cores) {
 TEST(Usage, ExcessIsHeld) {
     NodeInventory with_over_limit = node();
     with_over_limit.gpus[0].over_limit = gibibytes(2);
-    EXPECT_EQ(usage_of({with_over_limit}, std::vector{placed("a", 0, 4, 30)})[0].held(0),
+    EXPECT_EQ(usage_of({with_over_limit}, std::vector{placed("a", 0, 4, 30)})[0].allocated(0),
               gibibytes(6));
 }
 
@@ -53,10 +53,10 @@ TEST(Usage, OfPods) {
         std::vector{placed("a", 0, 4, 30), finished, terminating, unplaced, elsewhere, legacy,
                     other_node, build::pod("waiting", build::aliyun(3)), build::pod("plain", {})});
     ASSERT_EQ(nodes.size(), 1U);
-    EXPECT_EQ(nodes[0].held(0), gibibytes(6));
-    EXPECT_EQ(nodes[0].held(1), gibibytes(6));
-    EXPECT_EQ(nodes[0].cores_held(0), Percent{30});
-    EXPECT_EQ(nodes[0].cores_held(1), Percent{0});
+    EXPECT_EQ(nodes[0].allocated(0), gibibytes(6));
+    EXPECT_EQ(nodes[0].allocated(1), gibibytes(6));
+    EXPECT_EQ(nodes[0].allocated_cores(0), Percent{30});
+    EXPECT_EQ(nodes[0].allocated_cores(1), Percent{0});
     EXPECT_EQ(nodes[0].pending(), gibibytes(10));
     ASSERT_EQ(nodes[0].pods.size(), 5U);
     EXPECT_EQ(nodes[0].pods[0].name.name, "a");
@@ -74,8 +74,8 @@ TEST(Usage, ForeignAllocations) {
     both.uid = PodUid("a-third");
     both.legacy = LegacyAllocation{&kGpushareDialect, {{1, 2}}};
     const auto nodes = usage_of({node()}, std::vector{copied, moved, both});
-    EXPECT_EQ(nodes[0].held(0), Bytes{});
-    EXPECT_EQ(nodes[0].held(1), Bytes{});
+    EXPECT_EQ(nodes[0].allocated(0), Bytes{});
+    EXPECT_EQ(nodes[0].allocated(1), Bytes{});
     EXPECT_EQ(nodes[0].pending(), gibibytes(9));
 }
 
@@ -98,7 +98,8 @@ TEST(Usage, PeakOfAPod) {
     given.containers.insert(
         given.containers.begin(),
         {"prepare", ContainerKind::init, {{GpuUuid("GPU-n1-0"), 0, gibibytes(9), {}, false}}});
-    EXPECT_EQ(usage_of({node()}, std::vector{build::bound(pod, given)})[0].held(0), gibibytes(9));
+    EXPECT_EQ(usage_of({node()}, std::vector{build::bound(pod, given)})[0].allocated(0),
+              gibibytes(9));
 }
 
 // Goal: a pod's memory and compute are shown for each GPU.
@@ -109,9 +110,9 @@ TEST(Usage, EachGpuOfAPod) {
                           {{GpuUuid("GPU-n1-0"), 0, gibibytes(4), {20}, false},
                            {GpuUuid("GPU-n1-1"), 1, gibibytes(2), {70}, false}});
     const auto nodes = usage_of({node()}, std::vector{build::bound(pod, given)});
-    EXPECT_EQ(nodes[0].cores_held(0), Percent{20});
-    EXPECT_EQ(nodes[0].cores_held(1), Percent{70});
-    EXPECT_EQ(nodes[0].held(1), gibibytes(2));
+    EXPECT_EQ(nodes[0].allocated_cores(0), Percent{20});
+    EXPECT_EQ(nodes[0].allocated_cores(1), Percent{70});
+    EXPECT_EQ(nodes[0].allocated(1), gibibytes(2));
 }
 
 // Goal: a pod without a GPU that requests whole GPUs counts as the largest GPU; one with an invalid
@@ -130,19 +131,20 @@ TEST(Tables, WideAndTop) {
                                 std::vector{placed("a", 0, 4, 30), placed("b", 0, 4, 20)});
     EXPECT_EQ(
         wide_table(nodes),
-        "NODE  GPU  MODEL         HELD  CAPACITY  HELD%  CORES%  PODS  HEALTH             UUID\n"
-        "n0    0    Simulated T4  0     80Gi      0      0       0     healthy            "
+        "NODE  GPU  MODEL         ALLOCATED  CAPACITY  ALLOC%  CORES%  PODS  HEALTH             "
+        "UUID\n"
+        "n0    0    Simulated T4  0          80Gi      0       0       0     healthy            "
         "GPU-n0-0\n"
-        "n1    0    Simulated T4  8Gi   16Gi      50     50      2     healthy            "
+        "n1    0    Simulated T4  8Gi        16Gi      50      50      2     healthy            "
         "GPU-n1-0\n"
-        "n1    1    Simulated T4  0     16Gi      0      0       0     unhealthy: Xid 79  "
+        "n1    1    Simulated T4  0          16Gi      0       0       0     unhealthy: Xid 79  "
         "GPU-n1-1\n");
     const std::string top = top_table(nodes);
     EXPECT_EQ(top.find("UUID"), std::string::npos);
     EXPECT_LT(top.find("n1    0"), top.find("n0    0"));
     EXPECT_LT(top.find("n0    0"), top.find("n1    1")) << "equal GPUs keep their order";
     EXPECT_EQ(wide_table({}),
-              "NODE  GPU  MODEL  HELD  CAPACITY  HELD%  CORES%  PODS  HEALTH  UUID\n");
+              "NODE  GPU  MODEL  ALLOCATED  CAPACITY  ALLOC%  CORES%  PODS  HEALTH  UUID\n");
 }
 
 // Goal: an amount that is not a whole MiB is readable, and is rounded up.
@@ -166,8 +168,8 @@ TEST(Tables, Json) {
     EXPECT_EQ(n1["unit"].text(), "GiB");
     const auto gpus = n1["gpus"].elements();
     ASSERT_EQ(gpus.size(), 2U);
-    EXPECT_EQ(gpus[0]["heldBytes"].integer(), 4 * kGiB);
-    EXPECT_EQ(gpus[0]["heldCoresPercent"].integer(), 30);
+    EXPECT_EQ(gpus[0]["allocatedBytes"].integer(), 4 * kGiB);
+    EXPECT_EQ(gpus[0]["allocatedCoresPercent"].integer(), 30);
     EXPECT_TRUE(gpus[0]["healthy"].true_or_absent_false());
     EXPECT_FALSE(gpus[0]["reason"].present());
     EXPECT_EQ(gpus[0]["pods"].elements().at(0)["name"].text(), "a");

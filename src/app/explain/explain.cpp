@@ -138,9 +138,10 @@ std::string gang_sentence(ClusterState& state, const PodRequest& pod,
     return out + "What follows is of this pod alone.";
 }
 
-std::vector<NodeExplanation> stories_of(const defrag::ClusterObjects& objects, std::size_t pod_at,
-                                        const PodInfo& facts, const PodRequest& pod,
-                                        const Snapshot& snapshot, const NodeScorer* scorer) {
+std::vector<NodeExplanation> explain_nodes(const defrag::ClusterObjects& objects,
+                                           std::size_t pod_at, const PodInfo& facts,
+                                           const PodRequest& pod, const Snapshot& snapshot,
+                                           const NodeScorer* scorer) {
     std::vector<NodeExplanation> out;
     for (const defrag::NodeTraits& traits : objects.traits) {
         const NodeInfo* node = snapshot.find(traits.name.str());
@@ -165,7 +166,7 @@ std::vector<NodeExplanation> stories_of(const defrag::ClusterObjects& objects, s
 
 // The best first, as in choose_nodes. For binpack the fuller node is first among equals, for a
 // scorer the first in the order of the snapshot.
-void sort(std::vector<NodeExplanation>& stories, const Snapshot& snapshot, bool is_scored) {
+void sort(std::vector<NodeExplanation>& explanations, const Snapshot& snapshot, bool is_scored) {
     const auto order = [&](const NodeExplanation& explanation) {
         const std::uint32_t position = snapshot.position(explanation.node.str());
         const std::int64_t second =
@@ -173,7 +174,7 @@ void sort(std::vector<NodeExplanation>& stories, const Snapshot& snapshot, bool 
         return std::tuple(!explanation.fits, explanation.fits ? -explanation.score : 0,
                           explanation.fits ? second : 0, explanation.node);
     };
-    std::ranges::sort(stories, {}, order);
+    std::ranges::sort(explanations, {}, order);
 }
 
 }  // namespace
@@ -217,7 +218,7 @@ Result<PodExplanation> explain_pod(const defrag::ClusterObjects& objects, const 
         .gated = found.gated,
         .unknown_annotations = found.unknown_annotations,
         .gang = gang_sentence(state, *request, offered(objects, at), policies),
-        .nodes = stories_of(objects, at, facts, pod, *snapshot, scorer.get()),
+        .nodes = explain_nodes(objects, at, facts, pod, *snapshot, scorer.get()),
     };
     sort(explanation.nodes, *snapshot, scorer != nullptr);
     return explanation;

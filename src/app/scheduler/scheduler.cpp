@@ -14,7 +14,7 @@ namespace tessera {
 namespace {
 
 // A Binding whose answer was lost may still be under way in the API server for its request timeout.
-constexpr std::chrono::seconds kDoubt{60};
+constexpr std::chrono::seconds kUncertain{60};
 // The watch is normally milliseconds behind; reading earlier would only repeat it.
 constexpr std::chrono::seconds kPatience{10};
 
@@ -24,8 +24,8 @@ bool bound_as(const PodInfo& pod, const Allocation& allocation) {
 
 std::string gpus_of(const Allocation& allocation) {
     std::vector<std::string> uuids;
-    for (const Hold& hold : holds(allocation.containers))
-        uuids.push_back(hold.uuid.str());
+    for (const GpuAllocation& on_gpu : allocated_by_gpu(allocation.containers))
+        uuids.push_back(on_gpu.uuid.str());
     return fmt::format("{}", fmt::join(uuids, ","));
 }
 
@@ -41,10 +41,10 @@ Scheduler::Scheduler(KubeApi& kube, ClusterCache& cache, Clock& clock,
       gangs_(cache, options.policies, clock) {}
 
 FilterAnswer Scheduler::filter(const ExtenderArgs& args) {
-    return settle_filter(args, first_look(args));
+    return finish_filter(args, first_look(args));
 }
 
-FilterAnswer Scheduler::settle_filter(const ExtenderArgs& args, FilterAnswer first) {
+FilterAnswer Scheduler::finish_filter(const ExtenderArgs& args, FilterAnswer first) {
     const bool may_change = first.fitting.empty() && !first.failed.empty();
     FilterAnswer answer = may_change && second_look_.wait() ? first_look(args) : std::move(first);
     give_missing_reasons(args, answer);
@@ -149,7 +149,7 @@ Result<> Scheduler::write_binding(const BindArgs& args, const Reservation& reser
         return allowed;
     }
     const auto written = kube_.bind(args.uid, args.pod, args.node, annotations);
-    if (!written) return settle(args, reservation, written.error());
+    if (!written) return reconcile(args, reservation, written.error());
     cache_.post([attempt = reservation.attempt](ClusterState& state) { state.confirm(attempt); });
     log_event(Event::pod_bound, {{"pod", args.pod.str()},
                                  {"node", args.node.str()},
@@ -158,8 +158,8 @@ Result<> Scheduler::write_binding(const BindArgs& args, const Reservation& reser
 }
 
 // After a refusal or a lost answer: reads the pod's state from the API server.
-Result<> Scheduler::settle(const BindArgs& args, const Reservation& reservation,
-                           const Error& cause) {
+Result<> Scheduler::reconcile(const BindArgs& args, const Reservation& reservation,
+                              const Error& cause) {
     const auto say = [&](Event event, void (ClusterState::*change)(const Attempt&)) {
         cache_.post([change, attempt = reservation.attempt](ClusterState& state) {
             (state.*change)(attempt);
@@ -174,7 +174,7 @@ Result<> Scheduler::settle(const BindArgs& args, const Reservation& reservation,
     if (pod && pod->uid == args.uid && bound_as(*pod, reservation.allocation)) {
         cache_.post(
             [attempt = reservation.attempt](ClusterState& state) { state.confirm(attempt); });
-        log_event(Event::bind_settled, {{"pod", args.pod.str()}, {"node", args.node.str()}});
+        log_event(Event::bind_reconciled, {{"pod", args.pod.str()}, {"node", args.node.str()}});
         return {};
     }
     const bool gone = pod ? pod->uid != args.uid : pod.error().code == Code::not_found;
@@ -189,8 +189,8 @@ Result<> Scheduler::settle(const BindArgs& args, const Reservation& reservation,
     return say(Event::bind_uncertain, &ClusterState::confirm);
 }
 
-void Scheduler::settle_unconfirmed() {
-    gangs_.settle();
+void Scheduler::reconcile_uncertain() {
+    gangs_.reconcile();
     const auto assigned_pods = cache_.call([](ClusterState& state) { return state.unconfirmed(); });
     const std::chrono::nanoseconds now = clock_.steady();
     std::map<std::pair<PodUid, int>, std::chrono::nanoseconds> since;
@@ -205,9 +205,9 @@ void Scheduler::settle_unconfirmed() {
         const bool there = pod && pod->uid == assigned_pod->uid;
         // The watch is behind and will show it; what was read now may be older by then.
         if (there && bound_as(*pod, assigned_pod->allocation)) continue;
-        if (there && pod->node.empty() && now - first < kDoubt) continue;
+        if (there && pod->node.empty() && now - first < kUncertain) continue;
         cache_.post([attempt](ClusterState& state) { state.release(attempt); });
-        log_event(Event::bind_settled, {{"pod", assigned_pod->name.str()}});
+        log_event(Event::bind_reconciled, {{"pod", assigned_pod->name.str()}});
     }
     unconfirmed_since_ = std::move(since);
 }

@@ -40,10 +40,10 @@ class Scheduler {
     // Takes a moment longer if the pod fits nowhere now (stale_snapshot_retry.hpp).
     [[nodiscard]] FilterAnswer filter(const ExtenderArgs& args);
     // The same in two steps, for a replica that may send the request on instead. first_look()
-    // answers from the current snapshot, and makes the reservations of a gang. settle_filter()
+    // answers from the current snapshot, and makes the reservations of a gang. finish_filter()
     // returns the final answer, which waiting() counts.
     [[nodiscard]] FilterAnswer first_look(const ExtenderArgs& args);
-    [[nodiscard]] FilterAnswer settle_filter(const ExtenderArgs& args, FilterAnswer first);
+    [[nodiscard]] FilterAnswer finish_filter(const ExtenderArgs& args, FilterAnswer first);
     // What these pods, the pending ones, wait for; other pods are forgotten.
     [[nodiscard]] WaitingCounts waiting(const std::vector<PodUid>& pending) {
         return waiting_.count(pending, clock_.steady());
@@ -57,7 +57,7 @@ class Scheduler {
     Result<> bind(const BindArgs& args);
     // Reads the pods whose Binding no watch event has shown for a while. Frees what was never
     // bound, and unused reservations of gangs. Called every few seconds by one thread.
-    void settle_unconfirmed();
+    void reconcile_uncertain();
 
   private:
     // Reads a pod that kube-scheduler binds before the watch has shown it as pending.
@@ -65,7 +65,7 @@ class Scheduler {
     Result<Reservation> reserve(const BindArgs& args);
     [[nodiscard]] std::shared_ptr<const NodeScorer> scorer_of(const PodRequest& pod) const;
     Result<> write_binding(const BindArgs& args, const Reservation& reservation);
-    Result<> settle(const BindArgs& args, const Reservation& reservation, const Error& cause);
+    Result<> reconcile(const BindArgs& args, const Reservation& reservation, const Error& cause);
 
     KubeApi& kube_;
     ClusterCache& cache_;
@@ -74,7 +74,7 @@ class Scheduler {
     StaleSnapshotRetry second_look_;
     WaitingPods waiting_;
     Gangs gangs_;
-    // Used by the thread of settle_unconfirmed().
+    // Used by the thread of reconcile_uncertain().
     std::map<std::pair<PodUid, int>, std::chrono::nanoseconds> unconfirmed_since_;  // by attempt
 };
 

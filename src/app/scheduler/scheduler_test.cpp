@@ -20,7 +20,7 @@ class Bind : public ::testing::Test {
     void add_node(const NodeInventory& node) {
         kube_.put_node(node);
         cache_.post([node](ClusterState& state) { state.set_node(node); });
-        settle_cache();
+        sync_cache();
     }
     PodInfo add_pod(const std::string& name, std::vector<ContainerSpec> containers) {
         PodInfo pod = build::pod(name, std::move(containers));
@@ -32,16 +32,16 @@ class Bind : public ::testing::Test {
         return scheduler_.bind({pod.name, pod.uid, NodeName(node)});
     }
     // The snapshot is published after the batch that has the first call.
-    void settle_cache() {
+    void sync_cache() {
         for (int i = 0; i < 2; ++i)
             cache_.call([](ClusterState&) { return 0; });
     }
-    std::vector<std::int64_t> held(const std::string& node = "n1") {
-        settle_cache();
+    std::vector<std::int64_t> allocated(const std::string& node = "n1") {
+        sync_cache();
         const auto snapshot = cache_.snapshot();
         std::vector<std::int64_t> out;
         for (const GpuState& gpu : snapshot->find(node)->gpus)
-            out.push_back(gpu.held.count / kGiB);
+            out.push_back(gpu.allocated.count / kGiB);
         return out;
     }
     std::size_t unconfirmed() {
@@ -49,7 +49,7 @@ class Bind : public ::testing::Test {
     }
     void pass(std::int64_t seconds) { clock_.advance(std::chrono::seconds(seconds)); }
 
-    using Held = std::vector<std::int64_t>;
+    using Allocated = std::vector<std::int64_t>;
     FakeKubeApi kube_;
     ClusterCache cache_;
     FakeClock clock_;
@@ -86,7 +86,7 @@ TEST_F(Bind, OneWriteWithTheAllocation) {
     EXPECT_EQ(allocation->containers[0].gpus[0].memory, gibibytes(8));
     EXPECT_EQ(writes[0].annotations.at("ALIYUN_COM_GPU_MEM_IDX"), "0");
     EXPECT_EQ(writes[0].annotations.at("ALIYUN_COM_GPU_MEM_ASSUME_TIME"), "1000000000000");
-    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
     EXPECT_EQ(kube_.node_patches(), 0);
     EXPECT_EQ(kube_.get_pod(pod.name)->allocation->value(), *allocation);
 }
@@ -98,7 +98,7 @@ TEST_F(Bind, PodWithoutRequest) {
     ASSERT_TRUE(bind(pod));
     ASSERT_EQ(kube_.bindings().size(), 1U);
     EXPECT_TRUE(kube_.bindings()[0].annotations.empty());
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
 }
 
 // Goal: if the watch is behind kube-scheduler, the pod is read, and must have the right uid.
@@ -106,7 +106,7 @@ TEST_F(Bind, PodNotYetWatched) {
     const PodInfo pod = build::pod("p", build::aliyun(8));
     kube_.put_pod(pod);
     ASSERT_TRUE(bind(pod));
-    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
 
     const PodInfo gone = build::pod("gone", build::aliyun(1));
     EXPECT_EQ(bind(gone).error().code, Code::not_found);
@@ -118,7 +118,7 @@ TEST_F(Bind, PodNotYetWatched) {
     EXPECT_EQ(wrong.error().code, Code::not_found);
     EXPECT_NE(wrong.error().text.find("uid-gone"), std::string::npos);
     EXPECT_EQ(kube_.bindings().size(), 1U) << "no Binding was written for the wrong pod";
-    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
 }
 
 // Goal: an impossible bind is refused with the reason before anything is written.
@@ -134,7 +134,7 @@ TEST_F(Bind, RefusedBeforeAnyWrite) {
     ASSERT_FALSE(wrong);
     EXPECT_NE(wrong.error().text.find("container a: aliyun.com/gpu-mem"), std::string::npos);
     EXPECT_TRUE(kube_.bindings().empty());
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
 }
 
 // Goal: a controller that may not write does not, and reserves nothing, whether it lost the Lease
@@ -153,11 +153,11 @@ TEST_F(Bind, FencedOff) {
         ASSERT_FALSE(refused);
         EXPECT_EQ(refused.error().code, Code::unavailable);
         EXPECT_TRUE(kube_.bindings().empty());
-        EXPECT_EQ(held(), (Held{0, 0}));
+        EXPECT_EQ(allocated(), (Allocated{0, 0}));
     }
     allowed = 2;
     EXPECT_TRUE(fenced.bind({pod.name, pod.uid, NodeName("n1")}));
-    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
 }
 
 // Goal: kube-scheduler may repeat a bind that succeeded. It gets success again, and nothing is
@@ -169,7 +169,7 @@ TEST_F(Bind, RetryIsIdempotent) {
     cache_.post([bound](ClusterState& state) { state.set_pod(bound); });
     ASSERT_TRUE(bind(pod));
     EXPECT_EQ(kube_.bindings().size(), 1U);
-    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
 }
 
 // Goal: the same before the watch has shown the pod: the write is tried again and refused because
@@ -181,7 +181,7 @@ TEST_F(Bind, RetryBeforeTheWatch) {
     ASSERT_TRUE(bind(pod));
     EXPECT_EQ(kube_.bindings().size(), 2U);
     EXPECT_EQ(kube_.get_pod(pod.name)->allocation->value(), first);
-    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
 }
 
 // Goal: a refusal frees the GPUs. Method: each code that the API server may refuse with.
@@ -192,7 +192,7 @@ TEST_F(Bind, RefusalReleases) {
         const auto refused = bind(pod);
         ASSERT_FALSE(refused);
         EXPECT_EQ(refused.error(), (Error{code, "no"}));
-        EXPECT_EQ(held(), (Held{0, 0}));
+        EXPECT_EQ(allocated(), (Allocated{0, 0}));
     }
     EXPECT_TRUE(bind(add_pod("next", build::aliyun(16))));
 }
@@ -204,20 +204,20 @@ TEST_F(Bind, ConflictReleases) {
     elsewhere.node = NodeName("n2");
     kube_.put_pod(elsewhere);
     EXPECT_EQ(bind(elsewhere).error().code, Code::conflict);
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
 
     const PodInfo old = add_pod("renewed", build::aliyun(8));
     PodInfo renewed = old;
     renewed.uid = PodUid("uid-new");
     kube_.put_pod(renewed);
     EXPECT_EQ(bind(old).error().code, Code::conflict);
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
     EXPECT_TRUE(kube_.get_pod(old.name)->node.empty())
         << "the other pod of that name was left alone";
 
     kube_.refuse_next_bind({Code::conflict, "try again"});
     EXPECT_EQ(bind(add_pod("unbound", build::aliyun(8))).error().code, Code::conflict);
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
 }
 
 // Goal: after a conflict, if the pod cannot be read, the GPUs stay reserved: the conflict may be
@@ -228,7 +228,7 @@ TEST_F(Bind, ConflictThatCannotBeRead) {
     kube_.on_bind([this] { kube_.refuse_next_get({Code::unavailable, "down"}); });
     EXPECT_FALSE(bind(pod));
     EXPECT_EQ(bind(pod).error().code, Code::conflict);
-    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
     EXPECT_EQ(unconfirmed(), 1U);
 }
 
@@ -237,7 +237,7 @@ TEST_F(Bind, LostAnswerBound) {
     const PodInfo pod = add_pod("p", build::aliyun(8));
     kube_.lose_answer_after_write();
     EXPECT_TRUE(bind(pod));
-    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
     EXPECT_EQ(unconfirmed(), 1U) << "until the watch shows the pod";
 }
 
@@ -249,13 +249,13 @@ TEST_F(Bind, LostAnswerUnbound) {
     const auto lost = bind(pod);
     ASSERT_FALSE(lost);
     EXPECT_EQ(lost.error().code, Code::unavailable);
-    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
     EXPECT_EQ(unconfirmed(), 1U);
     ASSERT_TRUE(bind(pod));
     const auto writes = kube_.bindings();
     EXPECT_EQ(writes[0].annotations.at("tessera.dev/allocation"),
               writes[1].annotations.at("tessera.dev/allocation"));
-    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
 }
 
 // Goal: the answer was lost and the pod is gone, or another pod has its name: nothing stays
@@ -265,7 +265,7 @@ TEST_F(Bind, LostAnswerPodGone) {
     kube_.delete_pod(pod.name);
     kube_.lose_answer_before_write();
     EXPECT_FALSE(bind(pod));
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
 
     const PodInfo old = add_pod("q", build::aliyun(8));
     PodInfo renewed = old;
@@ -273,7 +273,7 @@ TEST_F(Bind, LostAnswerPodGone) {
     kube_.put_pod(renewed);
     kube_.lose_answer_before_write();
     EXPECT_FALSE(bind(old));
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
 }
 
 // Goal: the API server is away for the write and the read: the GPUs stay reserved until the result
@@ -282,54 +282,54 @@ TEST_F(Bind, ApiServerAway) {
     const PodInfo pod = add_pod("p", build::aliyun(8));
     kube_.set_down(true);
     EXPECT_EQ(bind(pod).error().code, Code::unavailable);
-    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
     pass(300);
-    scheduler_.settle_unconfirmed();
+    scheduler_.reconcile_uncertain();
     pass(300);
-    scheduler_.settle_unconfirmed();
-    EXPECT_EQ(held(), (Held{8, 0})) << "nothing is known yet";
+    scheduler_.reconcile_uncertain();
+    EXPECT_EQ(allocated(), (Allocated{8, 0})) << "nothing is known yet";
     kube_.set_down(false);
-    scheduler_.settle_unconfirmed();
-    EXPECT_EQ(held(), (Held{0, 0}));
+    scheduler_.reconcile_uncertain();
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
 }
 
 // Goal: reconciling waits for the watch first, then for the API server's own timeout, and then
 // frees what was never bound.
-TEST_F(Bind, SettleFreesWhatWasNeverBound) {
+TEST_F(Bind, ReconcileFreesWhatWasNeverBound) {
     const PodInfo pod = add_pod("p", build::aliyun(8));
     kube_.lose_answer_before_write();
     EXPECT_FALSE(bind(pod));
     const int reads = kube_.pod_reads();
-    scheduler_.settle_unconfirmed();
+    scheduler_.reconcile_uncertain();
     pass(9);
-    scheduler_.settle_unconfirmed();
+    scheduler_.reconcile_uncertain();
     EXPECT_EQ(kube_.pod_reads(), reads) << "too early to read";
     pass(2);
-    scheduler_.settle_unconfirmed();
+    scheduler_.reconcile_uncertain();
     EXPECT_EQ(kube_.pod_reads(), reads + 1);
-    EXPECT_EQ(held(), (Held{8, 0})) << "the write may still be under way";
+    EXPECT_EQ(allocated(), (Allocated{8, 0})) << "the write may still be under way";
     pass(60);
-    scheduler_.settle_unconfirmed();
-    EXPECT_EQ(held(), (Held{0, 0}));
+    scheduler_.reconcile_uncertain();
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
     EXPECT_EQ(unconfirmed(), 0U);
 }
 
 // Goal: reconciling frees what ended meanwhile; what is bound stays reserved until the watch shows
 // it.
-TEST_F(Bind, SettleFindsBoundAndGonePods) {
+TEST_F(Bind, ReconcileFindsBoundAndGonePods) {
     const PodInfo bound = add_pod("bound", build::aliyun(8));
     const PodInfo gone = add_pod("gone", build::aliyun(4));
     const PodInfo renewed = add_pod("renewed", build::aliyun(2));
     for (const PodInfo& pod : {bound, gone, renewed})
         ASSERT_TRUE(bind(pod));
-    scheduler_.settle_unconfirmed();
+    scheduler_.reconcile_uncertain();
     kube_.delete_pod(gone.name);
     PodInfo namesake = renewed;
     namesake.uid = PodUid("uid-new");
     kube_.put_pod(namesake);
     pass(11);
-    scheduler_.settle_unconfirmed();
-    EXPECT_EQ(held(), (Held{8, 0}));
+    scheduler_.reconcile_uncertain();
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
     EXPECT_EQ(unconfirmed(), 1U);
 }
 
@@ -339,21 +339,21 @@ TEST_F(Bind, DoubtBeginsAnewWithEachAttempt) {
     const PodInfo pod = add_pod("p", build::aliyun(8));
     kube_.lose_answer_before_write();
     ASSERT_FALSE(bind(pod));
-    scheduler_.settle_unconfirmed();
+    scheduler_.reconcile_uncertain();
     pass(55);
     kube_.lose_answer_before_write();
     ASSERT_FALSE(bind(pod));
-    scheduler_.settle_unconfirmed();
+    scheduler_.reconcile_uncertain();
     pass(10);
-    scheduler_.settle_unconfirmed();
-    EXPECT_EQ(held(), (Held{8, 0})) << "65 s after the first, 10 s after the second";
+    scheduler_.reconcile_uncertain();
+    EXPECT_EQ(allocated(), (Allocated{8, 0})) << "65 s after the first, 10 s after the second";
     kube_.refuse_next_bind({Code::permission_denied, "no"});
     ASSERT_FALSE(bind(pod));
-    EXPECT_EQ(held(), (Held{8, 0}));
-    scheduler_.settle_unconfirmed();
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
+    scheduler_.reconcile_uncertain();
     pass(61);
-    scheduler_.settle_unconfirmed();
-    EXPECT_EQ(held(), (Held{0, 0}));
+    scheduler_.reconcile_uncertain();
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
 }
 
 // Goal: concurrent binds never share what only one can have. Method: sixteen threads bind pods of 5
@@ -370,7 +370,7 @@ TEST_F(Bind, ConcurrentBindsNeverOverCommit) {
             threads.emplace_back([&, pod] { bound += bind(pod) ? 1 : 0; });
     }
     EXPECT_EQ(bound, 6);
-    EXPECT_EQ(held(), (Held{15, 15}));
+    EXPECT_EQ(allocated(), (Allocated{15, 15}));
     std::map<int, Bytes> granted;
     const auto all = kube_.list_pods({});
     for (const PodInfo& pod : *all) {
@@ -394,7 +394,7 @@ TEST_F(Bind, SamePodTwiceAtOnce) {
     });
     EXPECT_TRUE(bind(pod));
     EXPECT_EQ(kube_.bindings().size(), 1U);
-    EXPECT_EQ(held(), (Held{5, 0}));
+    EXPECT_EQ(allocated(), (Allocated{5, 0}));
 }
 
 class Filter : public Bind {
@@ -407,7 +407,7 @@ class Filter : public Bind {
         NodeInventory broken = build::node("broken", 0, {});
         broken.fault = "tessera.dev/gpus: version: missing";
         add_node(broken);
-        settle_cache();
+        sync_cache();
     }
     static ExtenderArgs args(const PodInfo& pod) {
         ExtenderArgs out;
@@ -490,7 +490,7 @@ TEST_F(Filter, WrongAndEmptyRequests) {
 TEST_F(Filter, RefusalWaitsForTheWatch) {
     clock_.on_sleep([this] {
         cache_.post([](ClusterState& state) { state.remove_pod(PodUid("uid-holder")); });
-        settle_cache();
+        sync_cache();
     });
     ExtenderArgs asked = args(build::pod("p", build::aliyun(8)));
     asked.names = {"full"};
@@ -526,16 +526,16 @@ TEST_F(Filter, PodInDoubtHasItsNode) {
     const PodInfo pod = add_pod("p", build::aliyun(16));
     kube_.lose_answer_before_write();
     ASSERT_FALSE(bind(pod));
-    ASSERT_EQ(held(), (Held{16, 0}));
+    ASSERT_EQ(allocated(), (Allocated{16, 0}));
     EXPECT_TRUE(bind(add_pod("other", build::aliyun(16))));
     ExtenderArgs asked = args(pod);
     const FilterAnswer answer = scheduler_.filter(asked);
     EXPECT_EQ(answer.fitting, std::vector<std::size_t>{0});
     EXPECT_EQ(reasons(asked, answer.failed).at("full"),
-              "the pod's binding to node n1 is not settled yet");
+              "the pod's binding to node n1 is not confirmed yet");
     EXPECT_EQ(scheduler_.prioritize(asked), (std::vector<int>{10, 0, 0, 0, 0, 0}));
     EXPECT_TRUE(bind(pod));
-    EXPECT_EQ(held(), (Held{16, 16}));
+    EXPECT_EQ(allocated(), (Allocated{16, 16}));
 }
 
 // Goal: the best node has 10, the others less, one that does not fit 0. Among equal GPUs, what is
@@ -555,7 +555,7 @@ TEST_F(Filter, Priorities) {
 
     add_node(build::node("twin", 2, gibibytes(16)));
     EXPECT_TRUE(bind(add_pod("used", build::aliyun(16)), "twin"));
-    settle_cache();
+    sync_cache();
     ExtenderArgs twins = args(build::pod("p", build::aliyun(2)));
     twins.names = {"n1", "twin"};
     const auto told_apart = scheduler_.prioritize(twins);

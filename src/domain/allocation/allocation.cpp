@@ -26,7 +26,7 @@ Amounts max(Amounts a, Amounts b) {
 
 }  // namespace
 
-std::vector<Hold> holds(const std::vector<ContainerAllocation>& containers) {
+std::vector<GpuAllocation> allocated_by_gpu(const std::vector<ContainerAllocation>& containers) {
     std::map<GpuUuid, GpuPeak> peaks;
     for (const ContainerAllocation& container : containers) {
         for (const GpuShare& share : container.gpus) {
@@ -39,7 +39,7 @@ std::vector<Hold> holds(const std::vector<ContainerAllocation>& containers) {
             }
         }
     }
-    std::vector<Hold> result;
+    std::vector<GpuAllocation> result;
     result.reserve(peaks.size());
     for (const auto& [uuid, peak] : peaks) {
         const Amounts most = max(peak.running, peak.init_peak);
@@ -48,13 +48,14 @@ std::vector<Hold> holds(const std::vector<ContainerAllocation>& containers) {
     return result;
 }
 
-std::vector<Hold> larger(const std::vector<Hold>& a, const std::vector<Hold>& b) {
+std::vector<GpuAllocation> larger(const std::vector<GpuAllocation>& a,
+                                  const std::vector<GpuAllocation>& b) {
     std::map<GpuUuid, Amounts> most;
     for (const auto* of : {&a, &b}) {
-        for (const Hold& hold : *of)
-            most[hold.uuid] = max(most[hold.uuid], {hold.memory, hold.cores});
+        for (const GpuAllocation& on_gpu : *of)
+            most[on_gpu.uuid] = max(most[on_gpu.uuid], {on_gpu.memory, on_gpu.cores});
     }
-    std::vector<Hold> result;
+    std::vector<GpuAllocation> result;
     result.reserve(most.size());
     for (const auto& [uuid, amounts] : most)
         result.push_back({uuid, amounts.memory, amounts.cores});

@@ -51,20 +51,21 @@ const ContainerAllocation* find_container(const Allocation& allocation, std::str
 bool has_share(const ContainerAllocation& container);
 
 // What a pod has of one GPU at its peak.
-struct Hold {
+struct GpuAllocation {
     GpuUuid uuid;
     Bytes memory;
     Percent cores;
 
-    friend bool operator==(const Hold&, const Hold&) = default;
+    friend bool operator==(const GpuAllocation&, const GpuAllocation&) = default;
 };
 
 // The peak over the pod's life, per GPU. An init container has its share together with the sidecars
 // that started before it, and releases it before the app containers start (the rule of Kubernetes
 // for ordinary resources). Ascending by uuid.
-std::vector<Hold> holds(const std::vector<ContainerAllocation>& containers);
+std::vector<GpuAllocation> allocated_by_gpu(const std::vector<ContainerAllocation>& containers);
 
 // The larger amounts of both, per GPU. Ascending by uuid, as both inputs are.
-std::vector<Hold> larger(const std::vector<Hold>& a, const std::vector<Hold>& b);
+std::vector<GpuAllocation> larger(const std::vector<GpuAllocation>& a,
+                                  const std::vector<GpuAllocation>& b);
 
 }  // namespace tessera

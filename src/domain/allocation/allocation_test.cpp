@@ -51,22 +51,23 @@ TEST(Holds, PeakOverThePodsLife) {
          25},
     };
     for (const Case& c : cases) {
-        const auto held = holds(c.containers);
-        ASSERT_EQ(held.size(), 1U) << c.what;
-        EXPECT_EQ(held[0].memory, gibibytes(c.gib)) << c.what;
-        EXPECT_EQ(held[0].cores.value, c.cores) << c.what;
+        const auto allocated = allocated_by_gpu(c.containers);
+        ASSERT_EQ(allocated.size(), 1U) << c.what;
+        EXPECT_EQ(allocated[0].memory, gibibytes(c.gib)) << c.what;
+        EXPECT_EQ(allocated[0].cores.value, c.cores) << c.what;
     }
 }
 
 // Goal: GPUs are separate and sorted by uuid, in any order of containers.
 TEST(Holds, EachGpuByItself) {
-    const auto held = holds({container(kApp, {{4, 0}}, "GPU-b"), container(kApp, {{3, 0}}, "GPU-a"),
-                             container(kInit, {{9, 0}}, "GPU-b")});
-    ASSERT_EQ(held.size(), 2U);
-    EXPECT_EQ(held[0], (Hold{GpuUuid("GPU-a"), gibibytes(3), {}}));
+    const auto allocated =
+        allocated_by_gpu({container(kApp, {{4, 0}}, "GPU-b"), container(kApp, {{3, 0}}, "GPU-a"),
+                          container(kInit, {{9, 0}}, "GPU-b")});
+    ASSERT_EQ(allocated.size(), 2U);
+    EXPECT_EQ(allocated[0], (GpuAllocation{GpuUuid("GPU-a"), gibibytes(3), {}}));
     // An init container after an app container in this list runs beside the earlier ones.
-    EXPECT_EQ(held[1], (Hold{GpuUuid("GPU-b"), gibibytes(13), {}}));
-    EXPECT_TRUE(holds({}).empty());
+    EXPECT_EQ(allocated[1], (GpuAllocation{GpuUuid("GPU-b"), gibibytes(13), {}}));
+    EXPECT_TRUE(allocated_by_gpu({}).empty());
 }
 
 // Goal: the peak is never below what any phase of the pod's life uses. Method: random containers.
@@ -90,18 +91,18 @@ RC_GTEST_PROP(HoldsProperty, ExactlyTheHighestPhase, ()) {
             containers.push_back(std::move(c));
         }
     }
-    std::map<GpuUuid, Hold> highest;
+    std::map<GpuUuid, GpuAllocation> highest;
     const auto play = [&](const std::vector<const ContainerAllocation*>& running) {
-        std::map<GpuUuid, Hold> sums;
+        std::map<GpuUuid, GpuAllocation> sums;
         for (const ContainerAllocation* c : running) {
             for (const GpuShare& share : c->gpus) {
-                Hold& sum = sums[share.uuid];
+                GpuAllocation& sum = sums[share.uuid];
                 sum.memory += share.memory;
                 sum.cores = sum.cores + share.cores;
             }
         }
         for (const auto& [uuid, sum] : sums) {
-            Hold& most = highest[uuid];
+            GpuAllocation& most = highest[uuid];
             most.uuid = uuid;
             most.memory = std::max(most.memory, sum.memory);
             most.cores = std::max(most.cores, sum.cores);
@@ -115,10 +116,10 @@ RC_GTEST_PROP(HoldsProperty, ExactlyTheHighestPhase, ()) {
         if (c.kind != kInit) staying.push_back(&c);
     }
     play(staying);
-    const auto held = holds(containers);
-    RC_ASSERT(held.size() == highest.size());
-    for (const Hold& hold : held)
-        RC_ASSERT(hold == highest.at(hold.uuid));
+    const auto allocated = allocated_by_gpu(containers);
+    RC_ASSERT(allocated.size() == highest.size());
+    for (const GpuAllocation& on_gpu : allocated)
+        RC_ASSERT(on_gpu == highest.at(on_gpu.uuid));
 }
 
 }  // namespace

@@ -40,10 +40,10 @@ struct AssignedPod {
     bool terminating = false;
     Allocation allocation;
     std::optional<Allocation>
-        resizing;             // the allocation that a resize may have written, or may still write
-    std::vector<Hold> holds;  // the larger of `allocation` and `resizing`
-    std::vector<GpuGroup> groups;      // GpuRules::groups of the pod
-    std::optional<GpuGroup> together;  // GpuRules::together
+        resizing;  // the allocation that a resize may have written, or may still write
+    std::vector<GpuAllocation> allocated;  // the larger of `allocation` and `resizing`
+    std::vector<GpuGroup> groups;          // GpuRules::groups of the pod
+    std::optional<GpuGroup> together;      // GpuRules::together
 
     friend bool operator==(const AssignedPod&, const AssignedPod&) = default;
 };
@@ -52,7 +52,7 @@ using AssignedPodPtr = std::shared_ptr<const AssignedPod>;
 
 // Adds what a pod has to the states of the GPUs, or removes it (`sign` -1). `states` is parallel to
 // `gpus`. Shares of a GPU that the node does not have are not counted.
-void count_holds(const AssignedPod& assigned_pod, std::span<const Gpu> gpus,
-                 std::span<GpuState> states, int sign);
+void count_allocated(const AssignedPod& assigned_pod, std::span<const Gpu> gpus,
+                     std::span<GpuState> states, int sign);
 
 }  // namespace tessera

@@ -69,7 +69,7 @@ struct NodeInventory {
     // Why containers with a share do not start on the node, by its agent: the guard does not work
     // there, or no CDI device provides one of its GPUs. Empty if they start.
     std::string enforcement_fault;
-    std::string handover_fault;
+    std::string injection_fault;
     std::int64_t gpu_mem = 0;  // aliyun.com/gpu-mem in the node's units, for gpushare's tools
     HostRequest host;          // for all pods together (status.allocatable)
 
@@ -80,14 +80,16 @@ struct NodeInventory {
 // node.
 struct GpuState {
     Bytes capacity;
-    Bytes held;
-    Percent cores_held;
-    int holders = 0;  // pods with a share here
+    Bytes allocated;
+    Percent allocated_cores;
+    int pods = 0;  // pods with a share here
     bool usable = true;
-    Bytes over_limit;              // in addition to `held`: Gpu::over_limit
+    Bytes over_limit;              // in addition to `allocated`: Gpu::over_limit
     std::vector<GpuGroup> groups;  // of the pods with a share here, one entry per pod and group
 
-    [[nodiscard]] Bytes free() const { return usable ? capacity - held - over_limit : Bytes{}; }
+    [[nodiscard]] Bytes free() const {
+        return usable ? capacity - allocated - over_limit : Bytes{};
+    }
 
     friend bool operator==(const GpuState&, const GpuState&) = default;
 };

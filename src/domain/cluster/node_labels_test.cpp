@@ -7,17 +7,6 @@
 namespace tessera {
 namespace {
 
-// Goal: every model gives a legal label value. Method: a table.
-TEST(LabelValue, IsLegal) {
-    EXPECT_EQ(label_value("NVIDIA A100-SXM4-80GB"), "NVIDIA-A100-SXM4-80GB");
-    EXPECT_EQ(label_value("Tesla T4"), "Tesla-T4");
-    EXPECT_EQ(label_value(" (x) "), "x");
-    EXPECT_EQ(label_value("()"), "");
-    EXPECT_EQ(label_value(""), "");
-    EXPECT_EQ(label_value(std::string(62, 'a') + " b"), std::string(62, 'a'));
-    EXPECT_EQ(label_value(std::string(80, 'a')), std::string(63, 'a'));
-}
-
 // Goal: the labels tell count, model and memory. A node with several models says so, and its memory
 // is that of the smallest GPU.
 TEST(NodeLabels, OfANode) {

@@ -23,14 +23,14 @@ const ContainerRequest& whole_gpu() {
 
 }  // namespace
 
-Bounds::Bounds(const Layout& layout, const Goal& goal)
-    : layout_(layout), goal_(goal), costs_(layout.nodes()) {
+Bounds::Bounds(const DefragState& state, const Goal& goal)
+    : state_(state), goal_(goal), costs_(state.nodes()) {
     if (const auto* free = std::get_if<FreeGpus>(&goal))
-        free_wanted_ = layout.room().free_gpus + free->gpus;
-    if (const auto* room = std::get_if<RoomFor>(&goal)) barred_ = layout.barred_nodes(room->barred);
-    for (std::size_t node = 0; node < layout.nodes(); ++node) {
+        free_wanted_ = state.room().free_gpus + free->gpus;
+    if (const auto* room = std::get_if<RoomFor>(&goal)) barred_ = state.barred_nodes(room->barred);
+    for (std::size_t node = 0; node < state.nodes(); ++node) {
         refresh(node);
-        if (layout.has_nominees(node)) with_nominees_.push_back(node);
+        if (state.has_nominees(node)) with_nominees_.push_back(node);
     }
 }
 
@@ -45,9 +45,9 @@ void Bounds::refresh(std::size_t node) {
         costs.assign(1, cost_of_room(*room, node));
     } else {
         costs.clear();
-        costs.reserve(layout_.gpus(node));
-        for (std::size_t gpu = 0; gpu < layout_.gpus(node); ++gpu)
-            costs.push_back(layout_.cost(whole_gpu(), node, gpu));
+        costs.reserve(state_.gpus(node));
+        for (std::size_t gpu = 0; gpu < state_.gpus(node); ++gpu)
+            costs.push_back(state_.cost(whole_gpu(), node, gpu));
     }
     for (std::size_t i = 0; i < costs.size(); ++i)
         by_cost_[costs[i]].insert({node, i});
@@ -55,30 +55,30 @@ void Bounds::refresh(std::size_t node) {
 
 std::int64_t Bounds::cost_of_room(const RoomFor& room, std::size_t node) {
     const ContainerRequests& request = room.pod.containers;
-    const bool single = layout_.snapshot(node).node_gpus().single_share;
-    if (!layout_.is_open(node) || (!barred_.empty() && barred_[node] != 0) ||
+    const bool single = state_.snapshot(node).node_gpus().single_share;
+    if (!state_.is_open(node) || (!barred_.empty() && barred_[node] != 0) ||
         (single && !asks_one_share(request)))
         return kNever;
     // The moves that a single container needs; all of them together need at least as many.
     std::int64_t most = 0;
     for (const ContainerRequest& container : request) {
         std::vector<std::int64_t> gpus;
-        gpus.reserve(layout_.gpus(node));
-        for (std::size_t gpu = 0; gpu < layout_.gpus(node); ++gpu)
-            gpus.push_back(layout_.cost(container, node, gpu));
+        gpus.reserve(state_.gpus(node));
+        for (std::size_t gpu = 0; gpu < state_.gpus(node); ++gpu)
+            gpus.push_back(state_.cost(container, node, gpu));
         most = std::max(
             most, sum_of_smallest(std::move(gpus), static_cast<std::size_t>(container.gpu.gpus)));
     }
     if (most > 0) return most;
     Placer placer(request);
-    if (layout_.fits(placer, room.pod.host, node)) return 0;
+    if (state_.fits(placer, room.pod.host, node)) return 0;
     return could_fit(placer, room.pod.host, node) ? kLeastPart : kNever;
 }
 
 // The costs ignore rules on GPUs, links, CPU and memory. If these exclude the node, no moves help.
 bool Bounds::could_fit(Placer& placer, const HostRequest& host, std::size_t node) {
-    could_fit_.resize(layout_.nodes());
-    if (!could_fit_[node]) could_fit_[node] = layout_.could_fit(placer, host, node);
+    could_fit_.resize(state_.nodes());
+    if (!could_fit_[node]) could_fit_[node] = state_.could_fit(placer, host, node);
     return *could_fit_[node];
 }
 
@@ -112,11 +112,11 @@ std::int64_t Bounds::edge() const {
 std::vector<std::size_t> Bounds::who_may_lower() const {
     std::vector<std::size_t> out;
     const auto add = [&](std::size_t node, std::size_t gpu) {
-        const auto on = layout_.lodgers_on(node, gpu);
+        const auto on = state_.placed_on(node, gpu);
         out.insert(out.end(), on.begin(), on.end());
     };
     const auto add_all = [&](std::size_t node) {
-        for (std::size_t gpu = 0; gpu < layout_.gpus(node); ++gpu)
+        for (std::size_t gpu = 0; gpu < state_.gpus(node); ++gpu)
             add(node, gpu);
     };
     const bool is_of_nodes = std::holds_alternative<RoomFor>(goal_);
@@ -135,7 +135,7 @@ std::vector<std::size_t> Bounds::who_may_lower() const {
 NodeName Bounds::fits_on() const {
     for (std::size_t node = 0; node < costs_.size(); ++node) {
         if (!costs_[node].empty() && costs_[node].front() == 0)
-            return layout_.snapshot(node).inventory.name;
+            return state_.snapshot(node).inventory.name;
     }
     return {};
 }

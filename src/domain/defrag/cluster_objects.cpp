@@ -25,7 +25,7 @@ std::optional<std::string> why_it_stays(const ClusterObjects& objects, std::size
     if (!request->containers.empty() && rules_of(request->containers).together)
         return fmt::format("a label {}", kGpuAffinity);
     const auto scorer = scorer_of(*request);
-    if (scorer != nullptr && scorer->is_by_lot())
+    if (scorer != nullptr && scorer->has_random_tie_break())
         return "a policy that places its new pod at random";
     return why;
 }

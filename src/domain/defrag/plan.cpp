@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "domain/defrag/bounds.hpp"
-#include "domain/defrag/layout.hpp"
+#include "domain/defrag/defrag_state.hpp"
 
 namespace tessera::defrag {
 namespace {
 
 struct Step {
-    std::size_t lodger;
+    std::size_t placed;
     Place place;
 };
 
@@ -25,17 +25,17 @@ struct Step {
 // sequences reach is continued once.
 class Search {
   public:
-    Search(Layout& layout, Bounds& bounds, const Effort& effort)
-        : layout_(layout),
+    Search(DefragState& state, Bounds& bounds, const Effort& effort)
+        : state_(state),
           bounds_(bounds),
           effort_(effort),
-          prices_before_(layout.nodes_priced()),
-          exact_(!layout.has_nominees()) {}
+          prices_before_(state.nodes_priced()),
+          exact_(!state.has_nominees()) {}
 
-    // Whether it found moves; the layout then has them applied.
+    // Whether it found moves; the state then has them applied.
     bool run() {
         const std::int64_t least = bounds_.moves();
-        const auto most = static_cast<std::int64_t>(layout_.lodgers().size());
+        const auto most = static_cast<std::int64_t>(state_.placed_pods().size());
         for (std::int64_t length = least; length <= most; ++length) {
             if (steps_ >= effort_.steps || prices() >= effort_.prices) {
                 exact_ = false;
@@ -54,13 +54,13 @@ class Search {
 
     [[nodiscard]] const std::vector<Step>& steps() const { return made_; }
     [[nodiscard]] std::size_t steps_taken() const { return steps_; }
-    [[nodiscard]] std::size_t prices() const { return layout_.nodes_priced() - prices_before_; }
+    [[nodiscard]] std::size_t prices() const { return state_.nodes_priced() - prices_before_; }
     [[nodiscard]] bool is_fewest() const { return fewest_; }
     // If no sequence was found: whether it is proven that there is none.
     [[nodiscard]] bool is_sure() const { return exact_; }
 
   private:
-    // Which pod went where: this determines the layout.
+    // Which pod went where: this determines the state.
     using State = std::vector<std::tuple<std::size_t, std::size_t, std::vector<int>>>;
 
     bool dive(std::int64_t left) {
@@ -68,12 +68,12 @@ class Search {
         if (needed == 0) return true;
         if (needed > left || !seen_states_.insert(state()).second) return false;
         for (const std::size_t i : needed == left ? bounds_.who_may_lower() : everybody()) {
-            if (layout_.lodgers()[i].moved) continue;
+            if (state_.placed_pods()[i].moved) continue;
             if (is_spent()) return false;
             if (!helps(i, left)) continue;
             if (is_spent()) return false;
             ++steps_;
-            auto place = layout_.place(i);
+            auto place = state_.place(i);
             if (!place) continue;
             make({i, *std::move(place)});
             if (bounds_.moves() <= left - 1 && dive(left - 1)) return true;
@@ -88,19 +88,19 @@ class Search {
     }
 
     [[nodiscard]] std::vector<std::size_t> everybody() const {
-        std::vector<std::size_t> out(layout_.lodgers().size());
+        std::vector<std::size_t> out(state_.placed_pods().size());
         std::iota(out.begin(), out.end(), std::size_t{0});
         return out;
     }
 
     // Whether the goal could be reached with the remaining moves if the pod disappeared.
-    bool helps(std::size_t lodger, std::int64_t left) {
+    bool helps(std::size_t placed, std::int64_t left) {
         ++steps_;
-        const std::size_t node = layout_.lodgers()[lodger].node;
-        layout_.leave(lodger);
+        const std::size_t node = state_.placed_pods()[placed].node;
+        state_.leave(placed);
         bounds_.refresh(node);
         const bool helps = bounds_.moves() <= left - 1;
-        layout_.undo_leave(lodger);
+        state_.undo_leave(placed);
         bounds_.refresh(node);
         return helps;
     }
@@ -109,14 +109,14 @@ class Search {
         State out;
         out.reserve(made_.size());
         for (const Step& step : made_)
-            out.emplace_back(step.lodger, step.place.node, step.place.assignment.gpus);
+            out.emplace_back(step.placed, step.place.node, step.place.assignment.gpus);
         std::ranges::sort(out);
         return out;
     }
 
     void make(Step step) {
-        layout_.leave(step.lodger);
-        layout_.enter(step.lodger, step.place);
+        state_.leave(step.placed);
+        state_.enter(step.placed, step.place);
         refresh(step);
         made_.push_back(std::move(step));
     }
@@ -124,17 +124,17 @@ class Search {
     void take_back() {
         const Step step = std::move(made_.back());
         made_.pop_back();
-        layout_.undo_enter(step.lodger, step.place);
-        layout_.undo_leave(step.lodger);
+        state_.undo_enter(step.placed, step.place);
+        state_.undo_leave(step.placed);
         refresh(step);
     }
 
     void refresh(const Step& step) {
-        bounds_.refresh(layout_.lodgers()[step.lodger].node);
+        bounds_.refresh(state_.placed_pods()[step.placed].node);
         bounds_.refresh(step.place.node);
     }
 
-    Layout& layout_;
+    DefragState& state_;
     Bounds& bounds_;
     const Effort effort_;
     std::vector<Step> made_;
@@ -149,12 +149,12 @@ class Search {
 };
 
 // If the whole search is too large: frees one GPU after the other, each with the fewest moves. The
-// layout then has the moves applied, whether enough were found or not.
-bool free_one_by_one(Layout& layout, int gpus, Effort effort, std::vector<Step>& made) {
+// state then has the moves applied, whether enough were found or not.
+bool free_one_by_one(DefragState& state, int gpus, Effort effort, std::vector<Step>& made) {
     const Goal one = FreeGpus{1};
     for (int i = 0; i < gpus; ++i) {
-        Bounds bounds(layout, one);
-        Search search(layout, bounds, effort);
+        Bounds bounds(state, one);
+        Search search(state, bounds, effort);
         if (bounds.moves() >= kNever || !search.run()) return false;
         effort.steps -= std::min(effort.steps, search.steps_taken());
         effort.prices -= std::min(effort.prices, search.prices());
@@ -163,18 +163,18 @@ bool free_one_by_one(Layout& layout, int gpus, Effort effort, std::vector<Step>&
     return true;
 }
 
-Move move_of(const Layout& layout, const Step& step) {
-    const Lodger& lodger = layout.lodgers()[step.lodger];
-    const NodeInventory& from = layout.snapshot(lodger.node).inventory;
-    const NodeInventory& to = layout.snapshot(step.place.node).inventory;
-    Move move{.uid = lodger.assigned_pod->uid,
-              .pod = lodger.assigned_pod->name,
+Move move_of(const DefragState& state, const Step& step) {
+    const PlacedPod& placed = state.placed_pods()[step.placed];
+    const NodeInventory& from = state.snapshot(placed.node).inventory;
+    const NodeInventory& to = state.snapshot(step.place.node).inventory;
+    Move move{.uid = placed.assigned_pod->uid,
+              .pod = placed.assigned_pod->name,
               .node = from.name,
               .gpus = {},
-              .size = lodger.size,
+              .size = placed.size,
               .to = to.name,
               .to_gpus = {}};
-    for (const std::size_t gpu : lodger.gpus)
+    for (const std::size_t gpu : placed.gpus)
         move.gpus.push_back(from.gpus[gpu].index);
     for (const int gpu : step.place.assignment.gpus)
         move.to_gpus.push_back(to.gpus[static_cast<std::size_t>(gpu)].index);
@@ -190,12 +190,12 @@ std::string pods_that_move(std::size_t count) {
 }
 
 // Why no sequence of moves helps, even with unlimited free GPUs elsewhere.
-std::string out_of_reach(Layout& layout, const Goal& goal) {
-    const std::size_t movable = layout.lodgers().size();
-    const Room now = layout.room();
+std::string out_of_reach(DefragState& state, const Goal& goal) {
+    const std::size_t movable = state.placed_pods().size();
+    const Room now = state.room();
     for (std::size_t i = 0; i < movable; ++i)
-        layout.leave(i);
-    const Room most = layout.room();
+        state.leave(i);
+    const Room most = state.room();
     if (const auto* room = std::get_if<RoomFor>(&goal)) {
         if (movable == 0) {
             return fmt::format(
@@ -207,7 +207,7 @@ std::string out_of_reach(Layout& layout, const Goal& goal) {
             "pod {} would fit nowhere even without {}; the most free memory on a GPU would be {}",
             room->pod.name.str(), pods_that_move(movable), to_string(most.largest));
     }
-    const std::size_t gpus = layout.usable_gpus();
+    const std::size_t gpus = state.usable_gpus();
     if (gpus == 0) return "no node has a GPU that accepts new pods";
     if (static_cast<std::size_t>(now.free_gpus) == gpus) {
         return gpus == 1 ? std::string("the only GPU is free already")
@@ -233,36 +233,36 @@ std::string of_no_use(std::size_t movable, std::int64_t least, bool is_sure) {
 }
 
 Preemptor preemptor_of(const Goal& goal) {
-    static const PodUid nobody;
+    static const PodUid none;
     if (const auto* room = std::get_if<RoomFor>(&goal)) return {room->pod.uid, room->pod.priority};
-    return {nobody, std::numeric_limits<int>::min()};
+    return {none, std::numeric_limits<int>::min()};
 }
 
 }  // namespace
 
 Room room_of(const Cluster& cluster) {
-    return Layout(cluster, preemptor_of(FreeGpus{})).room();
+    return DefragState(cluster, preemptor_of(FreeGpus{})).room();
 }
 
 std::variant<Plan, NoPlan> make_plan(const Cluster& cluster, const Goal& goal,
                                      const Effort& effort) {
-    Layout layout(cluster, preemptor_of(goal));
-    Bounds bounds(layout, goal);
+    DefragState state(cluster, preemptor_of(goal));
+    Bounds bounds(state, goal);
     const std::int64_t least = bounds.moves();
-    if (least >= kNever || (least > 0 && layout.lodgers().empty()))
-        return NoPlan{out_of_reach(layout, goal)};
-    Plan plan{.moves = {}, .before = layout.room(), .after = {}, .fits_on = {}};
-    Search search(layout, bounds, effort);
+    if (least >= kNever || (least > 0 && state.placed_pods().empty()))
+        return NoPlan{out_of_reach(state, goal)};
+    Plan plan{.moves = {}, .before = state.room(), .after = {}, .fits_on = {}};
+    Search search(state, bounds, effort);
     const bool found = search.run();
     std::vector<Step> steps = search.steps();
     const auto* free = std::get_if<FreeGpus>(&goal);
     const bool is_split = !found && !search.is_sure() && free != nullptr && free->gpus > 1;
-    if (!found && !(is_split && free_one_by_one(layout, free->gpus, effort, steps))) {
-        return NoPlan{of_no_use(layout.lodgers().size(), least, search.is_sure())};
+    if (!found && !(is_split && free_one_by_one(state, free->gpus, effort, steps))) {
+        return NoPlan{of_no_use(state.placed_pods().size(), least, search.is_sure())};
     }
     for (const Step& step : steps)
-        plan.moves.push_back(move_of(layout, step));
-    plan.after = layout.room();
+        plan.moves.push_back(move_of(state, step));
+    plan.after = state.room();
     if (std::holds_alternative<RoomFor>(goal)) plan.fits_on = bounds.fits_on();
     plan.fewest = search.is_fewest();
     return plan;

@@ -27,10 +27,10 @@ struct Model {
     std::vector<Pod> pods;
 
     [[nodiscard]] int free(int gpu) const {
-        int held = 0;
+        int allocated = 0;
         for (const Pod& pod : pods)
-            held += pod.gpu == gpu ? pod.gib : 0;
-        return sizes[static_cast<std::size_t>(gpu)] - held;
+            allocated += pod.gpu == gpu ? pod.gib : 0;
+        return sizes[static_cast<std::size_t>(gpu)] - allocated;
     }
     [[nodiscard]] int count(const std::function<bool(int)>& is) const {
         int out = 0;
@@ -132,10 +132,10 @@ void carry_out(const Scene& scene, const Plan& plan, std::vector<std::vector<Gpu
             GpuState& now = gpus[to][static_cast<std::size_t>(gpu)];
             RC_ASSERT(each <= now.free());
             RC_ASSERT(from != to || std::ranges::find(move.gpus, gpu) == move.gpus.end());
-            now.held += each;
-            ++now.holders;
+            now.allocated += each;
+            ++now.pods;
         }
-        count_holds(**assigned_pod, cluster.nodes[from]->inventory.gpus, gpus[from], -1);
+        count_allocated(**assigned_pod, cluster.nodes[from]->inventory.gpus, gpus[from], -1);
     }
 }
 
@@ -157,7 +157,7 @@ REACHING_PROP(DefragPlanProperty, FreesGpusByTheFewestMoves) {
                                      : plan->moves.size() > 4U));
         int free = 0;
         for (const auto& node : gpus)
-            free += static_cast<int>(std::ranges::count(node, 0, &GpuState::holders));
+            free += static_cast<int>(std::ranges::count(node, 0, &GpuState::pods));
         RC_ASSERT(free == plan->after.free_gpus);
         // With too little effort more moves may be found; the plan is then not called the fewest.
         for (std::size_t steps = 1; steps < 60; ++steps) {

@@ -104,9 +104,9 @@ TEST(DefragPlan, SaysWhyThereIsNone) {
               "no node has a GPU that accepts new pods");
     EXPECT_EQ(refused(Scene().node("a", 2).pod("x", "a", {0}, 9, false), FreeGpus{1}),
               "no pod may be moved");
-    Scene held;
-    held.node("a", 1).pod("x", "a", {0}, 4, false).pod("y", "a", {0}, 4);
-    EXPECT_EQ(refused(held, FreeGpus{1}),
+    Scene stuck;
+    stuck.node("a", 1).pod("x", "a", {0}, 4, false).pod("y", "a", {0}, 4);
+    EXPECT_EQ(refused(stuck, FreeGpus{1}),
               "1 more whole GPU is asked for, and without the one pod that may be moved there "
               "would be no more");
     scene.pod("x", "a", {0}, 10).pod("y", "b", {0}, 8);

@@ -153,8 +153,6 @@ class Dialects {
     // The dialect that has the resource, or the annotation that requests GPUs. Null if none has.
     [[nodiscard]] const Dialect* of_resource(std::string_view resource) const;
     [[nodiscard]] const Dialect* of_annotation(std::string_view annotation) const;
-    // Whether a dialect reads this label or annotation of a pod.
-    [[nodiscard]] bool reads(std::string_view key) const;
     // Whether a former device plugin sets this variable (Dialect::former_variable).
     [[nodiscard]] bool is_former_variable(std::string_view variable) const;
 

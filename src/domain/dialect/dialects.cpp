@@ -20,15 +20,16 @@ std::string names_of(std::span<const Dialect* const> dialects) {
     return names;
 }
 
-tl::unexpected<Error> refuse_cores_limit(std::string_view why) {
-    return fail(Code::invalid_argument, fmt::format("annotation {}: {}", kCoresLimit, why));
+tl::unexpected<Error> refuse_annotation(std::string_view name, std::string_view why) {
+    return fail(Code::invalid_argument, fmt::format("annotation {}: {}", name, why));
 }
 
 Result<> set_cores_limit(const std::string& text, ContainerRequests& request) {
     const auto percent = parse_whole_quantity(text);
     if (!percent || *percent < 1 || *percent > 100) {
-        return refuse_cores_limit(fmt::format(
-            "\"{}\" is not a percentage of one GPU; write 1 to 100", text.substr(0, 32)));
+        return refuse_annotation(
+            kCoresLimit, fmt::format("\"{}\" is not a percentage of one GPU; write 1 to 100",
+                                     text.substr(0, 32)));
     }
     const Percent cores_limit{static_cast<int>(*percent)};
     bool has_share = request.empty();  // nothing to check if the pod requests no GPU
@@ -36,45 +37,48 @@ Result<> set_cores_limit(const std::string& text, ContainerRequests& request) {
         if (container.gpu.memory.kind == MemoryRequest::Kind::whole_gpu) continue;
         has_share = true;
         if (container.gpu.cores > cores_limit) {
-            return refuse_cores_limit(fmt::format(
-                "{} is below the {} percent that container {} asks for; write {} or more",
-                cores_limit.value, container.gpu.cores.value, container.container,
-                container.gpu.cores.value));
+            return refuse_annotation(
+                kCoresLimit,
+                fmt::format(
+                    "{} is below the {} percent that container {} asks for; write {} or more",
+                    cores_limit.value, container.gpu.cores.value, container.container,
+                    container.gpu.cores.value));
         }
         container.gpu.cores_limit = cores_limit;
     }
     if (has_share) return {};
-    return refuse_cores_limit(
-        "the pod has only whole GPUs, which have no compute limit; remove it");
+    return refuse_annotation(kCoresLimit,
+                             "the pod has only whole GPUs, which have no compute limit; remove it");
 }
 
 Result<> check_memory_limit(const std::string& text, const ContainerRequests& request) {
-    const auto refuse = [](std::string_view why) {
-        return fail(Code::invalid_argument, fmt::format("annotation {}: {}", kGpuMemoryLimit, why));
-    };
     const auto limit = parse_whole_quantity(text);
-    if (!limit) return refuse(limit.error().text);
+    if (!limit) return refuse_annotation(kGpuMemoryLimit, limit.error().text);
     bool has_share = request.empty();  // nothing to check if the pod requests no GPU
     for (const ContainerRequest& container : request) {
         const MemoryRequest& memory = container.gpu.memory;
         if (memory.kind == MemoryRequest::Kind::whole_gpu) continue;
         has_share = true;
         if (memory.kind != MemoryRequest::Kind::bytes) {
-            return refuse(
+            return refuse_annotation(
+                kGpuMemoryLimit,
                 fmt::format("works only with tessera.dev/gpu-memory, and container {} "
                             "asks in another way; remove it",
                             container.container));
         }
         if (*limit == memory.amount) continue;
         const bool is_above = *limit > memory.amount;
-        return refuse(fmt::format(
-            "{} is {} the {} that container {} asks for; {}", to_string(Bytes{*limit}),
-            is_above ? "above" : "below", to_string(Bytes{memory.amount}), container.container,
-            is_above ? "a limit above the request is not supported yet, so remove it"
-                     : "write that amount, or remove it"));
+        return refuse_annotation(
+            kGpuMemoryLimit,
+            fmt::format("{} is {} the {} that container {} asks for; {}", to_string(Bytes{*limit}),
+                        is_above ? "above" : "below", to_string(Bytes{memory.amount}),
+                        container.container,
+                        is_above ? "a limit above the request is not supported yet, so remove it"
+                                 : "write that amount, or remove it"));
     }
     if (has_share) return {};
-    return refuse("the pod has only whole GPUs, which have no memory limit; remove it");
+    return refuse_annotation(kGpuMemoryLimit,
+                             "the pod has only whole GPUs, which have no memory limit; remove it");
 }
 
 // The dialect of a pod, or an error that names what two dialects or a dialect that is off have
@@ -162,12 +166,6 @@ const Dialect* Dialects::of_annotation(std::string_view annotation) const {
     const auto at = std::ranges::find_if(
         all_, [&](const Dialect* dialect) { return has(dialect->annotations, annotation); });
     return at == all_.end() ? nullptr : *at;
-}
-
-bool Dialects::reads(std::string_view key) const {
-    return std::ranges::any_of(all_, [&](const Dialect* dialect) {
-        return has(dialect->annotations, key) || has(dialect->hints, key);
-    });
 }
 
 bool Dialects::is_former_variable(std::string_view variable) const {

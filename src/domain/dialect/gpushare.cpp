@@ -101,8 +101,8 @@ std::int64_t units(Bytes bytes, MemoryUnit unit) {
 // What the pod has of all GPUs at its peak.
 std::int64_t units_of_pod(const Allocation& allocation, MemoryUnit unit) {
     std::int64_t total = 0;
-    for (const Hold& hold : holds(allocation.containers))
-        total += units(hold.memory, unit);
+    for (const GpuAllocation& on_gpu : allocated_by_gpu(allocation.containers))
+        total += units(on_gpu.memory, unit);
     return total;
 }
 

@@ -23,13 +23,15 @@ Result<std::optional<GpuRequest>> read_whole_gpus(const ContainerSpec& container
                         "container",
                         resource::kGpuShare));
     }
-    if (amounts.size() > 1) {
+    const auto other = std::ranges::find_if(
+        amounts, [](const auto& amount) { return amount.first != resource::kGpu; });
+    if (other != amounts.end()) {
         return refuse_amount(
             container, resource::kGpu,
             fmt::format("counts whole GPUs, so {} beside it has no meaning; for {} of a GPU's "
                         "memory and compute write {}: {} instead",
-                        amounts[amounts[0].first == resource::kGpu ? 1 : 0].first,
-                        count == 1 ? "a share" : "shares", resource::kGpuShare, count));
+                        other->first, count == 1 ? "a share" : "shares", resource::kGpuShare,
+                        count));
     }
     GpuRequest request{.dialect = &kNativeDialect};
     TRY(request.gpus, read_count(container, resource::kGpu, count));
@@ -58,9 +60,8 @@ Result<MemoryRequest> read_share_memory(const ContainerSpec& container, const Am
 }
 
 Result<std::optional<GpuRequest>> read_container(const ContainerSpec& container) {
-    TRY(const Amounts all, read_amounts(container, kResources));
+    TRY(Amounts amounts, read_amounts(container, kResources));
     // An explicit zero requests no GPU at all, like cpu: 0. Other amounts contradict it.
-    Amounts amounts = all;
     std::erase_if(amounts, [](const auto& amount) {
         const bool is_count = amount.first == resource::kGpu || amount.first == resource::kGpuShare;
         return is_count && amount.second == 0;

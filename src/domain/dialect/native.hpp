@@ -1,4 +1,5 @@
-// The native dialect: whole GPUs, or shares of GPUs with bytes and percent per share.
+// The native dialect: whole GPUs, or shares of GPUs with bytes and percent per share. It is
+// kNativeDialect (domain/request/gpu_request.hpp).
 #pragma once
 
 #include <string_view>
@@ -14,7 +15,5 @@ inline constexpr std::string_view kGpuShare = "tessera.dev/gpu-share";
 inline constexpr std::string_view kGpuMemory = "tessera.dev/gpu-memory";  // bytes per share
 inline constexpr std::string_view kGpuCores = "tessera.dev/gpu-cores";    // percent per share
 }  // namespace resource
-
-extern const Dialect kNativeDialect;
 
 }  // namespace tessera

@@ -6,7 +6,8 @@
 #include <array>
 #include <utility>
 
-#include "domain/doctor/handover_check.hpp"
+#include "domain/cluster/node_labels.hpp"
+#include "domain/doctor/injection_check.hpp"
 #include "domain/doctor/judgement.hpp"
 #include "domain/doctor/others_check.hpp"
 #include "domain/doctor/shares_check.hpp"
@@ -101,9 +102,10 @@ Judgement leader(const Facts& facts) {
 
 std::string fix_of_agents(const Facts& facts, bool is_selected, bool is_missing) {
     if (!is_selected) {
-        return "label it again (kubectl label node NODE tessera.dev/agent=true), or drain it: pods "
-               "that "
-               "start there get no GPU";
+        return fmt::format(
+            "label it again (kubectl label node NODE {}=true), or drain it: pods that start there "
+            "get no GPU",
+            kAgentLabel);
     }
     if (!is_missing) {
         return "the agent writes its report again within a minute; if the fault stays, the agent "
@@ -174,7 +176,7 @@ Judgement agents(const Facts& facts) {
     }
     if (good == 0) {
         return {Status::failed, "no node has the label of GPU nodes",
-                "kubectl label node NODE tessera.dev/agent=true"};
+                fmt::format("kubectl label node NODE {}=true", kAgentLabel)};
     }
     const std::string agent = version_of(facts.agents->image);
     const std::string other = facts.controller ? version_of(facts.controller->image) : "";

@@ -544,7 +544,7 @@ TEST(Doctor, OneRightLess) {
         {[&](Facts& f) { f.controller = denied; }, {"controller"}},
         {[&](Facts& f) { f.agents = denied; }, {"agents"}},
         {[&](Facts& f) { f.lease = denied; }, {"leader"}},
-        {[&](Facts& f) { f.nodes = denied; }, {"agents", "gpus", "handover", "shares", "others"}},
+        {[&](Facts& f) { f.nodes = denied; }, {"agents", "gpus", "injection", "shares", "others"}},
         {[&](Facts& f) {
              f.pods = denied;
              // Without the pods it is not known where an agent runs (doctor_reader.cpp).

@@ -45,11 +45,11 @@ std::optional<Judgement> judge_reports(const std::vector<ShareReport>& reports,
 Judgement shares(const Facts& facts) {
     if (!facts.nodes) return unread(facts.nodes.error());
     if (!facts.pods) return unread(facts.pods.error());
-    std::set<NodeName> holding;
+    std::set<NodeName> enforcing;
     Faults others;
     for (const Node& node : *facts.nodes) {
         const NodeInventory& inventory = node.inventory;
-        if (inventory.shares == EnforcementMode::guard) holding.insert(inventory.name);
+        if (inventory.shares == EnforcementMode::guard) enforcing.insert(inventory.name);
         if (inventory.shares == EnforcementMode::none && node.has_report)
             others.add(inventory.name.str());
     }
@@ -57,7 +57,7 @@ Judgement shares(const Facts& facts) {
         return {Status::failed, unable.text(),
                 "until then, containers that request a share are refused there"};
     }
-    if (holding.empty()) {
+    if (enforcing.empty()) {
         return {Status::ok,
                 "they are not enforced: the guard is not deployed (deploy/guard, "
                 "docs/internals/guard.md)",
@@ -72,13 +72,13 @@ Judgement shares(const Facts& facts) {
                         facts.ns)};
     }
     Faults free;
-    int held = 0;
+    int enforced = 0;
     for (const Pod& pod : *facts.pods) {
         const Allocation* own = own_allocation(pod.facts);
         if (pod.facts.finished || own == nullptr) continue;
         if (std::ranges::none_of(own->containers, has_share)) continue;
         if (pod.facts.is_guarded) {
-            ++held;
+            ++enforced;
         } else {
             free.add(fmt::format("{} on {}", pod.facts.name.str(), pod.facts.node.str()));
         }
@@ -92,7 +92,7 @@ Judgement shares(const Facts& facts) {
     if (auto judged = judge_reports(*facts.reports, *facts.pods)) return *std::move(judged);
     return {Status::ok,
             fmt::format("the guard is on {} nodes and enforces the shares of {} pods",
-                        holding.size(), held),
+                        enforcing.size(), enforced),
             ""};
 }
 

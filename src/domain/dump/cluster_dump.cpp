@@ -44,22 +44,23 @@ std::vector<DumpGpu> gpus_of(const NodeInventory& node) {
     return gpus;
 }
 
-std::vector<DumpHolder> holds_of(const Allocation& allocation, const NodeInventory& node) {
-    std::vector<DumpHolder> holds;
+std::vector<DumpAllocation> allocations_of(const Allocation& allocation,
+                                           const NodeInventory& node) {
+    std::vector<DumpAllocation> allocated;
     for (const ContainerAllocation& container : allocation.containers) {
-        DumpHolder holder{container.kind, {}};
+        DumpAllocation given{container.kind, {}};
         for (const GpuShare& share : container.gpus) {
             const Gpu* gpu = find_gpu(node.gpus, share.uuid);
             if (gpu == nullptr) continue;
             // The GPU's capacity may have changed since it was assigned.
             const Bytes most = gpu->capacity();
             const Bytes memory = share.whole ? most : std::min(share.memory, most);
-            holder.shares.push_back(
+            given.shares.push_back(
                 {static_cast<int>(gpu - node.gpus.data()), memory, share.cores, share.whole});
         }
-        if (!holder.shares.empty()) holds.push_back(std::move(holder));
+        if (!given.shares.empty()) allocated.push_back(std::move(given));
     }
-    return holds;
+    return allocated;
 }
 
 struct Asked {
@@ -90,7 +91,7 @@ DumpPod pod_of(const SeenPod& seen, const Asked& asked) {
                 .chooses_nodes = seen.chooses_nodes,
                 .gpu_rules = asked.rules,
                 .asks = {},
-                .holds = {}};
+                .allocated = {}};
     for (const ContainerRequest& container : request.containers) {
         pod.asks.push_back(
             {container.kind, container.gpu.gpus, container.gpu.memory, container.gpu.cores});
@@ -202,9 +203,10 @@ ClusterDump dump_of(std::span<const SeenNode> nodes, std::span<const SeenPod> po
         const auto on = node_infos.find(pod.facts.node);
         const auto assigned_pod = assigned_pods.find(pod.facts.uid);
         if (on != node_infos.end() && assigned_pod != assigned_pods.end())
-            dumped.holds = holds_of(assigned_pod->second->allocation, on->second->inventory);
+            dumped.allocated =
+                allocations_of(assigned_pod->second->allocation, on->second->inventory);
         // A pod on a node that is gone, or with unknown GPUs, is of no use to the simulator.
-        if (!dumped.node.empty() && dumped.holds.empty()) {
+        if (!dumped.node.empty() && dumped.allocated.empty()) {
             ++out.left_out.unknown;
             continue;
         }

@@ -52,11 +52,11 @@ struct DumpShare {
     friend bool operator==(const DumpShare&, const DumpShare&) = default;
 };
 
-struct DumpHolder {
+struct DumpAllocation {
     ContainerKind kind = ContainerKind::app;
     std::vector<DumpShare> shares;
 
-    friend bool operator==(const DumpHolder&, const DumpHolder&) = default;
+    friend bool operator==(const DumpAllocation&, const DumpAllocation&) = default;
 };
 
 struct DumpPod {
@@ -65,11 +65,11 @@ struct DumpPod {
     std::string deleted;  // when its deletion began; empty if it was not deleted
     std::string node;     // empty: the pod is pending
     HostRequest host;
-    std::optional<GangMembership> gang;  // of the pod's namespace
-    bool chooses_nodes = false;          // by nodeSelector or node affinity
-    GpuRuleTexts gpu_rules;              // unparsed, see parse_gpu_rules()
-    std::vector<DumpRequest> asks;       // per container with GPUs, in start order
-    std::vector<DumpHolder> holds;       // per container; empty while the pod is pending
+    std::optional<GangMembership> gang;     // of the pod's namespace
+    bool chooses_nodes = false;             // by nodeSelector or node affinity
+    GpuRuleTexts gpu_rules;                 // unparsed, see parse_gpu_rules()
+    std::vector<DumpRequest> asks;          // per container with GPUs, in start order
+    std::vector<DumpAllocation> allocated;  // per container; empty while the pod is pending
 
     friend bool operator==(const DumpPod&, const DumpPod&) = default;
 };

@@ -34,8 +34,8 @@ TEST(ClusterDump, TellsWhoIsWhere) {
     EXPECT_EQ(out.nodes[0].gpus.size(), 2U);
     ASSERT_EQ(out.pods.size(), 2U);
     EXPECT_EQ(out.pods[0].node, "n");
-    EXPECT_EQ(out.pods[0].holds,
-              (std::vector<DumpHolder>{{ContainerKind::app, {{1, gibibytes(4), {}, false}}}}));
+    EXPECT_EQ(out.pods[0].allocated,
+              (std::vector<DumpAllocation>{{ContainerKind::app, {{1, gibibytes(4), {}, false}}}}));
     EXPECT_EQ(out.pods[0].asks[0].memory,
               (MemoryRequest{MemoryRequest::Kind::bytes, gibibytes(4).count}));
     EXPECT_EQ(out.pods[1].name.name, "waits");
@@ -88,7 +88,7 @@ TEST(ClusterDump, RulesOnGpus) {
     EXPECT_EQ(out.pods[0].gpu_rules, pods[0].facts.gpu_rules);
     EXPECT_EQ(out.pods[1].name.name, "runs");
     EXPECT_EQ(out.pods[1].gpu_rules, GpuRuleTexts{});
-    EXPECT_EQ(out.pods[1].holds.size(), 1U);
+    EXPECT_EQ(out.pods[1].allocated.size(), 1U);
 }
 
 // Goal: links are given by the positions of the GPUs in the list. The driver's indices differ from
@@ -123,7 +123,7 @@ TEST(ClusterDump, SharesArePartsOfTheirGpus) {
     ASSERT_EQ(out.pods.size(), 2U);
     EXPECT_EQ(out.nodes[0].gpus[0].memory, gibibytes(15));
     for (const DumpPod& pod : out.pods)
-        EXPECT_EQ(pod.holds.at(0).shares.at(0).memory, gibibytes(15)) << pod.name.name;
+        EXPECT_EQ(pod.allocated.at(0).shares.at(0).memory, gibibytes(15)) << pod.name.name;
 }
 
 // Goal: no name is left, and equal names get the same number.

@@ -56,8 +56,8 @@ std::int16_t milli_of(Bytes memory, Percent cores, Bytes capacity) {
 
 std::int16_t free_milli(const GpuState& gpu) {
     if (!gpu.usable) return 0;
-    const std::int64_t cores = std::int64_t{100 - gpu.cores_held.value} * kMilliPerPercent;
-    const std::int64_t most = gpu.holders > 0 ? kMilliPerGpu - 1 : kMilliPerGpu;
+    const std::int64_t cores = std::int64_t{100 - gpu.allocated_cores.value} * kMilliPerPercent;
+    const std::int64_t most = gpu.pods > 0 ? kMilliPerGpu - 1 : kMilliPerGpu;
     return capped(std::min({memory_milli(gpu.free(), gpu.capacity, false), cores, most}));
 }
 

@@ -19,10 +19,10 @@ TEST(EngineTerms, OfSharesAndGpus) {
     EXPECT_EQ(milli_of(kGpu, {0}, kGpu), 1'000);
     EXPECT_EQ(milli_of(kGpu + gibibytes(1), {0}, kGpu), 1'000);
     EXPECT_EQ(free_milli({.capacity = kGpu}), 1'000);
-    EXPECT_EQ(free_milli({.capacity = kGpu, .held = gibibytes(4), .holders = 1}), 750);
-    EXPECT_EQ(free_milli({.capacity = kGpu, .held = {1}, .holders = 1}), 999);
-    EXPECT_EQ(free_milli({.capacity = kGpu, .cores_held = {70}, .holders = 1}), 300);
-    EXPECT_EQ(free_milli({.capacity = kGpu, .holders = 1}), 999) << "a pod is on it";
+    EXPECT_EQ(free_milli({.capacity = kGpu, .allocated = gibibytes(4), .pods = 1}), 750);
+    EXPECT_EQ(free_milli({.capacity = kGpu, .allocated = {1}, .pods = 1}), 999);
+    EXPECT_EQ(free_milli({.capacity = kGpu, .allocated_cores = {70}, .pods = 1}), 300);
+    EXPECT_EQ(free_milli({.capacity = kGpu, .pods = 1}), 999) << "a pod is on it";
     EXPECT_EQ(free_milli({.capacity = kGpu, .usable = false}), 0);
     EXPECT_EQ(free_milli({}), 0);
 }
@@ -30,11 +30,12 @@ TEST(EngineTerms, OfSharesAndGpus) {
 // Goal: what fits in thousandths fits in bytes, for any sizes.
 RC_GTEST_PROP(EngineTerms, FitInBytes, ()) {
     const auto capacity = *rc::gen::inRange<std::int64_t>(1, std::int64_t{1} << 40);
-    const auto held = *rc::gen::inRange<std::int64_t>(0, capacity + 1);
+    const auto allocated = *rc::gen::inRange<std::int64_t>(0, capacity + 1);
     const auto request = *rc::gen::inRange<std::int64_t>(0, capacity + 1);
-    const GpuState gpu{.capacity = {capacity}, .held = {held}, .holders = held > 0 ? 1 : 0};
+    const GpuState gpu{
+        .capacity = {capacity}, .allocated = {allocated}, .pods = allocated > 0 ? 1 : 0};
     if (milli_of({request}, {0}, {capacity}) <= free_milli(gpu))
-        RC_ASSERT(request <= capacity - held);
+        RC_ASSERT(request <= capacity - allocated);
 }
 
 // Goal: one task per container, with the pod's CPU and memory in the first. Nothing for a share

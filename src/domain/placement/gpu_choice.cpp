@@ -13,7 +13,7 @@ std::optional<GpuMask> first_with_room(GpuSets& sets, const NodeGpus& node_gpus,
 }
 
 std::optional<GpuSet> choose_gpus(GpuSets& sets, const GpuQuestion& asked, PlacementPolicy& policy,
-                                  std::uint64_t draw) {
+                                  std::uint64_t random) {
     const auto among = first_with_room(sets, asked.node_gpus, asked.gpu, asked.open);
     if (!among) return std::nullopt;
     // The policy uses thousandths. If its choice does not fit in bytes, it chooses again among the
@@ -21,7 +21,7 @@ std::optional<GpuSet> choose_gpus(GpuSets& sets, const GpuQuestion& asked, Place
     for (const GpuMask shown : {*among, asked.open & *among}) {
         const NodeLoad load = only(asked.load, static_cast<GpuSet>(shown));
         if (!can_take_but_memory(load, asked.task)) break;
-        const GpuSet gpus = policy.score(load, asked.task, draw_of_gpus(draw)).gpus;
+        const GpuSet gpus = policy.score(load, asked.task, random_for_gpus(random)).gpus;
         if ((gpus & ~asked.open) != 0) continue;
         if (asked.task.count > 1) return gpus;
         const auto first = static_cast<std::size_t>(std::countr_zero(gpus));

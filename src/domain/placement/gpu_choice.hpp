@@ -28,9 +28,9 @@ std::optional<GpuMask> first_with_room(GpuSets& sets, const NodeGpus& node_gpus,
                                        const GpuRequest& gpu, GpuMask open);
 
 // The GPUs of that set that the policy chooses; among equal GPUs, the one whose loss harms least.
-// Nothing if there is no such set, or the policy finds no GPUs in it. `draw` is the pod's random
+// Nothing if there is no such set, or the policy finds no GPUs in it. `random` is the pod's random
 // number.
 std::optional<GpuSet> choose_gpus(GpuSets& sets, const GpuQuestion& asked, PlacementPolicy& policy,
-                                  std::uint64_t draw);
+                                  std::uint64_t random);
 
 }  // namespace tessera

@@ -10,8 +10,8 @@ namespace tessera {
 // `peak`, `cores_peak`: the pod's peak on this GPU, this share included.
 inline bool has_room(const GpuState& state, const GpuRequest& gpu, Bytes peak, Percent cores_peak) {
     const bool is_whole = gpu.memory.kind == MemoryRequest::Kind::whole_gpu;
-    return state.usable && peak <= state.free() && (state.cores_held + cores_peak).value <= 100 &&
-           (!is_whole || state.holders == 0);
+    return state.usable && peak <= state.free() &&
+           (state.allocated_cores + cores_peak).value <= 100 && (!is_whole || state.pods == 0);
 }
 
 // The same for a pod that has nothing else on the GPU.

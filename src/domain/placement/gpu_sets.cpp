@@ -10,7 +10,7 @@ namespace tessera {
 namespace {
 
 bool is_idle(const GpuState& gpu) {
-    return gpu.usable && gpu.holders == 0 && gpu.held + gpu.over_limit == Bytes{};
+    return gpu.usable && gpu.pods == 0 && gpu.allocated + gpu.over_limit == Bytes{};
 }
 
 // The number of idle GPUs in the largest topology group of `gpu`, per set of links, the nearest

@@ -277,7 +277,7 @@ RC_GTEST_PROP(GpuSets, HoldForRandomPods, ()) {
         const NodeInfo& snapshot = *before->find("n");
         const auto has_room = [&](std::size_t gpu) {
             const GpuState& of = snapshot.gpus[gpu];
-            return is_whole ? of.holders == 0 : gibibytes(gib) <= of.free();
+            return is_whole ? of.pods == 0 : gibibytes(gib) <= of.free();
         };
         bool is_near_possible = false;
         for (const TopologyGroup& topology_group : topology_groups) {

@@ -31,7 +31,7 @@ class NodeScorer {
     [[nodiscard]] virtual std::int64_t score_room(const NodeInfo& node, const NodeGpus& room,
                                                   const PodRequest& pod) const = 0;
     // Whether a random number per pod breaks ties.
-    [[nodiscard]] virtual bool is_by_lot() const = 0;
+    [[nodiscard]] virtual bool has_random_tie_break() const = 0;
     // Chooses the pod's GPUs on a feasible node, out of `room`. They fit in bytes. Nothing if the
     // policy cannot express the pod.
     [[nodiscard]] virtual std::optional<Assignment> choose(const NodeInfo& node,

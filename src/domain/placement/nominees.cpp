@@ -25,10 +25,10 @@ bool take_room(const NodeInfo& node, const PodRequest& pod, std::vector<GpuState
     const Assignment* assignment = placer.try_node(room.node_gpus(node));
     if (assignment == nullptr) return false;
     AssignedPod there;
-    there.holds =
-        holds(containers_of(pod.containers, *assignment, node.inventory.gpus, node.inventory.unit));
+    there.allocated = allocated_by_gpu(
+        containers_of(pod.containers, *assignment, node.inventory.gpus, node.inventory.unit));
     there.groups = rules_of(pod.containers).groups();
-    count_holds(there, node.inventory.gpus, gpus, 1);
+    count_allocated(there, node.inventory.gpus, gpus, 1);
     return true;
 }
 
@@ -51,8 +51,8 @@ void count_nominees(const NodeInfo& node, const Preemptor& pod, std::vector<GpuS
 std::size_t room_behind(const NodeInfo& node, const Preemptor& pod,
                         const std::vector<ContainerAllocation>& taken, std::vector<GpuState> gpus) {
     AssignedPod there;
-    there.holds = holds(taken);
-    count_holds(there, node.inventory.gpus, gpus, 1);
+    there.allocated = allocated_by_gpu(taken);
+    count_allocated(there, node.inventory.gpus, gpus, 1);
     std::size_t count = 0;
     for (const PodRequestPtr& nominee :
          std::span(node.nominees).subspan(before(node, pod).size())) {
@@ -65,16 +65,17 @@ std::vector<GpuState> gpus_left(const NodeInfo& node, const Preemptor& pod) {
     std::vector<GpuState> gpus = node.gpus;
     if (before(node, pod).empty()) return gpus;
     for (const AssignedPodPtr& assigned_pod : node.assigned_pods) {
-        if (assigned_pod->terminating) count_holds(*assigned_pod, node.inventory.gpus, gpus, -1);
+        if (assigned_pod->terminating)
+            count_allocated(*assigned_pod, node.inventory.gpus, gpus, -1);
     }
     count_nominees(node, pod, gpus);
     // A terminating pod still has its GPUs.
     for (std::size_t i = 0; i < gpus.size(); ++i) {
         GpuState& gpu = gpus[i];
         const GpuState& now = node.gpus[i];
-        gpu.held = std::max(gpu.held, now.held);
-        gpu.cores_held = std::max(gpu.cores_held, now.cores_held);
-        gpu.holders = std::max(gpu.holders, now.holders);
+        gpu.allocated = std::max(gpu.allocated, now.allocated);
+        gpu.allocated_cores = std::max(gpu.allocated_cores, now.allocated_cores);
+        gpu.pods = std::max(gpu.pods, now.pods);
         for (const GpuGroup group : now.groups) {
             if (std::ranges::find(gpu.groups, group) == gpu.groups.end())
                 gpu.groups.push_back(group);

@@ -1,9 +1,9 @@
 // Reservations for preempting pods. When kube-scheduler evicts pods for another pod, it nominates
 // that pod to their node (status.nominatedNodeName), and asks for it again once they are gone. Our
-// own reservations (ClusterState::promise) count in the same way. Until the nominee is bound, pods
-// of its priority or lower are placed as if it were on the node. kube-scheduler does the same with
-// the resources that it counts (RunFilterPluginsWithNominatedPods). Otherwise another pod could
-// take the GPUs first, and the victims would have been evicted without success.
+// own reservations (ClusterState::reserve_node) count in the same way. Until the nominee is bound,
+// pods of its priority or lower are placed as if it were on the node. kube-scheduler does the same
+// with the resources that it counts (RunFilterPluginsWithNominatedPods). Otherwise another pod
+// could take the GPUs first, and the victims would have been evicted without success.
 #pragma once
 
 #include <cstddef>

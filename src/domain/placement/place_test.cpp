@@ -45,8 +45,8 @@ TEST(Place, BestFitAsGpushare) {
     for (const auto& [units, expected] : steps) {
         const Gpus chosen = place(build::aliyun(units), two);
         ASSERT_EQ(chosen, Gpus{expected}) << units;
-        two[static_cast<std::size_t>(expected)].held += gibibytes(units);
-        two[static_cast<std::size_t>(expected)].holders += 1;
+        two[static_cast<std::size_t>(expected)].allocated += gibibytes(units);
+        two[static_cast<std::size_t>(expected)].pods += 1;
     }
     EXPECT_EQ(two[0].free(), gibibytes(0));
     EXPECT_EQ(two[1].free(), gibibytes(12));
@@ -61,32 +61,41 @@ TEST(Place, ChoosesAmongGpus) {
         std::vector<ContainerSpec> containers;
         Gpus expected;
     };
-    const auto held = [](int gib, int cores = 0, bool healthy = true) {
+    const auto allocated = [](int gib, int cores = 0, bool healthy = true) {
         return GpuState{gibibytes(16), gibibytes(gib), {cores}, gib > 0 ? 1 : 0, healthy};
     };
     const std::vector<ContainerSpec> with_cores = {
         container("main", {{kMem, "4"}, {kPercentage, "50"}})};
     const std::vector<Case> cases = {
-        {"tie", {held(0), held(0)}, build::aliyun(4), {0}},
-        {"fuller GPU", {held(0), held(8), held(4)}, build::aliyun(4), {1}},
-        {"fullest is too full", {held(0), held(13), held(4)}, build::aliyun(4), {2}},
-        {"exactly the rest", {held(0), held(12)}, build::aliyun(4), {1}},
-        {"all of a GPU", {held(1), held(0)}, build::aliyun(16), {1}},
-        {"nothing is enough", {held(13), held(14)}, build::aliyun(4), {}},
+        {"tie", {allocated(0), allocated(0)}, build::aliyun(4), {0}},
+        {"fuller GPU", {allocated(0), allocated(8), allocated(4)}, build::aliyun(4), {1}},
+        {"fullest is too full", {allocated(0), allocated(13), allocated(4)}, build::aliyun(4), {2}},
+        {"exactly the rest", {allocated(0), allocated(12)}, build::aliyun(4), {1}},
+        {"all of a GPU", {allocated(1), allocated(0)}, build::aliyun(16), {1}},
+        {"nothing is enough", {allocated(13), allocated(14)}, build::aliyun(4), {}},
         {"no GPUs", {}, build::aliyun(1), {}},
-        {"unhealthy is skipped", {held(8, 0, false), held(0)}, build::aliyun(4), {1}},
-        {"only unhealthy", {held(0, 0, false)}, build::aliyun(1), {}},
-        {"compute is short", {held(8, 60), held(0, 50)}, with_cores, {1}},
-        {"compute is short everywhere", {held(8, 60), held(0, 51)}, with_cores, {}},
-        {"no compute asked", {held(8, 100), held(0)}, build::aliyun(4), {0}},
-        {"whole GPU", {held(1), held(0)}, build::whole(), {1}},
-        {"no whole GPU left", {held(1), held(1)}, build::whole(), {}},
-        {"two whole GPUs", {held(0), held(1), held(0)}, build::whole(2), {0, 2}},
-        {"too few whole GPUs", {held(0), held(1), held(2)}, build::whole(2), {}},
-        {"distinct GPUs", {held(0), held(0)}, build::native(gibibytes(4), 2), {0, 1}},
-        {"fuller GPUs first", {held(0), held(8), held(4)}, build::native(gibibytes(4), 2), {1, 2}},
-        {"more GPUs than there are", {held(0), held(0)}, build::native(gibibytes(4), 3), {}},
-        {"one of the GPUs is too full", {held(0), held(15)}, build::native(gibibytes(4), 2), {}},
+        {"unhealthy is skipped", {allocated(8, 0, false), allocated(0)}, build::aliyun(4), {1}},
+        {"only unhealthy", {allocated(0, 0, false)}, build::aliyun(1), {}},
+        {"compute is short", {allocated(8, 60), allocated(0, 50)}, with_cores, {1}},
+        {"compute is short everywhere", {allocated(8, 60), allocated(0, 51)}, with_cores, {}},
+        {"no compute asked", {allocated(8, 100), allocated(0)}, build::aliyun(4), {0}},
+        {"whole GPU", {allocated(1), allocated(0)}, build::whole(), {1}},
+        {"no whole GPU left", {allocated(1), allocated(1)}, build::whole(), {}},
+        {"two whole GPUs", {allocated(0), allocated(1), allocated(0)}, build::whole(2), {0, 2}},
+        {"too few whole GPUs", {allocated(0), allocated(1), allocated(2)}, build::whole(2), {}},
+        {"distinct GPUs", {allocated(0), allocated(0)}, build::native(gibibytes(4), 2), {0, 1}},
+        {"fuller GPUs first",
+         {allocated(0), allocated(8), allocated(4)},
+         build::native(gibibytes(4), 2),
+         {1, 2}},
+        {"more GPUs than there are",
+         {allocated(0), allocated(0)},
+         build::native(gibibytes(4), 3),
+         {}},
+        {"one of the GPUs is too full",
+         {allocated(0), allocated(15)},
+         build::native(gibibytes(4), 2),
+         {}},
     };
     for (const Case& c : cases)
         EXPECT_EQ(place(c.containers, c.on), c.expected) << c.what;
@@ -95,9 +104,9 @@ TEST(Place, ChoosesAmongGpus) {
 // Goal: a whole GPU is one that no other pod has a share of, even a share of size 0.
 TEST(Place, WholeGpuIsShared) {
     std::vector<GpuState> on = gpus(1, 16);
-    on[0].holders = 1;
+    on[0].pods = 1;
     EXPECT_EQ(place(build::whole(), on), Gpus{});
-    on[0].holders = 0;
+    on[0].pods = 0;
     EXPECT_EQ(place(build::whole(), on), Gpus{0});
 }
 
@@ -145,7 +154,7 @@ TEST(Place, ContainersOfOnePodTogether) {
         {"sidecar after init does not", {{kInit, 14}, {kSidecar, 7}, {kApp, 7}}, true},
     };
     std::vector<GpuState> on = gpus(1, 16);
-    on[0].held = gibibytes(2);
+    on[0].allocated = gibibytes(2);
     for (const Case& c : cases) {
         std::vector<ContainerSpec> containers;
         for (const auto& [kind, units] : c.containers)
@@ -207,7 +216,7 @@ TEST(Place, PriceOrdersNodes) {
     const ContainerRequests request = build::request(build::aliyun(4));
     Placer placer(request);
     auto used = gpus(1, 16);
-    used[0].held = gibibytes(8);
+    used[0].allocated = gibibytes(8);
     const auto empty = gpus(1, 16);
     const std::int64_t empty_price =
         placer.try_node(build::node_info(empty, kGib).node_gpus())->price;
@@ -241,11 +250,11 @@ std::vector<GpuState> random_gpus() {
     const int count = *rc::gen::inRange(0, 6);
     for (int i = 0; i < count; ++i) {
         const auto capacity = *rc::gen::inRange<std::int64_t>(1, 24);
-        const auto held = *rc::gen::inRange<std::int64_t>(0, capacity + 1);
+        const auto allocated = *rc::gen::inRange<std::int64_t>(0, capacity + 1);
         out.push_back({.capacity = gibibytes(capacity),
-                       .held = gibibytes(held),
-                       .cores_held = {*rc::gen::inRange(0, 101)},
-                       .holders = held > 0 ? 1 : *rc::gen::inRange(0, 2),
+                       .allocated = gibibytes(allocated),
+                       .allocated_cores = {*rc::gen::inRange(0, 101)},
+                       .pods = allocated > 0 ? 1 : *rc::gen::inRange(0, 2),
                        .usable = *rc::gen::inRange(0, 5) > 0});
     }
     return out;
@@ -295,19 +304,19 @@ REACHING_PROP(PlaceProperty, AFitIsWithinEveryGpu) {
     for (std::size_t i = 0; i < on.size(); ++i)
         gpus.push_back(build::gpu("n", static_cast<int>(i), on[i].capacity));
     const auto given = containers_of(request, *assignment, gpus, kGib);
-    for (const Hold& hold : holds(given)) {
-        const auto at = std::ranges::find(gpus, hold.uuid, &Gpu::uuid) - gpus.begin();
+    for (const GpuAllocation& on_gpu : allocated_by_gpu(given)) {
+        const auto at = std::ranges::find(gpus, on_gpu.uuid, &Gpu::uuid) - gpus.begin();
         const GpuState& gpu = on[static_cast<std::size_t>(at)];
         RC_ASSERT(gpu.usable);
-        RC_ASSERT(gpu.held + hold.memory <= gpu.capacity);
-        RC_ASSERT((gpu.cores_held + hold.cores).value <= 100);
+        RC_ASSERT(gpu.allocated + on_gpu.memory <= gpu.capacity);
+        RC_ASSERT((gpu.allocated_cores + on_gpu.cores).value <= 100);
     }
     for (const ContainerAllocation& c : given) {
         std::set<int> distinct;
         for (const GpuShare& share : c.gpus) {
             RC_ASSERT(distinct.insert(share.index).second);
             const GpuState& gpu = on[static_cast<std::size_t>(share.index)];
-            RC_ASSERT(!share.whole || (gpu.holders == 0 && share.memory == gpu.capacity));
+            RC_ASSERT(!share.whole || (gpu.pods == 0 && share.memory == gpu.capacity));
         }
     }
 }

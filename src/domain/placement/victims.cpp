@@ -20,10 +20,10 @@ class Trial {
         : node_(node), pod_(pod), placer_(pod.containers), gpus_(node.gpus) {}
 
     void remove(const AssignedPod& assigned_pod) {
-        count_holds(assigned_pod, node_.inventory.gpus, gpus_, -1);
+        count_allocated(assigned_pod, node_.inventory.gpus, gpus_, -1);
     }
     void put_back(const AssignedPod& assigned_pod) {
-        count_holds(assigned_pod, node_.inventory.gpus, gpus_, 1);
+        count_allocated(assigned_pod, node_.inventory.gpus, gpus_, 1);
     }
     [[nodiscard]] bool fits() {
         std::vector<GpuState> gpus = gpus_;
@@ -41,8 +41,8 @@ class Trial {
 
 std::int64_t memory_of(const AssignedPod& assigned_pod) {
     return std::accumulate(
-        assigned_pod.holds.begin(), assigned_pod.holds.end(), std::int64_t{0},
-        [](std::int64_t sum, const Hold& hold) { return sum + hold.memory.count; });
+        assigned_pod.allocated.begin(), assigned_pod.allocated.end(), std::int64_t{0},
+        [](std::int64_t sum, const GpuAllocation& on_gpu) { return sum + on_gpu.memory.count; });
 }
 
 // The highest priority first; among equals the smallest, so that few large pods are evicted instead
@@ -121,9 +121,10 @@ Preemption plan_preemption(const NodeInfo& node, const PodRequest& pod,
     for (const Gpu& gpu : node.inventory.gpus) {
         AssignedPods here;
         for (const AssignedPod* assigned_pod : lower) {
-            const bool is_here = std::ranges::any_of(assigned_pod->holds, [&](const Hold& hold) {
-                return find_gpu(node.inventory.gpus, hold.uuid) == &gpu;
-            });
+            const bool is_here =
+                std::ranges::any_of(assigned_pod->allocated, [&](const GpuAllocation& on_gpu) {
+                    return find_gpu(node.inventory.gpus, on_gpu.uuid) == &gpu;
+                });
             if (is_here) here.push_back(assigned_pod);
         }
         consider(std::move(here));

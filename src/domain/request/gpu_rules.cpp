@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/label_value.hpp"
+
 namespace tessera {
 namespace {
 
@@ -102,16 +104,10 @@ GpuGroup hash_of(std::string_view kind, std::string_view ns, std::string_view na
     return hash;
 }
 
-// The name is a label's value (Kubernetes: labels and selectors, syntax and character set).
 Result<std::optional<GpuGroup>> read_group(std::string_view label, std::string_view text,
                                            std::string_view ns) {
     if (text.empty()) return std::optional<GpuGroup>{};
-    constexpr std::size_t kLongest = 63;  // of a label's value
-    const bool is_name = text.size() <= kLongest && is_alnum(text.front()) &&
-                         is_alnum(text.back()) && std::ranges::all_of(text, [](char c) {
-                             return is_alnum(c) || c == '-' || c == '_' || c == '.';
-                         });
-    if (!is_name) {
+    if (!is_label_value(text)) {
         return refuse(fmt::format("label {}", label), text,
                       "is not a label's value; write up to 63 letters, digits, '-', '_' or '.', "
                       "the first and the last a letter or digit");

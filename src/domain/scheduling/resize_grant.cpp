@@ -95,8 +95,8 @@ Result<> change(Allocation& allocation, const RequestedShares::Container& reques
 
 // What the pod has of one GPU before and after the resize.
 struct Growth {
-    Hold before;
-    Hold after;
+    GpuAllocation before;
+    GpuAllocation after;
 
     [[nodiscard]] bool of_memory() const { return after.memory > before.memory; }
     [[nodiscard]] bool of_cores() const { return after.cores > before.cores; }
@@ -121,13 +121,13 @@ Result<> check_room(const Growth& growth, const ResizeRoom& room) {
                         gpu->index, to_string(growth.after.memory),
                         to_string(std::max(state.free(), Bytes{}))));
     }
-    if (growth.of_cores() && (state.cores_held + growth.after.cores).value > 100) {
+    if (growth.of_cores() && (state.allocated_cores + growth.after.cores).value > 100) {
         return refuse(
             Code::unavailable,
             fmt::format("no room on GPU {}: the pod would be guaranteed {} percent of it, and "
                         "beside the others it can have {}",
                         gpu->index, growth.after.cores.value,
-                        std::max(100 - state.cores_held.value, 0)));
+                        std::max(100 - state.allocated_cores.value, 0)));
     }
     return {};
 }
@@ -140,10 +140,10 @@ Result<Allocation> resize(const Allocation& now, const RequestedShares& requeste
     ++after.revision;
     for (const RequestedShares::Container& container : requested.containers)
         TRY_VOID(change(after, container, room));
-    const auto held = holds(now.containers);
-    const auto wanted = holds(after.containers);
-    for (std::size_t i = 0; i < held.size(); ++i) {  // of the same GPUs
-        const Growth growth{held[i], wanted[i]};
+    const auto allocated = allocated_by_gpu(now.containers);
+    const auto wanted = allocated_by_gpu(after.containers);
+    for (std::size_t i = 0; i < allocated.size(); ++i) {  // of the same GPUs
+        const Growth growth{allocated[i], wanted[i]};
         if (growth.of_memory() || growth.of_cores()) TRY_VOID(check_room(growth, room));
     }
     return after;

@@ -44,8 +44,8 @@ class Room {
     Room() {
         node_.gpus[1].condition = GpuCondition::unhealthy;
         node_.gpus[1].reason = "Xid 79";
-        gpus_[0].held = gibibytes(6);
-        gpus_[0].cores_held = {50};
+        gpus_[0].allocated = gibibytes(6);
+        gpus_[0].allocated_cores = {50};
         gpus_[1].usable = false;
     }
 
@@ -209,11 +209,11 @@ REACHING_PROP(ResizeProperty, NeverBeyondAGpu) {
         now.containers.push_back(
             {"c" + std::to_string(i), kind, {share(draw(0, 1), draw(1, 5), draw(0, 30))}});
     }
-    const auto before = holds(now.containers);
+    const auto before = allocated_by_gpu(now.containers);
     std::vector<GpuState> gpus(2, GpuState{.capacity = gibibytes(16)});
     for (GpuState& gpu : gpus) {
-        gpu.held = gibibytes(draw(0, 16));
-        gpu.cores_held = {draw(0, 100)};
+        gpu.allocated = gibibytes(draw(0, 16));
+        gpu.allocated_cores = {draw(0, 100)};
     }
     RequestedShares requested;
     for (int i = draw(0, 2); i >= 0; --i)
@@ -223,14 +223,15 @@ REACHING_PROP(ResizeProperty, NeverBeyondAGpu) {
     reached(after.has_value());
     if (!after) return;
     RC_ASSERT(is_granted(requested, *after));
-    for (const Hold& hold : holds(after->containers)) {
-        const auto gpu = static_cast<std::size_t>(hold.uuid == node.gpus[0].uuid ? 0 : 1);
-        const auto was = std::ranges::find(before, hold.uuid, &Hold::uuid);
+    for (const GpuAllocation& on_gpu : allocated_by_gpu(after->containers)) {
+        const auto gpu = static_cast<std::size_t>(on_gpu.uuid == node.gpus[0].uuid ? 0 : 1);
+        const auto was = std::ranges::find(before, on_gpu.uuid, &GpuAllocation::uuid);
         RC_ASSERT(was != before.end());
-        RC_ASSERT(hold.memory <= std::max(was->memory, gpus[gpu].free()));
-        RC_ASSERT(hold.cores.value <= std::max(was->cores.value, 100 - gpus[gpu].cores_held.value));
+        RC_ASSERT(on_gpu.memory <= std::max(was->memory, gpus[gpu].free()));
+        RC_ASSERT(on_gpu.cores.value <=
+                  std::max(was->cores.value, 100 - gpus[gpu].allocated_cores.value));
     }
-    RC_ASSERT(larger(before, holds(after->containers)).size() == before.size());
+    RC_ASSERT(larger(before, allocated_by_gpu(after->containers)).size() == before.size());
 }
 
 }  // namespace

@@ -97,18 +97,18 @@ bool ClusterState::set_pod(const PodInfo& pod) {
     note_unknown_annotations(pod);
     note_gang(pod);
     if (!pod.node.empty()) note_host(pod.uid, pod.node, pod.host);
-    const auto held = assigned_pods_.find(pod.uid);
-    if (held != assigned_pods_.end() && held->second->stage == Stage::observed) {
-        update_seen(*held->second, pod);
+    const auto assigned = assigned_pods_.find(pod.uid);
+    if (assigned != assigned_pods_.end() && assigned->second->stage == Stage::observed) {
+        update_seen(*assigned->second, pod);
         if (const auto legacy = legacy_pods_.find(pod.uid); legacy != legacy_pods_.end()) {
             legacy->second.started |= pod.started;
             return legacy->second.legacy == pod.legacy;
         }
-        return pod.allocation && *pod.allocation == held->second->allocation;
+        return pod.allocation && *pod.allocation == assigned->second->allocation;
     }
     if (!pod.node.empty()) {
         take_bound(pod);
-    } else if (held == assigned_pods_.end()) {
+    } else if (assigned == assigned_pods_.end()) {
         set_pending(pod);
     } else {  // its Binding is being written
         const auto before = set_aside_.extract(pod.uid);
@@ -188,17 +188,17 @@ void ClusterState::take_bound(const PodInfo& pod) {
             note_arrival(pod.created, *request);
     }
     const auto hold_seen = [&](Allocation allocation) {
-        auto held = holds(allocation.containers);
+        auto allocated = allocated_by_gpu(allocation.containers);
         const GpuRules rules = rules_of(pod);
-        hold({.uid = pod.uid,
-              .name = pod.name,
-              .stage = Stage::observed,
-              .priority = pod.priority,
-              .terminating = pod.terminating,
-              .allocation = std::move(allocation),
-              .holds = std::move(held),
-              .groups = rules.groups(),
-              .together = rules.together});
+        assign({.uid = pod.uid,
+                .name = pod.name,
+                .stage = Stage::observed,
+                .priority = pod.priority,
+                .terminating = pod.terminating,
+                .allocation = std::move(allocation),
+                .allocated = std::move(allocated),
+                .groups = rules.groups(),
+                .together = rules.together});
     };
     if (!asks_for_gpus(pod)) return drop(pod.uid);
     if (const Allocation* own = own_allocation(pod)) {
@@ -298,21 +298,21 @@ Result<Reservation> ClusterState::reserve(const PodRequest& asked, const NodeNam
     Allocation allocation{
         pod.uid, node_name, pod.containers.front().gpu.dialect,
         containers_of(pod.containers, *gpus, now.inventory.gpus, now.inventory.unit)};
-    auto held = holds(allocation.containers);
-    for (const Hold& share : held) {
+    auto allocated = allocated_by_gpu(allocation.containers);
+    for (const GpuAllocation& share : allocated) {
         const GpuState* gpu = gpu_of(now, share.uuid);
         TESSERA_CHECK(gpu != nullptr, "a reservation is on GPUs of the node");
         TESSERA_CHECK(share.memory <= gpu->free(), "a reservation takes no GPU over its capacity");
     }
     note_host(pod.uid, node_name, pod.host);
-    hold({.uid = pod.uid,
-          .name = pod.name,
-          .stage = Stage::assumed,
-          .attempt = 1,
-          .allocation = allocation,
-          .holds = std::move(held),
-          .groups = rules_of(pod.containers).groups(),
-          .together = rules_of(pod.containers).together});
+    assign({.uid = pod.uid,
+            .name = pod.name,
+            .stage = Stage::assumed,
+            .attempt = 1,
+            .allocation = allocation,
+            .allocated = std::move(allocated),
+            .groups = rules_of(pod.containers).groups(),
+            .together = rules_of(pod.containers).together});
     return Reservation{.kind = Reservation::Kind::write,
                        .allocation = std::move(allocation),
                        .node = now.inventory,
@@ -341,7 +341,7 @@ Result<Reservation> ClusterState::reserve_again(const PodRequest& pod, const Nod
     ++assigned_pod.attempt;
     again.kind = Reservation::Kind::write;
     again.attempt = {pod.uid, assigned_pod.attempt};
-    hold(std::move(assigned_pod));
+    assign(std::move(assigned_pod));
     return again;
 }
 
@@ -353,17 +353,17 @@ const AssignedPod* ClusterState::on_attempt(const Attempt& attempt) const {
 }
 
 void ClusterState::confirm(const Attempt& attempt) {
-    const AssignedPod* held = on_attempt(attempt);
-    if (held == nullptr || held->stage == Stage::bound) return;
-    AssignedPod assigned_pod = *held;
+    const AssignedPod* assigned = on_attempt(attempt);
+    if (assigned == nullptr || assigned->stage == Stage::bound) return;
+    AssignedPod assigned_pod = *assigned;
     assigned_pod.stage = Stage::bound;
-    hold(std::move(assigned_pod));
+    assign(std::move(assigned_pod));
 }
 
 void ClusterState::refuse(const Attempt& attempt) {
-    const AssignedPod* held = on_attempt(attempt);
-    if (held == nullptr) return;
-    if (held->uncertain) {
+    const AssignedPod* assigned = on_attempt(attempt);
+    if (assigned == nullptr) return;
+    if (assigned->uncertain) {
         confirm(attempt);
     } else {
         free_again(attempt.pod);
@@ -411,15 +411,15 @@ const PendingPod* ClusterState::set_aside(const PodUid& uid) const {
     return at == set_aside_.end() ? nullptr : &at->second;
 }
 
-void ClusterState::hold(AssignedPod assigned_pod) {
+void ClusterState::assign(AssignedPod assigned_pod) {
     const NodeName node = assigned_pod.allocation.node;
-    const auto held = assigned_pods_.find(assigned_pod.uid);
-    if (held != assigned_pods_.end()) {
-        if (*held->second == assigned_pod) return;
-        if (held->second->allocation.node != node) {
+    const auto assigned = assigned_pods_.find(assigned_pod.uid);
+    if (assigned != assigned_pods_.end()) {
+        if (*assigned->second == assigned_pod) return;
+        if (assigned->second->allocation.node != node) {
             drop(assigned_pod.uid);
         } else {
-            std::erase(nodes_[node].assigned_pods, held->second);
+            std::erase(nodes_[node].assigned_pods, assigned->second);
         }
     }
     auto waited = end_pending(assigned_pod.uid);
@@ -428,13 +428,15 @@ void ClusterState::hold(AssignedPod assigned_pod) {
     } else if (waited) {
         set_aside_.emplace(assigned_pod.uid, *std::move(waited));
     }
-    const auto held_now = std::make_shared<const AssignedPod>(std::move(assigned_pod));
-    if (!assigned_pods_.contains(held_now->uid)) arrivals_.placed_milli += milli_of(*held_now);
+    const auto allocated_now = std::make_shared<const AssignedPod>(std::move(assigned_pod));
+    if (!assigned_pods_.contains(allocated_now->uid))
+        arrivals_.placed_milli += milli_of(*allocated_now);
     std::vector<AssignedPodPtr>& assigned_pods = nodes_[node].assigned_pods;
-    assigned_pods.insert(std::ranges::upper_bound(assigned_pods, order_of(held_now), {}, order_of),
-                         held_now);
-    assigned_pods_[held_now->uid] = held_now;
-    set_unobserved(held_now);
+    assigned_pods.insert(
+        std::ranges::upper_bound(assigned_pods, order_of(allocated_now), {}, order_of),
+        allocated_now);
+    assigned_pods_[allocated_now->uid] = allocated_now;
+    set_unobserved(allocated_now);
     refresh(node);
 }
 
@@ -449,15 +451,15 @@ void ClusterState::set_unobserved(const AssignedPodPtr& assigned_pod) {
 void ClusterState::drop(const PodUid& uid) {
     const auto at = assigned_pods_.find(uid);
     if (at == assigned_pods_.end()) return;
-    const AssignedPodPtr held = at->second;
-    const NodeName& name = held->allocation.node;
-    arrivals_.released_milli += milli_of(*held);
+    const AssignedPodPtr assigned = at->second;
+    const NodeName& name = assigned->allocation.node;
+    arrivals_.released_milli += milli_of(*assigned);
     assigned_pods_.erase(at);
     unobserved_.erase(uid);
     set_aside_.erase(uid);
     legacy_pods_.erase(uid);
     if (const auto node = nodes_.find(name); node != nodes_.end()) {
-        std::erase(node->second.assigned_pods, held);
+        std::erase(node->second.assigned_pods, assigned);
         forget_if_unused(name);
     }
     refresh(name);
@@ -529,7 +531,7 @@ NodeInfo ClusterState::build(const NodeState& node, const PodUid& but) const {
                  .blocked = {},
                  .blocked_by = {}};
     for (const AssignedPodPtr& assigned_pod : node.assigned_pods)
-        count_holds(*assigned_pod, node.inventory.gpus, out.gpus, 1);
+        count_allocated(*assigned_pod, node.inventory.gpus, out.gpus, 1);
     out.free = free_of(out.gpus);
     out.load = load_of(out, node.model, host_.of(node.inventory.name));
     if (!node.inventory.fault.empty()) {

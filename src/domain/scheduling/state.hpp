@@ -36,7 +36,7 @@ namespace tessera {
 struct PendingPod {
     Result<PodRequestPtr> request;  // an error if the request is invalid
     NodeName nominated;             // as the API server shows it; usually empty
-    NodeName reserved_node;         // set by promise()
+    NodeName reserved_node;         // set by reserve_node()
     std::vector<PodUid> victims;    // evicted there for it
     NodeName given_up;              // set by give_up(): this nomination no longer counts
     std::uint64_t kept_turn = 0;  // a growing number: at equal priority the smaller one comes first
@@ -174,7 +174,7 @@ class ClusterState {
     // or gone, or the API server shows a new nomination for another node. The victims count as
     // terminating from now on; they may be evicted one after the other. False if the pod is no
     // longer pending.
-    bool promise(const PodUid& uid, const NodeName& node, std::vector<PodUid> victims);
+    bool reserve_node(const PodUid& uid, const NodeName& node, std::vector<PodUid> victims);
     // Releases the reservation or nomination of a pod.
     void give_up(const PodUid& uid);
 
@@ -238,7 +238,7 @@ class ClusterState {
     void note_resize_request(const PodInfo& pod);
     void note_gang(const PodInfo& pod);
     void note_unknown_annotations(const PodInfo& pod);
-    void update_seen(const AssignedPod& held, const PodInfo& pod);
+    void update_seen(const AssignedPod& assigned, const PodInfo& pod);
     void judge_again(const NodeState& node);
     Result<Reservation> reserve_again(const PodRequest& pod, const NodeName& node);
     [[nodiscard]] static std::optional<PendingPod> read_pending(const PodInfo& pod,
@@ -247,7 +247,7 @@ class ClusterState {
     void add_pending(const PodUid& uid, PendingPod pod);
     std::optional<PendingPod> end_pending(const PodUid& uid);
     void free_again(const PodUid& uid);
-    void hold(AssignedPod assigned_pod);
+    void assign(AssignedPod assigned_pod);
     [[nodiscard]] const AssignedPod* on_attempt(const Attempt& attempt) const;
     void set_unobserved(const AssignedPodPtr& assigned_pod);
     void drop(const PodUid& uid);

@@ -48,9 +48,9 @@ std::int64_t ClusterState::milli_of(const AssignedPod& assigned_pod) const {
     const auto node = nodes_.find(assigned_pod.allocation.node);
     if (node == nodes_.end()) return 0;
     std::int64_t sum = 0;
-    for (const Hold& hold : assigned_pod.holds) {
-        const Gpu* gpu = find_gpu(node->second.inventory.gpus, hold.uuid);
-        if (gpu != nullptr) sum += tessera::milli_of(hold.memory, hold.cores, gpu->capacity());
+    for (const GpuAllocation& on_gpu : assigned_pod.allocated) {
+        const Gpu* gpu = find_gpu(node->second.inventory.gpus, on_gpu.uuid);
+        if (gpu != nullptr) sum += tessera::milli_of(on_gpu.memory, on_gpu.cores, gpu->capacity());
     }
     return sum;
 }

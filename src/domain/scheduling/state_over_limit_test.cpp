@@ -27,7 +27,7 @@ TEST_F(StateOverLimit, IsNotGivenOut) {
     set_over_limit({});
     ASSERT_TRUE(reserve(build::pod("lowered", build::aliyun(4))));
     set_over_limit(gibibytes(6));
-    EXPECT_EQ(gpu().held, gibibytes(4));
+    EXPECT_EQ(gpu().allocated, gibibytes(4));
     EXPECT_EQ(gpu().capacity, gibibytes(16)) << "the GPU is not overcommitted";
     const auto seven = reserve(build::pod("seven", build::aliyun(7)));
     ASSERT_FALSE(seven);
@@ -51,7 +51,7 @@ TEST_F(StateOverLimit, OfAGpuThatWasGivenOutMeanwhileIsNoRoom) {
     set_over_limit({});
     ASSERT_TRUE(reserve(build::pod("all", build::aliyun(16))));
     set_over_limit(gibibytes(3));
-    EXPECT_EQ(gpu().held, gibibytes(16));
+    EXPECT_EQ(gpu().allocated, gibibytes(16));
     EXPECT_FALSE(reserve(build::pod("one", build::aliyun(1))));
 }
 

@@ -58,9 +58,9 @@ TEST(PendingPods, NominationsEnd) {
     const auto made = state.reserve(build::request(pod), NodeName("n"));
     ASSERT_TRUE(made);
     EXPECT_EQ(nominees(), 0U);
-    EXPECT_EQ(state.snapshot()->find("n")->gpus[0].held, gibibytes(8));
+    EXPECT_EQ(state.snapshot()->find("n")->gpus[0].allocated, gibibytes(8));
     state.refuse(made->attempt);
-    EXPECT_EQ(state.snapshot()->find("n")->gpus[0].held, Bytes{});
+    EXPECT_EQ(state.snapshot()->find("n")->gpus[0].allocated, Bytes{});
     EXPECT_EQ(nominees(), 1U) << "it is pending again";
 }
 
@@ -72,7 +72,7 @@ TEST(PendingPods, RefusedBindings) {
     PodInfo pod = build::pod("p", build::aliyun(8));
     state.set_pod(pod);
     const auto reserve = [&] { return state.reserve(build::request(pod), NodeName("n"))->attempt; };
-    EXPECT_TRUE(state.promise(pod.uid, NodeName("n"), {PodUid("victim")}));
+    EXPECT_TRUE(state.reserve_node(pod.uid, NodeName("n"), {PodUid("victim")}));
     const Attempt first = reserve();
     EXPECT_EQ(state.pending_count(), 0U);
     state.release(first);
@@ -122,10 +122,10 @@ TEST(PendingPods, Promises) {
         pod.nominated = NodeName(node);
         state.set_pod(pod);
     };
-    const auto promise = [&] { return state.promise(pod.uid, NodeName("n"), {}); };
-    EXPECT_FALSE(promise()) << "the pod is unknown";
+    const auto reserve = [&] { return state.reserve_node(pod.uid, NodeName("n"), {}); };
+    EXPECT_FALSE(reserve()) << "the pod is unknown";
     state.set_pod(pod);
-    EXPECT_TRUE(promise());
+    EXPECT_TRUE(reserve());
     EXPECT_EQ(nominees(), 1U);
     state.set_pod(pod);
     nominate("n");
@@ -134,23 +134,23 @@ TEST(PendingPods, Promises) {
     state.give_up(pod.uid);
     EXPECT_EQ(nominees(), 0U);
 
-    EXPECT_TRUE(promise());
+    EXPECT_TRUE(reserve());
     nominate("elsewhere");
     EXPECT_EQ(nominees(), 0U);
-    EXPECT_TRUE(promise()) << "the caller knows the nomination";
+    EXPECT_TRUE(reserve()) << "the caller knows the nomination";
     EXPECT_EQ(nominees(), 1U);
     nominate("elsewhere");
     EXPECT_EQ(nominees(), 1U) << "nothing changed";
     nominate("");
 
-    EXPECT_TRUE(promise());
+    EXPECT_TRUE(reserve());
     ASSERT_TRUE(state.reserve(build::request(pod), NodeName("n")));
     EXPECT_EQ(nominees(), 0U);
-    EXPECT_FALSE(promise()) << "it has its GPUs";
+    EXPECT_FALSE(reserve()) << "it has its GPUs";
 
     const PodInfo senseless = build::pod("q", build::aliyun(-1));
     state.set_pod(senseless);
-    EXPECT_FALSE(state.promise(senseless.uid, NodeName("n"), {}));
+    EXPECT_FALSE(state.reserve_node(senseless.uid, NodeName("n"), {}));
 }
 
 // Goal: a released reservation or nomination keeps no GPUs, even if the API server still shows it.
@@ -178,11 +178,11 @@ TEST(PendingPods, GivenUp) {
     EXPECT_EQ(kept_on(), "m") << "a new nomination";
 
     state.give_up(pod.uid);
-    EXPECT_TRUE(state.promise(pod.uid, NodeName("n"), {}));
+    EXPECT_TRUE(state.reserve_node(pod.uid, NodeName("n"), {}));
     EXPECT_EQ(kept_on(), "n");
     state.give_up(pod.uid);
     EXPECT_EQ(kept_on(), "") << "the older one stays released";
-    EXPECT_TRUE(state.promise(pod.uid, NodeName("m"), {}));
+    EXPECT_TRUE(state.reserve_node(pod.uid, NodeName("m"), {}));
     EXPECT_EQ(kept_on(), "m");
 }
 
@@ -193,7 +193,7 @@ TEST(PendingPods, GivenUpWhileBeingBound) {
     const PodInfo pod = build::pod("p", build::aliyun(8));
     state.set_pod(pod);
     EXPECT_EQ(state.set_aside(pod.uid), nullptr);
-    EXPECT_TRUE(state.promise(pod.uid, NodeName("m"), {PodUid("victim")}));
+    EXPECT_TRUE(state.reserve_node(pod.uid, NodeName("m"), {PodUid("victim")}));
     const auto made = state.reserve(build::request(pod), NodeName("n"));
     ASSERT_NE(state.set_aside(pod.uid), nullptr);
     EXPECT_EQ(state.set_aside(pod.uid)->reserved_node, NodeName("m"));
@@ -217,7 +217,7 @@ TEST(PendingPods, VictimsOfAPromise) {
     PodInfo high = build::pod("high", build::native(gibibytes(16)));
     high.priority = 10;
     state.set_pod(high);
-    EXPECT_TRUE(state.promise(high.uid, NodeName("n"), {PodUid("uid-x"), PodUid("uid-y")}));
+    EXPECT_TRUE(state.reserve_node(high.uid, NodeName("n"), {PodUid("uid-x"), PodUid("uid-y")}));
     state.remove_pod(PodUid("uid-x"));
     const auto assigned_pods = state.snapshot()->find("n")->assigned_pods;
     ASSERT_EQ(assigned_pods.size(), 1U);

@@ -85,7 +85,7 @@ class Model {
             case 11:
                 return end(number);
             case 12:
-                return number % 2 == 0 ? settle() : apply_settled();
+                return number % 2 == 0 ? reconcile() : apply_reconciled();
             case 13:
                 return relist();
             case 14:
@@ -104,16 +104,16 @@ class Model {
         const auto snapshot = state_.snapshot();
         for (const auto& node : snapshot->nodes()) {
             for (const GpuState& gpu : node->gpus) {
-                RC_ASSERT(gpu.held >= Bytes{});
-                RC_ASSERT(gpu.held <= gpu.capacity || !read_ahead_.empty());
-                RC_ASSERT(gpu.cores_held.value <= 100);
+                RC_ASSERT(gpu.allocated >= Bytes{});
+                RC_ASSERT(gpu.allocated <= gpu.capacity || !read_ahead_.empty());
+                RC_ASSERT(gpu.allocated_cores.value <= 100);
             }
         }
         std::map<GpuUuid, Bytes> granted;
         for (const auto& [uid, pod] : api_.pods) {
             if (pod.finished || !pod.allocation) continue;
-            for (const Hold& hold : holds((*pod.allocation)->containers))
-                granted[hold.uuid] += hold.memory;
+            for (const GpuAllocation& on_gpu : allocated_by_gpu((*pod.allocation)->containers))
+                granted[on_gpu.uuid] += on_gpu.memory;
         }
         for (const NodeInventory& node : nodes_) {
             for (const Gpu& gpu : node.gpus)
@@ -127,22 +127,22 @@ class Model {
             answer(0);
         while (!given_up_.empty())
             land(0);
-        apply_settled();
+        apply_reconciled();
         while (!api_.pods.empty())
             api_.remove(api_.pods.begin()->first);
         while (!api_.watch.empty())
             deliver();
-        settle();
-        apply_settled();
+        reconcile();
+        apply_reconciled();
         for (const NodeInventory& node : nodes_)
             state_.set_node(node);
         for (const auto& node : state_.snapshot()->nodes()) {
             RC_ASSERT(node->assigned_pods.empty());
             RC_ASSERT(node->blocked.empty());
             for (const GpuState& gpu : node->gpus) {
-                RC_ASSERT(gpu.held == Bytes{});
-                RC_ASSERT(gpu.cores_held == Percent{});
-                RC_ASSERT(gpu.holders == 0);
+                RC_ASSERT(gpu.allocated == Bytes{});
+                RC_ASSERT(gpu.allocated_cores == Percent{});
+                RC_ASSERT(gpu.pods == 0);
             }
         }
         RC_ASSERT(state_.pending_count() == 0U);
@@ -279,18 +279,19 @@ class Model {
 
     // The controller's reconciliation of Bindings that are too old to be written: it reads the
     // pods. The result takes effect later, when other things may have happened.
-    void settle() {
+    void reconcile() {
         for (const AssignedPodPtr& assigned_pod : state_.unconfirmed()) {
             const bool may_land = std::ranges::any_of(
                 given_up_, [&](const UnderWay& b) { return b.pod.uid == assigned_pod->uid; });
             const auto at = api_.pods.find(assigned_pod->uid);
             const bool bound = at != api_.pods.end() && !at->second.node.empty();
-            if (!may_land && !bound) settled_.push_back({assigned_pod->uid, assigned_pod->attempt});
+            if (!may_land && !bound)
+                reconciled_.push_back({assigned_pod->uid, assigned_pod->attempt});
         }
     }
 
-    void apply_settled() {
-        for (const Attempt& attempt : std::exchange(settled_, {}))
+    void apply_reconciled() {
+        for (const Attempt& attempt : std::exchange(reconciled_, {}))
             release(attempt);
     }
 
@@ -330,9 +331,9 @@ class Model {
     ClusterState state_;
     Api api_;
     std::vector<NodeInventory> nodes_;
-    std::deque<UnderWay> under_way_;  // the controller waits for the response
-    std::deque<UnderWay> given_up_;   // it no longer waits
-    std::vector<Attempt> settled_;    // to be released
+    std::deque<UnderWay> under_way_;   // the controller waits for the response
+    std::deque<UnderWay> given_up_;    // it no longer waits
+    std::vector<Attempt> reconciled_;  // to be released
     std::set<PodUid> read_ahead_;
     int next_uid_ = 0;
 };

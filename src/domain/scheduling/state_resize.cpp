@@ -20,18 +20,18 @@ void ClusterState::note_resize_request(const PodInfo& pod) {
 }
 
 // Updates the values of a bound pod that can change.
-void ClusterState::update_seen(const AssignedPod& held, const PodInfo& pod) {
+void ClusterState::update_seen(const AssignedPod& assigned, const PodInfo& pod) {
     const Allocation* own = own_allocation(pod);
-    const bool is_resized = own != nullptr && is_resize_of(held.allocation, *own);
-    if (held.terminating == pod.terminating && !is_resized) return;
-    AssignedPod assigned_pod = held;
+    const bool is_resized = own != nullptr && is_resize_of(assigned.allocation, *own);
+    if (assigned.terminating == pod.terminating && !is_resized) return;
+    AssignedPod assigned_pod = assigned;
     assigned_pod.terminating = pod.terminating;
     if (is_resized) {
         assigned_pod.allocation = *own;
         assigned_pod.resizing.reset();
-        assigned_pod.holds = holds(own->containers);
+        assigned_pod.allocated = allocated_by_gpu(own->containers);
     }
-    hold(std::move(assigned_pod));
+    assign(std::move(assigned_pod));
 }
 
 Result<ResizeTurn> ClusterState::begin_resize(const PodInfo& pod, bool is_over) {
@@ -46,17 +46,17 @@ Result<ResizeTurn> ClusterState::begin_resize(const PodInfo& pod, bool is_over) 
                     "the pod has no share from Tessera, so there is nothing to resize");
     }
     const AssignedPodPtr found = at->second;  // end_resize replaces it
-    const Allocation& held = found->allocation;
-    if (is_resize_of(held, *own)) return ResizeTurn{.kind = ResizeTurn::Kind::later};
+    const Allocation& assigned = found->allocation;
+    if (is_resize_of(assigned, *own)) return ResizeTurn{.kind = ResizeTurn::Kind::later};
     if (is_over) end_resize(pod.uid);
     if (!pod.resize) return ResizeTurn{};
     if (!*pod.resize) return fail(pod.resize->error());
-    if (*own != held) {
+    if (*own != assigned) {
         return fail(Code::conflict,
                     "the pod's annotation tessera.dev/allocation was changed by another program; "
                     "delete the pod");
     }
-    if (is_granted(**pod.resize, held)) return ResizeTurn{};
+    if (is_granted(**pod.resize, assigned)) return ResizeTurn{};
     if (!pod.is_guarded) {
         return fail(
             Code::unsupported,
@@ -67,7 +67,7 @@ Result<ResizeTurn> ClusterState::begin_resize(const PodInfo& pod, bool is_over) 
     const NodeInfo now = build(nodes_.at(pod.node));
     const std::vector<Gpu>& gpus = now.inventory.gpus;
     const auto try_on = [&](std::vector<GpuState> states) {
-        count_holds(assigned_pod, gpus, states, -1);
+        count_allocated(assigned_pod, gpus, states, -1);
         return resize(assigned_pod.allocation, **pod.resize, {gpus, states, now.inventory.unit});
     };
     const Preemptor preemptor{pod.uid, pod.priority};
@@ -75,18 +75,18 @@ Result<ResizeTurn> ClusterState::begin_resize(const PodInfo& pod, bool is_over) 
     if (!after && after.error().code == Code::unavailable && try_on(now.gpus))
         return fail(Code::unavailable, kept_for(now, preemptor, Reader::of(pod.name.ns)));
     if (!after) return fail(after.error());
-    const auto wanted = holds(after->containers);
-    const auto before = holds(assigned_pod.allocation.containers);
+    const auto wanted = allocated_by_gpu(after->containers);
+    const auto before = allocated_by_gpu(assigned_pod.allocation.containers);
     // It is not known what is free there. A smaller share is always granted.
     if (!now.blocked.empty() && larger(before, wanted) != before)
         return fail(Code::unavailable, blocked_for(now, Reader::of(pod.name.ns)));
     assigned_pod.resizing = *after;
-    assigned_pod.holds = larger(before, wanted);
+    assigned_pod.allocated = larger(before, wanted);
     ResizeTurn turn{.kind = ResizeTurn::Kind::write,
                     .before = assigned_pod.allocation,
                     .after = *std::move(after),
                     .node = now.inventory};
-    hold(std::move(assigned_pod));
+    assign(std::move(assigned_pod));
     return turn;
 }
 
@@ -95,8 +95,8 @@ void ClusterState::end_resize(const PodUid& uid) {
     if (at == assigned_pods_.end() || !at->second->resizing) return;
     AssignedPod assigned_pod = *at->second;
     assigned_pod.resizing.reset();
-    assigned_pod.holds = holds(assigned_pod.allocation.containers);
-    hold(std::move(assigned_pod));
+    assigned_pod.allocated = allocated_by_gpu(assigned_pod.allocation.containers);
+    assign(std::move(assigned_pod));
 }
 
 }  // namespace tessera

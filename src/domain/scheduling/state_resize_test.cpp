@@ -37,7 +37,9 @@ class StateResize : public ::testing::Test {
         const PodInfo pod = build::pod(name, build::native(gibibytes(gib)));
         return state_.reserve(build::request(pod), NodeName("n1"));
     }
-    std::int64_t held() { return state_.snapshot()->find("n1")->gpus[0].held.count / kGiB; }
+    std::int64_t allocated() {
+        return state_.snapshot()->find("n1")->gpus[0].allocated.count / kGiB;
+    }
 
     ClusterState state_;
 };
@@ -48,13 +50,13 @@ TEST_F(StateResize, AGrowthIsReservedUntilItIsSeen) {
     ASSERT_TRUE(turn) << turn.error().text;
     EXPECT_EQ(turn->kind, ResizeTurn::Kind::write);
     EXPECT_EQ(turn->after.revision, 1);
-    EXPECT_EQ(held(), 10);
+    EXPECT_EQ(allocated(), 10);
     EXPECT_FALSE(bind("other", 7));
     EXPECT_TRUE(state_.set_pod(resized(pod, *turn)));
-    EXPECT_EQ(held(), 10);
+    EXPECT_EQ(allocated(), 10);
     EXPECT_EQ(begin(resized(pod, *turn))->kind, ResizeTurn::Kind::done);
     state_.remove_pod(pod.uid);
-    EXPECT_EQ(held(), 0);
+    EXPECT_EQ(allocated(), 0);
 }
 
 // The earlier decision is replaced by the new one: nothing of it may be read any more
@@ -68,17 +70,17 @@ TEST_F(StateResize, AWriteThatIsOverIsJudgedAnew) {
     const auto turn = begin(pod, true);
     ASSERT_TRUE(turn) << turn.error().text;
     EXPECT_EQ(turn->kind, ResizeTurn::Kind::write);
-    EXPECT_EQ(held(), 10);
+    EXPECT_EQ(allocated(), 10);
 }
 
 TEST_F(StateResize, WhatIsGivenBackIsFreeOnceSeen) {
     const PodInfo pod = with_resize_request(runs("p", 10), 4);
     const auto turn = begin(pod);
     ASSERT_TRUE(turn);
-    EXPECT_EQ(held(), 10);
+    EXPECT_EQ(allocated(), 10);
     EXPECT_FALSE(bind("other", 12));
     state_.set_pod(resized(pod, *turn));
-    EXPECT_EQ(held(), 4);
+    EXPECT_EQ(allocated(), 4);
     EXPECT_TRUE(bind("other", 12));
 }
 
@@ -88,7 +90,7 @@ TEST_F(StateResize, ABindThatIsUnderWayHasItsRoom) {
     const auto turn = begin(pod);
     ASSERT_FALSE(turn);
     EXPECT_EQ(turn.error().code, Code::unavailable);
-    EXPECT_EQ(held(), 11);
+    EXPECT_EQ(allocated(), 11);
 }
 
 TEST_F(StateResize, TwoGrowthsNeverHaveTheSameRoom) {
@@ -96,38 +98,38 @@ TEST_F(StateResize, TwoGrowthsNeverHaveTheSameRoom) {
     const PodInfo second = with_resize_request(runs("q", 4), 10);
     EXPECT_TRUE(begin(first));
     EXPECT_FALSE(begin(second));
-    EXPECT_EQ(held(), 14);
+    EXPECT_EQ(allocated(), 14);
 }
 
 TEST_F(StateResize, ItIsHeldUntilItIsSureNotToHappen) {
     const PodInfo pod = with_resize_request(runs("p", 4), 10);
     ASSERT_TRUE(begin(pod));
     state_.set_pod(pod);
-    EXPECT_EQ(held(), 10) << "what the watch shows may be older than the write";
+    EXPECT_EQ(allocated(), 10) << "what the watch shows may be older than the write";
     const auto again = begin(pod, false);
     ASSERT_TRUE(again);
     EXPECT_EQ(again->after.revision, 1) << "the same";
-    EXPECT_EQ(held(), 10);
+    EXPECT_EQ(allocated(), 10);
     PodInfo without = pod;
     without.resize.reset();
     EXPECT_EQ(begin(without, false)->kind, ResizeTurn::Kind::done);
-    EXPECT_EQ(held(), 10);
+    EXPECT_EQ(allocated(), 10);
     EXPECT_EQ(begin(without, true)->kind, ResizeTurn::Kind::done);
-    EXPECT_EQ(held(), 4);
+    EXPECT_EQ(allocated(), 4);
 }
 
 TEST_F(StateResize, WhatIsRefusedHoldsNoMoreThanBefore) {
     const PodInfo pod = runs("p", 4);
     EXPECT_FALSE(begin(with_resize_request(pod, 17)));
-    EXPECT_EQ(held(), 4);
+    EXPECT_EQ(allocated(), 4);
     ASSERT_TRUE(begin(with_resize_request(pod, 10)));
     EXPECT_FALSE(begin(with_resize_request(pod, 17), false));
-    EXPECT_EQ(held(), 10) << "the earlier one may be written";
+    EXPECT_EQ(allocated(), 10) << "the earlier one may be written";
     state_.end_resize(pod.uid);
-    EXPECT_EQ(held(), 4);
+    EXPECT_EQ(allocated(), 4);
     state_.end_resize(pod.uid);
     state_.end_resize(PodUid("unknown"));
-    EXPECT_EQ(held(), 4);
+    EXPECT_EQ(allocated(), 4);
 }
 
 TEST_F(StateResize, TheWatchIsWaitedFor) {
@@ -137,7 +139,7 @@ TEST_F(StateResize, TheWatchIsWaitedFor) {
     const auto turn = begin(pod);
     ASSERT_TRUE(turn);
     EXPECT_EQ(begin(resized(pod, *turn))->kind, ResizeTurn::Kind::later) << "not observed";
-    EXPECT_EQ(held(), 10);
+    EXPECT_EQ(allocated(), 10);
     const PodInfo unobserved = with_resize_request(
         build::bound(build::pod("new", build::native(gibibytes(1))),
                      build::allocation(build::pod("new", {}), "n1",
@@ -165,7 +167,7 @@ TEST_F(StateResize, WhoCannotBeResized) {
     PodInfo edited = pod;
     (**edited.allocation).containers[0].gpus[0].memory = gibibytes(16);
     EXPECT_EQ(refused(edited).code, Code::conflict);
-    EXPECT_EQ(held(), 4);
+    EXPECT_EQ(allocated(), 4);
 }
 
 // Another text in the annotation counts only if it is a resize of the earlier one.
@@ -175,12 +177,12 @@ TEST_F(StateResize, WhatComesBackIsNotCounted) {
     ASSERT_TRUE(turn);
     EXPECT_TRUE(state_.set_pod(resized(pod, *turn)));
     EXPECT_FALSE(state_.set_pod(pod)) << "an older revision";
-    EXPECT_EQ(held(), 4);
+    EXPECT_EQ(allocated(), 4);
     PodInfo elsewhere = resized(pod, *turn);
     (**elsewhere.allocation).revision = 2;
     (**elsewhere.allocation).containers[0].gpus[0].uuid = GpuUuid("GPU-n1-1");
     EXPECT_FALSE(state_.set_pod(elsewhere));
-    EXPECT_EQ(held(), 4);
+    EXPECT_EQ(allocated(), 4);
 }
 
 TEST_F(StateResize, ANodeOfWhichNobodyKnowsGivesBackOnly) {
@@ -244,7 +246,7 @@ TEST_F(StateResize, ANewTermBeginsWithoutReservations) {
     const PodInfo pod = with_resize_request(runs("p", 4), 10);
     ASSERT_TRUE(begin(pod));
     state_.release_unconfirmed();
-    EXPECT_EQ(held(), 4);
+    EXPECT_EQ(allocated(), 4);
 }
 
 }  // namespace

@@ -23,13 +23,13 @@ class State : public ::testing::Test {
         return build::bound(pod, reservation->allocation);
     }
     // Memory allocated on the GPUs of a node, in GiB; empty if the snapshot has no such node.
-    std::vector<std::int64_t> held(const std::string& node = "n1") {
+    std::vector<std::int64_t> allocated(const std::string& node = "n1") {
         const auto snapshot = state_.snapshot();
         const NodeInfo* found = snapshot->find(node);
         std::vector<std::int64_t> out;
         if (found == nullptr) return out;
         for (const GpuState& gpu : found->gpus)
-            out.push_back(gpu.held.count / kGiB);
+            out.push_back(gpu.allocated.count / kGiB);
         return out;
     }
     Stage stage(const PodInfo& pod) {
@@ -46,7 +46,7 @@ class State : public ::testing::Test {
         return state_.snapshot()->find(node)->blocked;
     }
 
-    using Held = std::vector<std::int64_t>;
+    using Allocated = std::vector<std::int64_t>;
     ClusterState state_;
 };
 
@@ -57,11 +57,11 @@ TEST_F(State, LifeOfAPod) {
     state_.set_pod(pod);
     ASSERT_NE(state_.pending(pod.uid), nullptr);
     EXPECT_EQ(state_.pending_count(), 1U);
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
 
     const PodInfo bound = reserved(pod);
     EXPECT_EQ(stage(pod), Stage::assumed);
-    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
     EXPECT_EQ(state_.pending(pod.uid), nullptr);
     EXPECT_TRUE(state_.unconfirmed().empty());
 
@@ -72,14 +72,14 @@ TEST_F(State, LifeOfAPod) {
     state_.set_pod(bound);
     EXPECT_EQ(stage(pod), Stage::observed);
     EXPECT_TRUE(state_.unconfirmed().empty());
-    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
 
     PodInfo finished = bound;
     finished.finished = true;
     state_.set_pod(finished);
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
     state_.remove_pod(pod.uid);
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
 }
 
 // Goal: the watch may be faster than the response to the Binding: a late confirm or release changes
@@ -91,7 +91,7 @@ TEST_F(State, WatchOvertakesTheAnswer) {
     EXPECT_EQ(stage(bound), Stage::observed);
     state_.release({bound.uid, 1});
     EXPECT_EQ(stage(bound), Stage::observed);
-    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
 }
 
 // Goal: a refused Binding releases everything, before and after the response was uncertain.
@@ -99,14 +99,14 @@ TEST_F(State, ReleaseGivesBack) {
     const PodInfo pod = build::pod("p", build::aliyun(8));
     reserved(pod);
     state_.release({pod.uid, 1});
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
     reserved(pod);
     state_.confirm({pod.uid, 1});
     state_.release({pod.uid, 1});
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
     state_.release({pod.uid, 1});
     state_.confirm({PodUid("unknown"), 1});
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
 }
 
 // Goal: a retry never counts twice (D-14). Method: reserve again in each stage, for the same node
@@ -136,8 +136,8 @@ TEST_F(State, ReserveAgain) {
     ASSERT_FALSE(again);
     EXPECT_EQ(again.error().code, Code::conflict);
     EXPECT_NE(again.error().text.find("node n1"), std::string::npos);
-    EXPECT_EQ(held(), (Held{8, 0}));
-    EXPECT_EQ(held("n2"), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
+    EXPECT_EQ(allocated("n2"), (Allocated{0, 0}));
 }
 
 // Goal: the code and text of every refused reservation.
@@ -163,7 +163,7 @@ TEST_F(State, ReserveRefusals) {
     ASSERT_FALSE(fault);
     EXPECT_EQ(fault.error(), (Error{Code::unavailable, broken.fault}));
     EXPECT_EQ(blocked("broken"), broken.fault);
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
 }
 
 // Goal: a late event of the unbound pod neither releases the reservation nor makes the pod pending
@@ -172,14 +172,14 @@ TEST_F(State, StaleEventOfAReservedPod) {
     const PodInfo pod = build::pod("p", build::aliyun(8));
     const PodInfo bound = reserved(pod);
     state_.set_pod(pod);
-    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
     EXPECT_EQ(state_.pending_count(), 0U);
     state_.confirm({pod.uid, 1});
     state_.set_pod(pod);
-    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
     state_.set_pod(bound);
     state_.set_pod(pod);
-    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
 }
 
 // Goal: a terminating pod keeps its GPUs until it is gone (D-8).
@@ -187,10 +187,10 @@ TEST_F(State, TerminatingPodsHold) {
     PodInfo bound = reserved(build::pod("p", build::aliyun(16)));
     bound.terminating = true;
     state_.set_pod(bound);
-    EXPECT_EQ(held(), (Held{16, 0}));
+    EXPECT_EQ(allocated(), (Allocated{16, 0}));
     bound.finished = true;
     state_.set_pod(bound);
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
 }
 
 // Goal: pods that are force-deleted and created again with the same name leak nothing (D-9).
@@ -210,12 +210,12 @@ TEST_F(State, NamesakesDoNotLeak) {
         next.uid = PodUid("uid-" + std::to_string(i + 1));
         next.allocation->value().pod = next.uid;
         state_.set_pod(next);
-        EXPECT_EQ(held(), (Held{16, 0}));
+        EXPECT_EQ(allocated(), (Allocated{16, 0}));
         state_.remove_pod(old.uid);
-        EXPECT_EQ(held(), (Held{8, 0}));
+        EXPECT_EQ(allocated(), (Allocated{8, 0}));
     }
     state_.remove_pod(PodUid("uid-30"));
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
 }
 
 // Goal: a list decides what exists: observed, pending and unreadable pods that it does not contain
@@ -229,10 +229,10 @@ TEST_F(State, RelistKeepsReservations) {
     state_.confirm({uncertain.uid, 1});
     const PodInfo fresh = reserved(build::pod("fresh", build::aliyun(1)));
     state_.set_pod(build::pod("waiting", build::aliyun(1)));
-    ASSERT_EQ(held(), (Held{10, 0}));
+    ASSERT_EQ(allocated(), (Allocated{10, 0}));
 
     state_.keep_only_pods({kept.uid});
-    EXPECT_EQ(held(), (Held{6, 0}));
+    EXPECT_EQ(allocated(), (Allocated{6, 0}));
     EXPECT_EQ(state_.pending_count(), 0U);
     EXPECT_EQ(stage(uncertain), Stage::bound);
     EXPECT_EQ(stage(fresh), Stage::assumed);
@@ -262,9 +262,9 @@ TEST_F(State, NodeGoesAndComesBack) {
 
     state_.remove_pod(second.uid);
     state_.set_node(build::node("n1", 2, gibibytes(16)));
-    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
     state_.remove_pod(first.uid);
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
     state_.remove_node(NodeName("unknown"));
 }
 
@@ -276,7 +276,7 @@ TEST_F(State, PodsBeforeTheirNode) {
     state_.set_pod(bound);
     EXPECT_EQ(state_.snapshot()->find("late"), nullptr);
     state_.set_node(build::node("late", 1, gibibytes(16)));
-    EXPECT_EQ(held("late"), (Held{5}));
+    EXPECT_EQ(allocated("late"), (Allocated{5}));
 }
 
 // Goal: when a GPU disappears, what pods have of it disappears, and it is back with the GPU.
@@ -286,9 +286,9 @@ TEST_F(State, GpuGoesAndComesBack) {
     NodeInventory other = build::node("n1", 1, gibibytes(16));
     other.gpus[0].uuid = GpuUuid("GPU-new");
     state_.set_node(other);
-    EXPECT_EQ(held(), (Held{0}));
+    EXPECT_EQ(allocated(), (Allocated{0}));
     state_.set_node(build::node("n1", 2, gibibytes(16)));
-    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
 }
 
 // Goal: health and size of GPUs follow the node's report at once (D-12, D-21).
@@ -302,7 +302,7 @@ TEST_F(State, NodeChangesTakeEffect) {
         reserved(build::pod("p", build::aliyun(1))).allocation->value().containers[0].gpus[0].index,
         1);
     state_.set_node(build::node("n1", 4, gibibytes(24)));
-    EXPECT_EQ(held(), (Held{0, 1, 0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 1, 0, 0}));
     EXPECT_EQ(state_.snapshot()->find("n1")->gpus[3].capacity, gibibytes(24));
 }
 
@@ -337,7 +337,7 @@ TEST_F(State, BlockEnds) {
         newer,
         build::allocation(newer, "n1", {{GpuUuid("GPU-n1-0"), 0, gibibytes(4), {}, false}})));
     EXPECT_EQ(blocked(), "");
-    EXPECT_EQ(held(), (Held{4, 0}));
+    EXPECT_EQ(allocated(), (Allocated{4, 0}));
 
     state_.remove_pod(newer.uid);
     state_.set_pod(newer);
@@ -379,18 +379,18 @@ TEST_F(State, ForeignAllocationsHoldNothing) {
     PodInfo copied = build::bound(pod, build::allocation(pod, "n1", share));
     copied.allocation->value().pod = PodUid("another-pod");
     state_.set_pod(copied);
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
 
     PodInfo moved = build::bound(pod, build::allocation(pod, "n1", share));
     moved.node = NodeName("n2");
     state_.set_pod(moved);
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
 
     PodInfo broken = pod;
     broken.node = NodeName("n1");
     broken.allocation = Result<Allocation>(fail(Code::invalid_argument, "not JSON"));
     state_.set_pod(broken);
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
     EXPECT_EQ(blocked(), "");
 }
 
@@ -400,7 +400,7 @@ TEST_F(State, BoundBySomeoneElse) {
     reserved(pod);
     pod.node = NodeName("n2");
     state_.set_pod(pod);
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
     EXPECT_EQ(state_.pending_count(), 0U);
 }
 
@@ -411,20 +411,20 @@ TEST_F(State, LegacyPodsAreMappedByIndex) {
     PodInfo pod = build::legacy_bound(build::pod("p", build::aliyun(6)), "old", 1, 6);
     pod.started = true;
     state_.set_pod(pod);
-    EXPECT_EQ(held("old"), (Held{0, 6}));
+    EXPECT_EQ(allocated("old"), (Allocated{0, 6}));
     EXPECT_EQ(stage(pod), Stage::observed);
 
     state_.set_node(build::node("old", 2, gibibytes(16)));
-    EXPECT_EQ(held("old"), (Held{0, 6}));
-    EXPECT_EQ(state_.snapshot()->find("old")->assigned_pods[0]->holds[0].uuid,
+    EXPECT_EQ(allocated("old"), (Allocated{0, 6}));
+    EXPECT_EQ(state_.snapshot()->find("old")->assigned_pods[0]->allocated[0].uuid,
               GpuUuid("GPU-old-1"));
 
     NodeInventory mib = build::node("old", 2, gibibytes(16));
     mib.unit = MemoryUnit::mib;
     state_.set_node(mib);
-    EXPECT_EQ(state_.snapshot()->find("old")->gpus[1].held, mebibytes(6));
+    EXPECT_EQ(state_.snapshot()->find("old")->gpus[1].allocated, mebibytes(6));
     state_.remove_pod(pod.uid);
-    EXPECT_EQ(held("old"), (Held{0, 0}));
+    EXPECT_EQ(allocated("old"), (Allocated{0, 0}));
 }
 
 // Goal: a legacy pod before its node, on a GPU that the node does not have, or with an invalid
@@ -433,18 +433,18 @@ TEST_F(State, LegacyPodsWithoutGpu) {
     state_.set_pod(build::legacy_bound(build::pod("early", build::aliyun(6)), "old", 1, 6));
     state_.set_pod(build::legacy_bound(build::pod("beyond", build::aliyun(5)), "old", 7, 5));
     state_.set_node(build::legacy_node("old", 2, 16));
-    EXPECT_EQ(held("old"), (Held{0, 6}));
+    EXPECT_EQ(allocated("old"), (Allocated{0, 6}));
 }
 
 // Goal: annotations of a pod that requests no GPU are ignored: they allocate and block nothing.
 TEST_F(State, AnnotationsWithoutARequest) {
     state_.set_node(build::legacy_node("old", 2, 16));
     state_.set_pod(build::legacy_bound(build::pod("unasked", {}), "old", 0, 3));
-    EXPECT_EQ(held("old"), (Held{0, 0}));
+    EXPECT_EQ(allocated("old"), (Allocated{0, 0}));
     const PodInfo cpu = build::pod("cpu", {});
     state_.set_pod(build::bound(
         cpu, build::allocation(cpu, "n1", {{GpuUuid("GPU-n1-0"), 0, gibibytes(4), {}, false}})));
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
     PodInfo newer = build::pod("newer", {});
     newer.node = NodeName("n1");
     newer.allocation = Result<Allocation>(fail(Code::unsupported, "version 9 is newer than 1"));
@@ -469,11 +469,11 @@ TEST_F(State, ChangedAnnotationsChangeNothing) {
     EXPECT_FALSE(state_.set_pod(removed));
     removed.allocation = Result<Allocation>(fail(Code::unsupported, "version 9 is newer than 1"));
     EXPECT_FALSE(state_.set_pod(removed));
-    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(allocated(), (Allocated{8, 0}));
     EXPECT_EQ(blocked(), "");
     removed.finished = true;
     EXPECT_TRUE(state_.set_pod(removed));
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
 }
 
 // Goal: a pod counts as at most a whole GPU, so that no annotation makes sums overflow.
@@ -485,7 +485,7 @@ TEST_F(State, HugeHoldsAreAGpu) {
             build::allocation(pod, "n1",
                               {{GpuUuid("GPU-n1-0"), 0, {std::int64_t{1} << 62}, {100}, false}})));
     }
-    EXPECT_EQ(held(), (Held{20 * 16, 0}));
+    EXPECT_EQ(allocated(), (Allocated{20 * 16, 0}));
     EXPECT_FALSE(reserve(build::pod("new", build::aliyun(17))));
 }
 
@@ -495,9 +495,9 @@ TEST_F(State, OwnPodsOfALegacyNode) {
     state_.set_node(build::legacy_node("old", 2, 16));
     const PodInfo pod = build::pod("p", build::aliyun(8));
     ASSERT_TRUE(reserve(pod, "old"));
-    EXPECT_EQ(held("old"), (Held{8, 0}));
+    EXPECT_EQ(allocated("old"), (Allocated{8, 0}));
     state_.set_node(build::node("old", 2, gibibytes(16)));
-    EXPECT_EQ(held("old"), (Held{8, 0}));
+    EXPECT_EQ(allocated("old"), (Allocated{8, 0}));
 }
 
 // Goal: gpushare's plugin gives a container one GPU, so other requests are not placed on its nodes.
@@ -528,12 +528,12 @@ TEST_F(State, EachAttemptCounts) {
     EXPECT_TRUE(state_.unconfirmed().empty()) << "the second is in progress";
     EXPECT_EQ(reserve(pod).error().code, Code::conflict);
     state_.release(first->attempt);
-    EXPECT_EQ(held(), (Held{8, 0})) << "the attempt is not the last one";
+    EXPECT_EQ(allocated(), (Allocated{8, 0})) << "the attempt is not the last one";
     state_.refuse(second->attempt);
-    EXPECT_EQ(held(), (Held{8, 0})) << "the first may still be written";
+    EXPECT_EQ(allocated(), (Allocated{8, 0})) << "the first may still be written";
     EXPECT_EQ(state_.unconfirmed().size(), 1U);
     state_.release(second->attempt);
-    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(allocated(), (Allocated{0, 0}));
 }
 
 // Goal: an over-committed GPU (by an old scheduler, D-13) never looks free.
@@ -543,7 +543,7 @@ TEST_F(State, OvercommittedGpuHasNoRoom) {
         state_.set_pod(build::legacy_bound(build::pod("p" + std::to_string(i), build::aliyun(10)),
                                            "old", 0, 10));
     }
-    EXPECT_EQ(held("old"), (Held{30}));
+    EXPECT_EQ(allocated("old"), (Allocated{30}));
     EXPECT_FALSE(reserve(build::pod("new", build::aliyun(1)), "old"));
 }
 
@@ -570,8 +570,8 @@ TEST_F(State, ViewsAreImmutableAndShared) {
     EXPECT_EQ(state_.snapshot(), before);
     const PodInfo bound = reserved(build::pod("p", build::aliyun(8)));
     const auto after = state_.snapshot();
-    EXPECT_EQ(before->find("n1")->gpus[0].held, Bytes{});
-    EXPECT_EQ(after->find("n1")->gpus[0].held, gibibytes(8));
+    EXPECT_EQ(before->find("n1")->gpus[0].allocated, Bytes{});
+    EXPECT_EQ(after->find("n1")->gpus[0].allocated, gibibytes(8));
     EXPECT_EQ(before->find("n2"), after->find("n2"));
     state_.set_node(build::node("n1", 2, gibibytes(16)));
     EXPECT_EQ(state_.snapshot(), after) << "the same report changes nothing";

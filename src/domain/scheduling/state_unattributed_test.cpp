@@ -30,7 +30,7 @@ TEST(StateUnattributed, RunsWithAGpuThatNobodyKnows) {
         state.set_pod(pod);
         EXPECT_EQ(blocked("n1"), "");
         for (const GpuState& gpu : state.snapshot()->find("n1")->gpus)
-            EXPECT_EQ(gpu.held, Bytes{});
+            EXPECT_EQ(gpu.allocated, Bytes{});
         pod.started = true;
         state.set_pod(pod);
         EXPECT_NE(blocked_for(*state.snapshot()->find("n1"), Reader::of("default"))
@@ -114,7 +114,7 @@ TEST(StateUnattributed, GpusharesAnnotationsTakeNoGpu) {
     ClusterState state;
     state.set_node(build::node("n1", 1, gibibytes(16)));
     state.set_pod(build::legacy_bound(build::pod("p", build::aliyun(1)), "n1", 0, 16));
-    EXPECT_EQ(state.snapshot()->find("n1")->gpus[0].held, Bytes{});
+    EXPECT_EQ(state.snapshot()->find("n1")->gpus[0].allocated, Bytes{});
 }
 
 // Goal: the plugin that serves a node may be known later than its pods, and may change. A pod that
@@ -122,19 +122,19 @@ TEST(StateUnattributed, GpusharesAnnotationsTakeNoGpu) {
 // seen.
 TEST(StateUnattributed, PodsBeforeTheirNodeAndATakeover) {
     ClusterState state;
-    const auto held = [&] { return state.snapshot()->find("n1")->gpus[0].held; };
+    const auto allocated = [&] { return state.snapshot()->find("n1")->gpus[0].allocated; };
     PodInfo pod = build::legacy_bound(build::pod("p", build::aliyun(8)), "n1", 0, 8);
     state.set_pod(pod);
     state.set_node(build::legacy_node("n1", 1, 16));
-    EXPECT_EQ(held(), gibibytes(8));
+    EXPECT_EQ(allocated(), gibibytes(8));
     pod.started = true;
     state.set_pod(pod);
     state.set_node(build::node("n1", 1, gibibytes(16)));
-    EXPECT_EQ(held(), gibibytes(8));
+    EXPECT_EQ(allocated(), gibibytes(8));
 
     state.set_pod(build::legacy_bound(build::pod("late", build::aliyun(4)), "n2", 0, 4));
     state.set_node(build::node("n2", 1, gibibytes(16)));
-    EXPECT_EQ(state.snapshot()->find("n2")->gpus[0].held, Bytes{}) << "it was not started";
+    EXPECT_EQ(state.snapshot()->find("n2")->gpus[0].allocated, Bytes{}) << "it was not started";
 }
 
 }  // namespace

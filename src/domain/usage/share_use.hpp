@@ -13,7 +13,7 @@ namespace tessera {
 
 struct ProcessUse {
     std::int64_t pid = 0;  // in the process's own pid namespace
-    Bytes held;            // 0: the process is known, and uses no memory of this GPU
+    Bytes used;            // 0: the process is known, and uses no memory of this GPU
 
     friend bool operator==(const ProcessUse&, const ProcessUse&) = default;
 };
@@ -31,7 +31,7 @@ struct ShareUse {
     PodName name;  // empty where the agent does not know it
     std::string container;
     GpuUuid gpu;
-    Bytes held;  // memory used by processes that are alive
+    Bytes used;  // memory used by processes that are alive
     Bytes limit;
     Percent cores;                        // guarantee: percent of the GPU's time; 0: none
     Percent cores_limit = kNoCoresLimit;  // the most that it gets

@@ -25,7 +25,7 @@ struct Unaccounted {
     PodName name;  // empty if no share of the pod is enforced
     GpuUuid gpu;
     Bytes used;                      // by the driver's count
-    Bytes held;                      // by the accounts
+    Bytes accounted;                 // by the accounts
     std::vector<std::int64_t> pids;  // of the pod's processes on the GPU
 
     friend bool operator==(const Unaccounted&, const Unaccounted&) = default;

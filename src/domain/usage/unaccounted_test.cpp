@@ -13,8 +13,8 @@ ShareUse share(const char* pod, std::int64_t gib, bool lives = true) {
                  .name = {"s", pod},
                  .container = "main",
                  .gpu = kGpu,
-                 .held = gibibytes(gib)};
-    if (lives) use.processes = {{.pid = 1, .held = gibibytes(gib)}};
+                 .used = gibibytes(gib)};
+    if (lives) use.processes = {{.pid = 1, .used = gibibytes(gib)}};
     return use;
 }
 
@@ -61,7 +61,7 @@ TEST(Unaccounted, SaysWhatIsKnown) {
                                          .name = {"s", "p"},
                                          .gpu = kGpu,
                                          .used = gibibytes(5),
-                                         .held = gibibytes(3),
+                                         .accounted = gibibytes(3),
                                          .pids = {7, 8}}}));
 }
 

@@ -10,16 +10,21 @@
 
 namespace tessera {
 
+struct ShareUsage {
+    // One entry per container and GPU. What an enforcer does not limit may be left empty.
+    std::vector<ShareUse> uses;
+    // The pods whose containers are enforced by an agent of another release; not among `uses`,
+    // because their use is not known.
+    std::set<PodUid> unreadable;
+};
+
 // Any thread may call.
 class ShareMeter {
   public:
     virtual ~ShareMeter() = default;
 
-    // The use of all enforced containers: one entry per container and GPU.
-    [[nodiscard]] virtual std::vector<ShareUse> uses() const = 0;
-    // The pods whose containers are enforced by an agent of another release. uses() does not
-    // include them, and their use is not known.
-    [[nodiscard]] virtual std::set<PodUid> unreadable() const = 0;
+    // The use of all enforced containers. Reads the accounts of all of them.
+    [[nodiscard]] virtual ShareUsage usage() const = 0;
 };
 
 }  // namespace tessera

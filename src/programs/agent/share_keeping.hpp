@@ -47,7 +47,7 @@ class ShareKeeping {
     [[nodiscard]] UnsharedContainers& unshared() { return unshared_; }
     // May be called from any thread.
     [[nodiscard]] UsageReport usage() const {
-        return {enforcers_.uses(), bypasses_.found(), bypasses_.unclaimed()};
+        return {enforcers_.usage().uses, bypasses_.found(), bypasses_.unclaimed()};
     }
 
     // The threads end when `stop` is requested.

@@ -16,7 +16,7 @@
 #include "app/agent/start/container_start_handler.hpp"
 #include "base/dns_name.hpp"
 #include "base/log.hpp"
-#include "domain/handover/runtime_support.hpp"
+#include "domain/container_start/runtime_support.hpp"
 #include "programs/agent/agent_port.hpp"
 #include "programs/agent/share_keeping.hpp"
 #include "programs/common/run_program.hpp"

@@ -16,15 +16,15 @@ void write_gpu(JsonWriter& w, const NodeInfo& node, std::size_t position) {
     w.object([&] {
         w.member("id", gpu.index);
         w.member("totalGPU", gpu.capacity().count / unit);
-        w.member("usedGPU", units_up(node.gpus[position].held, unit));
+        w.member("usedGPU", units_up(node.gpus[position].allocated, unit));
         w.array("pods", [&] {
             for (const AssignedPodPtr& assigned_pod : node.assigned_pods) {
-                for (const Hold& hold : assigned_pod->holds) {
-                    if (hold.uuid != gpu.uuid) continue;
+                for (const GpuAllocation& on_gpu : assigned_pod->allocated) {
+                    if (on_gpu.uuid != gpu.uuid) continue;
                     w.object([&] {
                         w.member("name", assigned_pod->name.name);
                         w.member("namespace", assigned_pod->name.ns);
-                        w.member("usedGPU", units_up(hold.memory, unit));
+                        w.member("usedGPU", units_up(on_gpu.memory, unit));
                     });
                 }
             }
@@ -44,7 +44,7 @@ std::string write_inspect(std::span<const NodeInfo* const> nodes) {
                 std::int64_t used = 0;
                 for (const GpuState& gpu : node->gpus) {
                     total += gpu.capacity.count / unit;
-                    used += units_up(gpu.held, unit);
+                    used += units_up(gpu.allocated, unit);
                 }
                 // A legacy node reports its total itself; the sum of its equal GPUs would lose
                 // more.

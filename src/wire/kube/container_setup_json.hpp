@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "domain/handover/container_setup.hpp"
+#include "domain/container_start/container_setup.hpp"
 #include "wire/text/json.hpp"
 
 namespace tessera {

@@ -42,9 +42,12 @@ void read_containers(JsonValue list, bool init, bool every, const Dialects& dial
 // Those that a dialect reads.
 StringMap texts_of(JsonValue labels_or_annotations, const Dialects& dialects) {
     StringMap texts;
-    for (const auto& [key, value] : labels_or_annotations.members()) {
-        const auto text = value.text();
-        if (text && dialects.reads(key)) texts.emplace(key, *text);
+    for (const Dialect* dialect : dialects.all()) {
+        for (const auto keys : {dialect->annotations, dialect->hints}) {
+            for (const std::string_view key : keys) {
+                if (const auto text = labels_or_annotations[key].text()) texts.emplace(key, *text);
+            }
+        }
     }
     return texts;
 }
@@ -246,7 +249,7 @@ NodeInventory read_node(JsonValue json, const Dialects& dialects) {
     node.unit = gpus->unit;
     node.shares = gpus->shares;
     node.enforcement_fault = std::move(gpus->enforcement_fault);
-    node.handover_fault = std::move(gpus->handover_fault);
+    node.injection_fault = std::move(gpus->injection_fault);
     node.gpus = std::move(gpus->gpus);
     return node;
 }

@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         const auto snapshot = state.snapshot();
         for (const auto& seen : snapshot->nodes()) {
             for (const GpuState& gpu : seen->gpus)
-                FUZZ_CHECK(!made || pod.uid == PodUid("new") || gpu.held <= gpu.capacity ||
+                FUZZ_CHECK(!made || pod.uid == PodUid("new") || gpu.allocated <= gpu.capacity ||
                            seen->assigned_pods.size() > 1);
         }
     }
@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     state.remove_pod(PodUid("new"));
     for (const auto& seen : state.snapshot()->nodes()) {
         for (const GpuState& gpu : seen->gpus)
-            FUZZ_CHECK(gpu.held == Bytes{} && gpu.holders == 0);
+            FUZZ_CHECK(gpu.allocated == Bytes{} && gpu.pods == 0);
     }
     return 0;
 }

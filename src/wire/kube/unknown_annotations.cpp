@@ -7,6 +7,7 @@
 #include <array>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "domain/cluster/pod_info.hpp"
@@ -20,17 +21,27 @@ namespace {
 
 constexpr std::string_view kOurs = "tessera.dev/";
 
-// The annotations that users write, in the order in which messages list them.
-constexpr auto kUsers = std::to_array<std::string_view>(
+// What users write, in the order in which messages list it.
+constexpr auto kAnnotations = std::to_array<std::string_view>(
     {kGpuModels, kGpuUuids, kGpuTopology, kGpuMemoryLimit, kCoresLimit, kPlacementPolicy,
      key::kGang, key::kGangSize, defrag::kMovable, key::kResize});
-// The labels that users write.
 constexpr auto kLabels = std::to_array<std::string_view>({kGpuAffinity, kGpuAntiAffinity});
+constexpr auto kResources = std::to_array<std::string_view>(
+    {resource::kGpu, resource::kGpuShare, resource::kGpuMemory, resource::kGpuCores});
 // The annotations that Tessera itself writes on a pod.
 constexpr auto kWritten = std::to_array<std::string_view>(
     {key::kAllocation, key::kAllocationMac, key::kEnforcedBy, key::kResizeRefused});
-constexpr auto kResources = std::to_array<std::string_view>(
-    {resource::kGpu, resource::kGpuShare, resource::kGpuMemory, resource::kGpuCores});
+
+struct Kind {
+    std::string_view noun;
+    std::string_view place;  // after "it is"
+    std::span<const std::string_view> names;
+};
+
+constexpr Kind kAnnotation{"annotation", "an annotation of the pod", kAnnotations};
+constexpr Kind kLabel{"label", "a label of the pod", kLabels};
+constexpr Kind kResource{"resource", "a resource, for a container's limits", kResources};
+constexpr std::array kKinds = {&kAnnotation, &kLabel, &kResource};
 
 bool is_one_of(std::string_view name, const auto& names) {
     return std::ranges::find(names, name) != names.end();
@@ -79,48 +90,37 @@ std::optional<std::string_view> nearest(std::string_view unknown_annotation) {
         least = away;
         best = name;
     };
-    std::ranges::for_each(kUsers, look_at);
-    std::ranges::for_each(kLabels, look_at);
-    std::ranges::for_each(kResources, look_at);
+    for (const Kind* kind : kKinds)
+        std::ranges::for_each(kind->names, look_at);
     return best;
 }
 
-enum class Kind { annotation, label };
-
-// What is known under this name, as something else than `given`: "an annotation of the pod".
-std::string_view known_as_other(std::string_view name, Kind given) {
-    if (is_one_of(name, kResources)) return "a resource, for a container's limits";
-    if (given == Kind::annotation && is_one_of(name, kLabels)) return "a label of the pod";
-    if (given == Kind::label && is_one_of(name, kUsers)) return "an annotation of the pod";
-    return {};
+// Null if no part of Tessera reads the name.
+const Kind* kind_of(std::string_view name) {
+    const auto at = std::ranges::find_if(
+        kKinds, [&](const Kind* kind) { return is_one_of(name, kind->names); });
+    return at == kKinds.end() ? nullptr : *at;
 }
 
-std::string_view article_of(std::string_view name, Kind given) {
-    if (is_one_of(name, kResources)) return "the resource ";
-    if (given == Kind::annotation && is_one_of(name, kLabels)) return "the label ";
-    if (given == Kind::label && is_one_of(name, kUsers)) return "the annotation ";
-    return {};
-}
-
-std::string sentence(std::string_view name, Kind given) {
-    const std::string subject =
-        fmt::format("{} {}", given == Kind::annotation ? "annotation" : "label", name);
-    if (const auto other = known_as_other(name, given); !other.empty())
-        return fmt::format("{} does nothing: it is {}", subject, other);
+// `name` is none of the kind `given`.
+std::string sentence(std::string_view name, const Kind& given) {
+    const std::string subject = fmt::format("{} {}", given.noun, name);
+    if (const Kind* other = kind_of(name))
+        return fmt::format("{} does nothing: it is {}", subject, other->place);
     if (const auto meant = nearest(name)) {
+        const Kind* kind = kind_of(*meant);
         return fmt::format("{} is not known: did you mean {}{}?", subject,
-                           article_of(*meant, given), *meant);
+                           kind == &given ? "" : fmt::format("the {} ", kind->noun), *meant);
     }
     return fmt::format("{} is not known; known are the annotations {} and the labels {}", subject,
-                       fmt::join(kUsers, ", "), fmt::join(kLabels, ", "));
+                       fmt::join(kAnnotations, ", "), fmt::join(kLabels, ", "));
 }
 
-void add_unknown(JsonValue names, Kind kind, std::vector<std::string>& out) {
+void add_unknown(JsonValue names, const Kind& kind, std::vector<std::string>& out) {
     for (const auto& [name, value] : names.members()) {
         if (out.size() == kMostUnknownAnnotations) return;
-        const bool is_known = kind == Kind::label
-                                  ? is_one_of(name, kLabels)
-                                  : is_one_of(name, kUsers) || is_one_of(name, kWritten);
+        const bool is_known =
+            is_one_of(name, kind.names) || (&kind == &kAnnotation && is_one_of(name, kWritten));
         if (name.starts_with(kOurs) && !is_known) out.push_back(sentence(name, kind));
     }
 }
@@ -129,8 +129,8 @@ void add_unknown(JsonValue names, Kind kind, std::vector<std::string>& out) {
 
 std::vector<std::string> unknown_annotations(JsonValue annotations, JsonValue labels) {
     std::vector<std::string> out;
-    add_unknown(annotations, Kind::annotation, out);
-    add_unknown(labels, Kind::label, out);
+    add_unknown(annotations, kAnnotation, out);
+    add_unknown(labels, kLabel, out);
     return out;
 }
 

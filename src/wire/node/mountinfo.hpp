@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "domain/handover/mount_table.hpp"
+#include "domain/container_start/mount_table.hpp"
 
 namespace tessera {
 

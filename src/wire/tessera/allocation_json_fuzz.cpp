@@ -8,8 +8,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto allocation = read_allocation(fuzz_text(data, size));
     if (!allocation) return 0;
     FUZZ_CHECK(!allocation->containers.empty());
-    for (const Hold& hold : holds(allocation->containers))
-        FUZZ_CHECK(hold.memory >= Bytes{} && hold.cores.value >= 0);
+    for (const GpuAllocation& on_gpu : allocated_by_gpu(allocation->containers))
+        FUZZ_CHECK(on_gpu.memory >= Bytes{} && on_gpu.cores.value >= 0);
     const auto again = read_allocation(write_allocation(*allocation));
     FUZZ_CHECK(again && *again == *allocation);
     return 0;

@@ -144,8 +144,8 @@ Result<DumpShare> read_share(const JsonField& at) {
     return share;
 }
 
-Result<DumpHolder> read_holder(const JsonField& at) {
-    DumpHolder holder;
+Result<DumpAllocation> read_allocation(const JsonField& at) {
+    DumpAllocation holder;
     TRY(holder.kind, at["kind"].one_of(kKinds));
     TRY(holder.shares, at["shares"].each(read_share));
     if (holder.shares.empty()) return at["shares"].fault("is empty");
@@ -188,9 +188,9 @@ Result<DumpPod> read_dump_pod(const JsonField& at) {
     TRY(pod.gpu_rules, read_rules(at["rules"], pod.name.ns));
     TRY(pod.asks, at["asks"].each(read_dump_request));
     if (pod.asks.empty()) return at["asks"].fault("is empty");
-    TRY(pod.holds, at["holds"].each_or_none(read_holder));
-    if (pod.node.empty() != pod.holds.empty())
-        return at["holds"].fault(
+    TRY(pod.allocated, at["allocated"].each_or_none(read_allocation));
+    if (pod.node.empty() != pod.allocated.empty())
+        return at["allocated"].fault(
             "present for a pod without a node, or missing for a pod on a node");
     return pod;
 }
@@ -293,13 +293,13 @@ std::string share_fault(const DumpShare& share, const std::vector<DumpGpu>& gpus
 }
 
 Result<> check_shares(const DumpPod& pod, const std::vector<DumpGpu>& gpus, std::size_t row) {
-    for (std::size_t h = 0; h < pod.holds.size(); ++h) {
-        const std::span shares(pod.holds[h].shares);
+    for (std::size_t h = 0; h < pod.allocated.size(); ++h) {
+        const std::span shares(pod.allocated[h].shares);
         for (std::size_t s = 0; s < shares.size(); ++s) {
             const std::string fault = share_fault(shares[s], gpus, shares.first(s));
             if (fault.empty()) continue;
             return fail(Code::invalid_argument,
-                        fmt::format("pods[{}].holds[{}].shares[{}].{}", row, h, s, fault));
+                        fmt::format("pods[{}].allocated[{}].shares[{}].{}", row, h, s, fault));
         }
     }
     return {};
@@ -396,7 +396,7 @@ void write_dump_request(JsonWriter& w, const DumpRequest& request) {
     });
 }
 
-void write_holder(JsonWriter& w, const DumpHolder& holder) {
+void write_allocation(JsonWriter& w, const DumpAllocation& holder) {
     w.object([&] {
         w.member("kind", word_of(kKinds, holder.kind));
         w.array("shares", [&] {
@@ -444,10 +444,10 @@ std::string write_pod(const DumpPod& pod) {
             for (const DumpRequest& request : pod.asks)
                 write_dump_request(w, request);
         });
-        if (pod.holds.empty()) return;
-        w.array("holds", [&] {
-            for (const DumpHolder& holder : pod.holds)
-                write_holder(w, holder);
+        if (pod.allocated.empty()) return;
+        w.array("allocated", [&] {
+            for (const DumpAllocation& holder : pod.allocated)
+                write_allocation(w, holder);
         });
     });
     return w.take();

@@ -84,9 +84,9 @@ void expect_faults(const std::vector<Fault>& faults) {
 
 // Goal: an error names the field. Method: one thing wrong at a time.
 TEST(ClusterDumpJson, NamesTheField) {
-    const std::string held = with(kPod, R"("host")",
-                                  R"("node":"n","holds":[{"kind":"app","shares":[)"
-                                  R"({"gpu":0,"memory":5}]}],"host")");
+    const std::string allocated = with(kPod, R"("host")",
+                                       R"("node":"n","allocated":[{"kind":"app","shares":[)"
+                                       R"({"gpu":0,"memory":5}]}],"host")");
     expect_faults({
         {"{", "no snapshot: "},
         {"{}", "version: missing"},
@@ -126,10 +126,10 @@ TEST(ClusterDumpJson, NamesTheField) {
         {document(kNode, kPod + "," + with(kPod, R"("kind":"app")", R"("kind":"x")")),
          "pods[1].asks[0].kind: \"x\" is not known"},
         {document(kNode, with(kPod, R"("host")", R"("node":"n","host")")),
-         "pods[0].holds: present for a pod without a node, or missing for a pod on a node"},
-        {document(kNode, with(held, R"("gpu":0)", R"("gpu":1)")),
-         "pods[0].holds[0].shares[0].gpu: the node has 1 GPU"},
-        {document(kNode, with(held, R"("node":"n")", R"("node":"m")")),
+         "pods[0].allocated: present for a pod without a node, or missing for a pod on a node"},
+        {document(kNode, with(allocated, R"("gpu":0)", R"("gpu":1)")),
+         "pods[0].allocated[0].shares[0].gpu: the node has 1 GPU"},
+        {document(kNode, with(allocated, R"("node":"n")", R"("node":"m")")),
          "pods[0].node: no node \"m\" in nodes"},
     });
 }
@@ -157,24 +157,25 @@ TEST(ClusterDumpJson, NamesTheFieldOfGangsRulesAndLinks) {
 
 // Goal: impossible contents are refused: shares larger than their GPU, links to missing GPUs.
 TEST(ClusterDumpJson, NamesWhatCannotBe) {
-    const std::string held = with(kPod, R"("host")",
-                                  R"("node":"n","holds":[{"kind":"app","shares":[)"
-                                  R"({"gpu":0,"memory":500}]}],"host")");
-    const std::string other = with(held, R"("name":"p")", R"("name":"q")");
+    const std::string allocated = with(kPod, R"("host")",
+                                       R"("node":"n","allocated":[{"kind":"app","shares":[)"
+                                       R"({"gpu":0,"memory":500}]}],"host")");
+    const std::string other = with(allocated, R"("name":"p")", R"("name":"q")");
     const auto over = read_dump(document(
-        kNode, with(held, R"("memory":500)", R"("memory":1000,"whole":true)") + "," + other));
+        kNode, with(allocated, R"("memory":500)", R"("memory":1000,"whole":true)") + "," + other));
     EXPECT_TRUE(over) << "together more than the GPU: " << over.error().text;
     const std::string two = with(kNode, R"({"model")", R"({"memory":7},{"model")");
     EXPECT_TRUE(
         read_dump(document(with(two, R"({"memory":7)", R"({"nvlink":[1],"memory":7)"), "")));
     expect_faults({
-        {document(kNode, with(held, R"("memory":500)", R"("memory":1001)")),
-         "pods[0].holds[0].shares[0].memory: is more than the GPU's 1000"},
-        {document(kNode, with(held, R"("memory":500)", R"("memory":999,"whole":true)")),
-         "pods[0].holds[0].shares[0].memory: is less than the GPU's 1000 bytes, of a whole GPU"},
-        {document(kNode, with(held, R"({"gpu":0,"memory":500})",
+        {document(kNode, with(allocated, R"("memory":500)", R"("memory":1001)")),
+         "pods[0].allocated[0].shares[0].memory: is more than the GPU's 1000"},
+        {document(kNode, with(allocated, R"("memory":500)", R"("memory":999,"whole":true)")),
+         "pods[0].allocated[0].shares[0].memory: is less than the GPU's 1000 bytes, of a whole "
+         "GPU"},
+        {document(kNode, with(allocated, R"({"gpu":0,"memory":500})",
                               R"({"gpu":0,"memory":5},{"gpu":0,"memory":6})")),
-         "pods[0].holds[0].shares[1].gpu: 0 appears twice in one container"},
+         "pods[0].allocated[0].shares[1].gpu: 0 appears twice in one container"},
         {document(with(two, R"({"memory":7)", R"({"nvlink":[2],"memory":7)"), ""),
          "nodes[0].gpus[0].nvlink: names the GPU itself, or an index that is not among the 2 "
          "GPUs of the node"},
@@ -264,7 +265,7 @@ RC_GTEST_PROP(ClusterDumpJson, RoundTrip, ()) {
             const bool whole = *rc::gen::arbitrary<bool>();
             const Bytes gpu = dump.nodes.front().gpus[1].memory;
             const Bytes part{*rc::gen::inRange<std::int64_t>(0, gpu.count + 1)};
-            pod.holds = {{ContainerKind::app, {{1, whole ? gpu : part, {5}, whole}}}};
+            pod.allocated = {{ContainerKind::app, {{1, whole ? gpu : part, {5}, whole}}}};
         }
         dump.pods.push_back(std::move(pod));
     }

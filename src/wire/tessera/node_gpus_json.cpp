@@ -113,7 +113,7 @@ std::string write_node_gpus(const NodeGpusReport& gpus) {
         w.member("identity", gpus.identity);
         w.member("shares", gpus.shares == EnforcementMode::guard ? kByGuard : kByNothing);
         if (!gpus.enforcement_fault.empty()) w.member("enforcementFault", gpus.enforcement_fault);
-        if (!gpus.handover_fault.empty()) w.member("handoverFault", gpus.handover_fault);
+        if (!gpus.injection_fault.empty()) w.member("injectionFault", gpus.injection_fault);
         w.array("gpus", [&] {
             for (const Gpu& gpu : gpus.gpus) {
                 w.object([&] {
@@ -156,7 +156,7 @@ Result<NodeGpusReport> read_node_gpus(std::string_view text) {
     out.shares =
         root["shares"].text_or("") == kByGuard ? EnforcementMode::guard : EnforcementMode::none;
     out.enforcement_fault = root["enforcementFault"].text_or("");
-    out.handover_fault = root["handoverFault"].text_or("");
+    out.injection_fault = root["injectionFault"].text_or("");
     std::set<GpuUuid> seen;
     for (const JsonValue json : root["gpus"].elements()) {
         TRY(auto gpu, read_gpu(json));

@@ -18,7 +18,7 @@ struct NodeGpusReport {
     EnforcementMode shares = EnforcementMode::none;
     std::vector<Gpu> gpus;
     std::string enforcement_fault;  // as in NodeInventory
-    std::string handover_fault;
+    std::string injection_fault;
 
     friend bool operator==(const NodeGpusReport&, const NodeGpusReport&) = default;
 };

@@ -41,7 +41,7 @@ TEST(NodeGpusJson, Excess) {
     NodeGpusReport gpus = example();
     gpus.gpus[0].over_limit = gibibytes(2);
     gpus.enforcement_fault = "the guard needs Linux 4.14";
-    gpus.handover_fault = "no CDI device";
+    gpus.injection_fault = "no CDI device";
     const std::string text = write_node_gpus(gpus);
     EXPECT_NE(text.find(R"("reserved":536870912,"excess":2147483648,)"), std::string::npos);
     const auto read = read_node_gpus(text);

@@ -19,7 +19,7 @@ void write_share(JsonWriter& w, const ShareUse& use) {
         w.member("pod", use.name.name);
         w.member("container", use.container);
         w.member("uuid", use.gpu.str());
-        w.member("heldBytes", use.held.count);
+        w.member("usedBytes", use.used.count);
         w.member("limitBytes", use.limit.count);
         w.member("coresPercent", use.cores.value);
         w.member("coresLimitPercent", use.cores_limit.value);
@@ -35,7 +35,7 @@ void write_share(JsonWriter& w, const ShareUse& use) {
             for (const ProcessUse& process : use.processes) {
                 w.object([&] {
                     w.member("pid", process.pid);
-                    w.member("heldBytes", process.held.count);
+                    w.member("usedBytes", process.used.count);
                 });
             }
         });
@@ -63,8 +63,8 @@ Result<std::string> read_name(JsonValue json, std::string_view field) {
 
 Result<ProcessUse> read_process(JsonValue json) {
     TRY(const auto pid, read_count(json, "pid"));
-    TRY(const auto held, read_count(json, "heldBytes"));
-    return ProcessUse{.pid = pid, .held = {held}};
+    TRY(const auto used, read_count(json, "usedBytes"));
+    return ProcessUse{.pid = pid, .used = {used}};
 }
 
 Result<ShareUse> read_share(JsonValue json) {
@@ -75,7 +75,7 @@ Result<ShareUse> read_share(JsonValue json) {
     use.pod = PodUid(std::move(pod));
     use.name = {json["namespace"].text_or(""), json["pod"].text_or("")};
     use.gpu = GpuUuid(std::move(uuid));
-    TRY(use.held.count, read_count(json, "heldBytes"));
+    TRY(use.used.count, read_count(json, "usedBytes"));
     TRY(use.limit.count, read_count(json, "limitBytes"));
     TRY(use.cores, read_percent(json, "coresPercent"));
     if (json["coresLimitPercent"].present()) {

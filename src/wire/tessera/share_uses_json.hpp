@@ -1,10 +1,10 @@
 // What an agent answers to GET /shares: the usage of the GPU shares of its node's containers.
 //
 //     {"version":1,"node":"n1","shares":[{"podUid":"…","namespace":"default","pod":"train",
-//      "container":"main","uuid":"GPU-…","heldBytes":…,"limitBytes":…,"coresPercent":30,
+//      "container":"main","uuid":"GPU-…","usedBytes":…,"limitBytes":…,"coresPercent":30,
 //      "coresLimitPercent":60,"refusals":0,"timed":true,"kernelsNs":…,"copiesNs":…,
 //      "hadKernelsNs":…,"hadCopiesNs":…,"waitedNs":…,"damaged":false,
-//      "processes":[{"pid":7,"heldBytes":…}]}]}
+//      "processes":[{"pid":7,"usedBytes":…}]}]}
 //
 // An older agent omits coresLimitPercent, timed, had… and damaged: no compute limit, 0, false.
 #pragma once

@@ -7,10 +7,10 @@ namespace {
 
 constexpr std::string_view kText =
     R"({"version":1,"node":"n1","shares":[{"podUid":"u","namespace":"s","pod":"p",)"
-    R"("container":"main","uuid":"GPU-a","heldBytes":2097152,"limitBytes":3221225472,)"
+    R"("container":"main","uuid":"GPU-a","usedBytes":2097152,"limitBytes":3221225472,)"
     R"("coresPercent":30,"coresLimitPercent":60,"refusals":1,"timed":true,"kernelsNs":5,"copiesNs":6,)"
     R"("hadKernelsNs":3,"hadCopiesNs":4,"waitedNs":7,"damaged":true,)"
-    R"("processes":[{"pid":17,"heldBytes":2097152}]}]})";
+    R"("processes":[{"pid":17,"usedBytes":2097152}]}]})";
 
 // Goal: the text is the one in the header's comment, and it reads back.
 TEST(ShareUsesJson, Text) {
@@ -19,7 +19,7 @@ TEST(ShareUsesJson, Text) {
                                .name = {"s", "p"},
                                .container = "main",
                                .gpu = GpuUuid("GPU-a"),
-                               .held = mebibytes(2),
+                               .used = mebibytes(2),
                                .limit = gibibytes(3),
                                .cores = {30},
                                .cores_limit = {60},
@@ -28,7 +28,7 @@ TEST(ShareUsesJson, Text) {
                                .in_flight = {5, 6},
                                .had = {3, 4},
                                .waited_ns = 7,
-                               .processes = {{.pid = 17, .held = mebibytes(2)}},
+                               .processes = {{.pid = 17, .used = mebibytes(2)}},
                                .is_damaged = true}}};
     EXPECT_EQ(write_share_uses(uses), kText);
     const auto read = read_share_uses(kText);
@@ -63,8 +63,8 @@ TEST(ShareUsesJson, Faults) {
            "an agent's shares: version 2 is newer than 1; use the tessera command of that release"},
           {R"("node":"n1",)", "", "an agent's shares: node: missing or out of range"},
           {R"("uuid":"GPU-a")", R"("uuid":7)", "an agent's shares: uuid: missing or out of range"},
-          {R"("heldBytes":2097152,"limit)", R"("heldBytes":-1,"limit)",
-           "an agent's shares: heldBytes: missing or out of range"},
+          {R"("usedBytes":2097152,"limit)", R"("usedBytes":-1,"limit)",
+           "an agent's shares: usedBytes: missing or out of range"},
           {R"("coresPercent":30)", R"("coresPercent":101)",
            "an agent's shares: coresPercent: missing or out of range"},
           {R"("coresLimitPercent":60,)", R"("coresLimitPercent":160,)",

@@ -39,10 +39,11 @@ void BypassDetector::look() {
         return;
     }
     is_blind_ = false;
-    const auto uses = ports_.shares.uses();
+    const ShareUsage usage = ports_.shares.usage();
+    const std::vector<ShareUse>& uses = usage.uses;
     look_at_gpus(*processes, uses);
-    const std::set<PodUid> unreadable = ports_.shares.unreadable();
-    std::erase_if(*processes, [&](const PodGpuProcess& of) { return unreadable.contains(of.pod); });
+    std::erase_if(*processes,
+                  [&](const PodGpuProcess& of) { return usage.unreadable.contains(of.pod); });
     const auto now = find_unaccounted(*processes, uses, options_.allowance);
     std::vector<Unaccounted> found;
     std::set<Key> due;  // processes of these pods on these GPUs may be killed now
@@ -121,27 +122,27 @@ void BypassDetector::report(const Unaccounted& found_pod, bool is_ended) {
                                     {"pod", found_pod.name.str()},
                                     {"gpu", found_pod.gpu.str()},
                                     {"used", to_string(found_pod.used)},
-                                    {"held", to_string(found_pod.held)}});
+                                    {"accounted", to_string(found_pod.accounted)}});
     bool& has_event = reported_[key];
     if (found_pod.name.name.empty())
         return;  // no share of this pod is enforced, so its name is unknown: the log names it by
                  // uid
-    const auto reported =
-        tell_and_log(ports_.events,
-                     {.pod = found_pod.pod,
-                      .name = found_pod.name,
-                      .type = PodEventType::warning,
-                      .reason = kMemoryUnaccounted,
-                      .message = fmt::format(
-                          "The driver says that this pod uses {} of {}, and the guard counts "
-                          "{}: a program bypasses the guard{}",
-                          to_string(found_pod.used), found_pod.gpu.str(), to_string(found_pod.held),
-                          is_ended ? ", and is killed"
-                                   : ", or the driver keeps more memory for its contexts, "
-                                     "modules and graphs than the guard knows of"),
-                      .source = "tessera-agent"});
+    const auto reported = tell_and_log(
+        ports_.events,
+        {.pod = found_pod.pod,
+         .name = found_pod.name,
+         .type = PodEventType::warning,
+         .reason = kMemoryUnaccounted,
+         .message = fmt::format("The driver says that this pod uses {} of {}, and the guard counts "
+                                "{}: a program bypasses the guard{}",
+                                to_string(found_pod.used), found_pod.gpu.str(),
+                                to_string(found_pod.accounted),
+                                is_ended ? ", and is killed"
+                                         : ", or the driver keeps more memory for its contexts, "
+                                           "modules and graphs than the guard knows of"),
+         .source = "tessera-agent"});
     has_event = reported.has_value();
-    if (!is_settled(reported)) reported_.erase(key);
+    if (!is_final(reported)) reported_.erase(key);
 }
 
 std::vector<Unaccounted> BypassDetector::found() const {

@@ -28,8 +28,8 @@ class BypassDetectorTest : public testing::Test {
                 .name = {"s", pod},
                 .container = "main",
                 .gpu = GpuUuid("GPU-a"),
-                .held = gibibytes(1),
-                .processes = {{.pid = 1, .held = gibibytes(1)}}};
+                .used = gibibytes(1),
+                .processes = {{.pid = 1, .used = gibibytes(1)}}};
     }
     // Sets what the bypassing pod's process uses. The honest one uses its limit and a context.
     void use(Bytes amount) {

@@ -41,7 +41,7 @@ void append(ContainerEdits&& more, ContainerEdits& edits) {
 void merge(const ShareUse& from, ShareResources what, ShareUse& use) {
     if (use.name.name.empty()) use.name = from.name;
     if (what.memory) {
-        use.held = from.held;
+        use.used = from.used;
         use.limit = from.limit;
         use.refusals = from.refusals;
         use.processes = from.processes;
@@ -225,28 +225,23 @@ std::optional<std::string> Enforcers::container_of(const PodUid& pod, std::int64
     return std::nullopt;
 }
 
-std::vector<ShareUse> Enforcers::uses() const {
-    std::vector<ShareUse> all;
+ShareUsage Enforcers::usage() const {
+    ShareUsage all;
     std::map<std::tuple<PodUid, std::string, GpuUuid>, std::size_t> places;
     for (const Enforcer* row : rows_) {
-        for (ShareUse& use : row->usage().uses) {
+        ShareUsage of_row = row->usage();
+        all.unreadable.merge(of_row.unreadable);
+        for (ShareUse& use : of_row.uses) {
             const auto [place, is_new] =
-                places.try_emplace({use.pod, use.container, use.gpu}, all.size());
+                places.try_emplace({use.pod, use.container, use.gpu}, all.uses.size());
             if (is_new) {
-                all.push_back(std::move(use));
+                all.uses.push_back(std::move(use));
             } else {
-                merge(use, row->enforces(use.pod, use.container), all[place->second]);
+                merge(use, row->enforces(use.pod, use.container), all.uses[place->second]);
             }
         }
     }
     return all;
-}
-
-std::set<PodUid> Enforcers::unreadable() const {
-    std::set<PodUid> pods;
-    for (const Enforcer* row : rows_)
-        pods.merge(row->usage().unreadable);
-    return pods;
 }
 
 }  // namespace tessera

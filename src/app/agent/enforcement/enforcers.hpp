@@ -93,8 +93,7 @@ class Enforcers final : public ShareMeter {
 
     // If several enforcers measure a container's use of a GPU, the one that limits memory says how
     // much memory is used, and the one that limits compute says how much time.
-    [[nodiscard]] std::vector<ShareUse> uses() const override;
-    [[nodiscard]] std::set<PodUid> unreadable() const override;
+    [[nodiscard]] ShareUsage usage() const override;
 
   private:
     [[nodiscard]] Result<Enforcer*> first_for(ShareResource resource,

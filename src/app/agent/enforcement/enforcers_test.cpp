@@ -104,8 +104,8 @@ TEST_F(EnforcersTest, UpdatesAndVerifiesWhatIsPrepared) {
     EXPECT_TRUE(enforcers_.verify(container_, 7));
     const std::vector<EnforcedShare> more{{GpuUuid("GPU-a"), gibibytes(6), {25}}};
     EXPECT_TRUE(enforcers_.update(container_.pod, "main", more).value());
-    EXPECT_EQ(strong_.held.at("uid-p/main"), more);
-    EXPECT_EQ(weak_.held.at("uid-p/main"), more);
+    EXPECT_EQ(strong_.in_force.at("uid-p/main"), more);
+    EXPECT_EQ(weak_.in_force.at("uid-p/main"), more);
     EXPECT_FALSE(enforcers_.update(container_.pod, "main", more).value());
     weak_.covered = {7};
     EXPECT_FALSE(enforcers_.verify(container_, 7));
@@ -148,26 +148,26 @@ TEST_F(EnforcersTest, CountsEachUseOnce) {
     strong_.start("uid-p", "main", {}, {.memory = true});
     weak_.start("uid-p", "main", {}, {.compute = true});
     ShareUse memory = use();
-    memory.held = gibibytes(3);
+    memory.used = gibibytes(3);
     memory.limit = gibibytes(4);
     ShareUse time = use();
     time.name = {"team", "p"};
-    time.held = gibibytes(2);
+    time.used = gibibytes(2);
     time.cores = {25};
     time.waited_ns = 9;
     strong_.measured = {.uses = {memory}, .unreadable = {PodUid("old")}};
     weak_.measured = {.uses = {use("side"), time}, .unreadable = {}};
-    const auto uses = enforcers_.uses();
+    const auto [uses, unreadable] = enforcers_.usage();
     ASSERT_EQ(uses.size(), 2U);
     EXPECT_EQ(uses[0].name, time.name);
-    EXPECT_EQ(uses[0].held, gibibytes(3));
+    EXPECT_EQ(uses[0].used, gibibytes(3));
     EXPECT_EQ(uses[0].limit, gibibytes(4));
     EXPECT_EQ(uses[0].cores, Percent{25});
     EXPECT_EQ(uses[0].waited_ns, 9);
     EXPECT_EQ(uses[1], use("side"));
-    EXPECT_EQ(enforcers_.unreadable(), std::set{PodUid("old")});
+    EXPECT_EQ(unreadable, std::set{PodUid("old")});
     const Enforcers other_way({&weak_, &strong_});
-    EXPECT_EQ(other_way.uses().at(1), uses[0]);
+    EXPECT_EQ(other_way.usage().uses.at(1), uses[0]);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ inline Result<> tell_and_log(PodEvents& events, const PodEvent& event) {
 }
 
 // Whether the event needs no further attempt: it was written, or the API server refused it.
-inline bool is_settled(const Result<>& reported) {
+inline bool is_final(const Result<>& reported) {
     return reported || reported.error().code != Code::unavailable;
 }
 

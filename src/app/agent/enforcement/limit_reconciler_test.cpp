@@ -29,7 +29,7 @@ class LimitReconcilerTest : public testing::Test {
         reconciler_.take({.present = {pod}, .removed = {}, .all = {}});
         reconciler_.apply();
     }
-    [[nodiscard]] const Shares& held() const { return limits_.held.at("uid-p/main"); }
+    [[nodiscard]] const Shares& enforced() const { return limits_.in_force.at("uid-p/main"); }
 
     FakeEnforcer limits_;
     FakeResizedAllocations resized_;
@@ -44,12 +44,12 @@ TEST_F(LimitReconcilerTest, WhatWasResizedIsChangedAndKept) {
     (**resized.allocation).containers[0].gpus[0].cores = {20};
     (**resized.allocation).containers[0].gpus[0].cores_limit = {50};
     show(resized);
-    EXPECT_EQ(held(), (Shares{{GpuUuid("GPU-a"), gibibytes(6), {20}, {50}}}));
+    EXPECT_EQ(enforced(), (Shares{{GpuUuid("GPU-a"), gibibytes(6), {20}, {50}}}));
     EXPECT_EQ(resized_.kept(PodUid("uid-p")).value()->revision, 1);
     reconciler_.apply();
     EXPECT_EQ(resized_.keeps, 1) << "once";
     show(pod(2, 2));
-    EXPECT_EQ(held(), shares(2));
+    EXPECT_EQ(enforced(), shares(2));
 }
 
 // An older allocation that the controller signed still has a valid signature.
@@ -58,29 +58,29 @@ TEST_F(LimitReconcilerTest, AnOlderOneThatComesBackCountsNoMore) {
     show(pod(6, 1));
     show(pod(2, 2));
     show(pod(6, 1));
-    EXPECT_EQ(held(), shares(2));
+    EXPECT_EQ(enforced(), shares(2));
     LimitReconciler after_a_restart(Enforcers({&limits_}), resized_, NodeName("n1"));
     after_a_restart.take({.present = {pod(6, 1)}, .removed = {}, .all = {}});
     after_a_restart.apply();
-    EXPECT_EQ(held(), shares(2));
+    EXPECT_EQ(enforced(), shares(2));
 }
 
 // The runtime passes the allocation from the creation of the pod's sandbox.
 TEST_F(LimitReconcilerTest, AContainerThatWasMadeOfAnOlderOneFollows) {
     show(pod(6, 1));
-    EXPECT_TRUE(limits_.held.empty());
+    EXPECT_TRUE(limits_.in_force.empty());
     limits_.start("uid-p", "main", shares(4));
     reconciler_.apply();
-    EXPECT_EQ(held(), shares(6));
+    EXPECT_EQ(enforced(), shares(6));
 }
 
 TEST_F(LimitReconcilerTest, NothingChangesThatCannotBeKept) {
     limits_.start("uid-p", "main", shares(4));
     resized_.fail_next_keep({Code::unavailable, "no space left"});
     show(pod(6, 1));
-    EXPECT_EQ(held(), shares(4)) << "the next start would undo the change";
+    EXPECT_EQ(enforced(), shares(4)) << "the next start would undo the change";
     reconciler_.apply();
-    EXPECT_EQ(held(), shares(6));
+    EXPECT_EQ(enforced(), shares(6));
     resized_.spoil();
     reconciler_.apply();
     EXPECT_TRUE(resized_.kept(PodUid("uid-p"))) << "an unreadable allocation is replaced";
@@ -101,7 +101,7 @@ TEST_F(LimitReconcilerTest, WhatCountsForNobodyChangesNothing) {
     PodInfo whole = pod(6, 1);
     (**whole.allocation).containers[0].gpus[0].whole = true;
     show(whole);
-    EXPECT_EQ(held(), shares(4));
+    EXPECT_EQ(enforced(), shares(4));
 }
 
 TEST_F(LimitReconcilerTest, WhoIsGoneIsForgotten) {
@@ -110,7 +110,7 @@ TEST_F(LimitReconcilerTest, WhoIsGoneIsForgotten) {
         reconciler_.take(changes);
         limits_.start("uid-p", "main", shares(4));
         reconciler_.apply();
-        return held() == shares(4);
+        return enforced() == shares(4);
     };
     EXPECT_TRUE(is_forgotten({.present = {}, .removed = {PodUid("uid-p")}, .all = {}}));
     EXPECT_TRUE(is_forgotten({.present = {}, .removed = {}, .all = std::set<PodUid>{}}));
@@ -130,6 +130,7 @@ TEST_F(LimitReconcilerTest, DoesWhatItIsShownUntilItIsStopped) {
         std::this_thread::yield();
     stop.request_stop();
     thread = {};
+    EXPECT_EQ(enforced(), shares(6));
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ bool MountWatch::report(const Watched& watched, const Error& error, std::string_
                                            {"pod", watched.container.name.str()},
                                            {"reason", error.text}});
     if (watched.container.name.name.empty()) return true;
-    return is_settled(tell_and_log(
+    return is_final(tell_and_log(
         ports_.events,
         {.pod = watched.container.pod,
          .name = watched.container.name,

@@ -7,7 +7,7 @@ namespace tessera {
 std::map<GpuUuid, Bytes> over_limit_by_gpu(const std::vector<ShareUse>& uses) {
     std::map<GpuUuid, Bytes> over_limit;
     for (const ShareUse& use : uses) {
-        if (!use.is_damaged && use.held > use.limit) over_limit[use.gpu] += use.held - use.limit;
+        if (!use.is_damaged && use.used > use.limit) over_limit[use.gpu] += use.used - use.limit;
     }
     return over_limit;
 }

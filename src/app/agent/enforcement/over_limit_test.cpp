@@ -5,8 +5,8 @@
 namespace tessera {
 namespace {
 
-ShareUse use(const char* gpu, int held, int limit) {
-    return {.gpu = GpuUuid(gpu), .held = gibibytes(held), .limit = gibibytes(limit)};
+ShareUse use(const char* gpu, int used, int limit) {
+    return {.gpu = GpuUuid(gpu), .used = gibibytes(used), .limit = gibibytes(limit)};
 }
 
 TEST(OverLimit, IsWhatIsHeldAboveTheLimitsOfAGpu) {

@@ -43,7 +43,8 @@ PodEvent damage_event(const ShareUse& use) {
 void ShareEvents::look() {
     is_away_ = false;
     still_.clear();
-    for (const ShareUse& use : shares_.uses()) {
+    const ShareUsage usage = shares_.usage();
+    for (const ShareUse& use : usage.uses) {
         if (use.name.name.empty()) continue;
         if (use.is_damaged) {
             tell_damage(use);
@@ -70,9 +71,9 @@ void ShareEvents::tell_damage(const ShareUse& use) {
 bool ShareEvents::is_news(const ShareUse& use) {
     const auto reported = reported_.reported(use);
     if (!reported) return use.refusals > 0;
-    const bool is_counted_anew =
+    const bool is_counted_from_zero =
         reported->refusals != ReportedLimit::kAll && use.refusals < reported->refusals;
-    if (reported->limit != use.limit || is_counted_anew) {
+    if (reported->limit != use.limit || is_counted_from_zero) {
         reported_.note_reported(use, {use.limit, use.refusals});
         return false;
     }
@@ -86,7 +87,7 @@ ShareEvents::Telling ShareEvents::tell_once(const Key& key, const PodEvent& even
     }
     if (is_away_) return Telling::away;
     const auto reported = tell_and_log(events_, event);
-    is_away_ = !is_settled(reported);
+    is_away_ = !is_final(reported);
     if (is_away_) return Telling::away;
     still_.insert(key);
     return reported ? Telling::reported : Telling::refused;

@@ -15,7 +15,7 @@ class ShareEventsTest : public testing::Test {
                                 .name = {"space", name},
                                 .container = "main",
                                 .gpu = GpuUuid("GPU-a"),
-                                .held = Bytes{kGiB},
+                                .used = Bytes{kGiB},
                                 .limit = Bytes{3 * kGiB},
                                 .refusals = refusals});
     }

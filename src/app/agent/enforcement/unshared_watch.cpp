@@ -39,7 +39,7 @@ bool UnsharedWatch::look_at(Watched& watched) {
 }
 
 bool UnsharedWatch::report(const UnsharedContainer& container) {
-    return is_settled(tell_and_log(
+    return is_final(tell_and_log(
         ports_.events,
         {.pod = container.pod_uid,
          .name = container.pod,

@@ -41,7 +41,7 @@ void wait_for_driver(KubeApi& kube, const NodeName& node, const std::stop_token&
     std::string seen;  // the last label that was read
     bool is_shown = false;
     while (!stop.stop_requested()) {
-        const auto shown = kube.node_shows(node, {}, {});
+        const auto shown = kube.node_shows(node, {});
         const std::string label = shown ? driver_release_label(shown->labels) : seen;
         if (label.empty()) return;
         if (seen.empty()) log_event(Event::driver_released, {{"label", label}});

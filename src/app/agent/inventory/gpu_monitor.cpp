@@ -112,7 +112,7 @@ Result<NodeInventory> GpuMonitor::read() {
     NodeInventory node{.name = options_.node,
                        .unit = options_.unit,
                        .enforcement_fault = options_.enforcement_fault,
-                       .handover_fault = {}};
+                       .injection_fault = {}};
     std::set<GpuUuid> seen;
     for (const GpuReading& reading : readings) {
         if (!seen.insert(reading.uuid).second) {
@@ -137,7 +137,7 @@ Result<NodeInventory> GpuMonitor::read() {
                              .links = reading.links});
     }
     keep_known(node, *inventory());
-    node.handover_fault = handover_fault(node.gpus);
+    node.injection_fault = injection_fault(node.gpus);
     return node;
 }
 
@@ -160,7 +160,7 @@ void GpuMonitor::keep_known(NodeInventory& node, const NodeInventory& before) {
 }
 
 // The first fault of a usable GPU: the others mostly have the same cause.
-std::string GpuMonitor::handover_fault(const std::vector<Gpu>& gpus) const {
+std::string GpuMonitor::injection_fault(const std::vector<Gpu>& gpus) const {
     if (options_.cdi == nullptr) return {};
     for (const Gpu& gpu : gpus) {
         if (!gpu.usable()) continue;
@@ -203,7 +203,8 @@ void GpuMonitor::show(NodeInventory now) {
 }
 
 std::map<GpuUuid, Bytes> GpuMonitor::read_over_limit() const {
-    return shares_ == nullptr ? std::map<GpuUuid, Bytes>{} : over_limit_by_gpu(shares_->uses());
+    return shares_ == nullptr ? std::map<GpuUuid, Bytes>{}
+                              : over_limit_by_gpu(shares_->usage().uses);
 }
 
 // Returns the GPUs with none of them usable. A GPU that was not usable before keeps its own reason.

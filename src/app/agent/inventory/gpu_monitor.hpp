@@ -93,7 +93,7 @@ class GpuMonitor {
     class Call;
 
     Result<NodeInventory> read();
-    [[nodiscard]] std::string handover_fault(const std::vector<Gpu>& gpus) const;
+    [[nodiscard]] std::string injection_fault(const std::vector<Gpu>& gpus) const;
     void show(NodeInventory now);
     void send(const NodeInventory& now, const std::map<GpuUuid, Bytes>& over_limit);
     void watch(const std::stop_token& stop);

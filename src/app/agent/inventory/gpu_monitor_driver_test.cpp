@@ -97,7 +97,7 @@ TEST_F(GpuMonitorTest, DriverAway) {
 // gives up, after the GPUs were taken out of use.
 TEST_F(GpuMonitorTest, DriverThatWasLoadedAnew) {
     start();
-    driver_.load_anew();
+    driver_.reload();
     for (int i = 0; i < 2; ++i)
         look_and_wait();
     EXPECT_EQ(driver_.reopens(), 0);

@@ -38,7 +38,7 @@ class BlackHole final : public KubeApi {
     Result<std::vector<NodePod>> list_node_pods(const NodeName&) override {
         return fail(wait().error());
     }
-    Result<NodeShown> node_shows(const NodeName&, const StringMap&, const StringMap&) override {
+    Result<NodeShown> node_shows(const NodeName&, const NodeWanted&) override {
         return fail(wait().error());
     }
     Result<> set_node_metadata(const NodeName&, const StringMap&, const StringMap&) override {
@@ -124,15 +124,15 @@ TEST_F(GpuMonitorTest, WhatIsHeldAboveALimitIsNotOffered) {
     };
     gpus.publish();
     EXPECT_EQ(over_limit(), Bytes{});
-    shares_.used.push_back({.gpu = GpuUuid("GPU-1"), .held = gibibytes(6), .limit = gibibytes(4)});
+    shares_.used.push_back({.gpu = GpuUuid("GPU-1"), .used = gibibytes(6), .limit = gibibytes(4)});
     EXPECT_EQ(over_limit(), gibibytes(2));
     EXPECT_EQ(gpus.inventory()->gpus[1].over_limit, Bytes{});
     EXPECT_EQ(plugins_.sent(kAliyun), 1);
-    shares_.used.push_back({.gpu = GpuUuid("GPU-1"), .held = gibibytes(30)});
+    shares_.used.push_back({.gpu = GpuUuid("GPU-1"), .used = gibibytes(30)});
     EXPECT_EQ(over_limit(), gibibytes(16))
         << "false accounts of a tenant do not take more than the GPU's memory";
     shares_.used.pop_back();
-    shares_.used[0].held = gibibytes(4);
+    shares_.used[0].used = gibibytes(4);
     EXPECT_EQ(over_limit(), Bytes{});
 }
 

@@ -1,7 +1,5 @@
 #include "app/agent/inventory/node_publisher.hpp"
 
-#include <algorithm>
-
 #include "app/agent/inventory/device_lists.hpp"
 #include "base/log.hpp"
 #include "domain/cluster/node_labels.hpp"
@@ -10,16 +8,6 @@
 #include "wire/tessera/node_gpus_json.hpp"
 
 namespace tessera {
-namespace {
-
-bool has_labels(const StringMap& shown, const StringMap& wanted) {
-    return std::ranges::all_of(wanted, [&](const auto& label) {
-        const auto at = shown.find(label.first);
-        return (at == shown.end() ? "" : at->second) == label.second;
-    });
-}
-
-}  // namespace
 
 NodePublisher::NodePublisher(KubeApi& kube, NodePublisherOptions options)
     : kube_(kube), options_(std::move(options)) {}
@@ -48,24 +36,25 @@ void NodePublisher::check_soon() {
 }
 
 bool NodePublisher::publish(const NodeInventory& node, bool is_released) {
-    const StringMap annotations = {
-        {std::string(key::kGpus), write_node_gpus({.unit = node.unit,
-                                                   .identity = options_.identity,
-                                                   .shares = options_.shares,
-                                                   .gpus = node.gpus,
-                                                   .enforcement_fault = node.enforcement_fault,
-                                                   .handover_fault = node.handover_fault})},
-        {std::string(key::kDriver), is_released ? "released" : "in-use"}};
-    const StringMap amounts = node_amounts(node, *options_.dialects);
-    const auto shown = kube_.node_shows(node.name, annotations, amounts);
+    const NodeWanted wanted{
+        .annotations = {{std::string(key::kGpus),
+                         write_node_gpus({.unit = node.unit,
+                                          .identity = options_.identity,
+                                          .shares = options_.shares,
+                                          .gpus = node.gpus,
+                                          .enforcement_fault = node.enforcement_fault,
+                                          .injection_fault = node.injection_fault})},
+                        {std::string(key::kDriver), is_released ? "released" : "in-use"}},
+        .labels = node_labels(node),
+        .amounts = node_amounts(node, *options_.dialects)};
+    const auto shown = kube_.node_shows(node.name, wanted);
     if (shown) {
         const MutexLock lock(mutex_);
         release_label_ = driver_release_label(shown->labels);
     }
-    const StringMap labels = node_labels(node);
-    if (shown && shown->matches && has_labels(shown->labels, labels)) return true;
-    auto done = kube_.set_node_metadata(node.name, annotations, labels);
-    if (done) done = kube_.set_node_resources(node.name, amounts);
+    if (shown && shown->matches) return true;
+    auto done = kube_.set_node_metadata(node.name, wanted.annotations, wanted.labels);
+    if (done) done = kube_.set_node_resources(node.name, wanted.amounts);
     if (!done) log_event(Event::api_error, {{"reason", done.error().text}});
     return done.has_value();
 }

@@ -11,7 +11,7 @@ struct ResultRow {
     Event event;
 };
 constexpr auto kResults = std::to_array<ResultRow>({
-    {"completed", Event::gpus_handed_over},
+    {"completed", Event::gpus_injected},
     {"refused", Event::container_refused},
     {"unshared", Event::container_unshared},
 });
@@ -55,7 +55,7 @@ std::string agent_exposition(const NodeInventory& node, const GpuReadings& readi
             of_kind["kind"] = "copies";
             family.Add(of_kind).Increment(in_seconds(time.copies_ns));
         };
-        share_held.Add(labels).Set(static_cast<double>(use.held.count));
+        share_held.Add(labels).Set(static_cast<double>(use.used.count));
         share_limit.Add(labels).Set(static_cast<double>(use.limit.count));
         share_refusals.Add(labels).Increment(static_cast<double>(use.refusals));
         share_waited.Add(labels).Increment(in_seconds(use.waited_ns));
@@ -64,7 +64,7 @@ std::string agent_exposition(const NodeInventory& node, const GpuReadings& readi
     }
     for (const Unaccounted& found_pod : shares.bypassing) {
         unaccounted.Add({{"pod_uid", found_pod.pod.str()}, {"uuid", found_pod.gpu.str()}})
-            .Set(static_cast<double>((found_pod.used - found_pod.held).count));
+            .Set(static_cast<double>((found_pod.used - found_pod.accounted).count));
     }
     for (const Unclaimed& gpu : shares.unclaimed) {
         unclaimed.Add({{"uuid", gpu.gpu.str()}})

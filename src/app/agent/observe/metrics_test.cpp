@@ -27,7 +27,7 @@ TEST(AgentMetrics, Exposition) {
         {{{.pod = PodUid("uid-p"),
            .container = "main",
            .gpu = node.gpus[0].uuid,
-           .held = gibibytes(1),
+           .used = gibibytes(1),
            .limit = gibibytes(4),
            .refusals = 3,
            .in_flight = {.kernels_ns = 1'500'000'000},
@@ -35,7 +35,7 @@ TEST(AgentMetrics, Exposition) {
          {{.pod = PodUid("uid-e"),
            .gpu = node.gpus[0].uuid,
            .used = gibibytes(5),
-           .held = gibibytes(1)}},
+           .accounted = gibibytes(1)}},
          {{.gpu = node.gpus[1].uuid, .used = gibibytes(7), .claimed = gibibytes(5)}}},
         {.program = "tessera-agent"});
     const std::string gpu0 = R"({gpu="0",node="n1",uuid="GPU-n1-0"})";

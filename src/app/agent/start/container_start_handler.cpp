@@ -9,8 +9,8 @@
 
 #include "app/agent/enforcement/enforced_shares.hpp"
 #include "base/log.hpp"
-#include "domain/handover/mount_conflicts.hpp"
-#include "domain/handover/runtime_support.hpp"
+#include "domain/container_start/mount_conflicts.hpp"
+#include "domain/container_start/runtime_support.hpp"
 #include "domain/request/foreign_resources.hpp"
 #include "wire/tessera/keys.hpp"
 
@@ -131,13 +131,14 @@ Result<ContainerEdits> ContainerStartHandler::edits_for(const Allocation& alloca
         return refuse(checked.error());
     const auto inventory = ports_.gpus.inventory();
     TRY(const Allocation newest, newest_of(allocation, container.pod));
-    auto handover = hand_over(newest, container.pod, node_, container.setup.name, *inventory);
-    if (!handover) return refuse(handover.error());
-    TRY(auto devices, devices_for(handover->gpus, container.setup));
+    auto gpu_edits =
+        container_edits(newest, container.pod, node_, container.setup.name, *inventory);
+    if (!gpu_edits) return refuse(gpu_edits.error());
+    TRY(auto devices, devices_for(gpu_edits->gpus, container.setup));
     TRY(auto edits,
-        enforce(*find_container(newest, container.setup.name), container, handover->gpus));
+        enforce(*find_container(newest, container.setup.name), container, gpu_edits->gpus));
     // The list of the GPUs stays first.
-    edits.env.insert(edits.env.begin(), handover->env.begin(), handover->env.end());
+    edits.env.insert(edits.env.begin(), gpu_edits->env.begin(), gpu_edits->env.end());
     edits.cdi_devices.insert(edits.cdi_devices.begin(), devices.begin(), devices.end());
     if (container.setup.is_privileged)
         std::ranges::copy(privileged_env(edits.env.front().second), std::back_inserter(edits.env));
@@ -194,8 +195,8 @@ Result<ContainerEdits> ContainerStartHandler::enforce(const ContainerAllocation&
 }
 
 Result<ContainerStartHandler::Judgement> ContainerStartHandler::judge(
-    const RuntimeContainer& container, const Record& record, const AllocationSeal* seal,
-    const Dialects& dialects) {
+    const RuntimeContainer& container, const Record& record, const AllocationSeal* seal) const {
+    const Dialects& dialects = *ports_.dialects;
     Judgement out;
     if (const auto text = annotation(container, key::kAllocation)) {
         auto allocation = read_sealed_allocation(*text, annotation(container, key::kAllocationMac),
@@ -232,7 +233,7 @@ Result<ContainerStartHandler::Judgement> ContainerStartHandler::judge(
 
 Result<ContainerEdits> ContainerStartHandler::decide(const RuntimeContainer& container) {
     const Record record = ports_.holders.list();
-    TRY(const Judgement judged, judge(container, record, ports_.seal, *ports_.dialects));
+    TRY(const Judgement judged, judge(container, record, ports_.seal));
     if (!record) {
         log_event(Event::record_unreadable, {{"pod", container.pod.str()},
                                              {"container", container.name},
@@ -293,9 +294,9 @@ Result<ContainerEdits> ContainerStartHandler::edits_without_gpus(const RuntimeCo
 Result<> ContainerStartHandler::verify(const RuntimeContainer& container) {
     // Without an allocation there is nothing to compare, so kubelet's record need not be read.
     if (!annotation(container, key::kAllocation)) return {};
-    const auto judged = judge(container, ports_.holders.list(), ports_.seal, *ports_.dialects);
+    const auto judged = judge(container, ports_.holders.list(), ports_.seal);
     if (judged && judged->standing != Standing::placed) return {};
-    auto checked = judged ? check_handed_over(container, *judged->allocation)
+    auto checked = judged ? check_injected(container, *judged->allocation)
                           : Result<>(tl::unexpected(judged.error()));
     if (checked) {
         note_verified(container);
@@ -334,19 +335,19 @@ void ContainerStartHandler::forget_unverified_but(const std::vector<RuntimeConta
     });
 }
 
-Result<> ContainerStartHandler::check_handed_over(const RuntimeContainer& container,
-                                                  const Allocation& allocation) {
-    const auto not_handed_over = [&](std::string_view what) {
+Result<> ContainerStartHandler::check_injected(const RuntimeContainer& container,
+                                               const Allocation& allocation) {
+    const auto not_injected = [&](std::string_view what) {
         const RuntimeIdentity by = runtime();
         return refuse({Code::conflict,
                        fmt::format(kNotHandedOver, container.name, by.name, by.version, what)});
     };
     const auto inventory = ports_.gpus.inventory();
     if (!was_handed(container, allocation, inventory->gpus, was_resized(container.pod_uid)))
-        return not_handed_over("the environment");
+        return not_injected("the environment");
     const ContainerAllocation& share = *find_container(allocation, container.name);
     if (auto devices = check_devices(container, share, *inventory); !devices)
-        return not_handed_over(devices.error().text);
+        return not_injected(devices.error().text);
     if (ports_.enforcers.empty() || !has_share(share)) return {};
     const EnforcedContainer enforced{.pod = container.pod_uid,
                                      .name = container.pod,
@@ -393,14 +394,15 @@ Result<> ContainerStartHandler::check_devices(const RuntimeContainer& container,
     return {};
 }
 
-Result<ContainerEdits> ContainerStartHandler::complete(const RuntimeContainer& container) {
+Result<ContainerEdits> ContainerStartHandler::on_create_container(
+    const RuntimeContainer& container) {
     auto edits = decide(container);
     if (!edits) {
         log_event(Event::container_refused, {{"pod", container.pod.str()},
                                              {"container", container.name},
                                              {"reason", edits.error().text}});
     } else if (!edits->env.empty() && edits->env.front().second != kVoidDevices) {
-        log_event(Event::gpus_handed_over,
+        log_event(Event::gpus_injected,
                   {{"pod", container.pod.str()},
                    {"container", container.name},
                    {"gpus", edits->env.front().second},
@@ -432,7 +434,7 @@ void ContainerStartHandler::synchronize(const std::vector<RuntimeContainer>& con
     forget_unverified_but(containers);
     for (const RuntimeContainer& container : containers) {
         if (!container.running) continue;
-        const auto judged = judge(container, record, nullptr, *ports_.dialects);
+        const auto judged = judge(container, record, nullptr);
         if (!judged) continue;
         std::string reason = what_it_lacks(container, *judged);
         if (reason.empty()) continue;
@@ -466,7 +468,7 @@ std::string ContainerStartHandler::what_it_lacks(const RuntimeContainer& contain
                     was_resized(container.pod_uid)))
         return std::string(kWithoutShare);
     if (is_unverified(container)) {
-        auto checked = check_handed_over(container, allocation);
+        auto checked = check_injected(container, allocation);
         if (!checked) return checked.error().text;
         note_verified(container);
         return {};
@@ -570,10 +572,10 @@ Result<> ContainerStartHandler::make_share(const DeviceHolder& holder, const Nod
         if (!device.starts_with(kShareKind)) continue;
         TRY_VOID(ports_.cdi.write_share(device.substr(kShareKind.size()), *edits));
     }
-    log_event(Event::gpus_handed_over, {{"pod", pod.name.str()},
-                                        {"container", holder.container},
-                                        {"gpus", edits->env.front().second},
-                                        {"enforced_by", enforced_by(pod.uid, holder.container)}});
+    log_event(Event::gpus_injected, {{"pod", pod.name.str()},
+                                     {"container", holder.container},
+                                     {"gpus", edits->env.front().second},
+                                     {"enforced_by", enforced_by(pod.uid, holder.container)}});
     return {};
 }
 

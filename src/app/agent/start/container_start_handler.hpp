@@ -25,9 +25,9 @@
 #include "app/agent/enforcement/unshared_watch.hpp"
 #include "app/agent/inventory/gpu_monitor.hpp"
 #include "base/mutex.hpp"
+#include "domain/container_start/container_edits.hpp"
+#include "domain/container_start/start_rules.hpp"
 #include "domain/dialect/dialect.hpp"
-#include "domain/handover/handover.hpp"
-#include "domain/handover/start_rules.hpp"
 #include "ports/cdi_store.hpp"
 #include "ports/container_runtime.hpp"
 #include "ports/kubelet.hpp"
@@ -60,7 +60,7 @@ class ContainerStartHandler final : public ContainerHandler, public DevicePlugin
     ContainerStartHandler(ContainerStartPorts ports, NodeName node, Identity identity,
                           StartRules rules);
 
-    Result<ContainerEdits> complete(const RuntimeContainer& container) override;
+    Result<ContainerEdits> on_create_container(const RuntimeContainer& container) override;
     Result<> verify(const RuntimeContainer& container) override;
     void on_runtime(const RuntimeIdentity& runtime) override;
     void synchronize(const std::vector<RuntimeContainer>& containers) override;
@@ -96,8 +96,8 @@ class ContainerStartHandler final : public ContainerHandler, public DevicePlugin
     // Applies the same rule to starting and to running containers. An error if the annotation
     // cannot be understood or is not signed (no seal: signatures are not checked), or if a share
     // cannot be checked against the record.
-    static Result<Judgement> judge(const RuntimeContainer& container, const Record& record,
-                                   const AllocationSeal* seal, const Dialects& dialects);
+    Result<Judgement> judge(const RuntimeContainer& container, const Record& record,
+                            const AllocationSeal* seal) const;
     [[nodiscard]] Result<Allocation> newest_of(const Allocation& allocation,
                                                const PodUid& pod) const;
     [[nodiscard]] bool was_resized(const PodUid& pod) const;
@@ -115,7 +115,7 @@ class ContainerStartHandler final : public ContainerHandler, public DevicePlugin
     Result<ContainerEdits> edits_without_gpus(const RuntimeContainer& container,
                                               const Record& record);
     Result<ContainerEdits> decide(const RuntimeContainer& container);
-    Result<> check_handed_over(const RuntimeContainer& container, const Allocation& allocation);
+    Result<> check_injected(const RuntimeContainer& container, const Allocation& allocation);
     Result<> check_devices(const RuntimeContainer& container, const ContainerAllocation& share,
                            const NodeInventory& inventory);
     RuntimeIdentity runtime() const;

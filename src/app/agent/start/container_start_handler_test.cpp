@@ -18,43 +18,45 @@ using Env = std::vector<std::pair<std::string, std::string>>;
 // or by number, if a CDI specification has it.
 TEST_F(ContainerStartTest, CompletesWithTheOwnShare) {
     const Allocation two = allocation({{"a", {}, {share(0, 4)}}, {"b", {}, {share(1, 8)}}});
-    const auto a = handler_.complete(given("a", two));
+    const auto a = handler_.on_create_container(given("a", two));
     ASSERT_TRUE(a) << a.error().text;
     EXPECT_EQ(a->env, (Env{{"NVIDIA_VISIBLE_DEVICES", "GPU-0"},
                            {"TESSERA_GPU_MEMORY_BYTES", std::to_string(4 * kGiB)}}));
     EXPECT_TRUE(a->cdi_devices.empty());
     cdi_.add_vendor_device("GPU-1");
     cdi_.add_vendor_device("0");
-    EXPECT_EQ(handler_.complete(given("b", two))->cdi_devices,
+    EXPECT_EQ(handler_.on_create_container(given("b", two))->cdi_devices,
               std::vector<std::string>{"nvidia.com/gpu=GPU-1"});
-    EXPECT_EQ(handler_.complete(given("a", two))->cdi_devices,
+    EXPECT_EQ(handler_.on_create_container(given("a", two))->cdi_devices,
               std::vector<std::string>{"nvidia.com/gpu=0"});
 }
 
 // Goal: a container that requests no GPU is left alone, with or without neighbours that do.
 TEST_F(ContainerStartTest, LeavesOthersAlone) {
-    EXPECT_EQ(handler_.complete(container("web")), ContainerEdits{});
-    EXPECT_EQ(handler_.complete(annotated("web", allocation({{"main", {}, {share(0, 4)}}}))),
-              ContainerEdits{});
+    EXPECT_EQ(handler_.on_create_container(container("web")), ContainerEdits{});
+    EXPECT_EQ(
+        handler_.on_create_container(annotated("web", allocation({{"main", {}, {share(0, 4)}}}))),
+        ContainerEdits{});
     holds("uid-other", "web", {"GPU-0-slot-0"});
     holds("uid-p", "main", {"GPU-0-slot-1"});
     holds("uid-p", "web", {"x"}, {}, "example.com/fpga");
-    EXPECT_EQ(handler_.complete(container("web")), ContainerEdits{});
+    EXPECT_EQ(handler_.on_create_container(container("web")), ContainerEdits{});
 }
 
 // Goal: a container that has GPU devices and no share does not start, and the error says what to do
 // (D-17).
 TEST_F(ContainerStartTest, DevicesWithoutAllocation) {
     holds("uid-p", "main", {"GPU-0-slot-0"});
-    const auto refused = handler_.complete(container("main"));
+    const auto refused = handler_.on_create_container(container("main"));
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().text.find("tessera.dev/allocation"), std::string::npos);
     EXPECT_NE(refused.error().text.find("extender"), std::string::npos);
     EXPECT_NE(refused.error().text.find("delete the pod"), std::string::npos);
-    EXPECT_FALSE(handler_.complete(annotated("main", allocation({{"other", {}, {share(0, 4)}}}))));
+    EXPECT_FALSE(handler_.on_create_container(
+        annotated("main", allocation({{"other", {}, {share(0, 4)}}}))));
     holders_.set(std::vector<DeviceHolder>{});
     holds("uid-p", "main", {"GPU-0-_-0"}, {}, "aliyun.com/gpu-mem");
-    EXPECT_FALSE(handler_.complete(container("main")));
+    EXPECT_FALSE(handler_.on_create_container(container("main")));
 }
 
 // Goal: with a key, only an allocation that the controller signed starts a container. A tenant that
@@ -69,7 +71,7 @@ TEST_F(ContainerStartTest, OnlySignedAllocations) {
     RuntimeContainer signed_one = given("main", allocated);
     const std::string text = signed_one.pod_annotations["tessera.dev/allocation"];
     const auto refusal = [&] {
-        const auto refused = handler.complete(signed_one);
+        const auto refused = handler.on_create_container(signed_one);
         return refused ? std::string() : refused.error().text;
     };
     EXPECT_NE(refusal().find("allocation-mac is missing"), std::string::npos);
@@ -85,7 +87,7 @@ TEST_F(ContainerStartTest, OnlySignedAllocations) {
     // its node's work.
     EXPECT_EQ(unshared(handler, {signed_one}).size(), 1U);
     mac = seal->sign(text);
-    const ContainerEdits edits = handler.complete(signed_one).value();
+    const ContainerEdits edits = handler.on_create_container(signed_one).value();
     for (const auto& [name, value] : edits.env)
         signed_one.env.push_back(name + "=" + value);
     mac.clear();
@@ -98,7 +100,7 @@ TEST_F(ContainerStartTest, OnlySignedAllocations) {
 TEST_F(ContainerStartTest, AllocationWithoutDevices) {
     const RuntimeContainer forged = annotated("main", allocation({{"main", {}, {share(0, 4)}}}));
     for (int i = 0; i < 2; ++i) {
-        const auto refused = handler_.complete(forged);
+        const auto refused = handler_.on_create_container(forged);
         ASSERT_FALSE(refused);
         EXPECT_EQ(refused.error().code, Code::conflict);
         EXPECT_TRUE(refused.error().text.starts_with("Tessera: container main was given no GPU"));
@@ -108,7 +110,7 @@ TEST_F(ContainerStartTest, AllocationWithoutDevices) {
         holds("uid-p", "main", {"x"}, {}, "example.com/fpga");
     }
     holds("uid-p", "main", {"GPU-0-slot-2"});
-    EXPECT_TRUE(handler_.complete(forged));
+    EXPECT_TRUE(handler_.on_create_container(forged));
 }
 
 // Goal: while kubelet's record cannot be read, no share is handed over and no container with
@@ -118,8 +120,8 @@ TEST_F(ContainerStartTest, UnreadableRecord) {
     handler_.on_link(true, "containerd 2.3");
     EXPECT_TRUE(handler_.pre_start(kSlots, {"slot of main"}));
     holders_.set(fail(Code::unsupported, "kubelet's checkpoint: another form"));
-    EXPECT_EQ(handler_.complete(container("cni")), ContainerEdits{});
-    for (const auto& error : {handler_.complete(placed).error(),
+    EXPECT_EQ(handler_.on_create_container(container("cni")), ContainerEdits{});
+    for (const auto& error : {handler_.on_create_container(placed).error(),
                               handler_.pre_start(kSlots, {"slot of main"}).error()}) {
         EXPECT_EQ(error.code, Code::unsupported);
         EXPECT_EQ(error.text, "Tessera: kubelet's checkpoint: another form");
@@ -130,32 +132,34 @@ TEST_F(ContainerStartTest, UnreadableRecord) {
 TEST_F(ContainerStartTest, ForeignAndBrokenAllocations) {
     Allocation foreign = allocation({{"main", {}, {share(0, 4)}}});
     foreign.pod = PodUid("uid-other");
-    auto refused = handler_.complete(given("main", foreign));
+    auto refused = handler_.on_create_container(given("main", foreign));
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Code::conflict);
     EXPECT_TRUE(refused.error().text.starts_with("Tessera: ")) << refused.error().text;
 
     Allocation moved = allocation({{"main", {}, {share(0, 4)}}});
     moved.node = NodeName("n2");
-    EXPECT_EQ(handler_.complete(given("main", moved)).error().code, Code::conflict);
+    EXPECT_EQ(handler_.on_create_container(given("main", moved)).error().code, Code::conflict);
 
     for (const char* text : {"", "{", R"({"version":2})"}) {
         RuntimeContainer broken = container("main");
         broken.pod_annotations["tessera.dev/allocation"] = text;
-        EXPECT_FALSE(handler_.complete(broken)) << text;
+        EXPECT_FALSE(handler_.on_create_container(broken)) << text;
     }
 }
 
 // Goal: a container whose GPU is unhealthy or gone does not start, and the error says so.
 TEST_F(ContainerStartTest, GpusThatCannotBeUsed) {
-    EXPECT_EQ(
-        handler_.complete(given("main", allocation({{"main", {}, {share(5, 4)}}}))).error().code,
-        Code::unavailable);
+    EXPECT_EQ(handler_.on_create_container(given("main", allocation({{"main", {}, {share(5, 4)}}})))
+                  .error()
+                  .code,
+              Code::unavailable);
     auto readings = FakeGpuInventory::gpus(2, gibibytes(16));
     readings[0].lost = "GPU is lost";
     driver_.set(readings);
     ASSERT_TRUE(gpus_.load());
-    const auto sick = handler_.complete(given("main", allocation({{"main", {}, {share(0, 4)}}})));
+    const auto sick =
+        handler_.on_create_container(given("main", allocation({{"main", {}, {share(0, 4)}}})));
     ASSERT_FALSE(sick);
     EXPECT_NE(sick.error().text.find("does not answer"), std::string::npos);
 }
@@ -165,10 +169,10 @@ TEST_F(ContainerStartTest, GpusThatCannotBeUsed) {
 TEST_F(ContainerStartTest, VisibleDevicesTwice) {
     RuntimeContainer once = given("main", allocation({{"main", {}, {share(0, 4)}}}));
     once.env = {"PATH=/bin", "NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_VISIBLE_DEVICES_X=all"};
-    EXPECT_TRUE(handler_.complete(once));
+    EXPECT_TRUE(handler_.on_create_container(once));
     RuntimeContainer twice = once;
     twice.env.push_back("NVIDIA_VISIBLE_DEVICES=all");
-    const auto refused = handler_.complete(twice);
+    const auto refused = handler_.on_create_container(twice);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Code::invalid_argument);
     EXPECT_NE(refused.error().text.find("NVIDIA_VISIBLE_DEVICES 2 times"), std::string::npos);
@@ -205,12 +209,13 @@ TEST_F(ContainerStartTest, MissingInTheRecord) {
     handler_.on_link(true, "containerd 2.3");
     EXPECT_FALSE(handler_.pre_start(kSlots, {"slot of main"}));
     EXPECT_EQ(plugins_.refreshes(), 1);
-    EXPECT_FALSE(handler_.complete(annotated("main", allocation({{"main", {}, {share(0, 4)}}}))));
+    EXPECT_FALSE(
+        handler_.on_create_container(annotated("main", allocation({{"main", {}, {share(0, 4)}}}))));
     EXPECT_EQ(plugins_.refreshes(), 2);
     const RuntimeContainer placed = given("main", allocation({{"main", {}, {share(0, 4)}}}));
     EXPECT_TRUE(handler_.pre_start(kSlots, {"slot of main"}));
-    EXPECT_TRUE(handler_.complete(placed));
-    EXPECT_TRUE(handler_.complete(container("plain")));
+    EXPECT_TRUE(handler_.on_create_container(placed));
+    EXPECT_TRUE(handler_.on_create_container(container("plain")));
     EXPECT_EQ(plugins_.refreshes(), 2);
 }
 
@@ -286,12 +291,13 @@ TEST_F(Synchronize, LeavesWhatGpushareHandedOver) {
     for (const RuntimeContainer& old :
          {container("main"), annotated("main", ours), with_env(container("main"), "0", four_)}) {
         EXPECT_FALSE(is_unshared(old));
-        const auto edits = handler_.complete(old);
+        const auto edits = handler_.on_create_container(old);
         ASSERT_TRUE(edits) << edits.error().text;
         EXPECT_TRUE(edits->env.empty());
         EXPECT_TRUE(edits->cdi_devices.empty());
     }
-    EXPECT_FALSE(handler_.complete(annotated("other", allocation({{"other", {}, {share(0, 4)}}}))));
+    EXPECT_FALSE(handler_.on_create_container(
+        annotated("other", allocation({{"other", {}, {share(0, 4)}}}))));
 }
 
 // Goal: a container that cannot be judged goes on, and so does one that was never given a GPU. An
@@ -347,19 +353,19 @@ TEST_F(ContainerStartTest, HoldsShares) {
     GpuShare whole = share(1, 16);
     whole.whole = true;
     const Allocation two = allocation({{"a", {}, {share(0, 4)}}, {"b", {}, {whole}}});
-    const auto a = handler.complete(given("a", two));
+    const auto a = handler.on_create_container(given("a", two));
     ASSERT_TRUE(a) << a.error().text;
     EXPECT_EQ(a->mounts, (std::vector<FileMount>{{.source = "/a", .destination = "/guard"}}));
-    ASSERT_EQ(holder.held.size(), 1U);
-    EXPECT_EQ(holder.held.at("uid-p/a").at(0).gpu, GpuUuid("GPU-0"));
-    EXPECT_EQ(holder.held.at("uid-p/a").at(0).memory, Bytes{4 * kGiB});
+    ASSERT_EQ(holder.in_force.size(), 1U);
+    EXPECT_EQ(holder.in_force.at("uid-p/a").at(0).gpu, GpuUuid("GPU-0"));
+    EXPECT_EQ(holder.in_force.at("uid-p/a").at(0).memory, Bytes{4 * kGiB});
     ASSERT_EQ(holder.prepared.size(), 1U);
     EXPECT_EQ(holder.prepared[0].name, annotated("a", two).pod);
-    const auto b = handler.complete(given("b", two));
+    const auto b = handler.on_create_container(given("b", two));
     ASSERT_TRUE(b) << b.error().text;
     EXPECT_TRUE(b->mounts.empty());
     holder.refuse_next({Code::unavailable, "the disk is full"});
-    const auto none = handler.complete(given("a", two));
+    const auto none = handler.on_create_container(given("a", two));
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().text, "Tessera: the disk is full");
 }

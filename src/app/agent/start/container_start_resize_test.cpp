@@ -30,7 +30,7 @@ class ContainerStartResizeTest : public ContainerStartTest {
                     "TESSERA_GPU_MEMORY_BYTES=" + std::to_string(started_gib * kGiB)};
         return !unshared(resizing_, {runs}).empty();
     }
-    Bytes held() { return holder_.held.at("uid-p/main").at(0).memory; }
+    Bytes enforced() { return holder_.in_force.at("uid-p/main").at(0).memory; }
 
     FakeEnforcer holder_;
     FakeResizedAllocations resized_;
@@ -39,23 +39,23 @@ class ContainerStartResizeTest : public ContainerStartTest {
 };
 
 TEST_F(ContainerStartResizeTest, TheNewestOfBothCounts) {
-    ASSERT_TRUE(resizing_.complete(container(4)));
-    EXPECT_EQ(held(), gibibytes(4));
+    ASSERT_TRUE(resizing_.on_create_container(container(4)));
+    EXPECT_EQ(enforced(), gibibytes(4));
     ASSERT_TRUE(resized_.keep(allocation(6, 2)));
-    const auto edits = resizing_.complete(container(4));
+    const auto edits = resizing_.on_create_container(container(4));
     ASSERT_TRUE(edits) << edits.error().text;
-    EXPECT_EQ(held(), gibibytes(6));
+    EXPECT_EQ(enforced(), gibibytes(6));
     EXPECT_EQ(edits->env.at(1), (std::pair<std::string, std::string>("TESSERA_GPU_MEMORY_BYTES",
                                                                      std::to_string(6 * kGiB))));
     RuntimeContainer newer = container(4);
     newer.pod_annotations["tessera.dev/allocation"] = write_allocation(allocation(7, 3));
-    ASSERT_TRUE(resizing_.complete(newer));
-    EXPECT_EQ(held(), gibibytes(7)) << "the kept allocation may be older, too";
+    ASSERT_TRUE(resizing_.on_create_container(newer));
+    EXPECT_EQ(enforced(), gibibytes(7)) << "the kept allocation may be older, too";
 }
 
 TEST_F(ContainerStartResizeTest, WhatIsKeptAndCannotBeReadIsNotGuessed) {
     resized_.spoil();
-    const auto edits = resizing_.complete(container(4));
+    const auto edits = resizing_.on_create_container(container(4));
     ASSERT_FALSE(edits);
     EXPECT_EQ(edits.error().text, "Tessera: allocation.json: not JSON");
     EXPECT_FALSE(is_unshared(9)) << "a running container goes on";

@@ -26,7 +26,7 @@ class ContainerStartRulesTest : public ContainerStartTest {
         return container;
     }
     std::string refusal(const RuntimeContainer& container) {
-        const auto edits = handler_by_cdi_.complete(container);
+        const auto edits = handler_by_cdi_.on_create_container(container);
         return edits ? "" : edits.error().text;
     }
 
@@ -45,14 +45,14 @@ TEST_F(ContainerStartRulesTest, NothingToHandOver) {
     ports_.enforcers = {};
     ContainerStartHandler handler({gpus_, kube_, holders_, plugins_, none, nullptr}, kNode,
                                   Identity::nri, rules_);
-    const auto refused = handler.complete(container);
+    const auto refused = handler.on_create_container(container);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Code::unavailable);
     for (const char* part : {"Tessera: ", "no CDI device for GPU-0 in /etc/cdi", "--cdi-kind",
                              "runtimeClassName", "nvidia"})
         EXPECT_NE(refused.error().text.find(part), std::string::npos) << refused.error().text;
     container.setup.runtime_handler = "nvidia";
-    EXPECT_TRUE(handler.complete(container));
+    EXPECT_TRUE(handler.on_create_container(container));
 }
 
 // Goal: with NRI, a runtime that drops CDI devices gets no GPU container. With kubelet's own CDI
@@ -76,7 +76,7 @@ TEST_F(ContainerStartRulesTest, MountsOfThePod) {
     RuntimeContainer covered = placed();
     covered.setup.mounts = {{"/etc/ld.so.preload/", "/pods/x/volumes/cm/settings", true}};
     EXPECT_NE(refusal(covered).find("/etc/ld.so.preload/"), std::string::npos);
-    EXPECT_TRUE(holder_.held.empty()) << "refused before any file is made";
+    EXPECT_TRUE(holder_.in_force.empty()) << "refused before any file is made";
     covered.setup.mounts = {{"/etc/ld.so.preload", "/opt/apm/ld.so.preload", true}};
     EXPECT_EQ(refusal(covered), "");
     ASSERT_EQ(holder_.prepared.size(), 1U);
@@ -89,7 +89,7 @@ TEST_F(ContainerStartRulesTest, MountsOfThePod) {
 TEST_F(ContainerStartRulesTest, PrivilegedContainers) {
     RuntimeContainer privileged = placed();
     privileged.setup.is_privileged = true;
-    const auto edits = handler_by_cdi_.complete(privileged);
+    const auto edits = handler_by_cdi_.on_create_container(privileged);
     ASSERT_TRUE(edits);
     EXPECT_EQ(edits->env.back(),
               (std::pair<std::string, std::string>("CUDA_VISIBLE_DEVICES", "GPU-0")));
@@ -100,8 +100,8 @@ TEST_F(ContainerStartRulesTest, PrivilegedContainers) {
     EXPECT_EQ(refusal(twice), "");
     rules_.refuse_privileged = true;
     ContainerStartHandler strict(ports_, kNode, Identity::nri, rules_);
-    EXPECT_EQ(strict.complete(privileged).error().code, Code::permission_denied);
-    EXPECT_TRUE(strict.complete(placed()));
+    EXPECT_EQ(strict.on_create_container(privileged).error().code, Code::permission_denied);
+    EXPECT_TRUE(strict.on_create_container(placed()));
 }
 
 // Goal: a container that requests no GPU gets none through its image's environment. That includes a
@@ -109,12 +109,12 @@ TEST_F(ContainerStartRulesTest, PrivilegedContainers) {
 TEST_F(ContainerStartRulesTest, ContainersWithoutAShareSeeNoGpu) {
     RuntimeContainer debug = annotated("debugger", allocation({{"main", {}, {share(0, 4)}}}));
     debug.env = {"NVIDIA_VISIBLE_DEVICES=all"};
-    const auto edits = handler_by_cdi_.complete(debug);
+    const auto edits = handler_by_cdi_.on_create_container(debug);
     ASSERT_TRUE(edits);
     EXPECT_EQ(edits->env, (Environment{{"NVIDIA_VISIBLE_DEVICES", "void"}}));
     EXPECT_TRUE(edits->cdi_devices.empty());
     debug.pod.ns = "monitoring";
-    EXPECT_EQ(handler_by_cdi_.complete(debug), ContainerEdits{});
+    EXPECT_EQ(handler_by_cdi_.on_create_container(debug), ContainerEdits{});
     debug.pod.ns = "default";
     debug.env.emplace_back("NVIDIA_VISIBLE_DEVICES=all");
     EXPECT_NE(refusal(debug).find("2 times"), std::string::npos);
@@ -129,7 +129,7 @@ TEST_F(ContainerStartRulesTest, NamedGpusWaitForKubeletsRecord) {
     holders_.set(fail(Code::unsupported, "kubelet's checkpoint: another form"));
     EXPECT_NE(refusal(other).find("names GPUs in NVIDIA_VISIBLE_DEVICES"), std::string::npos);
     other.env = {"NVIDIA_VISIBLE_DEVICES=all"};
-    const auto edits = handler_by_cdi_.complete(other);
+    const auto edits = handler_by_cdi_.on_create_container(other);
     ASSERT_TRUE(edits);
     EXPECT_EQ(edits->env, (Environment{{"NVIDIA_VISIBLE_DEVICES", "void"}}));
 }
@@ -138,7 +138,7 @@ TEST_F(ContainerStartRulesTest, NamedGpusWaitForKubeletsRecord) {
 // runs.
 TEST_F(ContainerStartRulesTest, VerifiesWhatTheRuntimeDid) {
     const RuntimeContainer container = placed();
-    const auto edits = handler_by_cdi_.complete(container);
+    const auto edits = handler_by_cdi_.on_create_container(container);
     ASSERT_TRUE(edits);
     const RuntimeContainer good = made(container, *edits);
     EXPECT_TRUE(handler_by_cdi_.verify(good));
@@ -169,7 +169,7 @@ TEST_F(ContainerStartRulesTest, TellsEnforcersWhereTheProcessesAre) {
     RuntimeContainer container = placed();
     container.cgroup_path = "kubepods-pod1.slice:cri-containerd:id";
     container.user_id = 1000;
-    const auto edits = handler_by_cdi_.complete(container);
+    const auto edits = handler_by_cdi_.on_create_container(container);
     ASSERT_TRUE(edits);
     RuntimeContainer created = made(container, *edits);
     created.pid = 0;
@@ -201,9 +201,9 @@ TEST_F(ContainerStartRulesTest, GpusOfAnotherPlugin) {
     holds("uid-p", "other", {"GPU-7"}, {}, "nvidia.com/gpu");
     RuntimeContainer other = container("other");
     other.env = {"NVIDIA_VISIBLE_DEVICES=GPU-7"};
-    EXPECT_EQ(handler_by_cdi_.complete(other), ContainerEdits{});
+    EXPECT_EQ(handler_by_cdi_.on_create_container(other), ContainerEdits{});
     other.name = "sidecar";
-    EXPECT_NE(handler_by_cdi_.complete(other), ContainerEdits{});
+    EXPECT_NE(handler_by_cdi_.on_create_container(other), ContainerEdits{});
 }
 
 // Goal: after a restart of the agent, the mounts of running containers are watched. Those of
@@ -215,7 +215,7 @@ TEST_F(ContainerStartRulesTest, WatchesTheMountsOfContainersThatRun) {
     MountWatch watch({Enforcers({&holder_}), processes, events}, true);
     ports_.mounts = &watch;
     const RuntimeContainer starting = placed();
-    const auto edits = handler_by_cdi_.complete(starting);
+    const auto edits = handler_by_cdi_.on_create_container(starting);
     ASSERT_TRUE(edits);
     RuntimeContainer runs = made(starting, *edits);
     ContainerStartHandler handler(ports_, kNode, Identity::nri,
@@ -242,7 +242,7 @@ TEST_F(ContainerStartRulesTest, WatchesTheMountsOfContainersThatRun) {
 // earlier agent completed is not, because its devices and mounts date from that time.
 TEST_F(ContainerStartRulesTest, ChecksAtSynchronizeWhatItHasNotVerified) {
     const RuntimeContainer starting = placed();
-    const auto edits = handler_by_cdi_.complete(starting);
+    const auto edits = handler_by_cdi_.on_create_container(starting);
     ASSERT_TRUE(edits);
     const RuntimeContainer good = made(starting, *edits);
     RuntimeContainer without_device = good;
@@ -265,14 +265,14 @@ TEST_F(ContainerStartRulesTest, ChecksAtSynchronizeWhatItHasNotVerified) {
 // is.
 TEST_F(ContainerStartRulesTest, AVerifiedContainerIsNotCheckedAgain) {
     const RuntimeContainer starting = placed();
-    const auto edits = handler_by_cdi_.complete(starting);
+    const auto edits = handler_by_cdi_.on_create_container(starting);
     ASSERT_TRUE(edits);
     RuntimeContainer runs = made(starting, *edits);
     EXPECT_TRUE(handler_by_cdi_.verify(runs));
     runs.setup.devices.clear();
     EXPECT_TRUE(unshared(handler_by_cdi_, {runs}).empty());
     runs.id = "id-of-the-next";
-    ASSERT_TRUE(handler_by_cdi_.complete(runs));
+    ASSERT_TRUE(handler_by_cdi_.on_create_container(runs));
     EXPECT_EQ(unshared(handler_by_cdi_, {runs}).size(), 1U);
 }
 

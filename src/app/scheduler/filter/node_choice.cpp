@@ -106,7 +106,7 @@ FilterAnswer only_on(const NodeName& node, const ExtenderArgs& args) {
             answer.fitting.push_back(i);
         } else {
             answer.failed.push_back(
-                {i, fmt::format("the pod's binding to node {} is not settled yet", node.str())});
+                {i, fmt::format("the pod's binding to node {} is not confirmed yet", node.str())});
             answer.reason = UnschedulableReason::unsettled;
         }
     }
@@ -133,8 +133,8 @@ std::vector<std::size_t> cheapest(const std::vector<NodePrice>& prices, std::siz
 
 FilterAnswer choose_nodes(const Snapshot& snapshot, const ExtenderArgs& args,
                           const PodRequest& asked, const NodeScorer* scorer, std::size_t best) {
-    if (const AssignedPod* held = snapshot.unobserved(args.pod.uid))
-        return only_on(held->allocation.node, args);
+    if (const AssignedPod* assigned = snapshot.unobserved(args.pod.uid))
+        return only_on(assigned->allocation.node, args);
     const bool all = best == 0 || args.has_preferences;
     FilterAnswer answer;
     const PodRequest pod = snapshot.joined(asked);
@@ -168,8 +168,8 @@ std::optional<std::uint32_t> best_node(const Snapshot& snapshot,
 std::vector<int> score_nodes(const Snapshot& snapshot, const ExtenderArgs& args,
                              const PodRequest& asked, const NodeScorer* scorer) {
     std::vector<int> scores(args.names.size(), 0);
-    if (const AssignedPod* held = snapshot.unobserved(args.pod.uid)) {
-        const auto node = std::ranges::find(args.names, held->allocation.node.str());
+    if (const AssignedPod* assigned = snapshot.unobserved(args.pod.uid)) {
+        const auto node = std::ranges::find(args.names, assigned->allocation.node.str());
         if (node != args.names.end()) scores[node - args.names.begin()] = kBestScore;
         return scores;
     }

@@ -15,14 +15,14 @@
 namespace tessera {
 namespace {
 
-// Nodes "n0", "n1" … of one GPU of 16 GiB, of which `held` GiB are allocated.
-std::shared_ptr<const Snapshot> cluster(const std::vector<int>& held) {
+// Nodes "n0", "n1" … of one GPU of 16 GiB, of which `allocated` GiB are allocated.
+std::shared_ptr<const Snapshot> cluster(const std::vector<int>& allocated) {
     ClusterState state;
-    for (std::size_t i = 0; i < held.size(); ++i) {
+    for (std::size_t i = 0; i < allocated.size(); ++i) {
         const NodeInventory node = build::node(fmt::format("n{}", i), 1, gibibytes(16));
         state.set_node(node);
-        if (held[i] == 0) continue;
-        const PodInfo pod = build::pod(fmt::format("holder-{}", i), build::aliyun(held[i]));
+        if (allocated[i] == 0) continue;
+        const PodInfo pod = build::pod(fmt::format("holder-{}", i), build::aliyun(allocated[i]));
         const auto reserved = state.reserve(build::request(pod), node.name);
         EXPECT_TRUE(reserved);
         state.set_pod(build::bound(pod, reserved->allocation));
@@ -47,10 +47,10 @@ struct Asked {
 // not fit still have their reasons. Method: against every node that fits; best fit is the fullest
 // GPU.
 RC_GTEST_PROP(ChooseNodes, OffersTheBestAlone, ()) {
-    const auto held = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 17));
+    const auto allocated = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 17));
     const auto best = *rc::gen::inRange<std::size_t>(0, 6);
-    const auto snapshot = cluster(held);
-    const Asked asked(held.size());
+    const auto snapshot = cluster(allocated);
+    const Asked asked(allocated.size());
     const auto choose = [&](std::size_t most) {
         return choose_nodes(*snapshot, asked.args, asked.request(), nullptr, most);
     };
@@ -58,17 +58,17 @@ RC_GTEST_PROP(ChooseNodes, OffersTheBestAlone, ()) {
     const FilterAnswer few = choose(best);
     RC_ASSERT(few.failed == all.failed);
     RC_ASSERT(few.unresolvable == all.unresolvable);
-    RC_ASSERT(all.fitting.size() + all.failed.size() + all.unresolvable.size() == held.size());
+    RC_ASSERT(all.fitting.size() + all.failed.size() + all.unresolvable.size() == allocated.size());
     if (best == 0 || all.fitting.empty()) {
         RC_ASSERT(few.fitting == all.fitting);
         return;
     }
-    int most_held = 0;
+    int most_allocated = 0;
     for (const std::size_t i : all.fitting)
-        most_held = std::max(most_held, held[i]);
+        most_allocated = std::max(most_allocated, allocated[i]);
     std::vector<std::size_t> equals;
     for (const std::size_t i : all.fitting) {
-        if (held[i] == most_held && equals.size() < best) equals.push_back(i);
+        if (allocated[i] == most_allocated && equals.size() < best) equals.push_back(i);
     }
     RC_ASSERT(few.fitting == equals);
 }
@@ -76,11 +76,11 @@ RC_GTEST_PROP(ChooseNodes, OffersTheBestAlone, ()) {
 // Goal: however many nodes are named, and in whatever order, each is judged as if it were named
 // alone. The same holds for unknown and repeated names.
 TEST(ChooseNodes, ManyAsOneByOne) {
-    std::vector<int> held;
+    std::vector<int> allocated;
     for (int i = 0; i < 300; ++i)
-        held.push_back(i * 7 % 17);
-    const auto snapshot = cluster(held);
-    Asked many(held.size());
+        allocated.push_back(i * 7 % 17);
+    const auto snapshot = cluster(allocated);
+    Asked many(allocated.size());
     many.names.insert(many.names.end(), {"n5", "unknown", "n5", ""});
     std::ranges::reverse(many.names);
     std::rotate(many.names.begin(), many.names.begin() + 123, many.names.end());
@@ -109,9 +109,9 @@ std::map<std::string, int> counted(const FilterAnswer& answer) {
 // Goal: on few nodes each reason has its own number. On many nodes with different numbers, one
 // sentence counts them, with the largest number of all.
 TEST(ChooseNodes, ManyReasonsBecomeOne) {
-    const auto refuse = [](const std::vector<int>& held) {
-        const auto snapshot = cluster(held);
-        const Asked asked(held.size(), 9);
+    const auto refuse = [](const std::vector<int>& allocated) {
+        const auto snapshot = cluster(allocated);
+        const Asked asked(allocated.size(), 9);
         return choose_nodes(*snapshot, asked.args, asked.request(), nullptr, 1);
     };
     const std::string few =

@@ -66,7 +66,7 @@ GangReservations reserve_for_gang(ClusterState& state, std::span<const std::stri
         const auto scorer = policies == nullptr ? nullptr : policies->scorer_of(member);
         const auto best = best_node(*snapshot, positions, member, scorer.get());
         if (best) {
-            state.promise(member.uid, snapshot->row(*best).node->inventory.name, {});
+            state.reserve_node(member.uid, snapshot->row(*best).node->inventory.name, {});
             ++reservations.found;
         } else if (reservations.without.empty()) {
             reservations.without = member.name.name;

@@ -22,8 +22,8 @@ std::vector<PodRequestPtr> those_to_place(const GangNow& now, const PodRequest& 
                                           std::size_t size);
 
 // Decides on each pod as on any other, with the reservations of the pods before it counted as used.
-// The reservations last until they are given up (ClusterState::promise). `policies` may be null
-// (binpack).
+// The reservations last until they are given up (ClusterState::reserve_node). `policies` may be
+// null (binpack).
 GangReservations reserve_for_gang(ClusterState& state, std::span<const std::string_view> nodes,
                                   std::span<const PodRequestPtr> members,
                                   const PolicySet* policies);

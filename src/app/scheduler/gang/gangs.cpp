@@ -149,7 +149,7 @@ FilterAnswer Gangs::place(ClusterState& state, const ExtenderArgs& args, const P
     return only(args, state.pending(pod.uid)->reserved_node.str());
 }
 
-void Gangs::settle() {
+void Gangs::reconcile() {
     const Time now = clock_.steady();
     std::vector<GangId> late;
     {

@@ -1,7 +1,7 @@
 // Gangs: pods that are placed all or none. No pod of a gang passes the filter until as many pods as
 // the gang's size exist and all of them fit at once. Then each pod gets a reservation
-// (ClusterState::promise) and passes to its own node, and no other pod takes the GPUs. So of two
-// gangs that fit one at a time, one is placed completely and the other waits completely.
+// (ClusterState::reserve_node) and passes to its own node, and no other pod takes the GPUs. So of
+// two gangs that fit one at a time, one is placed completely and the other waits completely.
 //
 // A reservation is given up if its pod is not bound in time, for example because kube-scheduler
 // rejects the node for its own reasons. The gang then rests, so that other gangs have their turn.
@@ -34,7 +34,7 @@ class Gangs {
     // For a pod of a gang. Only on the leader: it keeps the reservations in its memory. Any thread.
     FilterAnswer filter(const ExtenderArgs& args, const PodRequest& pod);
     // Gives up reservations that were not used in time. Called every few seconds by one thread.
-    void settle();
+    void reconcile();
 
   private:
     using Time = std::chrono::nanoseconds;  // of Clock::steady

@@ -94,7 +94,7 @@ class Cluster {
     }
     void pass(std::chrono::nanoseconds time) {
         clock_.advance(time);
-        gangs_.settle();
+        gangs_.reconcile();
     }
 
   private:
@@ -338,7 +338,7 @@ TEST(Gangs, OneMoreLosesItsReservation) {
     const auto keep = [&] {
         cluster.state([&](ClusterState& state) {
             kept_on = kept_on.empty() ? NodeName("n1") : kept_on;
-            EXPECT_TRUE(state.promise(more.uid, kept_on, {}));
+            EXPECT_TRUE(state.reserve_node(more.uid, kept_on, {}));
         });
     };
     keep();
@@ -379,7 +379,7 @@ RC_GTEST_PROP(Gangs, NeverWithoutReasons, ()) {
         } else if (step < 12) {
             cluster.filter(pod);
         } else if (step < 15) {
-            cluster.state([&](ClusterState& state) { state.promise(pod.uid, node, {}); });
+            cluster.state([&](ClusterState& state) { state.reserve_node(pod.uid, node, {}); });
         } else if (step < 18) {
             cluster.state([&](ClusterState& state) { state.remove_node(node); });
         } else if (step < 22) {

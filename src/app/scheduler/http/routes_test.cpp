@@ -71,9 +71,9 @@ class Routes : public ::testing::Test {
     }
     void add(const NodeInventory& node) {
         cache_.post([node](ClusterState& state) { state.set_node(node); });
-        settle_cache();
+        sync_cache();
     }
-    void settle_cache() {
+    void sync_cache() {
         for (int i = 0; i < 2; ++i)
             cache_.call([](ClusterState&) { return 0; });
     }
@@ -264,7 +264,7 @@ TEST_F(Routes, InspectByName) {
     EXPECT_EQ(request("GET", "/gpushare-scheduler/inspect/n5").body,
               R"({"nodes":[{"name":"n5","totalGPU":0,"usedGPU":0,"devs":[]}]})");
     cache_.post([](ClusterState& state) { state.remove_node(NodeName("n1")); });
-    settle_cache();
+    sync_cache();
     EXPECT_EQ(request("GET", "/gpushare-scheduler/inspect/n1").status, 404);
     const std::string all = request("GET", "/gpushare-scheduler/inspect").body;
     EXPECT_EQ(all.find(R"("name":"n1")"), std::string::npos);
@@ -322,7 +322,7 @@ TEST_F(Routes, ACacheThatHangsIsNotHealthy) {
     goes_on.set_value();
     while (cache_.unanswered_for())
         std::this_thread::yield();
-    settle_cache();
+    sync_cache();
     while (probe().status != 200)
         std::this_thread::yield();
 }
@@ -386,7 +386,7 @@ TEST_F(Routes, SendsRefusalsToWhoCanEvict) {
     low = build::bound(
         low, build::allocation(low, "a", {{GpuUuid("GPU-a-0"), 0, gibibytes(16), {}, false}}));
     cache_.call([&](ClusterState& state) { return state.set_pod(low); });
-    settle_cache();
+    sync_cache();
     FakeLeaseStore store;
     store.edit({});
     Election leader(store, clock_, {.identity = "a", .url = "https://192.0.2.1:12345"},

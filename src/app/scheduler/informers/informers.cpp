@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::chrono::seconds kSettlePeriod{5};
+constexpr std::chrono::seconds kReconcilePeriod{5};
 
 Watched watched(const NodeChanges&) {
     return Watched::nodes;
@@ -148,11 +148,11 @@ void Informers::follow_pod_groups(const std::stop_token& stop) {
         [this](const Error& error) { on_error(error); }, stop);
 }
 
-void Informers::settle(const std::stop_token& stop) {
+void Informers::reconcile(const std::stop_token& stop) {
     while (true) {
-        clock_.sleep_for(kSettlePeriod, stop);
+        clock_.sleep_for(kReconcilePeriod, stop);
         if (stop.stop_requested()) return;
-        scheduler_.settle_unconfirmed();
+        scheduler_.reconcile_uncertain();
     }
 }
 
@@ -162,6 +162,6 @@ InformerThreads::InformerThreads(Informers& informers)
           std::jthread([&informers](const std::stop_token& stop) { informers.follow_pods(stop); }),
           std::jthread(
               [&informers](const std::stop_token& stop) { informers.follow_pod_groups(stop); }),
-          std::jthread([&informers](const std::stop_token& stop) { informers.settle(stop); })} {}
+          std::jthread([&informers](const std::stop_token& stop) { informers.reconcile(stop); })} {}
 
 }  // namespace tessera

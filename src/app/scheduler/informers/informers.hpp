@@ -28,7 +28,7 @@ class Informers {
     void follow_nodes(const std::stop_token& stop);
     void follow_pods(const std::stop_token& stop);
     void follow_pod_groups(const std::stop_token& stop);
-    void settle(const std::stop_token& stop);
+    void reconcile(const std::stop_token& stop);
 
     // Lists the pods again, and frees the reservations that the list does not confirm. Call it when
     // no earlier Binding can land any more, but another leader may have given the GPUs to other

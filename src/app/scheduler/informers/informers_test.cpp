@@ -28,13 +28,13 @@ class InformersTest : public ::testing::Test {
         }
         return false;
     }
-    bool until_held(const std::string& node, std::vector<Bytes> expected) {
+    bool until_allocated(const std::string& node, std::vector<Bytes> expected) {
         return until([&](ClusterState& state) {
             const auto snapshot = state.snapshot();
             const NodeInfo* found = snapshot->find(node);
             if (found == nullptr || found->gpus.size() != expected.size()) return false;
             for (std::size_t i = 0; i < expected.size(); ++i) {
-                if (found->gpus[i].held != expected[i]) return false;
+                if (found->gpus[i].allocated != expected[i]) return false;
             }
             return true;
         });
@@ -60,7 +60,7 @@ TEST_F(InformersTest, RebuildsFromTheApi) {
     kube_.put_pod(build::pod("waiting", build::aliyun(3)));
     Informers informers(kube_, cache_, scheduler_, metrics_, clock_);
     const InformerThreads threads(informers);
-    EXPECT_TRUE(until_held("n1", {gibibytes(5), {}}));
+    EXPECT_TRUE(until_allocated("n1", {gibibytes(5), {}}));
     EXPECT_TRUE(until([](ClusterState& state) { return state.pending_count() == 1; }));
     EXPECT_TRUE(until([&](ClusterState&) { return informers.synced().load(); }));
 }
@@ -96,8 +96,8 @@ TEST_F(InformersTest, ListsAnew) {
     kube_.put_pod(bound_pod("unseen", "n1", 5));
     for (int i = 2; i < 5; ++i) {
         informers.relist_pods([&] {
-            const Bytes held = cache_.snapshot()->find("n1")->gpus[0].held;
-            if (held == gibibytes(5)) ++done;
+            const Bytes allocated = cache_.snapshot()->find("n1")->gpus[0].allocated;
+            if (allocated == gibibytes(5)) ++done;
         });
         EXPECT_TRUE(until([&](ClusterState&) { return done == i; }));
     }
@@ -120,11 +120,11 @@ TEST_F(InformersTest, RelistEndsDoubts) {
         }
         return 0;
     });
-    ASSERT_TRUE(until_held("n1", {gibibytes(7)}));
+    ASSERT_TRUE(until_allocated("n1", {gibibytes(7)}));
     std::atomic<bool> done = false;
     informers.relist_pods([&] { done = true; });
     EXPECT_TRUE(until([&](ClusterState&) { return done.load(); }));
-    EXPECT_TRUE(until_held("n1", {gibibytes(4)}));
+    EXPECT_TRUE(until_allocated("n1", {gibibytes(4)}));
 }
 
 // Goal: later changes reach the snapshot: pods and nodes that are created, changed and deleted.
@@ -133,15 +133,15 @@ TEST_F(InformersTest, FollowsChanges) {
     const InformerThreads threads(informers);
     kube_.put_node(build::node("n1", 1, gibibytes(16)));
     kube_.put_pod(bound_pod("p", "n1", 5));
-    EXPECT_TRUE(until_held("n1", {gibibytes(5)}));
+    EXPECT_TRUE(until_allocated("n1", {gibibytes(5)}));
     PodInfo ended = bound_pod("p", "n1", 5);
     ended.finished = true;
     kube_.put_pod(ended);
-    EXPECT_TRUE(until_held("n1", {Bytes{}}));
+    EXPECT_TRUE(until_allocated("n1", {Bytes{}}));
     kube_.put_pod(bound_pod("q", "n1", 7));
-    EXPECT_TRUE(until_held("n1", {gibibytes(7)}));
+    EXPECT_TRUE(until_allocated("n1", {gibibytes(7)}));
     kube_.delete_pod({"default", "q"});
-    EXPECT_TRUE(until_held("n1", {Bytes{}}));
+    EXPECT_TRUE(until_allocated("n1", {Bytes{}}));
     kube_.delete_node(NodeName("n1"));
     EXPECT_TRUE(until([](ClusterState& state) { return state.snapshot()->find("n1") == nullptr; }));
 }
@@ -196,7 +196,7 @@ class ScriptedApi final : public KubeApi {
     Result<std::vector<NodePod>> list_node_pods(const NodeName&) override {
         return std::vector<NodePod>{};
     }
-    Result<NodeShown> node_shows(const NodeName&, const StringMap&, const StringMap&) override {
+    Result<NodeShown> node_shows(const NodeName&, const NodeWanted&) override {
         return NodeShown{};
     }
     Result<> set_node_metadata(const NodeName&, const StringMap&, const StringMap&) override {

@@ -14,7 +14,7 @@ namespace {
 struct GpuNow {
     std::string labels;
     GpuState gpu;
-    Bytes reserved;  // part of gpu.held: for Bindings that no watch has shown
+    Bytes reserved;  // part of gpu.allocated: for Bindings that no watch has shown
     bool unhealthy = false;
 };
 
@@ -23,16 +23,16 @@ double gpu_capacity(const GpuNow& now) {
     return static_cast<double>(now.gpu.capacity.count);
 }
 double gpu_allocated(const GpuNow& now) {
-    return static_cast<double>((now.gpu.held - now.reserved).count);
+    return static_cast<double>((now.gpu.allocated - now.reserved).count);
 }
 double gpu_reserved(const GpuNow& now) {
     return static_cast<double>(now.reserved.count);
 }
 double gpu_compute(const GpuNow& now) {
-    return now.gpu.cores_held.value / 100.0;
+    return now.gpu.allocated_cores.value / 100.0;
 }
 double gpu_pods(const GpuNow& now) {
-    return now.gpu.holders;
+    return now.gpu.pods;
 }
 double gpu_healthy(const GpuNow& now) {
     return now.unhealthy ? 0 : 1;
@@ -78,13 +78,14 @@ void add_gpus(const NodeInfo& node, std::vector<GpuNow>& out) {
     for (std::size_t i = 0; i < reserved.size(); ++i)
         reserved[i].capacity = node.gpus[i].capacity;
     for (const AssignedPodPtr& assigned_pod : node.assigned_pods) {
-        if (assigned_pod->stage != Stage::observed) count_holds(*assigned_pod, gpus, reserved, +1);
+        if (assigned_pod->stage != Stage::observed)
+            count_allocated(*assigned_pod, gpus, reserved, +1);
     }
     const std::string name = escaped(node.inventory.name.str());
     for (std::size_t i = 0; i < node.gpus.size(); ++i) {
         out.push_back({fmt::format(R"({{gpu="{}",node="{}",uuid="{}"}})", gpus[i].index, name,
                                    escaped(gpus[i].uuid.str())),
-                       node.gpus[i], reserved[i].held,
+                       node.gpus[i], reserved[i].allocated,
                        gpus[i].condition == GpuCondition::unhealthy});
     }
 }

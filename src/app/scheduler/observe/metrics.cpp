@@ -44,7 +44,7 @@ class Gauges {
             if (inventory.gpus.empty() && inventory.fault.empty()) continue;
             ++states.at(!inventory.fault.empty() ? 2 : node->blocked.empty() ? 0 : 1);
             for (std::size_t i = 0; i < node->gpus.size(); ++i) {
-                over += node->gpus[i].held > node->gpus[i].capacity ? 1 : 0;
+                over += node->gpus[i].allocated > node->gpus[i].capacity ? 1 : 0;
                 show_condition(inventory.name, inventory.gpus[i]);
             }
         }
@@ -144,7 +144,7 @@ class SchedulerMetrics::Impl {
             const std::chrono::nanoseconds heard = heard_.at(number(row.what));
             gauges.set_watch_age(row.name, clock_.steady() - heard);
         }
-        for (const Event event : {Event::bind_settled, Event::allocation_changed})
+        for (const Event event : {Event::bind_reconciled, Event::allocation_changed})
             reconciliation_counter(event);
         if (process_) add_process(now, process_());
         std::string text = exposition({&registry_, &now});

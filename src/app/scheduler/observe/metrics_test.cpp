@@ -118,14 +118,15 @@ TEST_F(Metrics, WatchesAndReconciliations) {
     EXPECT_EQ(text.find(R"(tessera_reconciliations_total{kind="relist"})"), std::string::npos);
     metrics_.count_list(Watched::pods);
     set_log_sink([](Event, std::initializer_list<LogField>) {});
-    log_event(Event::bind_settled);
+    log_event(Event::bind_reconciled);
     set_log_sink({});
     text = expose();
     EXPECT_TRUE(has_line(text, R"(tessera_reconciliations_total{kind="relist"} 1)"));
-    const std::string settled = std::to_string(event_count(Event::bind_settled));
-    EXPECT_TRUE(has_line(text, R"(tessera_reconciliations_total{kind="bind_settled"} )" + settled));
+    const std::string reconciled = std::to_string(event_count(Event::bind_reconciled));
     EXPECT_TRUE(
-        has_line(text, R"(tessera_events_total{event="bind_settled",level="info"} )" + settled));
+        has_line(text, R"(tessera_reconciliations_total{kind="bind_reconciled"} )" + reconciled));
+    EXPECT_TRUE(has_line(
+        text, R"(tessera_events_total{event="bind_reconciled",level="info"} )" + reconciled));
 }
 
 // Goal: a GPU that is gone disappears from the metrics; counters stay.

@@ -46,9 +46,9 @@ class ResizerTest : public ::testing::Test {
         resizer_.run_round();
         clock_.advance(later);
     }
-    std::int64_t held() {
+    std::int64_t allocated() {
         tell([](ClusterState&) {});
-        return cache_.snapshot()->find("n1")->gpus[0].held.count / kGiB;
+        return cache_.snapshot()->find("n1")->gpus[0].allocated.count / kGiB;
     }
     bool fits(int gib) {
         const PodInfo pod = build::pod("other", build::native(gibibytes(gib)));
@@ -94,7 +94,7 @@ TEST_F(ResizerTest, GrantsOnceAndSaysSo) {
     EXPECT_EQ(pods_.writes()[0].at("tessera.dev/enforced-by"), "none") << "the mode of this node";
     round();
     EXPECT_EQ(writes(), 1U) << "the watch is behind";
-    EXPECT_EQ(held(), 10);
+    EXPECT_EQ(allocated(), 10);
     show(pod);
     round();
     const int reads = pods_.reads();
@@ -103,9 +103,9 @@ TEST_F(ResizerTest, GrantsOnceAndSaysSo) {
     EXPECT_EQ(reported(), (std::vector<std::string>{"Resized: main on GPU 0: memory 4Gi -> 10Gi"}));
     request(pod, 3);
     round();
-    EXPECT_EQ(held(), 10) << "memory is freed once the watch shows the write";
+    EXPECT_EQ(allocated(), 10) << "memory is freed once the watch shows the write";
     show(pod);
-    EXPECT_EQ(held(), 3);
+    EXPECT_EQ(allocated(), 3);
 }
 
 TEST_F(ResizerTest, RefusesOnceAndSaysWhy) {
@@ -159,13 +159,13 @@ TEST_F(ResizerTest, ALostAnswerOfAWriteThatHappened) {
     request(pod, 10);
     pods_.lose_answer_after_write();
     round();
-    EXPECT_EQ(held(), 10);
+    EXPECT_EQ(allocated(), 10);
     round();
     EXPECT_EQ(writes(), 1U) << "the write has happened";
-    EXPECT_EQ(held(), 10);
+    EXPECT_EQ(allocated(), 10);
     show(pod);
     round();
-    EXPECT_EQ(held(), 10);
+    EXPECT_EQ(allocated(), 10);
     EXPECT_EQ(writes(), 1U);
 }
 
@@ -207,7 +207,7 @@ TEST_F(ResizerTest, ARequestThatIsWithdrawnLeavesNothing) {
     pods_.set_resize_request(pod.name, "");
     show(pod);
     round();
-    EXPECT_EQ(held(), 4);
+    EXPECT_EQ(allocated(), 4);
     const int reads = pods_.reads();
     round();
     EXPECT_EQ(pods_.reads(), reads);
@@ -229,13 +229,13 @@ TEST_F(ResizerTest, AWriteThatIsRefused) {
     request(pod, 10);
     pods_.fail_next_write({Code::permission_denied, "no right"});
     round();
-    EXPECT_EQ(held(), 4);
+    EXPECT_EQ(allocated(), 4);
     pods_.lose_answer_before_write();
     round();
-    EXPECT_EQ(held(), 10);
+    EXPECT_EQ(allocated(), 10);
     pods_.fail_next_write({Code::permission_denied, "no right"});
     round();
-    EXPECT_EQ(held(), 10) << "the earlier write may happen";
+    EXPECT_EQ(allocated(), 10) << "the earlier write may happen";
     pods_.land();
     round();
     show(pod);
@@ -248,7 +248,7 @@ TEST_F(ResizerTest, WhoDoesNotLeadAnswersNothing) {
     leads_ = false;
     round();
     EXPECT_EQ(pods_.reads(), 0);
-    EXPECT_EQ(held(), 4);
+    EXPECT_EQ(allocated(), 4);
 }
 
 // The fence closes between the decision and the write.
@@ -260,7 +260,7 @@ TEST_F(ResizerTest, WhoLeadsNoMoreWritesNothingAndHoldsNothing) {
                      WriteFence([&](std::chrono::nanoseconds) { return ++asked == 1; })});
     resizer.run_round();
     EXPECT_EQ(writes(), 0U);
-    EXPECT_EQ(held(), 4);
+    EXPECT_EQ(allocated(), 4);
 }
 
 // The next leader knows nothing of the first one's work, and finds the request or its result.
@@ -296,7 +296,7 @@ TEST_F(ResizerTest, APodThatIsGoneIsForgotten) {
     const int reads = pods_.reads();
     round();
     EXPECT_EQ(pods_.reads(), reads);
-    EXPECT_EQ(held(), 0);
+    EXPECT_EQ(allocated(), 0);
 }
 
 TEST_F(ResizerTest, ANamesakeIsNotMistaken) {

@@ -23,7 +23,7 @@ constexpr std::size_t kMostStates = std::size_t{1} << 13;
 constexpr int kHandedOn = 2;
 
 // The same for the same pod in every replica, unlike std::hash.
-std::uint64_t draw_of(const PodUid& uid) {
+std::uint64_t tie_break_of(const PodUid& uid) {
     std::uint64_t hash = 0xCBF29CE484222325U;
     for (const char c : uid.str())
         hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
@@ -31,9 +31,9 @@ std::uint64_t draw_of(const PodUid& uid) {
 }
 
 // Breaks ties at random, by the pod's hash.
-std::int64_t with_lot(std::int64_t score, std::uint64_t draw, std::uint32_t position) {
+std::int64_t with_tie_break(std::int64_t score, std::uint64_t tie_break, std::uint32_t position) {
     constexpr int kLotBits = 20;
-    const std::uint64_t mixed = (draw ^ position) * 0xD6E8FEB86659FD93U;
+    const std::uint64_t mixed = (tie_break ^ position) * 0xD6E8FEB86659FD93U;
     return score * (std::int64_t{1} << kLotBits) +
            static_cast<std::int64_t>(mixed >> (64 - kLotBits));
 }
@@ -188,8 +188,8 @@ class ScoreCache::Asking {
           snapshot_(snapshot),
           positions_(positions),
           pod_(pod),
-          draw_(draw_of(pod.uid)),
-          is_by_lot_(of.is_by_lot()),
+          tie_break_(tie_break_of(pod.uid)),
+          has_random_tie_break_(of.has_random_tie_break()),
           left_(pod.containers),
           scores_(positions.size(), kLast) {}
 
@@ -290,15 +290,15 @@ class ScoreCache::Asking {
     }
 
     [[nodiscard]] std::int64_t score_of(std::int64_t score, std::size_t i) const {
-        return is_by_lot_ ? with_lot(score, draw_, positions_[i]) : score;
+        return has_random_tie_break_ ? with_tie_break(score, tie_break_, positions_[i]) : score;
     }
 
     const ScoreCache& of_;
     const Snapshot& snapshot_;
     std::span<const std::uint32_t> positions_;
     const PodRequest& pod_;
-    std::uint64_t draw_;
-    bool is_by_lot_;
+    std::uint64_t tie_break_;
+    bool has_random_tie_break_;
     Left left_;
     bool is_all_ = left_.is_all();
     std::vector<std::int64_t> scores_;
@@ -334,7 +334,7 @@ std::int64_t ScoreCache::score_room(const NodeInfo& node, const NodeGpus& room,
     return sum;
 }
 
-bool ScoreCache::is_by_lot() const {
+bool ScoreCache::has_random_tie_break() const {
     return policy_->tie() == Tie::any;
 }
 
@@ -389,7 +389,7 @@ std::optional<Assignment> ScoreCache::choose(const NodeInfo& node, const NodeGpu
                                        .gpu = container.gpu,
                                        .task = task,
                                        .open = room.open_to(container)},
-                                      *policy_, draw_of(pod.uid));
+                                      *policy_, tie_break_of(pod.uid));
         if (!gpus) return std::nullopt;
         room.take(container, task, *gpus, assignment);
     }

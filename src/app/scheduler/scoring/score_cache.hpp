@@ -38,7 +38,7 @@ class ScoreCache final : public NodeScorer {
                                                   const PodRequest& pod) const override;
     [[nodiscard]] std::int64_t score_room(const NodeInfo& node, const NodeGpus& room,
                                           const PodRequest& pod) const override;
-    [[nodiscard]] bool is_by_lot() const override;
+    [[nodiscard]] bool has_random_tie_break() const override;
     [[nodiscard]] std::optional<Assignment> choose(const NodeInfo& node, const NodeGpus& room,
                                                    const PodRequest& pod) const override;
     [[nodiscard]] std::vector<ScoreTerm> terms(const NodeInfo& node, const NodeGpus& room,

@@ -573,7 +573,7 @@ TEST(ScoreCache, LeavesWhatIsKeptForOthers) {
     two.gpu_rules.links = "nvlink";
     for (const PodInfo& pod : {one, two}) {
         state.set_pod(pod);
-        state.promise(pod.uid, NodeName("n"), {});
+        state.reserve_node(pod.uid, NodeName("n"), {});
     }
     const ScoreCache spread((*find_policy_option("spread"))->make({}));
     const auto made = state.reserve(build::request(one), NodeName("n"), &spread);

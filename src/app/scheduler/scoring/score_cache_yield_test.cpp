@@ -28,7 +28,7 @@ class SlowPolicy final : public PlacementPolicy {
     explicit SlowPolicy(Progress& progress) : progress_(progress) {}
 
     PolicyScore score(const NodeLoad& /*load*/, const PlacementTask& /*task*/,
-                      std::uint64_t /*draw*/) override {
+                      std::uint64_t /*random*/) override {
         ++progress_.scores;
         progress_.scores.notify_all();
         progress_.is_answered_before_end = progress_.is_answered.load();

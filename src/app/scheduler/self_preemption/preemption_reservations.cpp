@@ -31,7 +31,7 @@ const PreemptionReservations::WhyRow& PreemptionReservations::row_of(Why why) {
     return *std::ranges::find(kRows, why, &WhyRow::why);
 }
 
-PreemptionReservations::PreemptionReservations(RoomTools tools, UnschedulablePods& refused)
+PreemptionReservations::PreemptionReservations(ReservationTools tools, UnschedulablePods& refused)
     : tools_(std::move(tools)), refused_(refused) {}
 
 std::optional<PreemptionReservations::Waiting> PreemptionReservations::waiting(
@@ -52,10 +52,11 @@ std::size_t PreemptionReservations::most_victims(const PodUid& pod) const {
     return now < several_after_ ? 1 : kNoLimit;
 }
 
-bool PreemptionReservations::is_room_slow(const PodUid& pod) const {
-    const auto room = reservations_.find(pod);
-    return room != reservations_.end() && room->second.left.empty() && !room->second.free_since &&
-           tools_.clock.steady() - room->second.since >= kSlow;
+bool PreemptionReservations::is_slow(const PodUid& pod) const {
+    const auto reservation = reservations_.find(pod);
+    return reservation != reservations_.end() && reservation->second.left.empty() &&
+           !reservation->second.free_since &&
+           tools_.clock.steady() - reservation->second.since >= kSlow;
 }
 
 bool PreemptionReservations::is_node_slow(const NodeName& node) const {
@@ -66,21 +67,22 @@ bool PreemptionReservations::is_node_slow(const NodeName& node) const {
 void PreemptionReservations::give_up_slow(const PodUid& pod) {
     const auto at = reservations_.find(pod);
     if (at == reservations_.end()) return;
-    const auto room = reservations_.extract(at);
-    slow_until_[room.mapped().node] = tools_.clock.steady() + kSlowNode;
-    give_up(pod, room.mapped(), Why::slow);
+    const auto reservation = reservations_.extract(at);
+    slow_until_[reservation.mapped().node] = tools_.clock.steady() + kSlowNode;
+    give_up(pod, reservation.mapped(), Why::slow);
 }
 
 // False if the pod waits no more, or if kube-scheduler has nominated it since.
-bool PreemptionReservations::promise(const PendingPod& pod, const Room& room) {
-    std::vector<PodUid> victims = room.evicted;
-    for (const Victim& victim : room.left)
+bool PreemptionReservations::reserve_node(const PendingPod& pod,
+                                          const NodeReservation& reservation) {
+    std::vector<PodUid> victims = reservation.evicted;
+    for (const Victim& victim : reservation.left)
         victims.push_back(victim.uid);
     const PodUid& uid = (*pod.request)->uid;
     return tools_.cache.call([&](ClusterState& state) {
         const PendingPod* now = state.pending(uid);
         if (now == nullptr || now->nominated != pod.nominated) return false;
-        return state.promise(uid, room.node, std::move(victims));
+        return state.reserve_node(uid, reservation.node, std::move(victims));
     });
 }
 
@@ -89,19 +91,20 @@ Result<> PreemptionReservations::begin(const PendingPod& pod, const NodeName& no
                                        const UnschedulablePods::Entry& refused,
                                        const std::stop_token& stop) {
     TRY_VOID(tools_.fence.begin(Evictions::kTakes));
-    Room room{
+    NodeReservation reservation{
         .node = node, .pod = (*pod.request)->name, .left = {}, .evicted = {}, .refused = refused};
-    room.since = tools_.clock.steady();
+    reservation.since = tools_.clock.steady();
     for (const AssignedPod* victim : plan.victims)
-        room.left.push_back({victim->uid, victim->name});
-    if (!promise(pod, room)) return {};
+        reservation.left.push_back({victim->uid, victim->name});
+    if (!reserve_node(pod, reservation)) return {};
     const PodRequest& request = **pod.request;
-    log_event(Event::reservation_made, {{"pod", request.name.str()},
-                                        {"node", node.str()},
-                                        {"victims", static_cast<std::int64_t>(room.left.size())}});
+    log_event(Event::reservation_made,
+              {{"pod", request.name.str()},
+               {"node", node.str()},
+               {"victims", static_cast<std::int64_t>(reservation.left.size())}});
     refused_.watch(request.uid, node);
-    if (!is_over(request.uid, room, stop))
-        reservations_.insert_or_assign(request.uid, std::move(room));
+    if (!is_over(request.uid, reservation, stop))
+        reservations_.insert_or_assign(request.uid, std::move(reservation));
     count_ = reservations_.size();
     return {};
 }
@@ -117,68 +120,72 @@ void PreemptionReservations::tend(const std::stop_token& stop) {
                   [now = tools_.clock.steady()](const auto& of) { return of.second <= now; });
 }
 
-bool PreemptionReservations::is_over(const PodUid& uid, Room& room, const std::stop_token& stop) {
+bool PreemptionReservations::is_over(const PodUid& uid, NodeReservation& reservation,
+                                     const std::stop_token& stop) {
     const auto waits = waiting(uid);
-    if (!waits || waits->pod.reserved_node != room.node) {
+    if (!waits || waits->pod.reserved_node != reservation.node) {
         refused_.watch_no_more(uid);
         return true;
     }
     if (waits->is_being_bound) return false;
-    const auto why = go_on(uid, **waits->pod.request, room, stop);
-    if (why) give_up(uid, room, *why);
+    const auto why = go_on(uid, **waits->pod.request, reservation, stop);
+    if (why) give_up(uid, reservation, *why);
     return why.has_value();
 }
 
 // Of the pods on the node, only the chosen victims may be evicted, and of them only those that are
 // still needed. Nothing if the reservation is gone: is_over() detects that next time.
 std::optional<PreemptionReservations::Look> PreemptionReservations::look_at(
-    const PodUid& uid, const PodRequest& request, const Room& room) const {
+    const PodUid& uid, const PodRequest& request, const NodeReservation& reservation) const {
     const auto node =
         tools_.cache.call([&](const ClusterState& state) { return state.reserved_node(uid); });
     if (!node) return std::nullopt;
     std::vector<PodUid> others;
     for (const AssignedPodPtr& assigned_pod : node->assigned_pods) {
-        if (std::ranges::find(room.left, assigned_pod->uid, &Victim::uid) == room.left.end())
+        if (std::ranges::find(reservation.left, assigned_pod->uid, &Victim::uid) ==
+            reservation.left.end())
             others.push_back(assigned_pod->uid);
     }
     const PodRequest pod = tools_.cache.snapshot()->joined(request);
-    const Preemption plan = plan_preemption(*node, pod, room.evicted, others);
+    const Preemption plan = plan_preemption(*node, pod, reservation.evicted, others);
     if (plan.kind != Kind::evict) return Look{plan.kind, {}};
     return Look{plan.kind, plan.victims.front()->uid};
 }
 
 std::optional<PreemptionReservations::Why> PreemptionReservations::go_on(
-    const PodUid& uid, const PodRequest& request, Room& room, const std::stop_token& stop) {
+    const PodUid& uid, const PodRequest& request, NodeReservation& reservation,
+    const std::stop_token& stop) {
     const Time now = tools_.clock.steady();
     const UnschedulablePods::Asked asked = refused_.asked(uid);
     if (asked.without_since && asked.without_last - *asked.without_since >= kNotAsked)
         return Why::not_asked;
     for (;;) {
-        const auto look = look_at(uid, request, room);
+        const auto look = look_at(uid, request, reservation);
         if (!look) return std::nullopt;
         if (look->kind == Kind::never) {
-            room.lost_since = room.lost_since.value_or(now);
-            return now - *room.lost_since < kLost ? std::optional<Why>() : Why::lost;
+            reservation.lost_since = reservation.lost_since.value_or(now);
+            return now - *reservation.lost_since < kLost ? std::optional<Why>() : Why::lost;
         }
-        room.lost_since.reset();
-        if (look->kind != Kind::evict) return hold(uid, request, look->kind == Kind::fits, room);
-        const std::size_t before = room.left.size();
-        if (const auto why = make(uid, request, *look->next, room, stop)) return why;
-        if (room.left.size() == before) return std::nullopt;
+        reservation.lost_since.reset();
+        if (look->kind != Kind::evict)
+            return keep(uid, request, look->kind == Kind::fits, reservation);
+        const std::size_t before = reservation.left.size();
+        if (const auto why = make(uid, request, *look->next, reservation, stop)) return why;
+        if (reservation.left.size() == before) return std::nullopt;
     }
 }
 
 // True if the pod may be on its way to another node, or may not run on the reserved node any more.
 // Another replica may have offered it a node where it fits.
 bool PreemptionReservations::may_go_elsewhere(const PodUid& uid, const PodRequest& request,
-                                              const Room& room) const {
+                                              const NodeReservation& reservation) const {
     const UnschedulablePods::Asked asked = refused_.asked(uid);
     if (asked.without_since) return true;
     if (asked.offered && tools_.clock.steady() - *asked.offered < kOffered) return true;
     const auto snapshot = tools_.cache.snapshot();
     const PodRequest pod = snapshot->joined(request);
-    return std::ranges::any_of(room.refused.nodes, [&](const NodeName& name) {
-        const NodeInfo* node = name == room.node ? nullptr : snapshot->find(name.str());
+    return std::ranges::any_of(reservation.refused.nodes, [&](const NodeName& name) {
+        const NodeInfo* node = name == reservation.node ? nullptr : snapshot->find(name.str());
         return node != nullptr && plan_preemption(*node, pod).kind == Kind::fits;
     });
 }
@@ -186,61 +193,63 @@ bool PreemptionReservations::may_go_elsewhere(const PodUid& uid, const PodReques
 // A budget that allows one eviction at a time allows the next one when a new pod replaces the
 // first. If it never does, the evictions so far were without use.
 std::optional<PreemptionReservations::Why> PreemptionReservations::make(
-    const PodUid& uid, const PodRequest& request, const PodUid& next, Room& room,
+    const PodUid& uid, const PodRequest& request, const PodUid& next, NodeReservation& reservation,
     const std::stop_token& stop) {
     const Time now = tools_.clock.steady();
-    if (now - room.since >= kMaking) {
-        if (room.is_held_up) several_after_ = now + kSeveral;
+    if (now - reservation.since >= kMaking) {
+        if (reservation.is_held_up) several_after_ = now + kSeveral;
         return Why::not_all;
     }
-    if (now < room.due || stop.stop_requested()) return std::nullopt;
-    if (may_go_elsewhere(uid, request, room)) return std::nullopt;
-    const auto at = std::ranges::find(room.left, next, &Victim::uid);
+    if (now < reservation.due || stop.stop_requested()) return std::nullopt;
+    if (may_go_elsewhere(uid, request, reservation)) return std::nullopt;
+    const auto at = std::ranges::find(reservation.left, next, &Victim::uid);
     const auto fence = tools_.fence.begin(Evictions::kTakes);
     const auto outcome =
-        fence ? tell(*at, request.name) : Result<EvictionOutcome>(fail(fence.error()));
+        fence ? evict(*at, request.name) : Result<EvictionOutcome>(fail(fence.error()));
     if (outcome && *outcome != EvictionOutcome::stays) {
-        room.has_ended_some = room.has_ended_some || *outcome == EvictionOutcome::ends;
-        room.evicted.push_back(next);
-        room.left.erase(at);
+        reservation.has_ended_some =
+            reservation.has_ended_some || *outcome == EvictionOutcome::ends;
+        reservation.evicted.push_back(next);
+        reservation.left.erase(at);
         return std::nullopt;
     }
-    room.is_held_up = outcome.has_value();
+    reservation.is_held_up = outcome.has_value();
     // The eviction may have happened although its answer was lost.
-    if (!outcome && fence && outcome.error().code == Code::unavailable) room.has_ended_some = true;
+    if (!outcome && fence && outcome.error().code == Code::unavailable)
+        reservation.has_ended_some = true;
     const std::string refused =
         fmt::format("pod {} may not be evicted any more, or not yet", at->name.str());
-    put_off(room, (outcome ? Error{Code::unavailable, refused} : outcome.error())
-                      .in("pod " + request.name.str()));
-    return room.has_ended_some ? std::optional<Why>() : Why::not_reported;
+    put_off(reservation, (outcome ? Error{Code::unavailable, refused} : outcome.error())
+                             .in("pod " + request.name.str()));
+    return reservation.has_ended_some ? std::optional<Why>() : Why::not_reported;
 }
 
 // No more pods need to be evicted. The nomination is written even if none was: other replicas keep
 // the reservation by it, and it wakes kube-scheduler.
-std::optional<PreemptionReservations::Why> PreemptionReservations::hold(const PodUid& uid,
-                                                                        const PodRequest& request,
-                                                                        bool is_free, Room& room) {
-    if (!room.left.empty()) {
-        room.left.clear();
-        tools_.cache.call(
-            [&](ClusterState& state) { return state.promise(uid, room.node, room.evicted); });
+std::optional<PreemptionReservations::Why> PreemptionReservations::keep(
+    const PodUid& uid, const PodRequest& request, bool is_free, NodeReservation& reservation) {
+    if (!reservation.left.empty()) {
+        reservation.left.clear();
+        tools_.cache.call([&](ClusterState& state) {
+            return state.reserve_node(uid, reservation.node, reservation.evicted);
+        });
     }
     const Time now = tools_.clock.steady();
-    if (!room.is_nominated && now >= room.due) {
-        room.may_be_nominated = true;
+    if (!reservation.is_nominated && now >= reservation.due) {
+        reservation.may_be_nominated = true;
         clears_.erase(uid);
-        const auto nominated = nominate(uid, request.name, room.node);
-        room.is_nominated = nominated.has_value();
-        if (!nominated) put_off(room, nominated.error());
+        const auto nominated = nominate(uid, request.name, reservation.node);
+        reservation.is_nominated = nominated.has_value();
+        if (!nominated) put_off(reservation, nominated.error());
     }
-    room.free_since = is_free ? room.free_since.value_or(now) : std::optional<Time>();
-    if (!is_free || now - *room.free_since < kUnclaimed) return std::nullopt;
+    reservation.free_since = is_free ? reservation.free_since.value_or(now) : std::optional<Time>();
+    if (!is_free || now - *reservation.free_since < kUnclaimed) return std::nullopt;
     return Why::unclaimed;
 }
 
-void PreemptionReservations::put_off(Room& room, const Error& error) const {
-    room.due = tools_.clock.steady() + UnschedulablePods::kRetry;
-    log_event(Event::preemption_held, {{"reason", error.text}});
+void PreemptionReservations::put_off(NodeReservation& reservation, const Error& error) const {
+    reservation.due = tools_.clock.steady() + UnschedulablePods::kRetry;
+    log_event(Event::preemption_delayed, {{"reason", error.text}});
 }
 
 Result<> PreemptionReservations::nominate(const PodUid& uid, const PodName& pod,
@@ -249,7 +258,7 @@ Result<> PreemptionReservations::nominate(const PodUid& uid, const PodName& pod,
     return tools_.evictions.nominate(uid, pod, node);
 }
 
-Result<PreemptionReservations::EvictionOutcome> PreemptionReservations::tell(
+Result<PreemptionReservations::EvictionOutcome> PreemptionReservations::evict(
     const Victim& victim, const PodName& preemptor) {
     const auto evicted = tools_.evictions.evict(victim.uid, victim.name);
     if (!evicted && evicted.error().code == Code::not_found) return EvictionOutcome::gone;
@@ -265,25 +274,27 @@ Result<PreemptionReservations::EvictionOutcome> PreemptionReservations::tell(
     return EvictionOutcome::ends;
 }
 
-void PreemptionReservations::give_up(const PodUid& uid, const Room& room, Why why) {
+void PreemptionReservations::give_up(const PodUid& uid, const NodeReservation& reservation,
+                                     Why why) {
     const WhyRow& row = row_of(why);
     refused_.watch_no_more(uid);
     tools_.cache.call([&](ClusterState& state) {
         const PendingPod* pending = state.pending(uid);
-        if (pending != nullptr && pending->reserved_node == room.node) state.give_up(uid);
+        if (pending != nullptr && pending->reserved_node == reservation.node) state.give_up(uid);
         return true;
     });
     tools_.metrics.count_given_up();
-    log_event(Event::reservation_given_up,
-              {{"pod", room.pod.str()}, {"node", room.node.str()}, {"reason", row.text}});
-    if (room.may_be_nominated) {
-        Clear& clear = clears_.insert_or_assign(uid, Clear{room.node}).first->second;
+    log_event(
+        Event::reservation_given_up,
+        {{"pod", reservation.pod.str()}, {"node", reservation.node.str()}, {"reason", row.text}});
+    if (reservation.may_be_nominated) {
+        Clear& clear = clears_.insert_or_assign(uid, Clear{reservation.node}).first->second;
         if (is_cleared(uid, clear)) clears_.erase(uid);
     }
-    if (room.has_ended_some || row.rests) let_rest(uid);
-    if (!row.is_begun_anew) return;
+    if (reservation.has_ended_some || row.rests) let_rest(uid);
+    if (!row.is_restarted) return;
     const Time now = tools_.clock.steady();
-    UnschedulablePods::Entry again = room.refused;
+    UnschedulablePods::Entry again = reservation.refused;
     again.last = now;
     refused_.put_back(uid, std::move(again), now);
 }

@@ -1,4 +1,4 @@
-// Reservations on a node for a pod that preempts, from the promise until the pod is bound or the
+// Reservations on a node for a pod that preempts, from its start until the pod is bound or the
 // reservation is given up. The victims are evicted one after the other, and before each eviction
 // the node is checked again: a pod may have come, or one may have ended by itself. At the end the
 // pod is nominated to the node, not earlier. A nomination makes kube-scheduler ask again, and
@@ -25,7 +25,7 @@
 namespace tessera {
 
 // What reservations need. All of it outlives its users.
-struct RoomTools {
+struct ReservationTools {
     Evictions& evictions;
     ClusterCache& cache;
     SchedulerMetrics& metrics;
@@ -66,7 +66,7 @@ class PreemptionReservations {
         bool is_being_bound = false;
     };
 
-    PreemptionReservations(RoomTools tools, UnschedulablePods& refused);
+    PreemptionReservations(ReservationTools tools, UnschedulablePods& refused);
 
     // Makes the reservation and starts the evictions that are possible at once; tend() goes on with
     // them. If the reservation is given up, the pod is handled again with its entry `refused`.
@@ -78,7 +78,7 @@ class PreemptionReservations {
 
     [[nodiscard]] bool has(const PodUid& pod) const { return reservations_.contains(pod); }
     // Whether its victims have been ending for longer than other pods should wait.
-    [[nodiscard]] bool is_room_slow(const PodUid& pod) const;
+    [[nodiscard]] bool is_slow(const PodUid& pod) const;
     // Gives the reservation up, so that victims are chosen elsewhere.
     void give_up_slow(const PodUid& pod);
     [[nodiscard]] bool is_node_slow(const NodeName& node) const;
@@ -96,9 +96,10 @@ class PreemptionReservations {
         PodUid uid;
         PodName name;
     };
-    // While a Room is in reservations_, the pod has its promise in the ClusterState, with these
-    // victims, and is watched in UnschedulablePods. is_over() and give_up() end all three.
-    struct Room {
+    // While a NodeReservation is in reservations_, the pod has its reserved node in the
+    // ClusterState, with these victims, and is watched in UnschedulablePods. is_over() and
+    // give_up() end all three.
+    struct NodeReservation {
         NodeName node;
         PodName pod;
         std::vector<Victim> left;     // to be evicted, if still needed
@@ -127,8 +128,8 @@ class PreemptionReservations {
     struct WhyRow {
         Why why;
         const char* text;
-        bool is_begun_anew;  // the pod is handled again at once
-        bool rests;          // even if no pod was evicted
+        bool is_restarted;  // the pod is handled again at once
+        bool rests;         // even if no pod was evicted
     };
     static const WhyRow& row_of(Why why);
 
@@ -138,27 +139,28 @@ class PreemptionReservations {
         std::optional<PodUid> next;  // the next victim, of Kind::evict
     };
 
-    bool promise(const PendingPod& pod, const Room& room);
-    bool is_over(const PodUid& uid, Room& room, const std::stop_token& stop);
-    std::optional<Why> go_on(const PodUid& uid, const PodRequest& request, Room& room,
-                             const std::stop_token& stop);
+    bool reserve_node(const PendingPod& pod, const NodeReservation& reservation);
+    bool is_over(const PodUid& uid, NodeReservation& reservation, const std::stop_token& stop);
+    std::optional<Why> go_on(const PodUid& uid, const PodRequest& request,
+                             NodeReservation& reservation, const std::stop_token& stop);
     [[nodiscard]] std::optional<Look> look_at(const PodUid& uid, const PodRequest& request,
-                                              const Room& room) const;
+                                              const NodeReservation& reservation) const;
     [[nodiscard]] bool may_go_elsewhere(const PodUid& uid, const PodRequest& request,
-                                        const Room& room) const;
+                                        const NodeReservation& reservation) const;
     std::optional<Why> make(const PodUid& uid, const PodRequest& request, const PodUid& next,
-                            Room& room, const std::stop_token& stop);
-    std::optional<Why> hold(const PodUid& uid, const PodRequest& request, bool is_free, Room& room);
-    Result<EvictionOutcome> tell(const Victim& victim, const PodName& preemptor);
+                            NodeReservation& reservation, const std::stop_token& stop);
+    std::optional<Why> keep(const PodUid& uid, const PodRequest& request, bool is_free,
+                            NodeReservation& reservation);
+    Result<EvictionOutcome> evict(const Victim& victim, const PodName& preemptor);
     Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node);
-    void put_off(Room& room, const Error& error) const;
-    void give_up(const PodUid& uid, const Room& room, Why why);
+    void put_off(NodeReservation& reservation, const Error& error) const;
+    void give_up(const PodUid& uid, const NodeReservation& reservation, Why why);
     void let_rest(const PodUid& uid);
     bool is_cleared(const PodUid& uid, Clear& clear);
 
-    const RoomTools tools_;
+    const ReservationTools tools_;
     UnschedulablePods& refused_;
-    std::map<PodUid, Room> reservations_;
+    std::map<PodUid, NodeReservation> reservations_;
     std::map<PodUid, Clear> clears_;
     std::map<PodUid, Rest> rests_;
     std::map<NodeName, Time> slow_until_;

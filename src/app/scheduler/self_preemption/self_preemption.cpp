@@ -14,7 +14,7 @@ using Kind = Preemption::Kind;
 
 }  // namespace
 
-SelfPreemption::SelfPreemption(RoomTools tools)
+SelfPreemption::SelfPreemption(ReservationTools tools)
     : tools_(std::move(tools)), reservations_(tools_, refused_) {}
 
 bool SelfPreemption::may_help(const ExtenderArgs& args, const FilterAnswer& refused) const {
@@ -26,7 +26,7 @@ std::optional<FilterAnswer> SelfPreemption::filter(Scheduler& scheduler, const E
                                                    const std::function<bool()>& is_sent_on) {
     FilterAnswer first = scheduler.first_look(args);
     if (may_help(args, first) && is_sent_on()) return std::nullopt;
-    FilterAnswer answer = scheduler.settle_filter(args, std::move(first));
+    FilterAnswer answer = scheduler.finish_filter(args, std::move(first));
     note(args, answer);
     return answer;
 }
@@ -50,7 +50,7 @@ void SelfPreemption::run_round(const Stop& stop) {
     for (auto& [uid, refused] : refused_.take_due(tools_.clock.steady())) {
         if (stop.stop_requested()) return;
         const auto turn = look_after(uid, refused, stop);
-        if (!turn) log_event(Event::preemption_held, {{"reason", turn.error().text}});
+        if (!turn) log_event(Event::preemption_delayed, {{"reason", turn.error().text}});
         if (!turn || *turn == Turn::again)
             refused_.put_back(uid, std::move(refused), tools_.clock.steady());
     }
@@ -69,7 +69,7 @@ Result<SelfPreemption::Turn> SelfPreemption::look_after(const PodUid& uid, Refus
     // Taken after waiting() has answered, so that it shows the reservation of the pod before.
     auto snapshot = tools_.cache.snapshot();
     if (reservations_.has(uid)) {
-        if (!reservations_.is_room_slow(uid)) return Turn::over;
+        if (!reservations_.is_slow(uid)) return Turn::over;
     } else if (!pod.kept_on().empty()) {
         const Nomination nomination = judge(*snapshot, pod, refused);
         if (nomination == Nomination::holds) return Turn::over;
@@ -132,14 +132,14 @@ std::vector<SelfPreemption::Choice> SelfPreemption::choices(const Snapshot& snap
                                                             const std::vector<NodeName>& nodes,
                                                             const std::vector<PodUid>& stay) const {
     const PodRequest pod = snapshot.joined(waiting);
-    const bool is_room_slow = reservations_.has(pod.uid);
+    const bool is_slow = reservations_.has(pod.uid);
     std::vector<Choice> out;
     for (const NodeName& name : nodes) {
         const NodeInfo* node = snapshot.find(name.str());
         if (node == nullptr) continue;
         Preemption found = plan_preemption(*node, pod, {}, stay);
         const bool is_soon = found.kind == Kind::soon;
-        if (is_soon && (is_room_slow || reservations_.is_node_slow(name))) continue;
+        if (is_soon && (is_slow || reservations_.is_node_slow(name))) continue;
         if (is_soon || found.kind == Kind::fits) return {{node, std::move(found)}};
         if (found.kind == Kind::evict) out.push_back({node, std::move(found)});
     }

@@ -37,7 +37,7 @@ class SelfPreemption {
     // Pods found guarded in one turn, before the waiting pod must wait for its next turn.
     static constexpr int kMostGuarded = 32;
 
-    explicit SelfPreemption(RoomTools tools);
+    explicit SelfPreemption(ReservationTools tools);
 
     // Scheduler::filter, and preemption for a pod that finds no node. Nothing if the leader must
     // answer instead: `is_sent_on` says so, and is called if evictions may help. Any thread.
@@ -81,7 +81,7 @@ class SelfPreemption {
     Result<> begin(const PendingPod& pod, const Refused& refused, const Choice& choice,
                    const Stop& stop);
 
-    const RoomTools tools_;
+    const ReservationTools tools_;
     UnschedulablePods refused_;
     // Used by the round's thread.
     PreemptionReservations reservations_;

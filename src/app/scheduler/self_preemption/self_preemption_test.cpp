@@ -89,7 +89,7 @@ TEST_F(OwnPreemptionTest, AnErrorIsNoBudget) {
 // node, is nominated, or is gone.
 TEST_F(OwnPreemptionTest, NobodyInVain) {
     node("a", 1);
-    PodInfo held = holder("low", "a", 0, 16, 5);
+    PodInfo allocated = holder("low", "a", 0, 16, 5);
     PodInfo never = waits("never", 16, 10);
     never.preempts = false;
     EXPECT_FALSE(refuse(never, {"a"}));
@@ -109,7 +109,7 @@ TEST_F(OwnPreemptionTest, NobodyInVain) {
 
     const PodInfo later = waits("later", 16, 11);
     EXPECT_TRUE(refuse(later, {"a"}));
-    tell([&](ClusterState& state) { state.remove_pod(held.uid); });
+    tell([&](ClusterState& state) { state.remove_pod(allocated.uid); });
     EXPECT_EQ(writes_after(2s), Writes{"nominate later a"}) << "it fits now, and may be nominated";
     EXPECT_EQ(evictions_.questions(), 0);
 }

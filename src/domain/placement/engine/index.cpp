@@ -102,11 +102,11 @@ void EngineIndex::follow(Kind& kind) {
     kind.epoch = epoch_;
 }
 
-std::size_t EngineIndex::winner(const Kind& kind, std::uint64_t draw) const {
+std::size_t EngineIndex::winner(const Kind& kind, std::uint64_t random) const {
     if (policy_.tie() == Tie::first_in_order) return kind.nodes.first_best();
     const auto leaves = kind.nodes.leaves();
     const std::int32_t best = kind.nodes.best();
-    auto left = draw % static_cast<std::uint64_t>(std::ranges::count(leaves, best));
+    auto left = random % static_cast<std::uint64_t>(std::ranges::count(leaves, best));
     std::size_t node = 0;
     while (leaves[node] != best || left-- > 0)
         ++node;
@@ -118,7 +118,7 @@ void EngineIndex::arrived(const PlacementTask& task) {
 }
 
 std::optional<std::size_t> EngineIndex::winner_without(
-    Kind& kind, std::uint64_t draw, std::span<const std::uint32_t> without) const {
+    Kind& kind, std::uint64_t random, std::span<const std::uint32_t> without) const {
     std::vector<std::int32_t> scores;
     scores.reserve(without.size());
     for (const std::uint32_t node : without) {
@@ -126,20 +126,20 @@ std::optional<std::size_t> EngineIndex::winner_without(
         kind.nodes.set(node, Tournament::kNone);
     }
     std::optional<std::size_t> node;
-    if (kind.nodes.best() != Tournament::kNone) node = winner(kind, draw);
+    if (kind.nodes.best() != Tournament::kNone) node = winner(kind, random);
     for (std::size_t i = 0; i < without.size(); ++i)
         kind.nodes.set(without[i], scores[i]);
     return node;
 }
 
-std::optional<Decision> EngineIndex::choose(const PlacementTask& task, std::uint64_t draw,
+std::optional<Decision> EngineIndex::choose(const PlacementTask& task, std::uint64_t random,
                                             std::span<const std::uint32_t> without) {
     follow_states();
     Kind& kind = kind_of_task(task);
     follow(kind);
-    const auto node = winner_without(kind, draw, without);
+    const auto node = winner_without(kind, random, without);
     if (!node) return std::nullopt;
-    return Decision{*node, policy_.score(engine_.load(*node), kind.task, draw_of_gpus(draw))};
+    return Decision{*node, policy_.score(engine_.load(*node), kind.task, random_for_gpus(random))};
 }
 
 }  // namespace tessera

@@ -32,9 +32,9 @@ class EngineIndex {
     EngineIndex(const PlacementEngine& engine, PlacementPolicy& policy);
 
     // The node with the highest score of those that can take the task; the policy says how ties are
-    // broken. Nothing if no node can take it. `draw` is a random number for policies that choose at
-    // random. `without`: nodes that the task may not use now.
-    [[nodiscard]] std::optional<Decision> choose(const PlacementTask& task, std::uint64_t draw,
+    // broken. Nothing if no node can take it. `random` is a random number for policies that choose
+    // at random. `without`: nodes that the task may not use now.
+    [[nodiscard]] std::optional<Decision> choose(const PlacementTask& task, std::uint64_t random,
                                                  std::span<const std::uint32_t> without = {});
 
     // The score that choose() would use for a hypothetical node. Tournament::kNone if the node
@@ -70,9 +70,9 @@ class EngineIndex {
                        const PlacementTask& task);
     [[nodiscard]] bool is_crowded() const;
     // Nothing if no node can take the task.
-    std::optional<std::size_t> winner_without(Kind& kind, std::uint64_t draw,
+    std::optional<std::size_t> winner_without(Kind& kind, std::uint64_t random,
                                               std::span<const std::uint32_t> without) const;
-    [[nodiscard]] std::size_t winner(const Kind& kind, std::uint64_t draw) const;
+    [[nodiscard]] std::size_t winner(const Kind& kind, std::uint64_t random) const;
 
     const PlacementEngine& engine_;
     PlacementPolicy& policy_;

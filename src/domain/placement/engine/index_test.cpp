@@ -197,8 +197,8 @@ TEST(EngineIndex, AnyOfTheBestMeansEachOfThem) {
     const auto policy = (*find_placement_policy("random"))->make({});
     EngineIndex index(engine, *policy);
     std::array<int, 3> chosen{};
-    for (std::uint64_t draw = 0; draw < 100; ++draw)
-        ++chosen.at(index.choose({.cpu_milli = 800}, draw)->node);
+    for (std::uint64_t random = 0; random < 100; ++random)
+        ++chosen.at(index.choose({.cpu_milli = 800}, random)->node);
     EXPECT_EQ(chosen, (std::array{50, 0, 50}));
 }
 

@@ -91,8 +91,8 @@ TEST(PlacementPolicies, FgdAvoidsFragments) {
 TEST(PlacementPolicies, RandomTakesAnyGpus) {
     const auto policy = (*find_placement_policy("random"))->make({});
     std::map<GpuSet, int> taken;
-    for (std::uint64_t draw = 0; draw < 600; ++draw)
-        ++taken[policy->score(node({500, 400, 1'000, 700}), task(500, 2), draw).gpus];
+    for (std::uint64_t random = 0; random < 600; ++random)
+        ++taken[policy->score(node({500, 400, 1'000, 700}), task(500, 2), random).gpus];
     EXPECT_EQ(taken, (std::map<GpuSet, int>{{0b0101, 200}, {0b1001, 200}, {0b1100, 200}}));
 }
 

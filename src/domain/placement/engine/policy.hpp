@@ -38,8 +38,8 @@ class PlacementEngine;
 // A task has one random number. The choice among equal nodes uses its low digits. The choice of
 // GPUs rotates it: with the same digits, the choice of the GPU would depend on the choice of the
 // node.
-inline std::uint64_t draw_of_gpus(std::uint64_t draw) {
-    return std::rotl(draw, 32);
+inline std::uint64_t random_for_gpus(std::uint64_t random) {
+    return std::rotl(random, 32);
 }
 
 // The inputs of a policy.
@@ -61,10 +61,10 @@ class PlacementPolicy {
 
     // `load` must be able to take `task`. The score depends only on the task and the load's
     // state_of(), because EngineIndex caches it. What the policy knows about the cluster (prices, a
-    // learnt mix) may change it, but only in arrived(). `draw` is a random number for the choice of
-    // GPUs by policies that choose at random; the score does not depend on it.
+    // learnt mix) may change it, but only in arrived(). `random` is a random number for the choice
+    // of GPUs by policies that choose at random; the score does not depend on it.
     [[nodiscard]] virtual PolicyScore score(const NodeLoad& load, const PlacementTask& task,
-                                            std::uint64_t draw) = 0;
+                                            std::uint64_t random) = 0;
     // The terms of score(), for people. `load` must be able to take `task`.
     [[nodiscard]] virtual std::vector<ScoreTerm> terms(const NodeLoad& /*load*/,
                                                        const PlacementTask& /*task*/) {

@@ -5,8 +5,8 @@
 namespace tessera {
 namespace {
 
-// The remainder of `draw` chooses a GPU, and the quotient is the random number for the next GPU.
-GpuSet any_gpus(const NodeLoad& load, const PlacementTask& task, std::uint64_t draw) {
+// The remainder of `random` chooses a GPU, and the quotient is the random number for the next GPU.
+GpuSet any_gpus(const NodeLoad& load, const PlacementTask& task, std::uint64_t random) {
     std::array<int, kMaxGpus> fitting{};
     std::size_t left = 0;
     for (int gpu = 0; gpu < load.gpus; ++gpu) {
@@ -14,8 +14,8 @@ GpuSet any_gpus(const NodeLoad& load, const PlacementTask& task, std::uint64_t d
     }
     GpuSet chosen = 0;
     for (int taken = 0; taken < task.count; ++taken) {
-        const auto at = static_cast<std::size_t>(draw % left);
-        draw /= left;
+        const auto at = static_cast<std::size_t>(random % left);
+        random /= left;
         chosen = static_cast<GpuSet>(chosen | gpu_bit(fitting[at]));
         fitting[at] = fitting[--left];
     }
@@ -29,8 +29,8 @@ class Random final : public PlacementPolicy {
     }
 
     [[nodiscard]] PolicyScore score(const NodeLoad& load, const PlacementTask& task,
-                                    std::uint64_t draw) override {
-        return {0, any_gpus(load, task, draw)};
+                                    std::uint64_t random) override {
+        return {0, any_gpus(load, task, random)};
     }
     [[nodiscard]] Tie tie() const override { return Tie::any; }
 };

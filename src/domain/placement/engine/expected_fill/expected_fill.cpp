@@ -60,8 +60,8 @@ class ExpectedFill final : public PlacementPolicy {
     [[nodiscard]] bool is_slow() const override { return true; }
 
     [[nodiscard]] PolicyScore score(const NodeLoad& load, const PlacementTask& task,
-                                    std::uint64_t draw) override {
-        if (mix_.empty()) return best_fit_->score(load, task, draw);
+                                    std::uint64_t random) override {
+        if (mix_.empty()) return best_fit_->score(load, task, random);
         const double start = value(load) + price(load, task);
         const bool is_share = task.count == 1 && task.milli < kMilliPerGpu;
         if (!is_share) {

@@ -43,7 +43,7 @@ std::vector<std::uint16_t> alike_beside(std::span<const MixClass> mix) {
 }  // namespace
 
 std::array<TaskStream, kGroupStreams> sample_streams(std::span<const MixClass> mix,
-                                                     const StreamDraw& draw) {
+                                                     const StreamSample& sample) {
     const auto order = alike_beside(mix);
     double total = 0;
     std::vector<double> up_to;
@@ -54,18 +54,18 @@ std::array<TaskStream, kGroupStreams> sample_streams(std::span<const MixClass> m
     std::array<TaskStream, kGroupStreams> streams{};
     // The samples of all groups use the same start, so that they complement each other. Each group
     // deals its sample in another way.
-    Draws starts(draw.seed);
-    Draws deals(draw.seed ^ (0xA0761D6478BD642FU * (draw.group + 1)));
+    Draws starts(sample.seed);
+    Draws deals(sample.seed ^ (0xA0761D6478BD642FU * (sample.group + 1)));
     std::array<std::size_t, kGroupStreams> dealt{};
-    const double step = total / static_cast<double>(kGroupStreams * draw.groups);
+    const double step = total / static_cast<double>(kGroupStreams * sample.groups);
     for (std::size_t place = 0; place < kStreamLength; ++place) {
         const double start = starts.fraction();
-        const std::size_t turn = (draw.group + place) % draw.groups;
+        const std::size_t turn = (sample.group + place) % sample.groups;
         std::iota(dealt.begin(), dealt.end(), std::size_t{0});
         for (std::size_t left = kGroupStreams; left > 1; --left)
             std::swap(dealt[left - 1], dealt[deals.next() % left]);
         for (std::size_t i = 0; i < kGroupStreams; ++i) {
-            const double at = (static_cast<double>(i * draw.groups + turn) + start) * step;
+            const double at = (static_cast<double>(i * sample.groups + turn) + start) * step;
             const auto found = std::ranges::upper_bound(up_to, at) - up_to.begin();
             const auto last = static_cast<std::ptrdiff_t>(order.size()) - 1;
             streams[dealt[i]][place] = order[static_cast<std::size_t>(std::min(found, last))];

@@ -55,7 +55,7 @@ inline std::size_t TaskStreamGroup::cpu_level(std::int32_t cpu_milli) const {
     return level_of(cpu_levels_, bucket);
 }
 
-TaskStreamGroup::TaskStreamGroup(std::span<const MixClass> mix, const StreamDraw& draw) {
+TaskStreamGroup::TaskStreamGroup(std::span<const MixClass> mix, const StreamSample& sample) {
     TESSERA_CHECK(mix.size() <= kMostClasses, "streams have at most kMostClasses");
     if (mix.empty()) return;
     for (const MixClass& m : mix) {
@@ -66,10 +66,10 @@ TaskStreamGroup::TaskStreamGroup(std::span<const MixClass> mix, const StreamDraw
                             .takes = m.milli * m.count});
     }
     classes_.push_back({.demand = lane_demand(0)});
-    const auto sample = sample_streams(mix, draw);
+    const auto streams = sample_streams(mix, sample);
     for (std::size_t stream = 0; stream < kGroupStreams; ++stream) {
         streams_[stream].fill(static_cast<std::uint16_t>(mix.size()));
-        std::ranges::copy(sample[stream], streams_[stream].begin());
+        std::ranges::copy(streams[stream], streams_[stream].begin());
     }
     note_levels(mix);
 }

@@ -26,7 +26,7 @@ class TaskStreamGroup {
     // Without tasks: nothing is ever taken.
     TaskStreamGroup() = default;
     // At most kMostClasses classes.
-    TaskStreamGroup(std::span<const MixClass> mix, const StreamDraw& draw);
+    TaskStreamGroup(std::span<const MixClass> mix, const StreamSample& sample);
 
     // How much of the node each stream would take if it had the node alone, in thousandths of a
     // GPU, summed over the streams.

@@ -38,10 +38,10 @@ NodeLoad any_load() {
 }
 
 // Places one task after the other, with the functions that place tasks on nodes.
-std::int32_t offered_one_by_one(std::span<const MixClass> mix, const StreamDraw& draw,
+std::int32_t offered_one_by_one(std::span<const MixClass> mix, const StreamSample& sample,
                                 const NodeLoad& load) {
     std::int32_t taken = 0;
-    for (const TaskStream& stream : sample_streams(mix, draw)) {
+    for (const TaskStream& stream : sample_streams(mix, sample)) {
         NodeLoad rest = load;
         for (const std::uint16_t i : stream) {
             const MixClass& m = mix[i];
@@ -57,11 +57,12 @@ std::int32_t offered_one_by_one(std::span<const MixClass> mix, const StreamDraw&
 // Goal: bit words and vectors take exactly what one task after the other takes.
 RC_GTEST_PROP(TaskStreamGroup, TakesWhatFitsInOrder, ()) {
     const auto mix = any_mix();
-    const StreamDraw draw{.seed = *rc::gen::arbitrary<std::uint64_t>(), .group = 1, .groups = 4};
-    const TaskStreamGroup group(mix, draw);
+    const StreamSample sample{
+        .seed = *rc::gen::arbitrary<std::uint64_t>(), .group = 1, .groups = 4};
+    const TaskStreamGroup group(mix, sample);
     for (int i = 0; i < 20; ++i) {
         const NodeLoad load = any_load();
-        RC_ASSERT(group.taken(load) == offered_one_by_one(mix, draw, load));
+        RC_ASSERT(group.taken(load) == offered_one_by_one(mix, sample, load));
     }
 }
 
@@ -70,13 +71,13 @@ TEST(TaskStreamGroup, KnowsNoLimitOfTheMix) {
     std::vector<MixClass> mix;
     for (int i = 0; i < 900; ++i)
         mix.push_back({i * 1'000, static_cast<std::int16_t>(1 + i), 1, kAnyModel, 1.0 / 900});
-    const StreamDraw draw{.seed = 7};
-    const TaskStreamGroup group(mix, draw);
+    const StreamSample sample{.seed = 7};
+    const TaskStreamGroup group(mix, sample);
     for (const int cpu_milli : {0, 999, 254'000, 600'000, 2'000'000'000}) {
         const NodeLoad load = empty_load({.cpu_milli = cpu_milli, .gpus = 8});
-        EXPECT_EQ(group.taken(load), offered_one_by_one(mix, draw, load)) << cpu_milli;
+        EXPECT_EQ(group.taken(load), offered_one_by_one(mix, sample, load)) << cpu_milli;
     }
-    EXPECT_EQ(TaskStreamGroup({}, draw).taken(empty_load({.cpu_milli = 1'000, .gpus = 1})), 0);
+    EXPECT_EQ(TaskStreamGroup({}, sample).taken(empty_load({.cpu_milli = 1'000, .gpus = 1})), 0);
 }
 
 // Goal: the groups of a sample have each class as often as the mix, to within one task per place.

@@ -24,13 +24,14 @@ inline constexpr std::int64_t kLeastPart = 1;
 inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() / 1024;
 
 // A movable pod and its current place.
-struct Lodger {
+struct PlacedPod {
     AssignedPodPtr assigned_pod;
     std::size_t node = 0;
     std::vector<std::size_t> gpus;  // positions on the node, ascending
     Bytes size;
     const MovablePod* pod = nullptr;
-    std::vector<std::pair<Bytes, Percent>> held;  // on each of the GPUs, as count_holds counts it
+    std::vector<std::pair<Bytes, Percent>>
+        allocated;  // on each of the GPUs, as count_allocated counts it
     // Pods of one kind are placed alike. Set once the pod was placed.
     std::optional<std::size_t> kind{};
     bool moved = false;
@@ -41,21 +42,22 @@ struct Place {
     std::size_t node = 0;
     Assignment assignment;  // positions on the node
 
-    [[nodiscard]] bool touches(const Lodger& lodger) const;
+    [[nodiscard]] bool touches(const PlacedPod& placed) const;
     [[nodiscard]] bool is_same(const Place& other) const;
 };
 
-class Layout {
+class DefragState {
   public:
     // The number of kinds of pods whose prices are kept: about 150 MB for a cluster of 5,000 nodes.
     static constexpr std::size_t kMostKinds = 1'024;
 
-    // Both must outlive the layout. `preemptor`: the pod that the search makes space for. It gets
-    // what the nominees before it leave. The replacement of a lodger gets what the nominees before
+    // Both must outlive the state. `preemptor`: the pod that the search makes space for. It gets
+    // what the nominees before it leave. The replacement of a placed gets what the nominees before
     // that pod leave, and these may be others.
-    Layout(const Cluster& cluster, const Preemptor& preemptor, std::size_t most_kinds = kMostKinds);
+    DefragState(const Cluster& cluster, const Preemptor& preemptor,
+                std::size_t most_kinds = kMostKinds);
 
-    [[nodiscard]] const std::vector<Lodger>& lodgers() const { return lodgers_; }
+    [[nodiscard]] const std::vector<PlacedPod>& placed_pods() const { return placed_pods_; }
     [[nodiscard]] std::size_t nodes() const { return rooms_.size(); }
     [[nodiscard]] const NodeInfo& snapshot(std::size_t node) const {
         return *rooms_[node].snapshot;
@@ -72,16 +74,16 @@ class Layout {
     // GPUs that are healthy and on nodes that accept new pods.
     [[nodiscard]] std::size_t usable_gpus() const;
 
-    // The lodgers that were on the GPU at the start.
-    [[nodiscard]] std::span<const std::size_t> lodgers_on(std::size_t node, std::size_t gpu) const {
-        return rooms_[node].lodgers[gpu];
+    // The placed pods that were on the GPU at the start.
+    [[nodiscard]] std::span<const std::size_t> placed_on(std::size_t node, std::size_t gpu) const {
+        return rooms_[node].placed_pods[gpu];
     }
     // By node. Empty: no node is barred.
     [[nodiscard]] std::vector<char> barred_nodes(const Barred& barred) const;
-    // Where the replacement of the lodger would be placed in the current state. Nothing if it does
-    // not fit, if it would get a GPU that the lodger has now, or if its place depends on when it is
+    // Where the replacement of the placed would be placed in the current state. Nothing if it does
+    // not fit, if it would get a GPU that the placed has now, or if its place depends on when it is
     // created.
-    [[nodiscard]] std::optional<Place> place(std::size_t lodger);
+    [[nodiscard]] std::optional<Place> place(std::size_t placed);
     // The number of kinds that place() remembers, at most `most_kinds`: nearly all of the memory in
     // use.
     [[nodiscard]] std::size_t priced_kinds() const;
@@ -89,17 +91,18 @@ class Layout {
     [[nodiscard]] std::size_t nodes_priced() const { return nodes_priced_; }
     // Whether the pod of `placer` fits on a node, with its CPU and memory.
     [[nodiscard]] bool fits(Placer& placer, const HostRequest& host, std::size_t node) const;
-    // Whether it would fit without any of the node's original lodgers.
+    // Whether it would fit without any of the node's original placed_pods.
     [[nodiscard]] bool could_fit(Placer& placer, const HostRequest& host, std::size_t node) const;
 
-    // Moves of lodgers that are gone must be undone in reverse order.
-    void leave(std::size_t lodger);
-    void enter(std::size_t lodger, const Place& place);
-    void undo_leave(std::size_t lodger);
-    void undo_enter(std::size_t lodger, const Place& place);
+    // Moves of placed pods that are gone must be undone in reverse order.
+    void leave(std::size_t placed);
+    void enter(std::size_t placed, const Place& place);
+    void undo_leave(std::size_t placed);
+    void undo_enter(std::size_t placed, const Place& place);
 
-    // The minimum number of lodgers that must leave before one GPU of the container fits here. If
-    // only a nominee prevents it, the cost is kLeastPart: some move may send the nominee elsewhere.
+    // The minimum number of placed pods that must leave before one GPU of the container fits here.
+    // If only a nominee prevents it, the cost is kLeastPart: some move may send the nominee
+    // elsewhere.
     [[nodiscard]] std::int64_t cost(const ContainerRequest& container, std::size_t node,
                                     std::size_t gpu) const;
 
@@ -110,7 +113,7 @@ class Layout {
         std::vector<GpuState> left;  // for the preemptor; empty: the same as in `now`
         HostRequest used;
         bool open = false;
-        std::vector<std::vector<std::size_t>> lodgers;  // by GPU
+        std::vector<std::vector<std::size_t>> placed_pods;  // by GPU
         std::uint64_t version = 0;  // of `now`, unique; an undo restores the earlier one
         std::vector<std::uint64_t> versions_before;  // of changes that can be undone
     };
@@ -131,10 +134,10 @@ class Layout {
         return room.left.empty() ? room.now.gpus : room.left;
     }
     [[nodiscard]] HostRequest host_left(std::size_t node) const;
-    void add_lodgers(const Cluster& cluster);
+    void add_placed_pods(const Cluster& cluster);
     std::size_t kind_of(const MovablePod& pod);
-    [[nodiscard]] std::optional<Place> best_place(Lodger& lodger);
-    [[nodiscard]] std::optional<Place> place_once_gone(std::size_t lodger);
+    [[nodiscard]] std::optional<Place> best_place(PlacedPod& placed);
+    [[nodiscard]] std::optional<Place> place_once_gone(std::size_t placed);
     [[nodiscard]] std::optional<std::size_t> cheapest_node(const MovablePod& pod,
                                                            PriceList& prices) const;
     // Brings the prices up to date with the nodes that have changed since the last call.
@@ -156,7 +159,7 @@ class Layout {
     const std::size_t most_kinds_;
     bool has_nominees_ = false;
     std::vector<NodeRoom> rooms_;
-    std::vector<Lodger> lodgers_;  // ascending by size
+    std::vector<PlacedPod> placed_pods_;  // ascending by size
     std::vector<Kind> kinds_;
     std::vector<std::uint32_t> changes_;  // nodes, one entry per change
     std::uint64_t versions_ = 0;

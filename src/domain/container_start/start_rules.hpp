@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "domain/handover/container_setup.hpp"
+#include "domain/container_start/container_setup.hpp"
 
 namespace tessera {
 

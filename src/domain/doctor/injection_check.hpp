@@ -5,6 +5,6 @@
 
 namespace tessera::doctor {
 
-Judgement handover(const Facts& facts);
+Judgement injection(const Facts& facts);
 
 }  // namespace tessera::doctor

@@ -1,13 +1,13 @@
 // Goal: a runtime that starts containers without the GPU is recognised by its version, in any
 // spelling of a distribution. The message says which version works.
-#include "domain/handover/runtime_support.hpp"
+#include "domain/container_start/runtime_support.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <vector>
 
-#include "domain/handover/start_rules.hpp"
+#include "domain/container_start/start_rules.hpp"
 
 namespace tessera {
 namespace {

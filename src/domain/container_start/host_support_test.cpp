@@ -1,5 +1,5 @@
 // Goal: a node on which the guard cannot work is recognised before a container starts there.
-#include "domain/handover/host_support.hpp"
+#include "domain/container_start/host_support.hpp"
 
 #include <gtest/gtest.h>
 

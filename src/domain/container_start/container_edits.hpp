@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-struct Handover {
+struct GpuEdits {
     std::vector<std::pair<std::string, std::string>> env;
     std::vector<Gpu> gpus;  // to inject, in the order of the share
 };
@@ -36,7 +36,8 @@ std::vector<std::pair<std::string, std::string>> share_env(const ContainerAlloca
 // What container `name` of this allocation gets. Errors say what to do, for the pod's event:
 // not_found if the allocation does not contain the container; conflict if it is for another pod or
 // node; unavailable if a GPU is gone or not usable.
-Result<Handover> hand_over(const Allocation& allocation, const PodUid& pod, const NodeName& node,
-                           std::string_view container, const NodeInventory& inventory);
+Result<GpuEdits> container_edits(const Allocation& allocation, const PodUid& pod,
+                                 const NodeName& node, std::string_view container,
+                                 const NodeInventory& inventory);
 
 }  // namespace tessera

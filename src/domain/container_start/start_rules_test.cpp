@@ -1,6 +1,6 @@
 // Goal: a container without a share sees no GPU, whatever its image or pod sets, unless its
 // namespace may. A share is refused if it could not be given to the container.
-#include "domain/handover/start_rules.hpp"
+#include "domain/container_start/start_rules.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "domain/handover/handover.hpp"
+#include "domain/container_start/container_edits.hpp"
 
 #include <fmt/format.h>
 
@@ -19,8 +19,9 @@ std::vector<std::pair<std::string, std::string>> share_env(const ContainerAlloca
     return {{std::string(kVisibleDevices), visible}, {std::string(kMemoryBytes), memory}};
 }
 
-Result<Handover> hand_over(const Allocation& allocation, const PodUid& pod, const NodeName& node,
-                           std::string_view name, const NodeInventory& inventory) {
+Result<GpuEdits> container_edits(const Allocation& allocation, const PodUid& pod,
+                                 const NodeName& node, std::string_view name,
+                                 const NodeInventory& inventory) {
     if (allocation.pod != pod || allocation.node != node) {
         return fail(
             Code::conflict,
@@ -32,7 +33,7 @@ Result<Handover> hand_over(const Allocation& allocation, const PodUid& pod, cons
     if (container == nullptr) {
         return fail(Code::not_found, fmt::format("the allocation has no container {}", name));
     }
-    Handover out;
+    GpuEdits out;
     for (const GpuShare& share : container->gpus) {
         const Gpu* gpu = find_gpu(inventory.gpus, share.uuid);
         if (gpu == nullptr) {

@@ -1,4 +1,4 @@
-#include "domain/handover/runtime_support.hpp"
+#include "domain/container_start/runtime_support.hpp"
 
 #include <fmt/format.h>
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "domain/handover/container_setup.hpp"
+#include "domain/container_start/container_setup.hpp"
 
 namespace tessera {
 

@@ -1,5 +1,5 @@
 // Goal: a mount that covers one of ours is found, and no other mount is reported.
-#include "domain/handover/mount_table.hpp"
+#include "domain/container_start/mount_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "domain/handover/link_resolution.hpp"
+#include "domain/container_start/link_resolution.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "domain/defrag/layout.hpp"
+#include "domain/defrag/defrag_state.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -13,32 +13,32 @@ namespace {
 
 Bytes on_gpus(const AssignedPod& assigned_pod, std::span<const Gpu> gpus) {
     Bytes sum;
-    for (const Hold& hold : assigned_pod.holds) {
-        const Gpu* gpu = find_gpu(gpus, hold.uuid);
-        if (gpu != nullptr) sum += std::min(hold.memory, gpu->capacity());
+    for (const GpuAllocation& on_gpu : assigned_pod.allocated) {
+        const Gpu* gpu = find_gpu(gpus, on_gpu.uuid);
+        if (gpu != nullptr) sum += std::min(on_gpu.memory, gpu->capacity());
     }
     return sum;
 }
 
 std::vector<std::size_t> positions(const AssignedPod& assigned_pod, std::span<const Gpu> gpus) {
     std::vector<std::size_t> out;
-    for (const Hold& hold : assigned_pod.holds) {
-        const Gpu* gpu = find_gpu(gpus, hold.uuid);
+    for (const GpuAllocation& on_gpu : assigned_pod.allocated) {
+        const Gpu* gpu = find_gpu(gpus, on_gpu.uuid);
         if (gpu != nullptr) out.push_back(static_cast<std::size_t>(gpu - gpus.data()));
     }
     std::ranges::sort(out);
     return out;
 }
 
-// What a pod has of a GPU, as count_holds counts it.
-std::pair<Bytes, Percent> held_on(const AssignedPod& assigned_pod, std::span<const Gpu> gpus,
-                                  std::size_t gpu) {
+// What a pod has of a GPU, as count_allocated counts it.
+std::pair<Bytes, Percent> allocated_on(const AssignedPod& assigned_pod, std::span<const Gpu> gpus,
+                                       std::size_t gpu) {
     Bytes memory;
     Percent cores;
-    for (const Hold& hold : assigned_pod.holds) {
-        if (find_gpu(gpus, hold.uuid) != &gpus[gpu]) continue;
-        memory += std::min(hold.memory, gpus[gpu].capacity());
-        cores = cores + std::min(hold.cores, Percent{100});
+    for (const GpuAllocation& on_gpu : assigned_pod.allocated) {
+        if (find_gpu(gpus, on_gpu.uuid) != &gpus[gpu]) continue;
+        memory += std::min(on_gpu.memory, gpus[gpu].capacity());
+        cores = cores + std::min(on_gpu.cores, Percent{100});
     }
     return {memory, cores};
 }
@@ -72,10 +72,10 @@ bool has_host_room(const NodeInventory& node, const HostRequest& left, const Hos
 
 }  // namespace
 
-bool Place::touches(const Lodger& lodger) const {
-    if (node != lodger.node) return false;
+bool Place::touches(const PlacedPod& placed) const {
+    if (node != placed.node) return false;
     return std::ranges::any_of(assignment.gpus, [&](int gpu) {
-        return std::ranges::find(lodger.gpus, static_cast<std::size_t>(gpu)) != lodger.gpus.end();
+        return std::ranges::find(placed.gpus, static_cast<std::size_t>(gpu)) != placed.gpus.end();
     });
 }
 
@@ -83,7 +83,7 @@ bool Place::is_same(const Place& other) const {
     return node == other.node && assignment.gpus == other.assignment.gpus;
 }
 
-Layout::Layout(const Cluster& cluster, const Preemptor& preemptor, std::size_t most_kinds)
+DefragState::DefragState(const Cluster& cluster, const Preemptor& preemptor, std::size_t most_kinds)
     : preemptor_(preemptor),
       most_kinds_(most_kinds),
       has_nominees_(std::ranges::any_of(cluster.nodes,
@@ -96,16 +96,16 @@ Layout::Layout(const Cluster& cluster, const Preemptor& preemptor, std::size_t m
                                node->inventory.host.memory - mebibytes(node->load.memory_mib)},
                       .open = node->blocked.empty() && !node->gpus.empty() &&
                               !cluster.closed.contains(node->inventory.name),
-                      .lodgers = {}};
-        room.lodgers.resize(room.now.gpus.size());
+                      .placed_pods = {}};
+        room.placed_pods.resize(room.now.gpus.size());
         room.version = ++versions_;
         rooms_.push_back(std::move(room));
         refresh(rooms_.size() - 1);
     }
-    add_lodgers(cluster);
+    add_placed_pods(cluster);
 }
 
-void Layout::add_lodgers(const Cluster& cluster) {
+void DefragState::add_placed_pods(const Cluster& cluster) {
     std::unordered_map<PodUid, const MovablePod*> movable;
     movable.reserve(cluster.movable.size());
     for (const MovablePod& pod : cluster.movable) {
@@ -117,37 +117,38 @@ void Layout::add_lodgers(const Cluster& cluster) {
             const auto of = movable.find(assigned_pod->uid);
             if (of == movable.end() || assigned_pod->terminating || assigned_pod->resizing)
                 continue;
-            Lodger lodger{.assigned_pod = assigned_pod,
-                          .node = node,
-                          .gpus = positions(*assigned_pod, snapshot.inventory.gpus),
-                          .size = on_gpus(*assigned_pod, snapshot.inventory.gpus),
-                          .pod = of->second,
-                          .held = {}};
-            if (lodger.gpus.empty()) continue;
-            for (const std::size_t gpu : lodger.gpus)
-                lodger.held.push_back(held_on(*assigned_pod, snapshot.inventory.gpus, gpu));
-            lodgers_.push_back(std::move(lodger));
+            PlacedPod placed{.assigned_pod = assigned_pod,
+                             .node = node,
+                             .gpus = positions(*assigned_pod, snapshot.inventory.gpus),
+                             .size = on_gpus(*assigned_pod, snapshot.inventory.gpus),
+                             .pod = of->second,
+                             .allocated = {}};
+            if (placed.gpus.empty()) continue;
+            for (const std::size_t gpu : placed.gpus)
+                placed.allocated.push_back(
+                    allocated_on(*assigned_pod, snapshot.inventory.gpus, gpu));
+            placed_pods_.push_back(std::move(placed));
         }
     }
     // The smallest pods lose the least work. Among equals, those on the last GPUs go first: the
     // scheduler fills the first GPUs, so their replacements do not come back.
-    std::ranges::sort(lodgers_, [](const Lodger& a, const Lodger& b) {
+    std::ranges::sort(placed_pods_, [](const PlacedPod& a, const PlacedPod& b) {
         return std::tie(a.size, b.node, b.gpus, a.assigned_pod->uid) <
                std::tie(b.size, a.node, a.gpus, b.assigned_pod->uid);
     });
-    for (std::size_t i = 0; i < lodgers_.size(); ++i) {
-        for (const std::size_t gpu : lodgers_[i].gpus)
-            rooms_[lodgers_[i].node].lodgers[gpu].push_back(i);
+    for (std::size_t i = 0; i < placed_pods_.size(); ++i) {
+        for (const std::size_t gpu : placed_pods_[i].gpus)
+            rooms_[placed_pods_[i].node].placed_pods[gpu].push_back(i);
     }
 }
 
-HostRequest Layout::host_left(std::size_t node) const {
+HostRequest DefragState::host_left(std::size_t node) const {
     const NodeRoom& room = rooms_[node];
     const HostRequest& has = room.snapshot->inventory.host;
     return {has.cpu_milli - room.used.cpu_milli, has.memory - room.used.memory};
 }
 
-std::vector<char> Layout::barred_nodes(const Barred& barred) const {
+std::vector<char> DefragState::barred_nodes(const Barred& barred) const {
     std::vector<char> out;
     if (!barred) return out;
     out.reserve(nodes());
@@ -156,7 +157,7 @@ std::vector<char> Layout::barred_nodes(const Barred& barred) const {
     return out;
 }
 
-std::size_t Layout::kind_of(const MovablePod& pod) {
+std::size_t DefragState::kind_of(const MovablePod& pod) {
     // A scorer uses the CPU that a pod requests, but not its memory.
     const auto is_alike = [&](const Kind& kind) {
         const MovablePod& of = *kind.one;
@@ -170,19 +171,19 @@ std::size_t Layout::kind_of(const MovablePod& pod) {
     return kinds_.size() - 1;
 }
 
-Room Layout::room() const {
+Room DefragState::room() const {
     Room out;
     for (const NodeRoom& node : rooms_) {
         if (!node.open) continue;
         for (const GpuState& gpu : left(node)) {
             out.largest = std::max(out.largest, gpu.free());
-            if (gpu.usable && gpu.holders == 0 && gpu.held == Bytes{}) ++out.free_gpus;
+            if (gpu.usable && gpu.pods == 0 && gpu.allocated == Bytes{}) ++out.free_gpus;
         }
     }
     return out;
 }
 
-std::size_t Layout::usable_gpus() const {
+std::size_t DefragState::usable_gpus() const {
     std::size_t count = 0;
     for (const NodeRoom& node : rooms_) {
         if (!node.open) continue;
@@ -192,23 +193,23 @@ std::size_t Layout::usable_gpus() const {
     return count;
 }
 
-bool Layout::fits(Placer& placer, const HostRequest& host, std::size_t node) const {
+bool DefragState::fits(Placer& placer, const HostRequest& host, std::size_t node) const {
     const NodeInfo& now = rooms_[node].now;
     return is_open(node) && has_host_room(now.inventory, host_left(node), host) &&
            try_left(placer, now, preemptor_) != nullptr;
 }
 
-bool Layout::could_fit(Placer& placer, const HostRequest& host, std::size_t node) const {
+bool DefragState::could_fit(Placer& placer, const HostRequest& host, std::size_t node) const {
     const NodeInfo& snapshot = *rooms_[node].snapshot;
     std::vector<GpuState> gpus = snapshot.gpus;
     HostRequest left{snapshot.load.cpu_milli, mebibytes(snapshot.load.memory_mib)};
     for (std::size_t gpu = 0; gpu < gpus.size(); ++gpu) {
-        for (const std::size_t i : rooms_[node].lodgers[gpu]) {
-            const Lodger& lodger = lodgers_[i];
-            if (lodger.gpus.front() != gpu)
+        for (const std::size_t i : rooms_[node].placed_pods[gpu]) {
+            const PlacedPod& placed = placed_pods_[i];
+            if (placed.gpus.front() != gpu)
                 continue;  // count it once, even if it is on several GPUs
-            count_holds(*lodger.assigned_pod, snapshot.inventory.gpus, gpus, -1);
-            const HostRequest& its = lodger.pod->request.host;
+            count_allocated(*placed.assigned_pod, snapshot.inventory.gpus, gpus, -1);
+            const HostRequest& its = placed.pod->request.host;
             left = {left.cpu_milli + its.cpu_milli, left.memory + its.memory};
         }
     }
@@ -217,36 +218,37 @@ bool Layout::could_fit(Placer& placer, const HostRequest& host, std::size_t node
            placer.try_node(room.node_gpus(snapshot)) != nullptr;
 }
 
-std::optional<Place> Layout::place(std::size_t lodger) {
-    Lodger& of = lodgers_[lodger];
+std::optional<Place> DefragState::place(std::size_t placed) {
+    PlacedPod& of = placed_pods_[placed];
     const Replacement made = of.pod->made;
-    auto found = made == Replacement::once_gone ? place_once_gone(lodger) : best_place(of);
+    auto found = made == Replacement::once_gone ? place_once_gone(placed) : best_place(of);
     if (!found || found->touches(of)) return std::nullopt;
     if (made == Replacement::unknown) {
-        const auto later = place_once_gone(lodger);
+        const auto later = place_once_gone(placed);
         if (!later || !later->is_same(*found)) return std::nullopt;
     }
     return found;
 }
 
-std::optional<Place> Layout::place_once_gone(std::size_t lodger) {
-    leave(lodger);
-    auto found = best_place(lodgers_[lodger]);
-    undo_leave(lodger);
+std::optional<Place> DefragState::place_once_gone(std::size_t placed) {
+    leave(placed);
+    auto found = best_place(placed_pods_[placed]);
+    undo_leave(placed);
     return found;
 }
 
-std::optional<Place> Layout::best_place(Lodger& lodger) {
-    const MovablePod& pod = *lodger.pod;
-    if (!lodger.kind) lodger.kind = kind_of(pod);
-    const auto best = cheapest_node(pod, prices_of(kinds_[*lodger.kind]).nodes);
+std::optional<Place> DefragState::best_place(PlacedPod& placed) {
+    const MovablePod& pod = *placed.pod;
+    if (!placed.kind) placed.kind = kind_of(pod);
+    const auto best = cheapest_node(pod, prices_of(kinds_[*placed.kind]).nodes);
     if (!best) return std::nullopt;
     auto gpus = given_gpus(rooms_[*best].now, pod.request, successor_of(pod), pod.scorer.get());
     return Place{*best, *std::move(gpus)};
 }
 
 // Skips nodes without enough free memory for the pod, which are rare.
-std::optional<std::size_t> Layout::cheapest_node(const MovablePod& pod, PriceList& prices) const {
+std::optional<std::size_t> DefragState::cheapest_node(const MovablePod& pod,
+                                                      PriceList& prices) const {
     std::vector<std::pair<std::size_t, NodePrice>> passed;
     std::optional<std::size_t> best;
     while (!best && prices.best() != PriceList::kNone) {
@@ -263,7 +265,7 @@ std::optional<std::size_t> Layout::cheapest_node(const MovablePod& pod, PriceLis
     return best;
 }
 
-Layout::Prices& Layout::prices_of(Kind& kind) {
+DefragState::Prices& DefragState::prices_of(Kind& kind) {
     const MovablePod& pod = *kind.one;
     Placer placer(pod.request.containers);
     if (!kind.prices) {
@@ -278,26 +280,26 @@ Layout::Prices& Layout::prices_of(Kind& kind) {
     return prices;
 }
 
-Layout::Prices Layout::no_prices(const MovablePod& pod) const {
+DefragState::Prices DefragState::no_prices(const MovablePod& pod) const {
     return {.nodes = PriceList(nodes()),
             .barred = barred_nodes(pod.barred),
             .versions = std::vector<std::uint64_t>(nodes()),
             .followed = changes_.size()};
 }
 
-std::size_t Layout::priced_kinds() const {
+std::size_t DefragState::priced_kinds() const {
     return static_cast<std::size_t>(
         std::ranges::count_if(kinds_, [](const Kind& of) { return of.prices.has_value(); }));
 }
 
 // Drops the first kind: if the search cycles through the kinds, the kinds that come next are kept.
-void Layout::forget_one_kind() {
+void DefragState::forget_one_kind() {
     std::ranges::find_if(kinds_, [](const Kind& of) {
         return of.prices.has_value();
     })->prices.reset();
 }
 
-void Layout::look_at(Prices& prices, const MovablePod& pod, std::size_t node, Placer& placer) {
+void DefragState::look_at(Prices& prices, const MovablePod& pod, std::size_t node, Placer& placer) {
     if (prices.versions[node] == rooms_[node].version) return;
     prices.versions[node] = rooms_[node].version;
     const bool is_barred = !prices.barred.empty() && prices.barred[node] != 0;
@@ -306,8 +308,8 @@ void Layout::look_at(Prices& prices, const MovablePod& pod, std::size_t node, Pl
         node, is_barred ? PriceList::kNone : price(pod, node, placer).value_or(PriceList::kNone));
 }
 
-std::optional<NodePrice> Layout::price(const MovablePod& pod, std::size_t node,
-                                       Placer& placer) const {
+std::optional<NodePrice> DefragState::price(const MovablePod& pod, std::size_t node,
+                                            Placer& placer) const {
     const NodeInfo& now = rooms_[node].now;
     const HostRequest cpu{.cpu_milli = pod.request.host.cpu_milli};
     if (!is_open(node) || !has_host_room(now.inventory, host_left(node), cpu)) return std::nullopt;
@@ -321,42 +323,42 @@ std::optional<NodePrice> Layout::price(const MovablePod& pod, std::size_t node,
                                std::accumulate(now.free.begin(), now.free.end(), Bytes{}));
 }
 
-void Layout::leave(std::size_t lodger) {
-    Lodger& of = lodgers_[lodger];
+void DefragState::leave(std::size_t placed) {
+    PlacedPod& of = placed_pods_[placed];
     of.moved = true;
     remove(of.node, *of.assigned_pod, of.pod->request.host, As::new_state);
 }
 
-void Layout::undo_leave(std::size_t lodger) {
-    Lodger& of = lodgers_[lodger];
+void DefragState::undo_leave(std::size_t placed) {
+    PlacedPod& of = placed_pods_[placed];
     of.moved = false;
     add(of.node, of.assigned_pod, of.pod->request.host, As::undone);
 }
 
-void Layout::enter(std::size_t lodger, const Place& place) {
-    const MovablePod& pod = *lodgers_[lodger].pod;
+void DefragState::enter(std::size_t placed, const Place& place) {
+    const MovablePod& pod = *placed_pods_[placed].pod;
     const NodeInventory& node = snapshot(place.node).inventory;
     AssignedPod made{.uid = pod.request.uid, .name = pod.request.name};
     made.allocation.containers =
         containers_of(pod.request.containers, place.assignment, node.gpus, node.unit);
-    made.holds = holds(made.allocation.containers);
+    made.allocated = allocated_by_gpu(made.allocation.containers);
     made.groups = rules_of(pod.request.containers).groups();
     add(place.node, std::make_shared<const AssignedPod>(std::move(made)), pod.request.host,
         As::new_state);
 }
 
-void Layout::undo_enter(std::size_t lodger, const Place& place) {
-    const MovablePod& pod = *lodgers_[lodger].pod;
+void DefragState::undo_enter(std::size_t placed, const Place& place) {
+    const MovablePod& pod = *placed_pods_[placed].pod;
     const auto& assigned_pods = rooms_[place.node].now.assigned_pods;
     const AssignedPodPtr made =
         *std::ranges::find(assigned_pods, pod.request.uid, &AssignedPod::uid);
     remove(place.node, *made, pod.request.host, As::undone);
 }
 
-void Layout::remove(std::size_t node, const AssignedPod& assigned_pod, const HostRequest& host,
-                    As as) {
+void DefragState::remove(std::size_t node, const AssignedPod& assigned_pod, const HostRequest& host,
+                         As as) {
     NodeRoom& room = rooms_[node];
-    count_holds(assigned_pod, room.snapshot->inventory.gpus, room.now.gpus, -1);
+    count_allocated(assigned_pod, room.snapshot->inventory.gpus, room.now.gpus, -1);
     std::erase_if(room.now.assigned_pods,
                   [&](const AssignedPodPtr& of) { return of->uid == assigned_pod.uid; });
     room.used = {room.used.cpu_milli - host.cpu_milli, room.used.memory - host.memory};
@@ -364,16 +366,17 @@ void Layout::remove(std::size_t node, const AssignedPod& assigned_pod, const Hos
     note_change(node, as);
 }
 
-void Layout::add(std::size_t node, AssignedPodPtr assigned_pod, const HostRequest& host, As as) {
+void DefragState::add(std::size_t node, AssignedPodPtr assigned_pod, const HostRequest& host,
+                      As as) {
     NodeRoom& room = rooms_[node];
-    count_holds(*assigned_pod, room.snapshot->inventory.gpus, room.now.gpus, 1);
+    count_allocated(*assigned_pod, room.snapshot->inventory.gpus, room.now.gpus, 1);
     room.now.assigned_pods.push_back(std::move(assigned_pod));
     room.used = {room.used.cpu_milli + host.cpu_milli, room.used.memory + host.memory};
     refresh(node);
     note_change(node, as);
 }
 
-void Layout::refresh(std::size_t node) {
+void DefragState::refresh(std::size_t node) {
     NodeRoom& room = rooms_[node];
     room.now.free = free_of(room.now.gpus);
     if (!room.now.nominees.empty()) room.left = gpus_left(room.now, preemptor_);
@@ -381,7 +384,7 @@ void Layout::refresh(std::size_t node) {
 }
 
 // Most changes are undone at once, and the earlier prices are valid again.
-void Layout::note_change(std::size_t node, As as) {
+void DefragState::note_change(std::size_t node, As as) {
     NodeRoom& room = rooms_[node];
     changes_.push_back(static_cast<std::uint32_t>(node));
     if (as == As::undone) {
@@ -393,8 +396,8 @@ void Layout::note_change(std::size_t node, As as) {
     room.version = ++versions_;
 }
 
-std::int64_t Layout::cost(const ContainerRequest& container, std::size_t node,
-                          std::size_t at) const {
+std::int64_t DefragState::cost(const ContainerRequest& container, std::size_t node,
+                               std::size_t at) const {
     const NodeRoom& room = rooms_[node];
     const GpuState& gpu = room.now.gpus[at];
     if (!room.open || !gpu.usable) return kNever;
@@ -402,32 +405,32 @@ std::int64_t Layout::cost(const ContainerRequest& container, std::size_t node,
     const Bytes request =
         bytes_of(container.gpu.memory, room.snapshot->inventory.unit, gpu.capacity);
     const auto fits_on = [&](const GpuState& of) {
-        return request <= of.free() && (of.cores_held + container.gpu.cores).value <= 100 &&
-               !(whole && of.holders > 0);
+        return request <= of.free() && (of.allocated_cores + container.gpu.cores).value <= 100 &&
+               !(whole && of.pods > 0);
     };
     if (fits_on(left(room)[at])) return 0;
     if (fits_on(gpu)) return kLeastPart;
     const Bytes lack = request - gpu.free();
-    const int cores_lack = (gpu.cores_held + container.gpu.cores).value - 100;
+    const int cores_lack = (gpu.allocated_cores + container.gpu.cores).value - 100;
     std::vector<std::int64_t> memory;
     std::vector<int> cores;
     std::int64_t all = 0;
     std::size_t widest = 1;
-    for (const std::size_t i : room.lodgers[at]) {
-        const Lodger& lodger = lodgers_[i];
-        if (lodger.moved) continue;
-        const auto which = std::ranges::find(lodger.gpus, at) - lodger.gpus.begin();
-        const auto& [held, held_cores] = lodger.held[static_cast<std::size_t>(which)];
-        memory.push_back(held.count);
-        cores.push_back(held_cores.value);
-        all += kOneMove / static_cast<std::int64_t>(lodger.gpus.size());
-        widest = std::max(widest, lodger.gpus.size());
+    for (const std::size_t i : room.placed_pods[at]) {
+        const PlacedPod& placed = placed_pods_[i];
+        if (placed.moved) continue;
+        const auto which = std::ranges::find(placed.gpus, at) - placed.gpus.begin();
+        const auto& [memory_there, cores_there] = placed.allocated[static_cast<std::size_t>(which)];
+        memory.push_back(memory_there.count);
+        cores.push_back(cores_there.value);
+        all += kOneMove / static_cast<std::int64_t>(placed.gpus.size());
+        widest = std::max(widest, placed.gpus.size());
     }
     const auto by_memory = how_many(std::move(memory), lack.count);
     const auto by_cores = how_many(std::move(cores), cores_lack);
-    const auto count = static_cast<int>(
-        std::ranges::count_if(room.lodgers[at], [&](std::size_t i) { return !lodgers_[i].moved; }));
-    if (!by_memory || !by_cores || (whole && gpu.holders > count)) return kNever;
+    const auto count = static_cast<int>(std::ranges::count_if(
+        room.placed_pods[at], [&](std::size_t i) { return !placed_pods_[i].moved; }));
+    if (!by_memory || !by_cores || (whole && gpu.pods > count)) return kNever;
     if (whole) return all;
     return std::max(*by_memory, *by_cores) * (kOneMove / static_cast<std::int64_t>(widest));
 }

@@ -1,6 +1,6 @@
 // Goal: a node whose runtime would leave out the GPUs, or that has no device for them, is named
 // with the fix; otherwise the runtime of each node is shown.
-#include "domain/doctor/handover_check.hpp"
+#include "domain/doctor/injection_check.hpp"
 
 #include <gtest/gtest.h>
 
@@ -24,10 +24,10 @@ Facts facts_of(std::vector<Node> nodes) {
     return facts;
 }
 
-TEST(HandoverCheck, ShowsTheRuntimes) {
+TEST(InjectionCheck, ShowsTheRuntimes) {
     Node other = node("other", "containerd://2.0.5", "nri");
     other.has_report = false;
-    const Judgement good = handover(
+    const Judgement good = injection(
         facts_of({node("a", "containerd://2.3.7", "nri"), node("b", "containerd://2.3.7", "nri"),
                   node("c", "cri-o://1.34.2", "nri"), node("d", "containerd://1.7.2", "kubelet"),
                   node("e", "odd", "nri"), other}));
@@ -36,21 +36,21 @@ TEST(HandoverCheck, ShowsTheRuntimes) {
         good.found,
         "a runtime without a name odd on 1 node, containerd 1.7.2 on 1 node, containerd 2.3.7 on "
         "2 nodes, cri-o 1.34.2 on 1 node");
-    EXPECT_EQ(handover(facts_of({})).status, Status::ok);
+    EXPECT_EQ(injection(facts_of({})).status, Status::ok);
 }
 
-TEST(HandoverCheck, RuntimesThatDropCdiDevices) {
-    const Judgement bad = handover(
+TEST(InjectionCheck, RuntimesThatDropCdiDevices) {
+    const Judgement bad = injection(
         facts_of({node("a", "containerd://2.0.5", "nri"), node("b", "containerd://2.3.7", "nri")}));
     EXPECT_EQ(bad.status, Status::failed);
     EXPECT_NE(bad.found.find("a: containerd 2.0.5 ignores CDI devices"), std::string::npos);
     EXPECT_EQ(bad.found.find("b: "), std::string::npos);
 }
 
-TEST(HandoverCheck, GpusWithoutADevice) {
+TEST(InjectionCheck, GpusWithoutADevice) {
     Node bare = node("a", "containerd://2.3.7", "nri");
-    bare.inventory.handover_fault = "no CDI device of kind nvidia.com/gpu for GPU-1 in /etc/cdi";
-    const Judgement bad = handover(facts_of({bare}));
+    bare.inventory.injection_fault = "no CDI device of kind nvidia.com/gpu for GPU-1 in /etc/cdi";
+    const Judgement bad = injection(facts_of({bare}));
     EXPECT_EQ(bad.status, Status::warning);
     EXPECT_NE(bad.found.find("a: no CDI device"), std::string::npos);
     EXPECT_NE(bad.fix.find("--cdi-kind"), std::string::npos);
@@ -58,9 +58,9 @@ TEST(HandoverCheck, GpusWithoutADevice) {
 
 // Goal: if the GPU pods of such a node name a RuntimeClass, and one of them was started, there is
 // nothing to do. A pod that names none would be refused.
-TEST(HandoverCheck, PodsThatNameARuntimeClass) {
+TEST(InjectionCheck, PodsThatNameARuntimeClass) {
     Node bare = node("a", "containerd://2.3.7", "nri");
-    bare.inventory.handover_fault = "no CDI device of kind nvidia.com/gpu for GPU-1 in /etc/cdi";
+    bare.inventory.injection_fault = "no CDI device of kind nvidia.com/gpu for GPU-1 in /etc/cdi";
     const auto gpu_pod = [](const std::string& on, const std::string& runtime_class) {
         Pod out;
         out.facts = build::pod("p", build::native(gibibytes(4)));
@@ -72,7 +72,7 @@ TEST(HandoverCheck, PodsThatNameARuntimeClass) {
     const auto judged = [&](std::vector<Pod> pods) {
         Facts facts = facts_of({bare, node("b", "containerd://2.3.7", "nri")});
         facts.pods = std::move(pods);
-        return handover(facts);
+        return injection(facts);
     };
     EXPECT_EQ(judged({gpu_pod("a", "nvidia"), gpu_pod("b", "")}).status, Status::ok);
     EXPECT_NE(judged({gpu_pod("a", "nvidia")}).found.find("1 node without CDI devices"),
@@ -86,10 +86,10 @@ TEST(HandoverCheck, PodsThatNameARuntimeClass) {
     EXPECT_EQ(judged({waits, gpu_pod("a", "nvidia")}).status, Status::ok);
 }
 
-TEST(HandoverCheck, NodesThatCannotBeRead) {
+TEST(InjectionCheck, NodesThatCannotBeRead) {
     Facts facts;
     facts.nodes = fail(Code::permission_denied, "list nodes");
-    EXPECT_EQ(handover(facts).status, Status::skipped);
+    EXPECT_EQ(injection(facts).status, Status::skipped);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "domain/handover/mount_conflicts.hpp"
+#include "domain/container_start/mount_conflicts.hpp"
 
 #include <fmt/format.h>
 

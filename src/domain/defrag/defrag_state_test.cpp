@@ -1,8 +1,8 @@
-// Goal: cached values of the layout and the bounds equal newly computed ones. Method: random
+// Goal: cached values of the state and the bounds equal newly computed ones. Method: random
 // clusters with pods of similar kinds. Pods leave and enter, and some of these steps are undone.
-// After each step every pod's place is compared with that of a new layout, and the bounds with new
+// After each step every pod's place is compared with that of a new state, and the bounds with new
 // ones.
-#include "domain/defrag/layout.hpp"
+#include "domain/defrag/defrag_state.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -104,43 +104,43 @@ class AnyCluster {
 };
 
 struct Step {
-    std::size_t lodger;
+    std::size_t placed;
     std::optional<Place> place;  // nothing: it only left
 };
 
-void make(Layout& layout, const Step& step) {
-    layout.leave(step.lodger);
-    if (step.place) layout.enter(step.lodger, *step.place);
+void make(DefragState& state, const Step& step) {
+    state.leave(step.placed);
+    if (step.place) state.enter(step.placed, *step.place);
 }
 
-void undo(Layout& layout, const Step& step) {
-    if (step.place) layout.undo_enter(step.lodger, *step.place);
-    layout.undo_leave(step.lodger);
+void undo(DefragState& state, const Step& step) {
+    if (step.place) state.undo_enter(step.placed, *step.place);
+    state.undo_leave(step.placed);
 }
 
-// A layout and its bounds, as the search uses them.
+// A state and its bounds, as the search uses them.
 class Tried {
   public:
     Tried(const Cluster& cluster, const Goal& goal)
         : cluster_(cluster),
           goal_(goal),
-          layout_(cluster, preemptor_, most_kinds_),
-          bounds_(layout_, goal_) {
+          state_(cluster, preemptor_, most_kinds_),
+          bounds_(state_, goal_) {
         if (const auto* free = std::get_if<FreeGpus>(&goal))
-            free_wanted_ = layout_.room().free_gpus + free->gpus;
+            free_wanted_ = state_.room().free_gpus + free->gpus;
     }
 
     void any_step() {
         if (!made_.empty() && one_in(3)) {
             const Step last = std::move(made_.back());
             made_.pop_back();
-            undo(layout_, last);
+            undo(state_, last);
             return refresh(last);
         }
         const auto some = static_cast<std::size_t>(pick(0, static_cast<int>(count())));
-        if (layout_.lodgers()[some].moved) return;
-        Step step{some, one_in(4) ? std::nullopt : layout_.place(some)};
-        make(layout_, step);
+        if (state_.placed_pods()[some].moved) return;
+        Step step{some, one_in(4) ? std::nullopt : state_.place(some)};
+        make(state_, step);
         refresh(step);
         made_.push_back(std::move(step));
     }
@@ -148,15 +148,15 @@ class Tried {
     bool places_are_those_of_a_new_layout() {
         bool any = false;
         for (std::size_t i = 0; i < count(); ++i) {
-            if (layout_.lodgers()[i].moved) continue;
-            Layout rebuilt(cluster_, preemptor_);
+            if (state_.placed_pods()[i].moved) continue;
+            DefragState rebuilt(cluster_, preemptor_);
             for (const Step& step : made_)
                 make(rebuilt, step);
-            const auto place = layout_.place(i);
+            const auto place = state_.place(i);
             const auto found = rebuilt.place(i);
             RC_ASSERT(place.has_value() == found.has_value());
             RC_ASSERT(!place || place->is_same(*found));
-            RC_ASSERT(layout_.priced_kinds() <= most_kinds_);
+            RC_ASSERT(state_.priced_kinds() <= most_kinds_);
             any |= place.has_value();
         }
         return any;
@@ -164,17 +164,17 @@ class Tried {
     void bounds_are_new_ones() {
         Goal goal = goal_;
         if (auto* free = std::get_if<FreeGpus>(&goal))
-            free->gpus = free_wanted_ - layout_.room().free_gpus;
-        const Bounds rebuilt(layout_, goal);
+            free->gpus = free_wanted_ - state_.room().free_gpus;
+        const Bounds rebuilt(state_, goal);
         RC_ASSERT(bounds_.moves() == rebuilt.moves());
         RC_ASSERT(bounds_.who_may_lower() == rebuilt.who_may_lower());
         RC_ASSERT(bounds_.fits_on() == rebuilt.fits_on());
     }
-    [[nodiscard]] std::size_t count() const { return layout_.lodgers().size(); }
+    [[nodiscard]] std::size_t count() const { return state_.placed_pods().size(); }
 
   private:
     void refresh(const Step& step) {
-        bounds_.refresh(layout_.lodgers()[step.lodger].node);
+        bounds_.refresh(state_.placed_pods()[step.placed].node);
         if (step.place) bounds_.refresh(step.place->node);
     }
 
@@ -183,7 +183,7 @@ class Tried {
     const Cluster& cluster_;
     const Goal goal_;
     const std::size_t most_kinds_ = static_cast<std::size_t>(pick(1, 5));
-    Layout layout_;
+    DefragState state_;
     Bounds bounds_;
     int free_wanted_ = 0;
     std::vector<Step> made_;

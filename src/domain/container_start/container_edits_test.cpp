@@ -1,4 +1,4 @@
-#include "domain/handover/handover.hpp"
+#include "domain/container_start/container_edits.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@
 namespace tessera {
 namespace {
 
-class HandOver : public ::testing::Test {
+class ContainerEditsTest : public ::testing::Test {
   protected:
-    HandOver() : node_(build::node("n1", 2, gibibytes(16))) {
+    ContainerEditsTest() : node_(build::node("n1", 2, gibibytes(16))) {
         node_.gpus[1].reserved = gibibytes(1);
         allocation_ = {PodUid("uid-p"), NodeName("n1"), &kGpushareDialect, {}};
         allocation_.containers = {
@@ -25,20 +25,20 @@ class HandOver : public ::testing::Test {
     GpuShare share(int index, int gib) const {
         return {node_.gpus[static_cast<std::size_t>(index)].uuid, index, gibibytes(gib), {}, false};
     }
-    Result<Handover> hand_over_to(const std::string& container) {
-        return hand_over(allocation_, PodUid("uid-p"), NodeName("n1"), container, node_);
+    Result<GpuEdits> edits_for(const std::string& container) {
+        return container_edits(allocation_, PodUid("uid-p"), NodeName("n1"), container, node_);
     }
     std::map<std::string, std::string> env_of(const std::string& container) {
-        const auto handover = hand_over_to(container);
-        EXPECT_TRUE(handover) << handover.error().text;
-        return {handover->env.begin(), handover->env.end()};
+        const auto gpu_edits = edits_for(container);
+        EXPECT_TRUE(gpu_edits) << gpu_edits.error().text;
+        return {gpu_edits->env.begin(), gpu_edits->env.end()};
     }
     void expect_refused(Code code, const std::string& part, const std::string& fix) {
-        const auto handover = hand_over_to("main");
-        ASSERT_FALSE(handover);
-        EXPECT_EQ(handover.error().code, code);
-        EXPECT_NE(handover.error().text.find(part), std::string::npos) << handover.error().text;
-        EXPECT_NE(handover.error().text.find(fix), std::string::npos) << handover.error().text;
+        const auto gpu_edits = edits_for("main");
+        ASSERT_FALSE(gpu_edits);
+        EXPECT_EQ(gpu_edits.error().code, code);
+        EXPECT_NE(gpu_edits.error().text.find(part), std::string::npos) << gpu_edits.error().text;
+        EXPECT_NE(gpu_edits.error().text.find(fix), std::string::npos) << gpu_edits.error().text;
     }
 
     NodeInventory node_;
@@ -47,7 +47,7 @@ class HandOver : public ::testing::Test {
 
 // Goal: a container sees its own GPUs, by UUID, in the order of its shares. It also gets gpushare's
 // variables: first GPU, sums of the pod (at its peak) and of the container, and the GPU's size.
-TEST_F(HandOver, EnvironmentOfAnAliyunContainer) {
+TEST_F(ContainerEditsTest, EnvironmentOfAnAliyunContainer) {
     const auto env = env_of("main");
     EXPECT_EQ(env.at("NVIDIA_VISIBLE_DEVICES"), "GPU-n1-1,GPU-n1-0");
     EXPECT_EQ(env.at("TESSERA_GPU_MEMORY_BYTES"), "4294967296,4294967296");
@@ -57,12 +57,12 @@ TEST_F(HandOver, EnvironmentOfAnAliyunContainer) {
     EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_DEV"), "15");  // 16 minus the driver's reserve
     EXPECT_EQ(env_of("prepare").at("ALIYUN_COM_GPU_MEM_CONTAINER"), "9");
     EXPECT_EQ(env_of("side").at("NVIDIA_VISIBLE_DEVICES"), "GPU-n1-1");
-    EXPECT_EQ(hand_over_to("main")->env.front().first, kVisibleDevices);
-    EXPECT_EQ(hand_over_to("main")->gpus[0].minor, 1);
+    EXPECT_EQ(edits_for("main")->env.front().first, kVisibleDevices);
+    EXPECT_EQ(edits_for("main")->gpus[0].minor, 1);
 }
 
 // Goal: each container gets its own GPU's index and size, and the pod's sum.
-TEST_F(HandOver, EachContainerNamesItsOwnGpu) {
+TEST_F(ContainerEditsTest, EachContainerNamesItsOwnGpu) {
     const std::map<std::string, std::pair<std::string, std::string>> gpus = {
         {"prepare", {"0", "16"}}, {"main", {"1", "15"}}, {"side", {"1", "15"}}};
     for (const auto& [container, gpu] : gpus) {
@@ -74,7 +74,7 @@ TEST_F(HandOver, EachContainerNamesItsOwnGpu) {
 }
 
 // Goal: a pod of the native dialect gets none of gpushare's variables.
-TEST_F(HandOver, NativeContainersHaveNoAliyunVariables) {
+TEST_F(ContainerEditsTest, NativeContainersHaveNoAliyunVariables) {
     allocation_.dialect = &kNativeDialect;
     const auto env = env_of("main");
     EXPECT_EQ(env.size(), 2U);
@@ -83,14 +83,14 @@ TEST_F(HandOver, NativeContainersHaveNoAliyunVariables) {
 }
 
 // Goal: the GPU is found by UUID, not by its index at the time of the allocation (D-4).
-TEST_F(HandOver, IndexMayHaveChanged) {
+TEST_F(ContainerEditsTest, IndexMayHaveChanged) {
     std::swap(node_.gpus[0].index, node_.gpus[1].index);
     EXPECT_EQ(env_of("side").at("NVIDIA_VISIBLE_DEVICES"), "GPU-n1-1");
     EXPECT_EQ(env_of("side").at("ALIYUN_COM_GPU_MEM_IDX"), "0");
 }
 
 // Goal: an allocation that was copied from another pod or node is refused.
-TEST_F(HandOver, ForeignAllocationIsRefused) {
+TEST_F(ContainerEditsTest, ForeignAllocationIsRefused) {
     allocation_.pod = PodUid("uid-other");
     expect_refused(Code::conflict, "uid-other", "create the pod again");
     allocation_.pod = PodUid("uid-p");
@@ -99,15 +99,15 @@ TEST_F(HandOver, ForeignAllocationIsRefused) {
 }
 
 // Goal: a container that the allocation does not name gets no share of another container.
-TEST_F(HandOver, UnknownContainerIsRefused) {
-    const auto handover = hand_over_to("debugger");
-    ASSERT_FALSE(handover);
-    EXPECT_EQ(handover.error().code, Code::not_found);
-    EXPECT_NE(handover.error().text.find("debugger"), std::string::npos);
+TEST_F(ContainerEditsTest, UnknownContainerIsRefused) {
+    const auto gpu_edits = edits_for("debugger");
+    ASSERT_FALSE(gpu_edits);
+    EXPECT_EQ(gpu_edits.error().code, Code::not_found);
+    EXPECT_NE(gpu_edits.error().text.find("debugger"), std::string::npos);
 }
 
 // Goal: a GPU that is gone or unhealthy is never silently replaced by another one.
-TEST_F(HandOver, GpuGoneOrSick) {
+TEST_F(ContainerEditsTest, GpuGoneOrSick) {
     node_.gpus[0].condition = GpuCondition::unhealthy;
     node_.gpus[0].reason = "Xid 79";
     expect_refused(Code::unavailable, "unhealthy: Xid 79", "delete the pod");

@@ -1,4 +1,4 @@
-#include "domain/handover/host_support.hpp"
+#include "domain/container_start/host_support.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
-#include "domain/handover/mount_table.hpp"
+#include "domain/container_start/mount_table.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "domain/handover/mount_conflicts.hpp"
+#include "domain/container_start/mount_conflicts.hpp"
 
 namespace tessera {
 namespace {

@@ -1,4 +1,4 @@
-#include "domain/doctor/handover_check.hpp"
+#include "domain/doctor/injection_check.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "domain/handover/runtime_support.hpp"
+#include "domain/container_start/runtime_support.hpp"
 
 namespace tessera::doctor {
 namespace {
@@ -48,7 +48,7 @@ bool go_by_runtime_class(const Facts& facts, const std::set<NodeName>& nodes) {
 
 }  // namespace
 
-Judgement handover(const Facts& facts) {
+Judgement injection(const Facts& facts) {
     if (!facts.nodes) return unread(facts.nodes.error());
     Faults dropping;
     Faults without_device;
@@ -62,8 +62,8 @@ Judgement handover(const Facts& facts) {
         const auto carried =
             node.identity == "nri" ? check_cdi_from_nri(runtime.name, runtime.version) : Result<>();
         if (!carried) dropping.add(fmt::format("{}: {}", name, carried.error().text));
-        if (node.inventory.handover_fault.empty()) continue;
-        without_device.add(fmt::format("{}: {}", name, node.inventory.handover_fault));
+        if (node.inventory.injection_fault.empty()) continue;
+        without_device.add(fmt::format("{}: {}", name, node.inventory.injection_fault));
         without.insert(node.inventory.name);
     }
     if (dropping.any()) {

@@ -1,6 +1,6 @@
 // Goal: no mount of a pod covers, replaces or prevents a mount that enforces its share, with any
 // spelling of the path. Mounts that do not affect ours are allowed.
-#include "domain/handover/mount_conflicts.hpp"
+#include "domain/container_start/mount_conflicts.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,8 @@
 
 namespace tessera {
 
-bool ClusterState::promise(const PodUid& uid, const NodeName& node, std::vector<PodUid> victims) {
+bool ClusterState::reserve_node(const PodUid& uid, const NodeName& node,
+                                std::vector<PodUid> victims) {
     const PendingPod* now = pending(uid);
     if (now == nullptr || !now->request) return false;
     PendingPod pod = *end_pending(uid);

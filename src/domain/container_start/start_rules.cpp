@@ -1,12 +1,12 @@
-#include "domain/handover/start_rules.hpp"
+#include "domain/container_start/start_rules.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "domain/handover/handover.hpp"
-#include "domain/handover/mount_conflicts.hpp"
-#include "domain/handover/runtime_support.hpp"
+#include "domain/container_start/container_edits.hpp"
+#include "domain/container_start/mount_conflicts.hpp"
+#include "domain/container_start/runtime_support.hpp"
 
 namespace tessera {
 namespace {

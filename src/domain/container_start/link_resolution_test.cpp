@@ -1,5 +1,5 @@
 // Goal: links in a container's folders are resolved as its programs resolve them.
-#include "domain/handover/link_resolution.hpp"
+#include "domain/container_start/link_resolution.hpp"
 
 #include <gtest/gtest.h>
 
