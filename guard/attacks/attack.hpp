@@ -61,6 +61,8 @@ const link_map* map_of(void* handle);
 std::string driver_path();
 // The path of a file that is built beside this program.
 std::string beside(const char* name);
+// A path for a file of this process, in TMPDIR. The attack may not live to remove the file.
+std::string temporary(const char* name);
 // Executes this program again, for another attack. Returns only on failure.
 void execute_self(const char* attack, char* const* environment);
 

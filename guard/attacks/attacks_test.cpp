@@ -109,6 +109,9 @@ class GuardAttacks : public testing::TestWithParam<Attack> {
         std::filesystem::create_directories(scratch_ / "ram");
         std::ofstream(scratch_ / "namespace.sh") << fmt::format(
             "mount -t tmpfs none {0}/ram; set -e; mkdir {0}/ram/up {0}/ram/work\n"
+            // Files of an attack are gone with this namespace.
+            "mkdir -m 1777 {0}/ram/temporary; mount --bind {0}/ram/temporary /var/tmp\n"
+            "export TMPDIR=/var/tmp\n"
             "mount -t overlay -o lowerdir=/etc,upperdir={0}/ram/up,workdir={0}/ram/work"
             " overlay /etc\n"
             "echo {1} > /etc/ld.so.preload\n"
@@ -149,7 +152,8 @@ TEST_P(GuardAttacks, TakeMoreThanTheShareWithoutTheGuard) {
         name == "overwritten_magic" || name == "forged_charges" || name == "traced";
     if (is_of_guard) GTEST_SKIP() << "there is no guard to attack";
     const Attacker attacker(
-        {"env", "LD_LIBRARY_PATH=" + node_.library("libcuda.so.1").parent_path().string(),
+        {"env", "TMPDIR=" + scratch_.string(),
+         "LD_LIBRARY_PATH=" + node_.library("libcuda.so.1").parent_path().string(),
          TESSERA_BINARY_DIR "/bin/guard_attack", name});
     // With an empty environment, this attack finds no driver here.
     if (attacker.is_done()) {

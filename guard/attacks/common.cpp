@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "guard/attacks/attack.hpp"
@@ -94,6 +95,11 @@ std::string beside(const char* name) {
     if (real == nullptr) give_up("/proc/self/exe");
     const std::string self = real;
     return self.substr(0, self.rfind('/') + 1) + name;
+}
+
+std::string temporary(const char* name) {
+    const auto file = std::string(name) + "." + std::to_string(getpid());
+    return std::filesystem::temp_directory_path() / file;
 }
 
 void execute_self(const char* attack, char* const* environment) {

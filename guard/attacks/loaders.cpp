@@ -43,10 +43,6 @@ void execute_with(const char* variable, const std::string& value, const char* at
     give_up("it cannot be executed again");
 }
 
-std::string temporary(const char* name) {
-    return "/tmp/" + std::string(name) + "." + std::to_string(getpid());
-}
-
 }  // namespace
 
 void static_dlopen() {

@@ -41,7 +41,7 @@ void copied_driver() {
     const std::string path = driver_path();
     const std::string state = path.substr(0, path.rfind('/')) + "/gpusim";
     setenv("GPUSIM_DIR", state.c_str(), 1);
-    const std::string copy = "/tmp/copied-driver.so." + std::to_string(getpid());
+    const std::string copy = temporary("copied-driver.so");
     if (std::system(("cp " + path + " " + copy).c_str()) != 0) give_up("no copy");
     load(copy.c_str());
     unlink(copy.c_str());
