@@ -54,8 +54,8 @@ function(tessera_program name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 endfunction()
 
-# `./dev test` runs tests in four slots per core. A test that computes takes two of them (PROCESSORS of
-# ctest), so that two run on a core at most. An e2e test takes one: it waits most of the time.
+# `./dev test` runs tests in three slots per core. A test that computes takes two of them (PROCESSORS of
+# ctest). An e2e test takes one, because it waits most of the time.
 set(TESSERA_SLOTS_OF_A_TEST 2)
 
 # tessera_test(NAME SOURCES a_test.cpp ... DEPS library ... [LABEL unit])
