@@ -1,4 +1,4 @@
-// HTTP messages, a client (on libcurl) and a server (with the parser of cpp-httplib).
+// HTTP messages, a client (on libcurl) and a server (with the parser of Boost.Beast).
 #pragma once
 
 #include <chrono>

@@ -279,8 +279,7 @@ class Transfer {
 std::string Transfer::fault() const {
     constexpr const char* kClosed = "closed by the peer";
     if (is_cut_off_) return kClosed;
-    const std::string text =
-        line_->error[0] != '\0' ? line_->error.data() : curl_easy_strerror(code_);
+    std::string text = line_->error[0] != '\0' ? line_->error.data() : curl_easy_strerror(code_);
     switch (code_) {
         case CURLE_OPERATION_TIMEDOUT:
             return "it takes too long";

@@ -1,6 +1,4 @@
-#include <fcntl.h>
 #include <poll.h>
-#include <strings.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -13,6 +11,9 @@
 #include <utility>
 
 #include "adapters/http/http.hpp"
+#include "adapters/http/listening_socket.hpp"
+#include "adapters/http/request_reader.hpp"
+#include "adapters/http/response_writer.hpp"
 #include "adapters/http/server_loop.hpp"
 #include "adapters/http/server_tls.hpp"
 #include "adapters/http/socket_stream.hpp"
@@ -26,58 +27,72 @@ using std::chrono::milliseconds;
 constexpr milliseconds kGrace{1'000};
 // The time for a peer to read the answer to a request that was not read.
 constexpr milliseconds kFarewell{500};
+// What is read after the answer to bytes that are no request.
+constexpr std::size_t kMostOfNoRequest = std::size_t{1} << 20;
 constexpr int kNextQuestion = 5;  // milliseconds
-constexpr int kBacklog = 512;
 
-// The request that this thread answers. The library's handlers can neither access nor close the
-// connection, and the library itself answers requests that it could not read.
-struct Exchange {
-    bool read_whole = false;  // so that the next request follows
-    bool is_last = false;
-    bool has_certificate = false;
+struct Reply {
+    HttpResponse response;
+    std::string_view retry_after{};
+    bool is_last = false;  // it is not known where the next request begins
 };
-thread_local Exchange exchange_now;
 
-bool has_no_length(const httplib::Request& request) {
-    const bool has_body =
-        request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
-    return has_body && !request.has_header("Content-Length") &&
-           ::strcasecmp(request.get_header_value("Transfer-Encoding").c_str(), "chunked") != 0;
+constexpr char to_lower(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-// The library reads no body for methods that need none. The bytes of one would be read as the next
-// request of the connection, which no proxy between the client and us has seen as a request
-// (request smuggling).
-bool has_body(const httplib::Request& request) {
-    return request.has_header("Transfer-Encoding") ||
-           request.get_header_value<std::uint64_t>("Content-Length") > 0;
+Reply reply_of(int status) {
+    return {.response = {.status = status, .body = {}, .content_type = {}}};
 }
 
-// Why a body is refused, as a status: its size is given twice, or is that of compressed data.
-std::optional<int> fault_of_body(const httplib::Request& request) {
-    if (has_no_length(request)) return 411;
-    if (request.has_header("Content-Encoding")) return 415;
-    if (request.has_header("Transfer-Encoding") && request.has_header("Content-Length")) return 400;
+// Upper and lower case are the same.
+bool is_equal(std::string_view text, std::string_view other) {
+    return std::ranges::equal(text, other, {}, to_lower, to_lower);
+}
+
+bool is_known(std::string_view method) {
+    constexpr std::array<std::string_view, 7> kMethods{"GET", "HEAD",  "OPTIONS", "POST",
+                                                       "PUT", "PATCH", "DELETE"};
+    return std::ranges::find(kMethods, method) != kMethods.end();
+}
+
+// Of methods without a body none is read. Its bytes would be taken for the next request of the
+// connection, which no proxy between the client and us has seen as a request (request smuggling).
+// So the connection is closed after the answer (RequestReader::is_whole).
+bool reads_body(std::string_view method) {
+    return method == "POST" || method == "PUT" || method == "PATCH" || method == "DELETE";
+}
+
+// Why a body is refused, as a status: its size is missing, is given twice, or is that of compressed
+// data.
+std::optional<int> fault_of_body(const RequestReader& in) {
+    const bool has_size = in.has_field("Content-Length");
+    const bool is_in_chunks = is_equal(in.field("Transfer-Encoding"), "chunked");
+    if (!has_size && !is_in_chunks && in.method() != "DELETE") return 411;
+    if (in.has_field("Content-Encoding")) return 415;
+    if (has_size && in.has_field("Transfer-Encoding")) return 400;
     return std::nullopt;
 }
 
 // Closing a socket with unread bytes resets it, and the peer may lose the answer.
-void drain(int fd) {
+void drain(int fd, std::size_t most) {
     ::shutdown(fd, SHUT_WR);
     const auto end = std::chrono::steady_clock::now() + kFarewell;
     std::array<char, 4096> rest{};
     pollfd entry{fd, POLLIN, 0};
-    while (std::chrono::steady_clock::now() < end) {
+    for (std::size_t read = 0; read < most && std::chrono::steady_clock::now() < end;) {
         if (::poll(&entry, 1, static_cast<int>(kFarewell.count())) <= 0) return;
-        if (::recv(fd, rest.data(), rest.size(), 0) <= 0) return;
+        const ssize_t got = ::recv(fd, rest.data(), rest.size(), 0);
+        if (got <= 0) return;
+        read += static_cast<std::size_t>(got);
     }
 }
 
-std::string bearer_token(const httplib::Request& in) {
+std::string bearer_token(const RequestReader& in) {
     constexpr std::string_view kScheme = "Bearer ";
-    const std::string value = in.get_header_value("Authorization");
-    const bool bears = ::strncasecmp(value.c_str(), kScheme.data(), kScheme.size()) == 0;
-    return bears ? value.substr(kScheme.size()) : std::string();
+    const std::string_view value = in.field("Authorization");
+    if (!is_equal(value.substr(0, kScheme.size()), kScheme)) return {};
+    return std::string(value.substr(kScheme.size()));
 }
 
 // kube-scheduler sends its next request as soon as it has read the answer. The same thread should
@@ -88,104 +103,22 @@ bool more_comes(int fd) {
     return ::poll(&entry, 1, kNextQuestion) > 0;
 }
 
-// The library's parser and routes, without its threads: each of those waits on one idle connection
-// until it is closed.
-class Parser : public httplib::Server {
-  public:
-    Parser() {
-        set_socket_options([](socket_t fd) {
-            // The library's default lets a second instance take half of the connections.
-            const int on = 1;
-            ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-        });
-        set_post_routing_handler([](const httplib::Request&, httplib::Response& out) {
-            if (exchange_now.read_whole && !exchange_now.is_last) return;
-            out.headers.erase("Keep-Alive");
-            out.headers.erase("Connection");
-            out.set_header("Connection", "close");
-        });
-    }
-
-    // The bound socket; the caller owns it now.
-    int take_socket() {
-        const int fd = svr_sock_.exchange(INVALID_SOCKET);
-        ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
-        ::listen(fd, kBacklog);
-        return fd;
-    }
-
-    // One request and its answer. Returns whether another may follow on the connection. False if
-    // the library throws outside of the handlers, whose exceptions it catches.
-    bool exchange(SocketStream& stream, int fd, bool last) {
-        try {
-            return exchange_once(stream, fd, last);
-        } catch (const std::exception&) {
-            return false;
-        }
-    }
-
-  private:
-    bool exchange_once(SocketStream& stream, int fd, bool last) {
-        exchange_now.read_whole = false;
-        exchange_now.is_last = last;
-        bool closed = last;
-        const bool answered = process_request(stream, last, closed, [](httplib::Request& request) {
-            // Over loopback compressing takes longer than sending. Bodies are JSON, whatever their
-            // type says.
-            request.headers.erase("Accept-Encoding");
-            request.headers.erase("Content-Type");
-        });
-        if (!stream.flush() || !answered) return false;
-        if (!exchange_now.read_whole) drain(fd);
-        return exchange_now.read_whole && !closed;
-    }
-};
-
 }  // namespace
 
 class HttpServer::Impl {
   public:
     Impl(HttpServerOptions options, Handler handler, Gate gate)
-        : options_(std::move(options)), handler_(std::move(handler)), gate_(std::move(gate)) {
-        parser_.set_keep_alive_max_count(
-            1'000'000);  // the value of the header Keep-Alive; not enforced
-        parser_.set_keep_alive_timeout(options_.idle.count());
-        parser_.set_payload_max_length(options_.max_body_bytes);
-        const httplib::Server::Handler answer = [this](const httplib::Request& in,
-                                                       httplib::Response& out) {
-            exchange_now.read_whole = !has_body(in);
-            if (lets_in(in, out)) respond({in.method, in.path, in.body, {}}, out);
-        };
-        for (const auto add : {&httplib::Server::Get, &httplib::Server::Options}) {
-            (parser_.*add)(".*", answer);
-        }
-        // The bodies of these methods are read directly into our string. The library's own way
-        // keeps a second copy of up to 70 MiB.
-        const httplib::Server::HandlerWithContentReader with_body =
-            [this](const httplib::Request& in, httplib::Response& out,
-                   const httplib::ContentReader& read) { read_and_respond(in, out, read); };
-        parser_.Post(".*", with_body);
-        parser_.Put(".*", with_body);
-        parser_.Patch(".*", with_body);
-        parser_.Delete(".*", with_body);
-    }
+        : options_(std::move(options)), handler_(std::move(handler)), gate_(std::move(gate)) {}
 
     Result<int> listen() {
         if (!options_.tls.certificate.empty()) {
             TRY(tls_, ServerTls::open(options_.tls));
         }
-        const int port = options_.port == 0 ? parser_.bind_to_any_port(options_.address)
-                         : parser_.bind_to_port(options_.address, options_.port) ? options_.port
-                                                                                 : -1;
-        if (port > 0) {
-            loop_ = std::make_unique<ServerLoop>(
-                parser_.take_socket(), loop_options(),
-                [this](ServedConnection& connection) { return serve_one(connection); });
-            return port;
-        }
-        return fail(Code::unavailable, "cannot listen on " + options_.address + ":" +
-                                           std::to_string(options_.port) +
-                                           ": is another instance using the port?");
+        TRY(const ListeningSocket socket, listen_on(options_.address, options_.port));
+        loop_ = std::make_unique<ServerLoop>(
+            socket.fd, loop_options(),
+            [this](ServedConnection& connection) { return serve_one(connection); });
+        return socket.port;
     }
 
     void serve(const std::stop_token& stop) {
@@ -246,32 +179,62 @@ class HttpServer::Impl {
         do {
             // Checked again for each request, because a client can send requests without a pause.
             const bool is_old = session != nullptr && !tls_->is_current(session);
-            exchange_now.has_certificate = session != nullptr && has_good_certificate(session);
+            const bool has_certificate = session != nullptr && has_good_certificate(session);
             stream.start({.whole = options_.exchange,
                           .answer = options_.exchange,
                           .grace = kGrace,
                           .wake = &loop_->ending()});
-            if (!parser_.exchange(stream, at.fd, is_old || stop_.stop_requested())) return false;
+            const bool is_last = is_old || stop_.stop_requested();
+            if (!answer_one(stream, at.fd, has_certificate, is_last)) return false;
         } while (stream.has_more() || more_comes(at.fd));
         at.tls = stream.take_tls();
         at.end_by = std::chrono::steady_clock::now() + options_.idle;
         return true;
     }
 
-    bool lets_in(const httplib::Request& in, httplib::Response& out) const {
-        if (!gate_) return true;
-        auto refusal = gate_({in.method, in.path, exchange_now.has_certificate, bearer_token(in)});
-        if (!refusal) return true;
-        write(*std::move(refusal), out);
-        return false;
+    // One request and its answer. Returns whether another may follow on the connection.
+    bool answer_one(SocketStream& stream, int fd, bool has_certificate, bool is_last) {
+        RequestReader in(stream);
+        const auto fault = in.read_head();
+        if (fault && fault->status == 0) return false;
+        const auto reply = fault ? reply_of(fault->status) : reply_to(in, stream, has_certificate);
+        if (!reply) return false;
+        const bool is_whole = !fault && !reply->is_last && in.is_whole();
+        const bool more = is_whole && in.keeps_alive() && !is_last;
+        const ResponseForm form{.is_http_1_0 = !fault && in.is_http_1_0(),
+                                .closes = !more,
+                                .has_no_body = !fault && in.method() == "HEAD",
+                                .idle = options_.idle,
+                                .retry_after = reply->retry_after};
+        if (!write_response(stream, reply->response, form) || !stream.flush()) return false;
+        if (!is_whole) drain(fd, fault ? kMostOfNoRequest : options_.max_body_bytes);
+        return more;
+    }
+
+    // Nothing if the peer is gone or too slow.
+    std::optional<Reply> reply_to(RequestReader& in, SocketStream& stream, bool has_certificate) {
+        HttpRequest request{std::string(in.method()), in.path(), {}, {}};
+        if (!is_known(request.method)) return reply_of(400);
+        const bool has_body = reads_body(request.method);
+        if (has_body) {
+            if (const auto fault = fault_of_body(in)) {
+                Reply reply = reply_of(*fault);
+                reply.is_last = true;
+                return reply;
+            }
+        }
+        if (gate_) {
+            const HttpHead head{request.method, request.path, has_certificate, bearer_token(in)};
+            if (auto refusal = gate_(head)) return Reply{*std::move(refusal)};
+        }
+        return has_body ? read_and_respond(in, stream, std::move(request)) : respond(request);
     }
 
     // Empty if the allowed number of large bodies is being read.
-    std::optional<Turn> take_turn(const httplib::Request& in) {
-        const bool small =
-            in.has_header("Content-Length") &&
-            in.get_header_value<std::uint64_t>("Content-Length") <= options_.large_body_bytes;
-        if (small) return Turn(nullptr, [](std::atomic<int>*) {});
+    std::optional<Turn> take_turn(const RequestReader& in) {
+        const auto size = in.announced_size();
+        if (size && *size <= options_.large_body_bytes)
+            return Turn(nullptr, [](std::atomic<int>*) {});
         if (large_bodies_.fetch_add(1) >= options_.large_bodies_at_once) {
             --large_bodies_;
             return std::nullopt;
@@ -279,55 +242,44 @@ class HttpServer::Impl {
         return Turn(&large_bodies_, [](std::atomic<int>* count) { --*count; });
     }
 
-    // Includes the padding that a JSON parser needs.
-    [[nodiscard]] std::size_t announced_size(const httplib::Request& in) const {
-        constexpr std::size_t kPadding = 64;
-        const auto size = in.get_header_value<std::uint64_t>("Content-Length");
-        return std::min<std::uint64_t>(size, options_.max_body_bytes) + kPadding;
-    }
-
-    void read_and_respond(const httplib::Request& in, httplib::Response& out,
-                          const httplib::ContentReader& read) {
-        if (const auto fault = fault_of_body(in)) {
-            out.status = *fault;
-            return;
-        }
-        if (!lets_in(in, out)) return;
+    std::optional<Reply> read_and_respond(RequestReader& in, SocketStream& stream,
+                                          HttpRequest request) {
+        const std::uint64_t announced = in.announced_size().value_or(0);
+        if (announced > options_.max_body_bytes) return reply_of(413);
+        if (is_equal(in.field("Expect"), "100-continue") &&
+            !stream.write("HTTP/1.1 100 Continue\r\n\r\n"))
+            return std::nullopt;
         const std::optional<Turn> turn = take_turn(in);
-        if (!turn) {
-            // Reads and drops the body, because the next request of this connection follows it.
-            exchange_now.read_whole = read([](const char*, std::size_t) { return true; });
-            if (!exchange_now.read_whole) return;
-            out.status = 503;
-            out.set_header("Retry-After", "1");
-            return;
-        }
-        HttpRequest request{in.method, in.path, {}, {}};
-        request.body.reserve(announced_size(in));
+        if (!turn) return drop_body(in);
+        constexpr std::size_t kPadding = 64;  // that a JSON parser needs
+        request.body.reserve(announced + kPadding);
         bool fits = true;
-        exchange_now.read_whole = read([&](const char* data, std::size_t size) {
-            // The library limits the announced size only, not a body in chunks.
-            fits = size <= options_.max_body_bytes - request.body.size();
-            if (fits) request.body.append(data, size);
+        const auto fault = in.read_body([&](std::string_view piece) {
+            fits = piece.size() <= options_.max_body_bytes - request.body.size();
+            if (fits) request.body.append(piece);
             return fits;
         });
-        if (!fits) out.status = 413;
-        if (exchange_now.read_whole) respond(std::move(request), out);
+        if (fault)
+            return fault->status == 0 ? std::nullopt : std::optional(reply_of(fault->status));
+        if (!fits) return reply_of(413);
+        return respond(request);
     }
 
-    void respond(HttpRequest request, httplib::Response& out) const {
-        write(handler_(request), out);
+    // Reads the body, because the next request of this connection follows it.
+    static std::optional<Reply> drop_body(RequestReader& in) {
+        const auto fault = in.read_body([](std::string_view) { return true; });
+        if (fault) return std::nullopt;
+        Reply reply = reply_of(503);
+        reply.retry_after = "1";
+        return reply;
     }
 
-    static void write(HttpResponse response, httplib::Response& out) {
-        out.status = response.status;
-        if (!response.location.empty()) out.set_header("Location", response.location);
-        if (!response.allow.empty()) out.set_header("Allow", response.allow);
-        if (!response.authenticate.empty()) {
-            out.set_header("WWW-Authenticate", response.authenticate);
+    Reply respond(HttpRequest& request) const {
+        try {
+            return {handler_(request)};
+        } catch (const std::exception&) {
+            return reply_of(500);
         }
-        out.set_header("Content-Type", response.content_type);
-        out.body = std::move(response.body);
     }
 
     HttpServerOptions options_;
@@ -337,7 +289,6 @@ class HttpServer::Impl {
     std::atomic<int> strangers_ = 0;  // that are being answered
     std::atomic<int> large_bodies_ = 0;
     std::stop_token stop_;
-    Parser parser_;
     std::unique_ptr<ServerLoop> loop_;
 };
 

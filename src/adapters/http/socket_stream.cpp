@@ -38,7 +38,6 @@ void SocketStream::start(const Limits& limits) {
     limits_ = limits;
     end_by_ = std::chrono::steady_clock::now() + limits.whole;
     answering_ = woken_ = write_failed_ = false;
-    in_lines_ = 0;
 }
 
 void SocketStream::shorten() {
@@ -103,29 +102,20 @@ ssize_t SocketStream::transfer(bool out, char* data, std::size_t size) {
     }
 }
 
-ssize_t SocketStream::receive() {
-    if (!flush()) return -1;
+bool SocketStream::receive() {
+    if (!flush()) return false;
     answering_ = false;
     // A peer that keeps sending cannot extend the exchange beyond the wake-up or its deadline.
     if (limits_.wake != nullptr && !woken_ && limits_.wake->is_signalled()) shorten();
-    if (std::chrono::steady_clock::now() >= end_by_) return -1;
-    const ssize_t got = transfer(false, in_.data(), in_.size());
-    if (got <= 0) return got;
-    at_ = 0;
-    end_ = static_cast<std::size_t>(got);
-    return got;
-}
-
-ssize_t SocketStream::read(char* into, std::size_t size) {
-    if (size == 1 && ++in_lines_ > kMostInLines) return -1;
-    if (at_ == end_) {
-        const ssize_t got = receive();
-        if (got <= 0) return got;
+    if (std::chrono::steady_clock::now() >= end_by_) return false;
+    if (at_ > 0) {
+        std::memmove(in_.data(), in_.data() + at_, end_ - at_);
+        end_ -= std::exchange(at_, 0);
     }
-    const std::size_t count = std::min(size, end_ - at_);
-    std::memcpy(into, in_.data() + at_, count);
-    at_ += count;
-    return static_cast<ssize_t>(count);
+    const ssize_t got = transfer(false, in_.data() + end_, in_.size() - end_);
+    if (got <= 0) return false;
+    end_ += static_cast<std::size_t>(got);
+    return true;
 }
 
 bool SocketStream::send_all(const char* data, std::size_t size) {
@@ -146,19 +136,18 @@ bool SocketStream::flush() {
     return out.empty() || send_all(out.data(), out.size());
 }
 
-ssize_t SocketStream::write(const char* data, std::size_t size) {
-    if (write_failed_) return -1;
+bool SocketStream::write(std::string_view data) {
+    if (write_failed_) return false;
     if (!answering_ && limits_.answer.count() > 0) {
         end_by_ = std::chrono::steady_clock::now() + limits_.answer;
     }
     answering_ = true;
     // A header and a body of the usual size are sent together; a large body is not copied.
-    if (out_.size() + size <= kGathered) {
-        out_.append(data, size);
-    } else if (!flush() || !send_all(data, size)) {
-        return -1;
+    if (out_.size() + data.size() <= kGathered) {
+        out_.append(data);
+        return true;
     }
-    return static_cast<ssize_t>(size);
+    return flush() && send_all(data.data(), data.size());
 }
 
 }  // namespace tessera

@@ -1,9 +1,8 @@
-// A connected socket for cpp-httplib's parser: buffered in both directions, with one deadline for a
-// whole message, and with a wake-up from another thread. The library's own stream has a timeout per
-// system call only, which never expires if a peer sends a byte now and then.
+// A connected socket, buffered in both directions, with one deadline for a whole message, and with
+// a wake-up from another thread. A timeout per system call would never expire if a peer sends a
+// byte now and then.
 #pragma once
 
-#include <httplib.h>
 #include <openssl/ssl.h>
 
 #include <array>
@@ -11,6 +10,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/result.hpp"
@@ -43,8 +43,11 @@ struct SslDeleter {
 using SslPtr = std::unique_ptr<SSL, SslDeleter>;
 
 // Owned by one thread at a time.
-class SocketStream final : public httplib::Stream {
+class SocketStream {
   public:
+    // The most bytes that are received and not consumed.
+    static constexpr std::size_t kBuffer = std::size_t{64} << 10;
+
     // The time limits of one exchange.
     struct Limits {
         std::chrono::milliseconds whole{0};
@@ -58,7 +61,7 @@ class SocketStream final : public httplib::Stream {
     // Does not own `fd`, which must be non-blocking. With `ssl` it uses that session, whose
     // handshake must be complete.
     explicit SocketStream(int fd, SslPtr ssl = {});
-    ~SocketStream() override;
+    ~SocketStream();
     SocketStream(const SocketStream&) = delete;
     SocketStream& operator=(const SocketStream&) = delete;
 
@@ -66,6 +69,18 @@ class SocketStream final : public httplib::Stream {
     // Gives up the session, for use by another stream; nothing may be left to read or to flush.
     SslPtr take_tls() { return std::move(ssl_); }
 
+    // What was received and not consumed yet; valid until the next receive().
+    [[nodiscard]] std::string_view received() const { return {in_.data() + at_, end_ - at_}; }
+    void consume(std::size_t bytes) { at_ += bytes; }
+    // Whether kBuffer bytes were received and not consumed.
+    [[nodiscard]] bool is_full() const { return end_ - at_ == kBuffer; }
+    // Waits for more bytes, within the limits; call it only if the buffer is not full. False after
+    // a failure and at the end of the peer's data. Sends what was written first.
+    bool receive();
+
+    // Sends `data`, or keeps it until flush() or receive(). Blocks within the limits. False after a
+    // failure.
+    bool write(std::string_view data);
     // Sends everything that was written so far.
     bool flush();
     // Whether bytes of a further message were already received.
@@ -73,30 +88,14 @@ class SocketStream final : public httplib::Stream {
         return at_ < end_ || (ssl_ && SSL_has_pending(ssl_.get()) == 1);
     }
 
-    // httplib::Stream. Both block within the limits. -1 is a failure, 0 the end of the peer's data.
-    ssize_t read(char* into, std::size_t size) override;
-    ssize_t write(const char* data, std::size_t size) override;
-    using httplib::Stream::write;
-    [[nodiscard]] bool is_readable() const override { return true; }
-    [[nodiscard]] bool is_writable() const override { return true; }
-    void get_remote_ip_and_port(std::string& /*ip*/, int& /*port*/) const override {}
-    void get_local_ip_and_port(std::string& /*ip*/, int& /*port*/) const override {}
-    // The library uses it only to refuse descriptors that are too large for select(); this class
-    // polls.
-    [[nodiscard]] socket_t socket() const override { return 0; }
-
   private:
-    ssize_t receive();
     bool send_all(const char* data, std::size_t size);
     ssize_t transfer(bool out, char* data, std::size_t size);
     ssize_t transfer_tls(bool out, char* data, std::size_t size, short& wanted);
     bool wait(short events, bool out);
     void shorten();
 
-    static constexpr std::size_t kBuffer = std::size_t{64} << 10;
     static constexpr std::size_t kGathered = std::size_t{256} << 10;
-    // The library reads lines byte by byte and has no limit for them.
-    static constexpr std::size_t kMostInLines = std::size_t{1} << 20;
 
     const int fd_;
     SslPtr ssl_;
@@ -105,7 +104,6 @@ class SocketStream final : public httplib::Stream {
     bool answering_ = false;
     bool woken_ = false;
     bool write_failed_ = false;
-    std::size_t in_lines_ = 0;
     std::string out_;
     std::size_t at_ = 0;
     std::size_t end_ = 0;

@@ -1,6 +1,5 @@
-// A server's TLS context: the trusted authorities, and our own certificate. Uses OpenSSL directly,
-// because cpp-httplib takes only file names and no chain. The first context makes the process
-// ignore SIGPIPE.
+// A server's TLS context: the trusted authorities, and our own certificate with its chain, from PEM
+// texts. The first context makes the process ignore SIGPIPE.
 #pragma once
 
 #include <openssl/ssl.h>

@@ -1,0 +1,45 @@
+#include "adapters/http/response_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/beast/http/status.hpp>
+#include <iterator>
+#include <string>
+
+namespace tessera {
+namespace {
+
+void add(std::string& head, std::string_view name, std::string_view value) {
+    if (!value.empty()) fmt::format_to(std::back_inserter(head), "{}: {}\r\n", name, value);
+}
+
+}  // namespace
+
+std::string_view reason_of(int status) {
+    using namespace boost::beast::http;
+    const auto reason = obsolete_reason(int_to_status(static_cast<unsigned>(status)));
+    return {reason.data(), reason.size()};
+}
+
+bool write_response(SocketStream& stream, const HttpResponse& response, const ResponseForm& form) {
+    std::string head =
+        fmt::format("HTTP/1.1 {} {}\r\n", response.status, reason_of(response.status));
+    if (form.closes) {
+        add(head, "Connection", "close");
+    } else {
+        // A client of HTTP/1.0 closes the connection unless this header asks it not to.
+        if (form.is_http_1_0) add(head, "Connection", "keep-alive");
+        add(head, "Keep-Alive", fmt::format("timeout={}", form.idle.count()));
+    }
+    add(head, "Location", response.location);
+    add(head, "Allow", response.allow);
+    add(head, "WWW-Authenticate", response.authenticate);
+    add(head, "Retry-After", form.retry_after);
+    add(head, "Content-Type", response.content_type);
+    add(head, "Content-Length", std::to_string(response.body.size()));
+    head += "\r\n";
+    if (!stream.write(head)) return false;
+    return form.has_no_body || stream.write(response.body);
+}
+
+}  // namespace tessera
