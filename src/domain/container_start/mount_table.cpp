@@ -42,7 +42,8 @@ const MountEntry* top_mount(std::span<const MountEntry> mounts, std::string_view
         const bool is_top = std::ranges::all_of(above, [&](const MountEntry& other) {
             return is_in_chain(above, candidate, other.id);
         });
-        if (is_top) return entry_of(mounts, candidate.id);
+        // Not by its id: a table from a file may have an id twice, of mounts at other places.
+        if (is_top) return &*std::ranges::find(mounts, candidate);
     }
     return nullptr;
 }
