@@ -49,7 +49,7 @@ WORDS = (
     Word("enforce", identifiers=("ShareHolder", "HeldShare", "ShareKeeper", "LimitFollower"),
          phrases=(r"(?:holds?|held) (?:(?:a|the|its|each|every) )?(?:container|tenant|pod|process)"
                   r"(?:s|es)? to (?:a|the|its|their) \w+",)),
-    Word("over_limit", identifiers=("excess",), within=("src/domain", "src/app")),
+    Word("over_limit", identifiers=("excess",), within=("src/domain", "src/app", "src/wire")),
     Word("bypass", parts=("evader", "evaders"),
          phrases=(r"evaders?", r"(?:go(?:es|ing)?|went|gone) past")),
     Word("ns, namespace", identifiers=("space", "name_space"), within=("src", "simulator")),

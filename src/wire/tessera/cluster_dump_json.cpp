@@ -88,7 +88,7 @@ Result<DumpGpu> read_gpu(const JsonField& at) {
     DumpGpu gpu;
     TRY(gpu.model, read_plain_or_empty(at["model"]));
     TRY(gpu.memory.count, at["memory"].number(1, kMostBytes));
-    TRY(gpu.over_limit.count, at["excess"].number_or_0(kMostBytes));
+    TRY(gpu.over_limit.count, at["overLimit"].number_or_0(kMostBytes));
     TRY(const bool sick, at["unhealthy"].yes_or_no());
     gpu.healthy = !sick;
     TRY(std::string uuid, read_plain_or_empty(at["uuid"]));
@@ -373,7 +373,7 @@ std::string write_node(const DumpNode& node) {
                     write_text(w, "model", gpu.model);
                     write_text(w, "uuid", gpu.uuid.str());
                     w.member("memory", gpu.memory.count);
-                    if (gpu.over_limit != Bytes{}) w.member("excess", gpu.over_limit.count);
+                    if (gpu.over_limit != Bytes{}) w.member("overLimit", gpu.over_limit.count);
                     if (!gpu.healthy) w.member("unhealthy", true);
                     if (gpu.links.numa != kNumaUnknown) w.member("numa", gpu.links.numa);
                     write_places(w, "pcie", gpu.links.pcie);

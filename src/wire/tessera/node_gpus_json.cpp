@@ -95,9 +95,9 @@ Result<Gpu> read_gpu(JsonValue json) {
     if (reserved < 0 || reserved > *memory - least) return bad("reserved", "out of range");
     gpu.memory = {*memory};
     gpu.reserved = {reserved};
-    gpu.over_limit = {json["excess"].integer().value_or(0)};
+    gpu.over_limit = {json["overLimit"].integer().value_or(0)};
     if (gpu.over_limit < Bytes{} || gpu.over_limit > gpu.capacity())
-        return bad("excess", "out of range");
+        return bad("overLimit", "out of range");
     gpu.reason = json["reason"].text_or("");
     TRY(gpu.links, read_links(json));
     return gpu;
@@ -123,7 +123,7 @@ std::string write_node_gpus(const NodeGpusReport& gpus) {
                     w.member("model", gpu.model);
                     w.member("memory", gpu.memory.count);
                     w.member("reserved", gpu.reserved.count);
-                    if (gpu.over_limit != Bytes{}) w.member("excess", gpu.over_limit.count);
+                    if (gpu.over_limit != Bytes{}) w.member("overLimit", gpu.over_limit.count);
                     w.member("health", health_of(gpu.condition));
                     if (!gpu.usable()) w.member("reason", gpu.reason);
                     if (gpu.links.numa != kNumaUnknown) w.member("numa", gpu.links.numa);

@@ -43,7 +43,7 @@ TEST(NodeGpusJson, Excess) {
     gpus.enforcement_fault = "the guard needs Linux 4.14";
     gpus.injection_fault = "no CDI device";
     const std::string text = write_node_gpus(gpus);
-    EXPECT_NE(text.find(R"("reserved":536870912,"excess":2147483648,)"), std::string::npos);
+    EXPECT_NE(text.find(R"("reserved":536870912,"overLimit":2147483648,)"), std::string::npos);
     const auto read = read_node_gpus(text);
     ASSERT_TRUE(read) << read.error().text;
     EXPECT_EQ(*read, gpus);
@@ -150,8 +150,8 @@ TEST(NodeGpusJson, RefusesWrongFields) {
         {with(R"("memory":17179869184)", R"("memory":1125899906842625)"), "memory"},
         {with(R"("reserved":536870912)", R"("reserved":-1)"), "reserved"},
         {with(R"("reserved":536870912)", R"("reserved":17179869184)"), "reserved"},
-        {with(R"("reserved":0)", R"("reserved":0,"excess":-1)"), "excess"},
-        {with(R"("reserved":536870912)", R"("reserved":536870912,"excess":17179869184)"), "excess"},
+        {with(R"("reserved":0)", R"("reserved":0,"overLimit":-1)"), "overLimit"},
+        {with(R"("reserved":536870912)", R"("reserved":536870912,"overLimit":17179869184)"), "overLimit"},
         {with(R"("gpus":[)", R"("gpus":[7,)"), "uuid"},
     };
     for (const Case& c : cases) {
