@@ -47,9 +47,10 @@ class BoundFinder {
         }
         for (const PlacementPolicyRow* policy : policies_) {
             const auto allocated = subject_.allocated_milli(*policy);
-            for (BoundRun& run : runs)
+            for (BoundRun& run : runs) {
                 run.policies.push_back(
                     {std::string(policy->name), percent_of(allocated, run.tasks)});
+            }
         }
         return runs;
     }

@@ -75,9 +75,10 @@ RunningCluster::RunningCluster(std::span<const NodeShape> nodes, EngineIndex& in
                                PlacementPolicy& policy)
     : index_(&index), policy_(&policy), engine_(nodes) {
     nodes_.reserve(nodes.size());
-    for (const NodeShape& shape : nodes)
+    for (const NodeShape& shape : nodes) {
         nodes_.push_back(
             {.guests = {}, .empty = empty_snapshot(nodes_.size(), shape), .movable = {}});
+    }
 }
 
 void RunningCluster::placed(std::size_t number, const PlacementTask& task, const Placed& place,
