@@ -78,13 +78,13 @@ bool has_burst_budget_elsewhere(CUstream stream, const Current& owner, WorkKind 
 Given given_to(const Current& owner, const StreamTiming& of) {
     return {.owner = owner,
             .generation = of.generation,
-            .turns = of.turns,
+            .permits = of.permits,
             .burst_budget = of.burst_budget.load(std::memory_order_relaxed)};
 }
 
 bool is_all(const Given& given, const StreamTiming& of) {
     const Given now = given_to(given.owner, of);
-    return given.generation == now.generation && given.turns == now.turns &&
+    return given.generation == now.generation && given.permits == now.permits &&
            given.burst_budget == now.burst_budget;
 }
 
@@ -166,8 +166,8 @@ void LaunchPermit::count(StreamTiming& of) {
     of_ = &of;
     generation_ = of.generation;
     of.on_their_way++;
-    of.turns++;
-    timing(of.gpu).turns++;
+    of.permits++;
+    timing(of.gpu).permits++;
     of.end.awaited_ns = 0;
     // Each call records an event behind it if the end would otherwise be learned late: no other
     // thread can query a thread's own stream, and the watch may be dozing.

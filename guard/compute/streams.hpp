@@ -92,7 +92,7 @@ class LaunchPermit {
 struct Given {
     Current owner;
     std::uint64_t generation = 0;
-    unsigned turns = 0;
+    unsigned permits = 0;
     int burst_budget = 0;
     Ended by = Ended::waited_for;  // how the end is learned
 };

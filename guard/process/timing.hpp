@@ -104,7 +104,7 @@ struct StreamTiming {
 
     std::atomic<int> burst_budget;  // launches that need no permit
     std::atomic<BurstBudgetFor> burst_budget_for;
-    unsigned turns;    // permits that were taken in it; wraps around
+    unsigned permits;  // permits that were taken in it; wraps around
     int on_their_way;  // calls that have a permit, and have not given the driver their work yet
     Pace pace;
     LaunchedWork work[kWorkKinds];
@@ -186,14 +186,14 @@ struct Timing {
         std::int64_t as_of_ns;
         int processes;
     } at_work;
-    std::uint32_t random;    // lot.hpp
-    unsigned turns;          // permits that were taken
-    std::int64_t looked_ns;  // when a thread that waits for a permit last looked,
-    unsigned looked_turns;   // the value of turns then,
-    bool is_all_seen;        // and whether the end of all work will be seen
-    int stream_count;        // places that were ever used
-    unsigned next_idle;      // where the search for an idle place starts
-    unsigned next_look;      // where the search for work that may have ended starts
+    std::uint32_t random;     // lot.hpp
+    unsigned permits;         // permits that were taken
+    std::int64_t looked_ns;   // when a thread that waits for a permit last looked,
+    unsigned looked_permits;  // the value of permits then,
+    bool is_all_seen;         // and whether the end of all work will be seen
+    int stream_count;         // places that were ever used
+    unsigned next_idle;       // where the search for an idle place starts
+    unsigned next_look;       // where the search for work that may have ended starts
     StreamTiming streams[kMaxStreams];
 };
 

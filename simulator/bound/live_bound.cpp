@@ -176,7 +176,7 @@ std::string rules_left_out(const LiveCluster& cluster) {
     const std::size_t by_uuid = count(
         [](const GpuRules& rules) { return !rules.uuids.empty() || !rules.barred_uuids.empty(); });
     const std::size_t by_affinity =
-        count([](const GpuRules& rules) { return rules.apart || rules.together; });
+        count([](const GpuRules& rules) { return rules.anti_affinity || rules.affinity; });
     const auto by_link =
         static_cast<std::size_t>(std::ranges::count_if(cluster.pods, &LivePod::insists_on_link));
     std::vector<std::string> parts;

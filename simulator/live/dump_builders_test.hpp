@@ -25,17 +25,17 @@ inline DumpPod pod(const std::string& name, int gib, int gpus = 1, GpuRuleTexts 
     DumpPod out{.name = {"s", name},
                 .created = name,
                 .gpu_rules = std::move(rules),
-                .asks = {{.gpus = gpus}}};
-    if (gib > 0) out.asks[0].memory = {MemoryRequest::Kind::bytes, gibibytes(gib).count};
+                .requests = {{.gpus = gpus}}};
+    if (gib > 0) out.requests[0].memory = {MemoryRequest::Kind::bytes, gibibytes(gib).count};
     return out;
 }
 
 // Puts the pod on one GPU of a node.
 inline DumpPod on(DumpPod pod, const std::string& node, int gpu) {
     pod.node = node;
-    const Bytes memory{pod.asks[0].memory.amount};
-    const bool whole = pod.asks[0].memory.kind == MemoryRequest::Kind::whole_gpu;
-    pod.allocated = {{ContainerKind::app, {{gpu, memory, pod.asks[0].cores, whole}}}};
+    const Bytes memory{pod.requests[0].memory.amount};
+    const bool whole = pod.requests[0].memory.kind == MemoryRequest::Kind::whole_gpu;
+    pod.allocated = {{ContainerKind::app, {{gpu, memory, pod.requests[0].cores, whole}}}};
     return pod;
 }
 

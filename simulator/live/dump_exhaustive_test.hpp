@@ -49,16 +49,16 @@ class DumpExhaustive {
     void place_container(std::size_t at, std::size_t container, std::size_t node, int milli,
                          int dropped) {
         const DumpPod& pod = snapshot_.pods[at];
-        if (container == pod.asks.size()) return place_pod(at + 1, milli, dropped);
+        if (container == pod.requests.size()) return place_pod(at + 1, milli, dropped);
         const auto count = static_cast<unsigned>(free_[node].size());
         for (unsigned gpus = 0; gpus < 1U << count; ++gpus) {
-            if (std::popcount(gpus) != pod.asks[container].gpus) continue;
+            if (std::popcount(gpus) != pod.requests[container].gpus) continue;
             const std::vector<int> before = free_[node];
             int allocated = 0;
             bool fits = true;
             for (unsigned gpu = 0; gpu < count && fits; ++gpu) {
                 if ((gpus >> gpu & 1U) == 0) continue;
-                const int share = share_on(pod, pod.asks[container], node, gpu);
+                const int share = share_on(pod, pod.requests[container], node, gpu);
                 fits = share >= 0 && share <= free_[node][gpu];
                 if (!fits) break;
                 free_[node][gpu] -= share;

@@ -89,7 +89,7 @@ class Builder {
         LivePod pod{.request = std::move(request), .row = row};
         const GpuRules& rules = pod.rules();
         pod.needs_gpus_looked_at = !rules.uuids.empty() || !rules.barred_uuids.empty() ||
-                                   rules.apart || rules.together || pod.insists_on_link();
+                                   rules.anti_affinity || rules.affinity || pod.insists_on_link();
         pod.is_whole = std::ranges::all_of(pod.request.containers, [](const ContainerRequest& one) {
             return one.gpu.memory.kind == MemoryRequest::Kind::whole_gpu;
         });

@@ -77,15 +77,16 @@ TEST(LivePlacer, Uuids) {
 // Goal: a pod avoids running and newly placed pods, but only those of its own namespace and group;
 // a failed attempt to place a gang leaves no trace.
 TEST(LivePlacer, Apart) {
-    ClusterDump dump{.nodes = {node("n", {{"T4", 15}, {"T4", 15}, {"T4", 15}})},
-                     .pods = {on(pod("a", 4, 1, {.apart = "g"}), "n", 0),
-                              pod("b", 4, 1, {.apart = "g"}), pod("c", 4, 1, {.apart = "h"}),
-                              pod("d", 4, 1, {.apart = "g"}), pod("e", 4, 1, {.apart = "g"})}};
+    ClusterDump dump{
+        .nodes = {node("n", {{"T4", 15}, {"T4", 15}, {"T4", 15}})},
+        .pods = {on(pod("a", 4, 1, {.anti_affinity = "g"}), "n", 0),
+                 pod("b", 4, 1, {.anti_affinity = "g"}), pod("c", 4, 1, {.anti_affinity = "h"}),
+                 pod("d", 4, 1, {.anti_affinity = "g"}), pod("e", 4, 1, {.anti_affinity = "g"})}};
     EXPECT_EQ(places(dump), "n:1 n:0 n:2 -");
     dump.pods[4].name.ns = "other";
     EXPECT_EQ(places(dump), "n:1 n:0 n:2 n:0");
     for (const std::size_t of_gang : {1U, 2U, 3U}) {
-        dump.pods[of_gang].gpu_rules.apart = "g";
+        dump.pods[of_gang].gpu_rules.anti_affinity = "g";
         dump.pods[of_gang].gang = GangMembership{"all", 3};
     }
     dump.pods[4].name.ns = "s";
@@ -103,15 +104,16 @@ DumpNode pairs(const std::string& name, int gib) {
 // Goal: a pod that requires a link gets GPUs that are so linked, or none, whatever the policy
 // prefers. A pod with a single GPU, or without the requirement, gets any GPUs.
 TEST(LivePlacer, Links) {
-    const ClusterDump dump{.nodes = {node("m", {{"T4", 15}, {"T4", 15}}), pairs("n", 15)},
-                           .pods = {on(pod("a", 15), "n", 1), pod("b", 0, 2, {.links = "nvlink"}),
-                                    pod("c", 0, 2, {.links = "nvlink"}), pod("d", 0, 2),
-                                    pod("e", 4, 1, {.links = "nvlink"})}};
+    const ClusterDump dump{
+        .nodes = {node("m", {{"T4", 15}, {"T4", 15}}), pairs("n", 15)},
+        .pods = {on(pod("a", 15), "n", 1), pod("b", 0, 2, {.topology = "nvlink"}),
+                 pod("c", 0, 2, {.topology = "nvlink"}), pod("d", 0, 2),
+                 pod("e", 4, 1, {.topology = "nvlink"})}};
     for (const char* policy : {"binpack", "spread", "fgd"})
         EXPECT_EQ(places(dump, policy), "n:2,3 - m:0,1 n:0") << policy;
     ClusterDump near = dump;
-    near.pods = {pod("a", 8, 3, {.links = "nvlink"}), pod("b", 8, 3, {.links = "numa"}),
-                 pod("c", 8, 2, {.links = "pcie"})};
+    near.pods = {pod("a", 8, 3, {.topology = "nvlink"}), pod("b", 8, 3, {.topology = "numa"}),
+                 pod("c", 8, 2, {.topology = "pcie"})};
     EXPECT_EQ(places(near), "- n:0,1,2 -");
 }
 
@@ -129,7 +131,7 @@ TEST(LivePlacer, RandomTakesAnyGpuOfAnyNode) {
             }
             DumpPod one = pod("a", 4);
             one.gpu_rules.models = models;
-            if (*models != 0) one.asks.push_back(one.asks.front());
+            if (*models != 0) one.requests.push_back(one.requests.front());
             const auto cluster = live_cluster({.nodes = {m, n}, .pods = {one}});
             ASSERT_TRUE(cluster);
             std::map<GpuName, int> taken;
@@ -152,11 +154,11 @@ TEST(LivePlacer, RandomTakesAnyGpuOfAnyNode) {
 // of a pod has GPUs with a link of their own.
 TEST(LivePlacer, LinksOfTheTighterSet) {
     ClusterDump dump{.nodes = {pairs("n", 16)},
-                     .pods = {on(pod("a", 4), "n", 2), pod("b", 8, 2, {.links = "nvlink"})}};
+                     .pods = {on(pod("a", 4), "n", 2), pod("b", 8, 2, {.topology = "nvlink"})}};
     EXPECT_EQ(places(dump), "n:2,3");
-    dump.pods[1] = pod("b", 0, 2, {.links = "nvlink"});
+    dump.pods[1] = pod("b", 0, 2, {.topology = "nvlink"});
     EXPECT_EQ(places(dump), "n:0,1");
-    dump.pods[1].asks.push_back(dump.pods[1].asks[0]);
+    dump.pods[1].requests.push_back(dump.pods[1].requests[0]);
     EXPECT_EQ(places(dump), "-");
     dump.pods.erase(dump.pods.begin());
     EXPECT_EQ(places(dump), "n:0,1,2,3");
@@ -179,8 +181,8 @@ TEST(LivePlacer, NearGpusWhereNobodyInsists) {
 TEST(LivePlacer, Together) {
     ClusterDump dump{
         .nodes = {node("m", {{"T4", 15}}), node("n", {{"T4", 15}, {"T4", 15}})},
-        .pods = {pod("a", 4, 1, {.together = "g"}), on(pod("b", 4), "n", 1),
-                 pod("c", 4, 1, {.together = "g"}), pod("d", 10, 1, {.together = "g"})}};
+        .pods = {pod("a", 4, 1, {.affinity = "g"}), on(pod("b", 4), "n", 1),
+                 pod("c", 4, 1, {.affinity = "g"}), pod("d", 10, 1, {.affinity = "g"})}};
     EXPECT_EQ(places(dump), "n:1 n:1 -");
     dump.pods[0] = on(dump.pods[0], "m", 0);
     EXPECT_EQ(places(dump), "m:0 -");
@@ -252,7 +254,7 @@ ClusterDump any_cluster() {
         DumpPod any = pod("p" + std::to_string(i), *rc::gen::element(0, 2, 5, 12),
                           *rc::gen::element(1, 1, 2), any_rules("n1-1"));
         any.name.ns = *rc::gen::element("s", "t");
-        if (*rc::gen::inRange(0, 4) == 0) any.asks.push_back(any.asks[0]);
+        if (*rc::gen::inRange(0, 4) == 0) any.requests.push_back(any.requests[0]);
         if (*rc::gen::inRange(0, 4) == 0) any.gang = GangMembership{"g", *rc::gen::inRange(1, 4)};
         if (!first.gpus.empty() && *rc::gen::inRange(0, 4) == 0)
             any = on(any, first.name, *rc::gen::inRange(0, static_cast<int>(first.gpus.size())));
@@ -277,10 +279,11 @@ void check_rules(const ClusterDump& dump, const LivePod& pod, const std::set<Gpu
             rules, dump.nodes[static_cast<std::size_t>(node)].gpus[static_cast<std::size_t>(gpu)]));
     }
     for (const There& other : others) {
-        const bool is_apart = rules.apart && other.pod->rules().apart == rules.apart;
+        const bool is_apart =
+            rules.anti_affinity && other.pod->rules().anti_affinity == rules.anti_affinity;
         for (const GpuName& gpu : other.gpus)
             RC_ASSERT(!is_apart || !at.contains(gpu));
-        if (rules.together && other.pod->rules().together == rules.together)
+        if (rules.affinity && other.pod->rules().affinity == rules.affinity)
             together.insert(other.gpus.begin(), other.gpus.end());
     }
     if (!together.empty()) RC_ASSERT(std::ranges::includes(together, at));
@@ -306,12 +309,12 @@ void check_sizes(const ClusterDump& dump, const std::vector<There>& there) {
     std::map<GpuName, Bytes> allocated;
     for (const There& one : there) {
         const DumpPod& pod = dump.pods[one.pod->row];
-        if (pod.asks.size() > 1) continue;
+        if (pod.requests.size() > 1) continue;
         for (const GpuName& at : one.gpus) {
             const Bytes has = dump.nodes[static_cast<std::size_t>(at.first)]
                                   .gpus[static_cast<std::size_t>(at.second)]
                                   .memory;
-            allocated[at] += bytes_of(pod.asks.front().memory, MemoryUnit::gib, has);
+            allocated[at] += bytes_of(pod.requests.front().memory, MemoryUnit::gib, has);
             RC_ASSERT(allocated[at] <= has);
         }
     }

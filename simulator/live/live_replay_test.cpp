@@ -20,16 +20,16 @@ DumpNode node(const std::string& name, int gpus, Bytes memory, const std::string
 }
 
 DumpPod pod(const std::string& name, Bytes memory, int gpus = 1) {
-    DumpPod out{.name = {"s", name}, .created = name, .asks = {{.gpus = gpus}}};
-    if (memory != Bytes{}) out.asks[0].memory = {MemoryRequest::Kind::bytes, memory.count};
+    DumpPod out{.name = {"s", name}, .created = name, .requests = {{.gpus = gpus}}};
+    if (memory != Bytes{}) out.requests[0].memory = {MemoryRequest::Kind::bytes, memory.count};
     return out;
 }
 
 DumpPod on(DumpPod pod, const std::string& node, int gpu) {
     pod.node = node;
-    const Bytes memory{pod.asks[0].memory.amount};
-    const bool whole = pod.asks[0].memory.kind == MemoryRequest::Kind::whole_gpu;
-    pod.allocated = {{ContainerKind::app, {{gpu, memory, pod.asks[0].cores, whole}}}};
+    const Bytes memory{pod.requests[0].memory.amount};
+    const bool whole = pod.requests[0].memory.kind == MemoryRequest::Kind::whole_gpu;
+    pod.allocated = {{ContainerKind::app, {{gpu, memory, pod.requests[0].cores, whole}}}};
     return pod;
 }
 
@@ -107,14 +107,14 @@ TEST(LiveReplay, GpusOfSeveralSizes) {
         .taken = "now",
         .nodes = {node("big", 1, gibibytes(80), "H100"), node("small", 1, gibibytes(15), "T4")},
         .pods = {pod("a", gibibytes(16)), pod("b", gibibytes(10)), pod("c", gibibytes(10))}};
-    dump.pods[1].asks[0].cores = {30};
+    dump.pods[1].requests[0].cores = {30};
     const LiveReport report = replayed(dump, {"binpack"});
     const LiveRun& run = report.runs[0];
     EXPECT_EQ(run.rooms[0].node, 0) << "no other GPU is large enough";
     EXPECT_EQ(run.waiting_placed.placed, 3);
     double milli = 0;
     for (std::size_t i = 0; i < 3; ++i) {
-        const DumpRequest& request = dump.pods[i].asks[0];
+        const DumpRequest& request = dump.pods[i].requests[0];
         const auto on_node = static_cast<std::size_t>(run.rooms[i].node);
         milli += milli_of(Bytes{request.memory.amount}, request.cores,
                           dump.nodes[on_node].gpus[0].memory);
@@ -151,7 +151,7 @@ TEST(LiveReplay, Gangs) {
     EXPECT_EQ(report.runs[0].rooms[0].node, -1);
     EXPECT_EQ(report.runs[0].rooms[1].node, -1);
     EXPECT_EQ(report.runs[0].rooms[2].node, 0) << "what was tried is free again";
-    dump.pods[1].asks[0].gpus = dump.pods[0].asks[0].gpus = 1;
+    dump.pods[1].requests[0].gpus = dump.pods[0].requests[0].gpus = 1;
     report = replayed(dump, {"binpack"});
     EXPECT_EQ(report.runs[0].waiting_placed.placed, 2);
     dump.pods.erase(dump.pods.begin());
@@ -167,8 +167,8 @@ TEST(LiveReplay, SeveralContainers) {
         .taken = "now",
         .nodes = {node("m", 1, gibibytes(10), "T4"), node("n", 2, gibibytes(10), "T4")},
         .pods = {pod("a", {}), on(pod("b", gibibytes(5)), "m", 0)}};
-    dump.pods[0].asks.push_back({.gpus = 1});
-    dump.pods[1].asks[0].kind = ContainerKind::init;
+    dump.pods[0].requests.push_back({.gpus = 1});
+    dump.pods[1].requests[0].kind = ContainerKind::init;
     const LiveReport report = replayed(dump, {"best-fit"});
     EXPECT_EQ(report.pinned, 1);
     EXPECT_EQ(report.runs[0].rooms[0].node, 1);
@@ -199,11 +199,11 @@ RC_GTEST_PROP(LiveReplay, AnyDump, ()) {
     for (int i = *rc::gen::inRange(0, 30); i > 0; --i) {
         DumpPod any = pod("p" + std::to_string(i), gibibytes(*rc::gen::inRange(0, 50)),
                           *rc::gen::element(1, 1, 2, 17));
-        any.asks[0].kind = *rc::gen::element(ContainerKind::app, ContainerKind::app,
-                                             ContainerKind::init, ContainerKind::sidecar);
-        any.asks[0].cores = {*rc::gen::inRange(0, 101)};
+        any.requests[0].kind = *rc::gen::element(ContainerKind::app, ContainerKind::app,
+                                                 ContainerKind::init, ContainerKind::sidecar);
+        any.requests[0].cores = {*rc::gen::inRange(0, 101)};
         any.host.cpu_milli = *rc::gen::inRange(0, 4) * 5'000;
-        if (*rc::gen::inRange(0, 3) == 0) any.asks.push_back(any.asks[0]);
+        if (*rc::gen::inRange(0, 3) == 0) any.requests.push_back(any.requests[0]);
         if (*rc::gen::inRange(0, 3) == 0)
             any.gang = GangMembership{*rc::gen::element("g", "h"), *rc::gen::inRange(1, 4)};
         const bool runs = *rc::gen::arbitrary<bool>();

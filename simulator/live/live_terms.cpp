@@ -31,7 +31,7 @@ AssignedPodPtr assigned_pod_of(const LiveAssignedPod& live, const std::vector<Gp
     AssignedPod assigned_pod{.uid = live.request->uid,
                              .name = live.pod->name,
                              .groups = rules.groups(),
-                             .together = rules.together};
+                             .affinity = rules.affinity};
     for (const DumpAllocation& holder : live.pod->allocated) {
         ContainerAllocation given{.kind = holder.kind};
         for (const DumpShare& share : holder.shares) {
@@ -53,7 +53,7 @@ Result<PodRequest> request_of(const DumpPod& pod) {
     const auto rules = parse_gpu_rules(pod.gpu_rules, pod.name.ns);
     if (!rules) return fail(rules.error().in("pod " + pod.name.str()));
     PodRequest request{.uid = PodUid(pod.name.str()), .name = pod.name, .host = pod.host};
-    for (const DumpRequest& one : pod.asks) {
+    for (const DumpRequest& one : pod.requests) {
         request.containers.push_back(
             {.kind = one.kind,
              .gpu = {.gpus = one.gpus, .memory = one.memory, .cores = one.cores, .rules = *rules}});

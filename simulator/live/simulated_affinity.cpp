@@ -15,8 +15,8 @@ SimulatedAffinity::SimulatedAffinity(const std::vector<NodeInfo>& nodes) {
         fixed.push_back({node.inventory.gpus, node.topology_groups, node.inventory.unit});
         gpus_.push_back(node.gpus);
         for (const AssignedPodPtr& assigned_pod : node.assigned_pods) {
-            if (assigned_pod->together)
-                affinity_.add(*assigned_pod->together, assigned_pod->uid,
+            if (assigned_pod->affinity)
+                affinity_.add(*assigned_pod->affinity, assigned_pod->uid,
                               GpuAffinityIndex::As::holder);
         }
     }
@@ -24,7 +24,7 @@ SimulatedAffinity::SimulatedAffinity(const std::vector<NodeInfo>& nodes) {
 }
 
 GpuRules SimulatedAffinity::joined(GpuRules rules, const PodUid& pod) const {
-    rules.joins = rules.together && affinity_.has_other(*rules.together, pod);
+    rules.joins = rules.affinity && affinity_.has_other(*rules.affinity, pod);
     return rules;
 }
 
@@ -53,7 +53,7 @@ AssignedPod SimulatedAffinity::assigned_pod_on(std::size_t node, const PodReques
         .uid = pod.uid,
         .allocated = allocated_by_gpu(containers_of(pod.containers, assignment, at.gpus, at.unit)),
         .groups = rules.groups(),
-        .together = rules.together};
+        .affinity = rules.affinity};
 }
 
 NodeGpus SimulatedAffinity::node_gpus(std::size_t node) const {
@@ -67,11 +67,11 @@ NodeGpus SimulatedAffinity::node_gpus(std::size_t node) const {
 
 void SimulatedAffinity::count(std::size_t node, const AssignedPod& assigned_pod, int sign) {
     count_allocated(assigned_pod, (*nodes_)[node].gpus, gpus_[node], sign);
-    if (!assigned_pod.together) return;
+    if (!assigned_pod.affinity) return;
     if (sign > 0) {
-        affinity_.add(*assigned_pod.together, assigned_pod.uid, GpuAffinityIndex::As::holder);
+        affinity_.add(*assigned_pod.affinity, assigned_pod.uid, GpuAffinityIndex::As::holder);
     } else {
-        affinity_.remove(*assigned_pod.together, assigned_pod.uid, GpuAffinityIndex::As::holder);
+        affinity_.remove(*assigned_pod.affinity, assigned_pod.uid, GpuAffinityIndex::As::holder);
     }
 }
 

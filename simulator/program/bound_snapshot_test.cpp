@@ -78,16 +78,17 @@ TEST(BoundSnapshot, TellsWhichRulesItLeavesOut) {
     };
     EXPECT_EQ(reported({pod("a", {.models = "A100"})}), "");
     EXPECT_EQ(
-        reported({pod("a", {.apart = "g"}), pod("b", {.together = "h"})}),
+        reported({pod("a", {.anti_affinity = "g"}), pod("b", {.affinity = "h"})}),
         "rules that the bound does not apply in full: gpu-anti-affinity and gpu-affinity of 2 pods "
         "(ignored)");
     EXPECT_EQ(
-        reported({pod("a", {.uuids = "m-0"}), pod("b", {.uuids = "!m-0", .apart = "g"}),
+        reported({pod("a", {.uuids = "m-0"}), pod("b", {.uuids = "!m-0", .anti_affinity = "g"}),
                   pod("c", {.models = "A100"})}),
         "rules that the bound does not apply in full: gpu-uuids of 2 pods (only the kind of GPU "
         "counts), gpu-anti-affinity and gpu-affinity of 1 pod (ignored)");
-    EXPECT_EQ(reported({build::pod("a", 8, 2, {.links = "nvlink"}), pod("b", {.links = "pcie"})}),
-              "rules that the bound does not apply in full: gpu-topology of 1 pod (ignored)");
+    EXPECT_EQ(
+        reported({build::pod("a", 8, 2, {.topology = "nvlink"}), pod("b", {.topology = "pcie"})}),
+        "rules that the bound does not apply in full: gpu-topology of 1 pod (ignored)");
 }
 
 ClusterDump tiny_dump() {
@@ -111,11 +112,11 @@ ClusterDump tiny_dump() {
                                  *rc::gen::element(1, 1, 2),
                                  {.models = *rc::gen::element("", "", "A", "!A"),
                                   .uuids = *rc::gen::element("", "", "n1-1", "!n1-1"),
-                                  .apart = *rc::gen::element("", "", "g"),
-                                  .together = *rc::gen::element("", "", "g")});
-        any.asks[0].cores = {*rc::gen::element(0, 0, 35, 60)};
+                                  .anti_affinity = *rc::gen::element("", "", "g"),
+                                  .affinity = *rc::gen::element("", "", "g")});
+        any.requests[0].cores = {*rc::gen::element(0, 0, 35, 60)};
         any.host.cpu_milli = *rc::gen::inRange(0, 4) * 700;
-        if (*rc::gen::inRange(0, 6) == 0) any.asks.push_back(any.asks[0]);
+        if (*rc::gen::inRange(0, 6) == 0) any.requests.push_back(any.requests[0]);
         dump.pods.push_back(std::move(any));
     }
     return dump;

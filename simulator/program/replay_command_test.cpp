@@ -71,9 +71,9 @@ TEST(Simulator, ReplaysASnapshot) {
         R"({"version":1,"taken":"2026-01-31T12:00:00Z","nodes":[{"name":"n","unit":"GiB","host":)"
         R"({"cpuMilli":8000,"memory":34359738368},"gpus":[{"model":"T4","memory":1000},)"
         R"({"model":"T4","memory":1000}]}],"pods":[{"namespace":"s","name":"p","node":"n","host":)"
-        R"({"cpuMilli":1,"memory":1},"asks":[{"kind":"app","gpus":1,"memory":"bytes",)"
+        R"({"cpuMilli":1,"memory":1},"requests":[{"kind":"app","gpus":1,"memory":"bytes",)"
         R"("amount":500}],"allocated":[{"kind":"app","shares":[{"gpu":1,"memory":500}]}]},)"
-        R"({"namespace":"s","name":"q","host":{"cpuMilli":1,"memory":1},"asks":[{"kind":"app",)"
+        R"({"namespace":"s","name":"q","host":{"cpuMilli":1,"memory":1},"requests":[{"kind":"app",)"
         R"("gpus":1,"memory":"wholeGpu"}]}]})";
     ASSERT_TRUE(write_text_file(file, text));
     const std::string reported =

@@ -54,8 +54,8 @@ ClusterDump any_dump() {
         DumpPod pod = build::pod("p" + number, *rc::gen::element(0, 0, 4, 10, 20),
                                  *rc::gen::element(1, 1, 2, 2, 3, 4));
         if (*rc::gen::inRange(0, 4) == 0)
-            pod.gpu_rules.links = *rc::gen::element<std::string>("nvlink", "pcie", "numa");
-        if (*rc::gen::inRange(0, 6) == 0) pod.asks.push_back(pod.asks.front());
+            pod.gpu_rules.topology = *rc::gen::element<std::string>("nvlink", "pcie", "numa");
+        if (*rc::gen::inRange(0, 6) == 0) pod.requests.push_back(pod.requests.front());
         out.pods.push_back(std::move(pod));
     }
     return out;

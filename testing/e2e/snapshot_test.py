@@ -51,7 +51,7 @@ class SnapshotTest(StackCase):
         share = by_name["first"]["allocated"][0]["shares"][0]
         self.assertEqual(share["memory"], 6 << 30)
         self.assertEqual(share["gpu"], truth.shares(first)["main"][0]["index"])
-        self.assertEqual(by_name["beside"]["rules"], {"apart": "parts"})
+        self.assertEqual(by_name["beside"]["rules"], {"antiAffinity": "parts"})
         self.assertEqual({gpu["uuid"] for gpu in node["gpus"]},
                          {*truth.uuids(first), *truth.uuids(second)})
         report = json.loads(self.simulate("replay", "--snapshot", str(path), "--policy",

@@ -54,6 +54,7 @@ WORDS = (
          phrases=(r"evaders?", r"(?:go(?:es|ing)?|went|gone) past")),
     Word("ns, namespace", identifiers=("space", "name_space"), within=("src", "simulator")),
     Word("GPU affinity", parts=("company", "mate", "mates"), within=("src/app", "src/wire")),
+    Word("anti_affinity", identifiers=("apart",), within=("src",)),
     Word("gpu-anti-affinity, gpu-affinity",
          identifiers=("kGpuApart", "kGpuTogether"), phrases=(r"gpu-apart", r"gpu-together"),
          within=("src", "simulator", "testing", "deploy", "docs")),

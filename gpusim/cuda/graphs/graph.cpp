@@ -199,7 +199,7 @@ CUresult clone_graph(const Graph& from, Graph** clone) {
     for (const Node* node = from.first; node != nullptr; node = node->next) {
         if (const CUresult error = clone_node(from, *node, *made); error != CUDA_SUCCESS) {
             free_graph(made);
-            return error;  // it stays, for stale handles
+            return error;  // NOLINT(clang-analyzer-unix.Malloc): it stays, for stale handles
         }
     }
     *clone = made;

@@ -175,7 +175,7 @@ bool look_for_ended_meanwhile(int gpu) {
     const Locked lock(all.mutex);
     if (streams_in_flight(gpu) == 0) return true;
     const std::int64_t now = monotonic_ns();
-    if (all.looked_turns == all.turns && now - all.looked_ns < kAgainNs) return all.is_all_seen;
+    if (all.looked_permits == all.permits && now - all.looked_ns < kAgainNs) return all.is_all_seen;
     const Relaxed relaxed;
     bool is_all_seen = true;
     for_each_asked(gpu, [&](StreamTiming& each) {
@@ -184,7 +184,7 @@ bool look_for_ended_meanwhile(int gpu) {
         if (each.is_in_flight && is_mine) is_all_seen &= see_end(each);
     });
     all.looked_ns = now;
-    all.looked_turns = all.turns;
+    all.looked_permits = all.permits;
     all.is_all_seen = is_all_seen;
     return is_all_seen;
 }

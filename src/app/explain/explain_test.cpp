@@ -234,7 +234,7 @@ TEST_F(ExplainPod, LeavesWhatIsKeptForOthers) {
                           {{.uuid = node.gpus[2].uuid, .index = 2, .memory = gibibytes(40)}})));
     PodInfo waits = build::pod("a-waits", build::native(gibibytes(10)));
     PodInfo behind = build::pod("behind", build::whole(2));
-    behind.gpu_rules.links = "nvlink";
+    behind.gpu_rules.topology = "nvlink";
     for (PodInfo* pod : {&waits, &behind}) {
         pod->nominated = node.name;
         put(*pod);

@@ -102,8 +102,8 @@ class Played {
         pod.created = "2026-01-01T00:00:" + std::to_string(10 + objects_.pods.size() % 50);
         pod.policy = *rc::gen::element<std::string>("", "", "binpack", "spread", "fgd");
         pod.priority = pick(0, 3);
-        if (gpus > 1 && one_in(3)) pod.gpu_rules.links = "nvlink";
-        if (one_in(6)) pod.gpu_rules.apart = "replicas";
+        if (gpus > 1 && one_in(3)) pod.gpu_rules.topology = "nvlink";
+        if (one_in(6)) pod.gpu_rules.anti_affinity = "replicas";
         return pod;
     }
     // Adds a pod to the last node, if the node has free GPUs for it.

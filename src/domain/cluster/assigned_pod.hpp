@@ -43,7 +43,7 @@ struct AssignedPod {
         resizing;  // the allocation that a resize may have written, or may still write
     std::vector<GpuAllocation> allocated;  // the larger of `allocation` and `resizing`
     std::vector<GpuGroup> groups;          // GpuRules::groups of the pod
-    std::optional<GpuGroup> together;      // GpuRules::together
+    std::optional<GpuGroup> affinity;      // GpuRules::affinity
 
     friend bool operator==(const AssignedPod&, const AssignedPod&) = default;
 };

@@ -1,4 +1,4 @@
-// The pods of each affinity group (GpuRules::together), over all nodes.
+// The pods of each affinity group (GpuRules::affinity), over all nodes.
 #pragma once
 
 #include <algorithm>

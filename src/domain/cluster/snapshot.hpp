@@ -132,7 +132,7 @@ class Snapshot {
         for (ContainerRequest& container : pod.containers) {
             GpuRules& rules = container.gpu.rules;
             rules.joins =
-                rules.together && affinity_ && affinity_->has_other(*rules.together, pod.uid);
+                rules.affinity && affinity_ && affinity_->has_other(*rules.affinity, pod.uid);
         }
         return pod;
     }

@@ -22,7 +22,7 @@ std::optional<std::string> why_it_stays(const ClusterObjects& objects, std::size
     const auto request = request_of(objects.pods[i]);
     if (!request) return "an invalid request";
     // Its replacement goes to the GPUs of its group, so the plan cannot choose its place.
-    if (!request->containers.empty() && rules_of(request->containers).together)
+    if (!request->containers.empty() && rules_of(request->containers).affinity)
         return fmt::format("a label {}", kGpuAffinity);
     const auto scorer = scorer_of(*request);
     if (scorer != nullptr && scorer->has_random_tie_break())

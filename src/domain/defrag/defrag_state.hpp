@@ -30,8 +30,8 @@ struct PlacedPod {
     std::vector<std::size_t> gpus;  // positions on the node, ascending
     Bytes size;
     const MovablePod* pod = nullptr;
-    std::vector<std::pair<Bytes, Percent>>
-        allocated;  // on each of the GPUs, as count_allocated counts it
+    // On each of the GPUs, as count_allocated counts it.
+    std::vector<std::pair<Bytes, Percent>> allocated;
     // Pods of one kind are placed alike. Set once the pod was placed.
     std::optional<std::size_t> kind{};
     bool moved = false;
@@ -52,8 +52,8 @@ class DefragState {
     static constexpr std::size_t kMostKinds = 1'024;
 
     // Both must outlive the state. `preemptor`: the pod that the search makes space for. It gets
-    // what the nominees before it leave. The replacement of a placed gets what the nominees before
-    // that pod leave, and these may be others.
+    // what the nominees before it leave. The replacement of a placed pod gets what the nominees
+    // before that pod leave, and these may be others.
     DefragState(const Cluster& cluster, const Preemptor& preemptor,
                 std::size_t most_kinds = kMostKinds);
 
@@ -80,8 +80,8 @@ class DefragState {
     }
     // By node. Empty: no node is barred.
     [[nodiscard]] std::vector<char> barred_nodes(const Barred& barred) const;
-    // Where the replacement of the placed would be placed in the current state. Nothing if it does
-    // not fit, if it would get a GPU that the placed has now, or if its place depends on when it is
+    // Where the replacement of a placed pod would go in the current state. Nothing if it does not
+    // fit, if it would get a GPU that the pod has now, or if its place depends on when it is
     // created.
     [[nodiscard]] std::optional<Place> place(std::size_t placed);
     // The number of kinds that place() remembers, at most `most_kinds`: nearly all of the memory in
@@ -91,7 +91,7 @@ class DefragState {
     [[nodiscard]] std::size_t nodes_priced() const { return nodes_priced_; }
     // Whether the pod of `placer` fits on a node, with its CPU and memory.
     [[nodiscard]] bool fits(Placer& placer, const HostRequest& host, std::size_t node) const;
-    // Whether it would fit without any of the node's original placed_pods.
+    // Whether it would fit without any of the node's original placed pods.
     [[nodiscard]] bool could_fit(Placer& placer, const HostRequest& host, std::size_t node) const;
 
     // Moves of placed pods that are gone must be undone in reverse order.

@@ -90,10 +90,10 @@ DumpPod pod_of(const SeenPod& seen, const Asked& asked) {
                 .gang = request.gang,
                 .chooses_nodes = seen.chooses_nodes,
                 .gpu_rules = asked.rules,
-                .asks = {},
+                .requests = {},
                 .allocated = {}};
     for (const ContainerRequest& container : request.containers) {
-        pod.asks.push_back(
+        pod.requests.push_back(
             {container.kind, container.gpu.gpus, container.gpu.memory, container.gpu.cores});
     }
     return pod;
@@ -141,7 +141,7 @@ class Numbers {
 };
 
 void replace_names(GpuRuleTexts& texts, const std::string& ns, Numbers& gpus, Numbers& groups) {
-    for (std::string* group : {&texts.apart, &texts.together}) {
+    for (std::string* group : {&texts.anti_affinity, &texts.affinity}) {
         if (!group->empty()) *group = groups.of(ns + "/" + *group);
     }
     const auto rules = parse_gpu_rules(texts, ns);

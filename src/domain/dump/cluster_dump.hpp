@@ -68,7 +68,7 @@ struct DumpPod {
     std::optional<GangMembership> gang;     // of the pod's namespace
     bool chooses_nodes = false;             // by nodeSelector or node affinity
     GpuRuleTexts gpu_rules;                 // unparsed, see parse_gpu_rules()
-    std::vector<DumpRequest> asks;          // per container with GPUs, in start order
+    std::vector<DumpRequest> requests;      // per container with GPUs, in start order
     std::vector<DumpAllocation> allocated;  // per container; empty while the pod is pending
 
     friend bool operator==(const DumpPod&, const DumpPod&) = default;

@@ -36,7 +36,7 @@ TEST(ClusterDump, TellsWhoIsWhere) {
     EXPECT_EQ(out.pods[0].node, "n");
     EXPECT_EQ(out.pods[0].allocated,
               (std::vector<DumpAllocation>{{ContainerKind::app, {{1, gibibytes(4), {}, false}}}}));
-    EXPECT_EQ(out.pods[0].asks[0].memory,
+    EXPECT_EQ(out.pods[0].requests[0].memory,
               (MemoryRequest{MemoryRequest::Kind::bytes, gibibytes(4).count}));
     EXPECT_EQ(out.pods[1].name.name, "waits");
     EXPECT_TRUE(out.pods[1].node.empty());
@@ -154,7 +154,7 @@ TEST(ClusterDump, AnonymousRules) {
     const ClusterDump out = anonymous(dump);
     EXPECT_EQ(out.nodes[0].gpus[1].uuid, GpuUuid("GPU-2"));
     EXPECT_EQ(out.pods[0].gpu_rules, (GpuRuleTexts{"T4", "GPU-3, !GPU-2", "group-1", ""}));
-    EXPECT_EQ(out.pods[1].gpu_rules.apart, "group-1");
+    EXPECT_EQ(out.pods[1].gpu_rules.anti_affinity, "group-1");
     EXPECT_EQ(out.pods[2].gpu_rules, (GpuRuleTexts{"", "", "", "group-2"}));
 }
 

@@ -63,8 +63,8 @@ std::string linked(const GpuRequest& gpu) {
 
 // Which of the two affinity labels the pod has.
 std::string affinity_of(const GpuRules& rules) {
-    if (!rules.together) return std::string(kGpuAntiAffinity);
-    if (!rules.apart) return std::string(kGpuAffinity);
+    if (!rules.affinity) return std::string(kGpuAntiAffinity);
+    if (!rules.anti_affinity) return std::string(kGpuAffinity);
     return fmt::format("{} or {}", kGpuAntiAffinity, kGpuAffinity);
 }
 

@@ -14,16 +14,16 @@ bool has(const GpuState& gpu, GpuGroup group) {
 void GpuConstraints::look_at(const NodeGpus& node_gpus) {
     if (any_) return;
     const bool joins_here =
-        rules_.together && std::ranges::any_of(node_gpus.states, [&](const GpuState& gpu) {
-            return has(gpu, *rules_.together);
+        rules_.affinity && std::ranges::any_of(node_gpus.states, [&](const GpuState& gpu) {
+            return has(gpu, *rules_.affinity);
         });
     verdicts_.assign(node_gpus.states.size(), Admitted::yes);
     for (std::size_t i = 0; i < node_gpus.states.size(); ++i) {
         const GpuState& gpu = node_gpus.states[i];
         if (!admits_names(node_gpus.gpus[i])) {
             verdicts_[i] = Admitted::other_gpu;
-        } else if ((rules_.apart && has(gpu, *rules_.apart)) ||
-                   ((rules_.joins || joins_here) && !has(gpu, *rules_.together))) {
+        } else if ((rules_.anti_affinity && has(gpu, *rules_.anti_affinity)) ||
+                   ((rules_.joins || joins_here) && !has(gpu, *rules_.affinity))) {
             verdicts_[i] = Admitted::affinity;
         }
     }

@@ -84,7 +84,7 @@ TEST(GpuConstraints, GivesGpusOfTheModelsAsked) {
 
 TEST(GpuConstraints, KeepsPodsOfAGroupApart) {
     Cluster cluster(1);
-    const GpuRuleTexts web{.apart = "web"};
+    const GpuRuleTexts web{.anti_affinity = "web"};
     for (int i = 0; i < kGpus; ++i)
         EXPECT_EQ(cluster.where(Cluster::pod(fmt::format("w{}", i), 2, web)),
                   fmt::format("n0:{}", i));
@@ -92,14 +92,14 @@ TEST(GpuConstraints, KeepsPodsOfAGroupApart) {
     EXPECT_EQ(refusal,
               "No GPU with the requested affinity: tessera.dev/gpu-anti-affinity "
               "leaves 0 of this node's 4 GPUs");
-    EXPECT_EQ(cluster.where(Cluster::pod("other", 2, {.apart = "job"})), "n0:0");
+    EXPECT_EQ(cluster.where(Cluster::pod("other", 2, {.anti_affinity = "job"})), "n0:0");
     cluster.state().remove_pod(PodUid("uid-w2"));
     EXPECT_EQ(cluster.where(Cluster::pod("w4", 2, web)), "n0:2");
 }
 
 TEST(GpuConstraints, PutsPodsOfAGroupTogether) {
     Cluster cluster(2);
-    const GpuRuleTexts pair{.together = "pair"};
+    const GpuRuleTexts pair{.affinity = "pair"};
     EXPECT_EQ(cluster.where(Cluster::pod("first", 4, pair), 1), "n1:0");
     EXPECT_EQ(cluster.where(Cluster::pod("big", 13, {}), 0), "n0:0");
     EXPECT_EQ(cluster.where(Cluster::pod("second", 4, pair)), "n1:0");
@@ -116,14 +116,14 @@ TEST(GpuConstraints, PutsPodsOfAGroupTogether) {
 // each pod gets its own GPU.
 TEST(GpuConstraints, CountsRoomThatIsKept) {
     Cluster cluster(1);
-    const GpuRuleTexts web{.apart = "web"};
+    const GpuRuleTexts web{.anti_affinity = "web"};
     for (const char* name : {"a", "b"}) {
         cluster.state().set_pod(Cluster::pod(name, 2, web));
         ASSERT_TRUE(
             cluster.state().reserve_node(PodUid(fmt::format("uid-{}", name)), NodeName("n0"), {}));
     }
     EXPECT_EQ(cluster.where(Cluster::pod("c", 2, web)), "n0:2");
-    const GpuRuleTexts pair{.together = "pair"};
+    const GpuRuleTexts pair{.affinity = "pair"};
     cluster.state().set_pod(Cluster::pod("d", 2, pair));
     EXPECT_FALSE(cluster.state()
                      .snapshot()
@@ -144,7 +144,7 @@ TEST(GpuConstraints, CountsRoomThatIsKept) {
 TEST(GpuConstraints, PlacesAGangTogether) {
     for (const bool is_turned : {false, true}) {
         Cluster cluster(2);
-        const GpuRuleTexts pair{.together = "pair"};
+        const GpuRuleTexts pair{.affinity = "pair"};
         const std::vector<std::string> names = {is_turned ? "b" : "a", is_turned ? "a" : "b"};
         for (const std::string& name : names) {
             cluster.state().set_pod(Cluster::pod(name, 2, pair));
@@ -159,7 +159,7 @@ TEST(GpuConstraints, PlacesAGangTogether) {
 TEST(GpuConstraints, AnAffinityPeerIsFoundWhereItIs) {
     for (const int bound : {0, 1}) {
         Cluster cluster(2);
-        const GpuRuleTexts pair{.together = "pair"};
+        const GpuRuleTexts pair{.affinity = "pair"};
         PodInfo first = Cluster::pod("first", 2, pair);
         first.nominated = NodeName(bound == 0 ? "n1" : "n0");
         cluster.state().set_pod(first);
@@ -174,7 +174,7 @@ TEST(GpuConstraints, AnAffinityPeerIsFoundWhereItIs) {
 // Goal: a terminating pod is still on its GPU, even if a nominee waits for that GPU.
 TEST(GpuConstraints, WhoIsEndingIsStillThere) {
     Cluster cluster(1);
-    const GpuRuleTexts web{.apart = "web"};
+    const GpuRuleTexts web{.anti_affinity = "web"};
     PodInfo ending = Cluster::pod("ending", 8, web);  // best fit would choose its GPU
     const auto made = cluster.place(ending);
     ASSERT_TRUE(made);
@@ -189,7 +189,7 @@ TEST(GpuConstraints, WhoIsEndingIsStillThere) {
 // Goal: a pod with an affinity never preempts the pods of its group.
 TEST(GpuConstraints, NoPodEvictsItsAffinityPeer) {
     Cluster cluster(1);
-    const GpuRuleTexts pair{.together = "pair"};
+    const GpuRuleTexts pair{.affinity = "pair"};
     EXPECT_EQ(cluster.where(Cluster::pod("mate", 4, pair)), "n0:0");
     EXPECT_EQ(cluster.where(Cluster::pod("stranger", 12, {.uuids = "GPU-n0-0"})), "n0:0");
     PodRequest pod = build::request(Cluster::pod("pod", 8, pair));
@@ -230,8 +230,8 @@ RC_GTEST_PROP(GpuConstraints, NoRuleIsEverBroken, ()) {
         const GpuRuleTexts rules{
             .models = one_of({"", "", "T4", "!T4", "A100, T4", "H100"}),
             .uuids = one_of({"", "", "", "GPU-n0-1, GPU-n1-2", "!GPU-n0-0"}),
-            .apart = one_of({"", "", "x", "y"}),
-            .together = one_of({"", "", "", "u", "v"}),
+            .anti_affinity = one_of({"", "", "x", "y"}),
+            .affinity = one_of({"", "", "", "u", "v"}),
         };
         const int gib = 1 + below(8);
         PodInfo pod =
@@ -254,7 +254,7 @@ RC_GTEST_PROP(GpuConstraints, NoRuleIsEverBroken, ()) {
             return other.gpus.contains(gpu);
         };
         const bool has_affine = std::ranges::any_of(placed, [&](const Placed& other) {
-            return !rules.together.empty() && other.rules.together == rules.together;
+            return !rules.affinity.empty() && other.rules.affinity == rules.affinity;
         });
         for (const std::string& gpu : now.gpus) {
             bool is_with_affine = false;
@@ -262,8 +262,9 @@ RC_GTEST_PROP(GpuConstraints, NoRuleIsEverBroken, ()) {
             for (const Placed& other : placed) {
                 if (!shares(other, gpu)) continue;
                 sum += other.gib;
-                RC_ASSERT(rules.apart.empty() || other.rules.apart != rules.apart);
-                if (other.rules.together == rules.together) is_with_affine = true;
+                RC_ASSERT(rules.anti_affinity.empty() ||
+                          other.rules.anti_affinity != rules.anti_affinity);
+                if (other.rules.affinity == rules.affinity) is_with_affine = true;
             }
             RC_ASSERT(sum <= 16);
             RC_ASSERT(!has_affine || is_with_affine);

@@ -42,7 +42,7 @@ class Node {
     static PodInfo pod(const std::string& name, std::vector<ContainerSpec> containers,
                        const std::string& links = "") {
         PodInfo pod = build::pod(name, std::move(containers));
-        pod.gpu_rules.links = links;
+        pod.gpu_rules.topology = links;
         return pod;
     }
     // "0 2": the GPUs that the pod gets, or why it gets none.

@@ -83,8 +83,8 @@ std::optional<AssignedPods> needed_of(Trial trial, AssignedPods candidates) {
 }  // namespace
 
 bool is_affine(const AssignedPod& assigned_pod, const PodRequest& pod) {
-    const auto& group = rules_of(pod.containers).together;
-    return group && assigned_pod.together == group;
+    const auto& group = rules_of(pod.containers).affinity;
+    return group && assigned_pod.affinity == group;
 }
 
 Preemption plan_preemption(const NodeInfo& node, const PodRequest& pod,

@@ -35,7 +35,7 @@ Preemption plan_preemption(const NodeInfo& node, const PodRequest& pod,
                            std::span<const PodUid> ending = {},
                            std::span<const PodUid> guarded = {});
 
-// Whether `pod` wants to share GPUs with the assigned pod (GpuRules::together). Such a pod is never
+// Whether `pod` wants to share GPUs with the assigned pod (GpuRules::affinity). Such a pod is never
 // evicted for it.
 bool is_affine(const AssignedPod& assigned_pod, const PodRequest& pod);
 

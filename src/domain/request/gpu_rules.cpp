@@ -164,8 +164,8 @@ bool is_one_of(const std::vector<GpuUuid>& alternatives, const GpuUuid& uuid) {
 
 std::vector<GpuGroup> GpuRules::groups() const {
     std::vector<GpuGroup> out;
-    if (apart) out.push_back(*apart);
-    if (together) out.push_back(*together);
+    if (anti_affinity) out.push_back(*anti_affinity);
+    if (affinity) out.push_back(*affinity);
     return out;
 }
 
@@ -184,13 +184,13 @@ Result<GpuRules> parse_gpu_rules(const GpuRuleTexts& texts, std::string_view ns)
                    .barred_models = std::move(models.barred),
                    .uuids = uuids_of(uuids.wanted),
                    .barred_uuids = uuids_of(uuids.barred),
-                   .apart = {},
-                   .together = {},
+                   .anti_affinity = {},
+                   .affinity = {},
                    .joins = false,
                    .link = {}};
-    TRY(rules.apart, read_group(kGpuAntiAffinity, texts.apart, ns));
-    TRY(rules.together, read_group(kGpuAffinity, texts.together, ns));
-    TRY(rules.link, read_link(texts.links));
+    TRY(rules.anti_affinity, read_group(kGpuAntiAffinity, texts.anti_affinity, ns));
+    TRY(rules.affinity, read_group(kGpuAffinity, texts.affinity, ns));
+    TRY(rules.link, read_link(texts.topology));
     return rules;
 }
 

@@ -30,9 +30,9 @@ using GpuGroup = std::uint64_t;
 struct GpuRuleTexts {
     std::string models;
     std::string uuids;
-    std::string apart;
-    std::string together;
-    std::string links;
+    std::string anti_affinity;
+    std::string affinity;
+    std::string topology;
 
     friend bool operator==(const GpuRuleTexts&, const GpuRuleTexts&) = default;
 };
@@ -44,17 +44,17 @@ struct GpuRules {
     std::vector<GpuUuid> uuids;
     std::vector<GpuUuid> barred_uuids;
     // The pod takes no GPU that another pod of this group uses.
-    std::optional<GpuGroup> apart;
+    std::optional<GpuGroup> anti_affinity;
     // The pod takes only GPUs that another pod of this group uses, as soon as there are any.
-    std::optional<GpuGroup> together;
-    bool joins = false;  // another pod of `together` uses a GPU somewhere: Snapshot::joined
+    std::optional<GpuGroup> affinity;
+    bool joins = false;  // another pod of `affinity` uses a GPU somewhere: Snapshot::joined
     // How each two GPUs of a container are linked, for containers that request several GPUs.
     std::optional<Link> link;
 
     // True if these rules accept every GPU, whatever pods use it.
     [[nodiscard]] bool admits_any() const {
         return models.empty() && barred_models.empty() && uuids.empty() && barred_uuids.empty() &&
-               !apart && !together;
+               !anti_affinity && !affinity;
     }
     // The groups that the pod belongs to.
     [[nodiscard]] std::vector<GpuGroup> groups() const;

@@ -79,12 +79,12 @@ TEST(GpuRules, AGroupIsOfANamespaceAndAnAnnotation) {
     const auto group = [](const GpuRuleTexts& texts, const char* ns) {
         return parse_gpu_rules(texts, ns)->groups();
     };
-    const auto web = group({.apart = "web"}, "a");
+    const auto web = group({.anti_affinity = "web"}, "a");
     ASSERT_EQ(web.size(), 1U);
-    EXPECT_EQ(group({.apart = "web"}, "a"), web);
-    EXPECT_NE(group({.apart = "web"}, "b"), web);
-    EXPECT_NE(group({.apart = "job"}, "a"), web);
-    EXPECT_NE(group({.together = "web"}, "a"), web);
+    EXPECT_EQ(group({.anti_affinity = "web"}, "a"), web);
+    EXPECT_NE(group({.anti_affinity = "web"}, "b"), web);
+    EXPECT_NE(group({.anti_affinity = "job"}, "a"), web);
+    EXPECT_NE(group({.affinity = "web"}, "a"), web);
     EXPECT_TRUE(group({}, "a").empty());
     EXPECT_TRUE(parse_gpu_rules({}, "a")->admits_any());
 }
@@ -117,10 +117,14 @@ TEST(GpuRules, RefusesWhatIsNoList) {
         {{.models = "!!A100"}, "tessera.dev/gpu-models", "no list of models"},
         {{.models = "100%s"}, "tessera.dev/gpu-models", "no list of models"},
         {{.uuids = "GPU-1,"}, "tessera.dev/gpu-uuids", "nvidia-smi -L"},
-        {{.apart = "a b"}, "label tessera.dev/gpu-anti-affinity", "\"a b\" is not a label's value"},
-        {{.apart = "-a"}, "label tessera.dev/gpu-anti-affinity", "the first and the last a letter"},
-        {{.together = "a."}, "label tessera.dev/gpu-affinity", "\"a.\" is not a label's value"},
-        {{.together = std::string(64, 'x')}, "label tessera.dev/gpu-affinity", "up to 63"},
+        {{.anti_affinity = "a b"},
+         "label tessera.dev/gpu-anti-affinity",
+         "\"a b\" is not a label's value"},
+        {{.anti_affinity = "-a"},
+         "label tessera.dev/gpu-anti-affinity",
+         "the first and the last a letter"},
+        {{.affinity = "a."}, "label tessera.dev/gpu-affinity", "\"a.\" is not a label's value"},
+        {{.affinity = std::string(64, 'x')}, "label tessera.dev/gpu-affinity", "up to 63"},
     };
     for (const Row& row : rows) {
         const auto rules = parse_gpu_rules(row.texts, "default");

@@ -91,9 +91,9 @@ void SnapshotBuilder::keep_affinity(const NodeInfo& node, int sign) {
         }
     };
     for (const AssignedPodPtr& assigned_pod : node.assigned_pods)
-        note(assigned_pod->together, assigned_pod->uid, GpuAffinityIndex::As::holder);
+        note(assigned_pod->affinity, assigned_pod->uid, GpuAffinityIndex::As::holder);
     for (const PodRequestPtr& nominee : node.nominees) {
-        note(nominee->containers.front().gpu.rules.together, nominee->uid,
+        note(nominee->containers.front().gpu.rules.affinity, nominee->uid,
              GpuAffinityIndex::As::nominee);
     }
 }

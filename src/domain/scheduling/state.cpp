@@ -32,7 +32,8 @@ GpuRules rules_of(const PodInfo& pod) {
     auto rules = parse_gpu_rules(texts, pod.name.ns);
     // Its anti-affinity still counts if other annotations are invalid.
     if (!rules) {
-        rules = parse_gpu_rules({.apart = texts.apart, .together = texts.together}, pod.name.ns);
+        rules = parse_gpu_rules({.anti_affinity = texts.anti_affinity, .affinity = texts.affinity},
+                                pod.name.ns);
     }
     return rules ? *std::move(rules) : GpuRules{};
 }
@@ -198,7 +199,7 @@ void ClusterState::take_bound(const PodInfo& pod) {
                 .allocation = std::move(allocation),
                 .allocated = std::move(allocated),
                 .groups = rules.groups(),
-                .together = rules.together});
+                .affinity = rules.affinity});
     };
     if (!asks_for_gpus(pod)) return drop(pod.uid);
     if (const Allocation* own = own_allocation(pod)) {
@@ -287,7 +288,7 @@ Result<Reservation> ClusterState::reserve(const PodRequest& asked, const NodeNam
     NodeInfo now = build(at->second);
     const Reader reader = Reader::of(asked.name.ns);
     if (!now.blocked.empty()) return fail(Code::unavailable, blocked_for(now, reader));
-    const PodRequest pod = rules_of(asked.containers).together ? snapshot()->joined(asked) : asked;
+    const PodRequest pod = rules_of(asked.containers).affinity ? snapshot()->joined(asked) : asked;
     const Preemptor preemptor{pod.uid, pod.priority};
     const auto gpus = given_gpus(now, pod, preemptor, scorer);
     if (!gpus) {
@@ -312,7 +313,7 @@ Result<Reservation> ClusterState::reserve(const PodRequest& asked, const NodeNam
             .allocation = allocation,
             .allocated = std::move(allocated),
             .groups = rules_of(pod.containers).groups(),
-            .together = rules_of(pod.containers).together});
+            .affinity = rules_of(pod.containers).affinity});
     return Reservation{.kind = Reservation::Kind::write,
                        .allocation = std::move(allocation),
                        .node = now.inventory,

@@ -204,9 +204,9 @@ PodInfo read_pod(JsonValue pod, const AllocationSeal* seal, const Dialects& dial
     facts.policy = annotations[kPlacementPolicy].text_or("");
     facts.gpu_rules = {.models = annotations[kGpuModels].text_or(""),
                        .uuids = annotations[kGpuUuids].text_or(""),
-                       .apart = metadata["labels"][kGpuAntiAffinity].text_or(""),
-                       .together = metadata["labels"][kGpuAffinity].text_or(""),
-                       .links = annotations[kGpuTopology].text_or("")};
+                       .anti_affinity = metadata["labels"][kGpuAntiAffinity].text_or(""),
+                       .affinity = metadata["labels"][kGpuAffinity].text_or(""),
+                       .topology = annotations[kGpuTopology].text_or("")};
     facts.unknown_annotations = unknown_annotations(annotations, metadata["labels"]);
     facts.legacy = read_legacy(annotations, dialects);
     facts.is_guarded = annotations[key::kEnforcedBy].text_or("") == key::kGuard;

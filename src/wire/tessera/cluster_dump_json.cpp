@@ -158,9 +158,9 @@ Result<GpuRuleTexts> read_rules(const JsonField& at, const std::string& ns) {
     TRY_VOID(at.is_object());
     TRY(rules.models, read_plain_or_empty(at["models"]));
     TRY(rules.uuids, read_plain_or_empty(at["uuids"]));
-    TRY(rules.apart, read_plain_or_empty(at["apart"]));
-    TRY(rules.together, read_plain_or_empty(at["together"]));
-    TRY(rules.links, read_plain_or_empty(at["links"]));
+    TRY(rules.anti_affinity, read_plain_or_empty(at["antiAffinity"]));
+    TRY(rules.affinity, read_plain_or_empty(at["affinity"]));
+    TRY(rules.topology, read_plain_or_empty(at["topology"]));
     if (const auto parsed = parse_gpu_rules(rules, ns); !parsed)
         return at.fault(parsed.error().text);
     return rules;
@@ -186,8 +186,8 @@ Result<DumpPod> read_dump_pod(const JsonField& at) {
     }
     TRY(pod.chooses_nodes, at["choosesNodes"].yes_or_no());
     TRY(pod.gpu_rules, read_rules(at["rules"], pod.name.ns));
-    TRY(pod.asks, at["asks"].each(read_dump_request));
-    if (pod.asks.empty()) return at["asks"].fault("is empty");
+    TRY(pod.requests, at["requests"].each(read_dump_request));
+    if (pod.requests.empty()) return at["requests"].fault("is empty");
     TRY(pod.allocated, at["allocated"].each_or_none(read_allocation));
     if (pod.node.empty() != pod.allocated.empty())
         return at["allocated"].fault(
@@ -417,9 +417,9 @@ void write_rules(JsonWriter& w, const GpuRuleTexts& rules) {
     w.object("rules", [&] {
         write_text(w, "models", rules.models);
         write_text(w, "uuids", rules.uuids);
-        write_text(w, "apart", rules.apart);
-        write_text(w, "together", rules.together);
-        write_text(w, "links", rules.links);
+        write_text(w, "antiAffinity", rules.anti_affinity);
+        write_text(w, "affinity", rules.affinity);
+        write_text(w, "topology", rules.topology);
     });
 }
 
@@ -440,8 +440,8 @@ std::string write_pod(const DumpPod& pod) {
         }
         if (pod.chooses_nodes) w.member("choosesNodes", true);
         write_rules(w, pod.gpu_rules);
-        w.array("asks", [&] {
-            for (const DumpRequest& request : pod.asks)
+        w.array("requests", [&] {
+            for (const DumpRequest& request : pod.requests)
                 write_dump_request(w, request);
         });
         if (pod.allocated.empty()) return;

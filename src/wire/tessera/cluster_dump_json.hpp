@@ -18,7 +18,7 @@ inline constexpr int kDumpWithoutRules = 1;
 // version.
 std::string write_dump(const ClusterDump& dump);
 
-// invalid_argument names the field that is missing or out of range ("pods[3].asks[0].gpus");
+// invalid_argument names the field that is missing or out of range ("pods[3].requests[0].gpus");
 // unsupported for another version. Names of nodes and pods are valid in Kubernetes and unique, as
 // is each key of an object; no text has control characters. Pods and shares name existing nodes and
 // GPUs, and links name other GPUs of the node. A container has at most one share of a GPU, no

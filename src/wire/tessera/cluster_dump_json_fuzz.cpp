@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         return 0;
     }
     for (const DumpPod& pod : dump->pods)
-        FUZZ_CHECK(!pod.asks.empty() && pod.node.empty() == pod.allocated.empty());
+        FUZZ_CHECK(!pod.requests.empty() && pod.node.empty() == pod.allocated.empty());
     const auto again = read_dump(write_dump(*dump));
     FUZZ_CHECK(again && *again == *dump);
     return 0;

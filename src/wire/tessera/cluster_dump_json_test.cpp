@@ -15,7 +15,7 @@ const std::string kNode =
     R"({"name":"n","unit":"GiB","host":{"cpuMilli":8000,"memory":1024},"gpus":[)"
     R"({"model":"T4","memory":1000}]})";
 const std::string kPod = R"({"namespace":"s","name":"p","host":{"cpuMilli":0,"memory":0},)"
-                         R"("asks":[{"kind":"app","gpus":1,"memory":"wholeGpu"}]})";
+                         R"("requests":[{"kind":"app","gpus":1,"memory":"wholeGpu"}]})";
 
 std::string document(const std::string& nodes, const std::string& pods) {
     return R"({"version":3,"taken":"2026-01-01T00:00:00Z","nodes":[)" + nodes + R"(],"pods":[)" +
@@ -34,7 +34,7 @@ TEST(ClusterDumpJson, ReadsTheLeast) {
     EXPECT_EQ(read->nodes[0], (DumpNode{.name = "n",
                                         .host = {8'000, {1'024}},
                                         .gpus = {{.model = "T4", .memory = {1'000}}}}));
-    EXPECT_EQ(read->pods[0].asks, (std::vector<DumpRequest>{{}}));
+    EXPECT_EQ(read->pods[0].requests, (std::vector<DumpRequest>{{}}));
     EXPECT_FALSE(read->pods[0].gang);
     EXPECT_EQ(read->pods[0].gpu_rules, GpuRuleTexts{});
 }
@@ -121,10 +121,10 @@ TEST(ClusterDumpJson, NamesTheField) {
          "pods[0].deleted: is not a time such as"},
         {R"({"version":1,"taken":"now"})", "taken: is not a time such as"},
         {document(kNode, with(kPod, R"("gpus":1)", R"("gpus":65)")),
-         "pods[0].asks[0].gpus: is not a whole number from 1 to 64"},
-        {document(kNode, with(kPod, "wholeGpu", "bytes")), "pods[0].asks[0].amount: missing"},
+         "pods[0].requests[0].gpus: is not a whole number from 1 to 64"},
+        {document(kNode, with(kPod, "wholeGpu", "bytes")), "pods[0].requests[0].amount: missing"},
         {document(kNode, kPod + "," + with(kPod, R"("kind":"app")", R"("kind":"x")")),
-         "pods[1].asks[0].kind: \"x\" is not known"},
+         "pods[1].requests[0].kind: \"x\" is not known"},
         {document(kNode, with(kPod, R"("host")", R"("node":"n","host")")),
          "pods[0].allocated: present for a pod without a node, or missing for a pod on a node"},
         {document(kNode, with(allocated, R"("gpu":0)", R"("gpu":1)")),
@@ -142,14 +142,14 @@ TEST(ClusterDumpJson, NamesTheFieldOfGangsRulesAndLinks) {
          "nodes[0].gpus[0].nvlink[0]: "},
         {document(with(kNode, R"("model")", R"("numa":"x","model")"), kPod),
          "nodes[0].gpus[0].numa: "},
-        {document(kNode, with(kPod, R"("host")", R"("rules":{"links":"wire"},"host")")),
+        {document(kNode, with(kPod, R"("host")", R"("rules":{"topology":"wire"},"host")")),
          "pods[0].rules: annotation tessera.dev/gpu-topology: \"wire\" is no kind of link"},
         {with(document(kNode, kPod), R"("pods")", R"("leftOut":{"gated":-1},"pods")"),
          "leftOut.gated: "},
         {document(kNode, with(kPod, R"("host")", R"("rules":"A100","host")")),
          "pods[0].rules: is not an object"},
-        {document(kNode, with(kPod, R"("host")", R"("rules":{"apart":7},"host")")),
-         "pods[0].rules.apart: is not a text, or is empty"},
+        {document(kNode, with(kPod, R"("host")", R"("rules":{"antiAffinity":7},"host")")),
+         "pods[0].rules.antiAffinity: is not a text, or is empty"},
         {document(kNode, with(kPod, R"("host")", R"("rules":{"models":","},"host")")),
          "pods[0].rules: annotation tessera.dev/gpu-models: \",\" is no list of models"},
     });
@@ -254,8 +254,8 @@ RC_GTEST_PROP(ClusterDumpJson, RoundTrip, ()) {
                     .created = "2026-01-31T11:00:00Z",
                     .host = {amount() >> 20, {amount()}},
                     .chooses_nodes = *rc::gen::arbitrary<bool>(),
-                    .asks = {{}, {ContainerKind::sidecar, 3, {}, {7}}}};
-        pod.asks[0].memory = {MemoryRequest::Kind::bytes, amount() + 1};
+                    .requests = {{}, {ContainerKind::sidecar, 3, {}, {7}}}};
+        pod.requests[0].memory = {MemoryRequest::Kind::bytes, amount() + 1};
         if (*rc::gen::arbitrary<bool>())
             pod.gpu_rules = {"A100, !T4", *rc::gen::element("", "!GPU-8f6c"), "a", "t",
                              *rc::gen::element("", "pcie")};

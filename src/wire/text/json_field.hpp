@@ -30,7 +30,7 @@ std::string_view word_of(const std::array<JsonWord<T>, N>& words, T value) {
 }
 
 // A value and its path in the document. Errors are invalid_argument and begin with the path
-// ("pods[3].asks[0].gpus"). null counts as missing.
+// ("pods[3].requests[0].gpus"). null counts as missing.
 class JsonField {
   public:
     JsonField(JsonValue json, std::string path) : json_(json), path_(std::move(path)) {}

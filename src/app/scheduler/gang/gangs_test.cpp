@@ -119,7 +119,7 @@ TEST(Gangs, TheHardestToPlaceChooseFirst) {
     cluster.add_node(node);
     PodInfo any = build::pod("g-0", build::whole(2));
     PodInfo linked = build::pod("g-1", build::whole(2));
-    linked.gpu_rules.links = "nvlink";
+    linked.gpu_rules.topology = "nvlink";
     for (PodInfo* pod : {&any, &linked}) {
         pod->gang = GangMembership{"g", 2};
         cluster.state([&](ClusterState& state) { state.set_pod(*pod); });
@@ -192,7 +192,7 @@ TEST(Gangs, NameWhoDoesNotCount) {
         return pod;
     };
     PodInfo gated = add_aside(1, [](PodInfo& pod) { pod.gated = true; });
-    add_aside(2, [](PodInfo& pod) { pod.gpu_rules.links = "wire"; });
+    add_aside(2, [](PodInfo& pod) { pod.gpu_rules.topology = "wire"; });
     const PodInfo sizeless = add_aside(3, [](PodInfo& pod) {
         pod.gang_named = "a";
         pod.gang = fail(Code::invalid_argument, "tessera.dev/gang-size is \"\"");

@@ -100,11 +100,11 @@ TEST_F(ChooseVictims, NamedForSomethingElse) {
 TEST_F(ChooseVictims, NobodyEndsForWhoWantsToBeWithHim) {
     PreemptionArgs args{build::pod("p", build::native(gibibytes(8))), {}};
     args.pod.priority = 10;
-    args.pod.gpu_rules.together = "g";
+    args.pod.gpu_rules.affinity = "g";
     for (const char* name : {"a", "b"}) {
         state_.set_node(build::node(name, 1, gibibytes(16)));
         PodInfo pod = build::pod(std::string("on-") + name, build::native(gibibytes(4)));
-        if (name == std::string("a")) pod.gpu_rules.together = "g";
+        if (name == std::string("a")) pod.gpu_rules.affinity = "g";
         pod = build::bound(
             pod, build::allocation(
                      pod, name,
@@ -118,7 +118,7 @@ TEST_F(ChooseVictims, NobodyEndsForWhoWantsToBeWithHim) {
     EXPECT_TRUE(choose_for().empty()) << "b has no pod of its group";
     args.nodes.front().pods = {PodUid("uid-cpu-hog")};
     EXPECT_EQ(choose_for(), std::vector{args.nodes.front()});
-    args.pod.gpu_rules.together = "another";
+    args.pod.gpu_rules.affinity = "another";
     args.nodes.front().pods.push_back(PodUid("uid-on-a"));
     EXPECT_EQ(choose_for(), args.nodes);
 }

@@ -418,7 +418,7 @@ TEST(ScoreCache, CatchUpWithWhatRulesLeave) {
     for (const std::string& name : names)
         all.push_back(snapshot->position(name));
     PodInfo pod = build::pod("p", build::native(mebibytes(300), 2));
-    pod.gpu_rules.links = "nvlink";
+    pod.gpu_rules.topology = "nvlink";
     const PodRequest request = build::request(pod);
     const std::vector<MixClass> mix = {{0, 300, 1, kAnyModel, 0.7}, {0, 550, 1, kAnyModel, 0.3}};
     const auto make = [&] { return (*find_policy_option("fgd"))->make({.mix = mix}); };
@@ -477,7 +477,7 @@ TEST(ScoreCache, KeepToLinks) {
         const auto place = [&](const char* name, std::vector<ContainerSpec> containers,
                                const char* links) {
             PodInfo pod = build::pod(name, std::move(containers));
-            pod.gpu_rules.links = links;
+            pod.gpu_rules.topology = links;
             std::set<int> gpus;
             const auto made = state.reserve(build::request(pod), NodeName("n"), &scores);
             if (!made) return gpus;
@@ -552,7 +552,7 @@ TEST(ScoreCache, ScoresTheLinkedGpus) {
                                                   snapshot->position("wide")};
     const auto anywhere = scores.score(*snapshot, positions, build::request(pod));
     EXPECT_LT(anywhere[0], anywhere[1]);
-    pod.gpu_rules.links = "nvlink";
+    pod.gpu_rules.topology = "nvlink";
     const auto linked = scores.score(*snapshot, positions, build::request(pod));
     EXPECT_GT(linked[0], linked[1]);
 }
@@ -570,7 +570,7 @@ TEST(ScoreCache, LeavesWhatIsKeptForOthers) {
         build::bound(there, state.reserve(build::request(there), NodeName("n"))->allocation));
     const PodInfo one = build::pod("one", build::native(gibibytes(10)));
     PodInfo two = build::pod("two", build::whole(2));
-    two.gpu_rules.links = "nvlink";
+    two.gpu_rules.topology = "nvlink";
     for (const PodInfo& pod : {one, two}) {
         state.set_pod(pod);
         state.reserve_node(pod.uid, NodeName("n"), {});
