@@ -15,9 +15,10 @@ SimulatedAffinity::SimulatedAffinity(const std::vector<NodeInfo>& nodes) {
         fixed.push_back({node.inventory.gpus, node.topology_groups, node.inventory.unit});
         gpus_.push_back(node.gpus);
         for (const AssignedPodPtr& assigned_pod : node.assigned_pods) {
-            if (assigned_pod->affinity)
+            if (assigned_pod->affinity) {
                 affinity_.add(*assigned_pod->affinity, assigned_pod->uid,
                               GpuAffinityIndex::As::holder);
+            }
         }
     }
     nodes_ = std::make_shared<const std::vector<Fixed>>(std::move(fixed));

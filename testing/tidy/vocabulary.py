@@ -101,7 +101,7 @@ WORDS = (
          phrases=(r"second looks?",)),
     Word("predicted", parts=("foreseen",), phrases=(r"foreseen",)),
     Word("reconcile", identifiers=("settle", "settle_unconfirmed", "bind_settled", "kDoubt"),
-         within=("src", "simulator", "testing", "docs")),
+         within=("src", "simulator", "testing", "docs", "ARCHITECTURE.md")),
     Word("reconcile",
          phrases=(r"(?:bind|binding|reservation)s? (?:is|are|was|were) (?:never )?settled",
                   r"settles? (?:a|the|its|each) (?:bind|reservation)")),

@@ -18,7 +18,7 @@ struct HttpRequest {
     std::string method;
     std::string path;  // on the client's side, with the query
     std::string body;
-    std::string content_type;  // empty: none
+    std::string content_type;  // on the client's side; empty: none
 };
 
 struct HttpResponse {
@@ -119,8 +119,9 @@ struct HttpServerOptions {
     // unauthenticated clients can use.
     std::size_t large_body_bytes = std::size_t{4} << 20;
     int large_bodies_at_once = 2;
-    // With a client_ca, a client without a certificate is a stranger. All strangers together get
-    // half of the threads, and one of them is closed when there are too many connections.
+    // With a client_ca, clients without a certificate count as unauthenticated. Together they get
+    // half of the threads; a further one is answered 503. One of their connections is closed when
+    // there are too many.
     HttpTlsFiles tls;
     std::chrono::milliseconds tls_refresh{5'000};
 };

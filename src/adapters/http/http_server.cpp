@@ -29,7 +29,9 @@ constexpr milliseconds kGrace{1'000};
 constexpr milliseconds kFarewell{500};
 // What is read after the answer to bytes that are no request.
 constexpr std::size_t kMostOfNoRequest = std::size_t{1} << 20;
-constexpr int kNextQuestion = 5;  // milliseconds
+constexpr int kNextRequest = 5;                // milliseconds
+constexpr int kMostInARow = 64;                // requests
+constexpr std::string_view kRetryAfter = "1";  // seconds
 
 struct Reply {
     HttpResponse response;
@@ -43,6 +45,11 @@ constexpr char to_lower(char c) {
 
 Reply reply_of(int status) {
     return {.response = {.status = status, .body = {}, .content_type = {}}};
+}
+Reply last_reply_of(int status) {
+    Reply reply = reply_of(status);
+    reply.is_last = true;
+    return reply;
 }
 
 // Upper and lower case are the same.
@@ -63,14 +70,18 @@ bool reads_body(std::string_view method) {
     return method == "POST" || method == "PUT" || method == "PATCH" || method == "DELETE";
 }
 
-// Why a body is refused, as a status: its size is missing, is given twice, or is that of compressed
-// data.
-std::optional<int> fault_of_body(const RequestReader& in) {
+// Why a request is refused, as a status: it is not clear where its body ends (RFC 9112, section 6),
+// or the body is compressed.
+std::optional<int> fault_of_framing(const RequestReader& in) {
+    const bool has_coding = in.has_field("Transfer-Encoding");
+    if (has_coding && in.is_http_1_0()) return 400;
+    if (!reads_body(in.method())) return std::nullopt;
     const bool has_size = in.has_field("Content-Length");
     const bool is_in_chunks = is_equal(in.field("Transfer-Encoding"), "chunked");
-    if (!has_size && !is_in_chunks && in.method() != "DELETE") return 411;
+    const bool needs_size = has_coding || in.method() != "DELETE";
+    if (!has_size && !is_in_chunks && needs_size) return 411;
     if (in.has_field("Content-Encoding")) return 415;
-    if (has_size && in.has_field("Transfer-Encoding")) return 400;
+    if (has_size && has_coding) return 400;
     return std::nullopt;
 }
 
@@ -100,7 +111,7 @@ std::string bearer_token(const RequestReader& in) {
 // memory.
 bool more_comes(int fd) {
     pollfd entry{fd, POLLIN, 0};
-    return ::poll(&entry, 1, kNextQuestion) > 0;
+    return ::poll(&entry, 1, kNextRequest) > 0;
 }
 
 }  // namespace
@@ -127,8 +138,9 @@ class HttpServer::Impl {
     }
 
   private:
-    // Held while a body is in memory.
-    using Turn = std::unique_ptr<std::atomic<int>, void (*)(std::atomic<int>*)>;
+    // Counts one of a limited number until it is destroyed.
+    using Counted = std::unique_ptr<std::atomic<int>, void (*)(std::atomic<int>*)>;
+    static void count_down(std::atomic<int>* count) { --*count; }
 
     [[nodiscard]] bool knows_clients() const { return !options_.tls.client_ca.empty(); }
 
@@ -138,7 +150,7 @@ class HttpServer::Impl {
                                 .first_byte = options_.idle};
         if (tls_ == nullptr) return out;
         out.first_byte = options_.exchange;  // and for the whole handshake
-        out.strangers = knows_clients();
+        out.unauthenticated = knows_clients();
         out.sweep = options_.tls_refresh;
         out.on_sweep = [this] { tls_->refresh(); };
         return out;
@@ -147,14 +159,13 @@ class HttpServer::Impl {
     // Returns whether more may come.
     bool serve_one(ServedConnection& at) {
         if (tls_ != nullptr && !at.secured) return greet(at);
-        at.stranger = knows_clients() && !(at.tls && has_good_certificate(at.tls.get()));
-        if (!at.stranger) return converse(at);
+        at.is_unauthenticated = knows_clients() && !(at.tls && has_good_certificate(at.tls.get()));
+        if (!at.is_unauthenticated) return converse(at);
         // A client that sends its requests slowly occupies a thread for each. Some threads are
         // reserved for authenticated clients.
-        const bool room = strangers_.fetch_add(1) < std::max(1, options_.threads / 2);
-        const bool more = room && converse(at);
-        --strangers_;
-        return more;
+        const int others = unauthenticated_.fetch_add(1);
+        const Counted counted(&unauthenticated_, count_down);
+        return others < std::max(1, options_.threads / 2) ? converse(at) : refuse(at);
     }
 
     // No thread waits for a handshake.
@@ -167,14 +178,34 @@ class HttpServer::Impl {
             return false;
         }
         at.secured = true;
-        at.stranger = knows_clients() && !has_good_certificate(at.tls.get());
+        at.is_unauthenticated = knows_clients() && !has_good_certificate(at.tls.get());
         at.end_by = std::chrono::steady_clock::now() + options_.idle;
         return true;
     }
 
-    // Answers the requests that have arrived. Returns whether more may come.
+    // Answers 503 to what the client has sent or will send, and closes the connection.
+    bool refuse(ServedConnection& at) {
+        SocketStream stream(at.fd, std::move(at.tls));
+        stream.start({.whole = kFarewell, .answer = kFarewell, .grace = {}, .wake = nullptr});
+        const ResponseForm form{.closes = true, .idle = options_.idle, .retry_after = kRetryAfter};
+        if (write_response(stream, reply_of(503).response, form) && stream.flush())
+            drain(at.fd, kMostOfNoRequest);
+        return false;
+    }
+
+    // Answers the requests that have arrived. Returns whether more may come. False if memory is
+    // short, or a request has more fields than the parser can count.
     bool converse(ServedConnection& at) {
+        try {
+            return answer_requests(at);
+        } catch (const std::exception&) {
+            return false;
+        }
+    }
+
+    bool answer_requests(ServedConnection& at) {
         const SSL* const session = at.tls.get();
+        int answered = 0;
         SocketStream stream(at.fd, std::move(at.tls));
         do {
             // Checked again for each request, because a client can send requests without a pause.
@@ -186,7 +217,8 @@ class HttpServer::Impl {
                           .wake = &loop_->ending()});
             const bool is_last = is_old || stop_.stop_requested();
             if (!answer_one(stream, at.fd, has_certificate, is_last)) return false;
-        } while (stream.has_more() || more_comes(at.fd));
+            // A client that never pauses leaves the thread to others now and then.
+        } while (stream.has_more() || (++answered < kMostInARow && more_comes(at.fd)));
         at.tls = stream.take_tls();
         at.end_by = std::chrono::steady_clock::now() + options_.idle;
         return true;
@@ -214,43 +246,35 @@ class HttpServer::Impl {
     // Nothing if the peer is gone or too slow.
     std::optional<Reply> reply_to(RequestReader& in, SocketStream& stream, bool has_certificate) {
         HttpRequest request{std::string(in.method()), in.path(), {}, {}};
-        if (!is_known(request.method)) return reply_of(400);
-        const bool has_body = reads_body(request.method);
-        if (has_body) {
-            if (const auto fault = fault_of_body(in)) {
-                Reply reply = reply_of(*fault);
-                reply.is_last = true;
-                return reply;
-            }
-        }
+        if (!is_known(request.method)) return last_reply_of(501);
+        if (const auto fault = fault_of_framing(in)) return last_reply_of(*fault);
         if (gate_) {
             const HttpHead head{request.method, request.path, has_certificate, bearer_token(in)};
             if (auto refusal = gate_(head)) return Reply{*std::move(refusal)};
         }
+        const bool has_body = reads_body(request.method) && !in.is_whole();
         return has_body ? read_and_respond(in, stream, std::move(request)) : respond(request);
     }
 
     // Empty if the allowed number of large bodies is being read.
-    std::optional<Turn> take_turn(const RequestReader& in) {
+    std::optional<Counted> take_body_slot(const RequestReader& in) {
         const auto size = in.announced_size();
-        if (size && *size <= options_.large_body_bytes)
-            return Turn(nullptr, [](std::atomic<int>*) {});
+        if (size && *size <= options_.large_body_bytes) return Counted(nullptr, count_down);
         if (large_bodies_.fetch_add(1) >= options_.large_bodies_at_once) {
             --large_bodies_;
             return std::nullopt;
         }
-        return Turn(&large_bodies_, [](std::atomic<int>* count) { --*count; });
+        return Counted(&large_bodies_, count_down);
     }
 
     std::optional<Reply> read_and_respond(RequestReader& in, SocketStream& stream,
                                           HttpRequest request) {
         const std::uint64_t announced = in.announced_size().value_or(0);
         if (announced > options_.max_body_bytes) return reply_of(413);
-        if (is_equal(in.field("Expect"), "100-continue") &&
-            !stream.write("HTTP/1.1 100 Continue\r\n\r\n"))
-            return std::nullopt;
-        const std::optional<Turn> turn = take_turn(in);
-        if (!turn) return drop_body(in);
+        const bool waits = is_equal(in.field("Expect"), "100-continue");
+        const std::optional<Counted> slot = take_body_slot(in);
+        if (!slot) return drop_body(in, waits);
+        if (waits && !stream.write("HTTP/1.1 100 Continue\r\n\r\n")) return std::nullopt;
         constexpr std::size_t kPadding = 64;  // that a JSON parser needs
         request.body.reserve(announced + kPadding);
         bool fits = true;
@@ -265,12 +289,19 @@ class HttpServer::Impl {
         return respond(request);
     }
 
-    // Reads the body, because the next request of this connection follows it.
-    static std::optional<Reply> drop_body(RequestReader& in) {
-        const auto fault = in.read_body([](std::string_view) { return true; });
-        if (fault) return std::nullopt;
+    // Reads the body, because the next request of this connection follows it. A client that waits
+    // to be asked for the body is not asked.
+    std::optional<Reply> drop_body(RequestReader& in, bool waits) const {
+        std::uint64_t dropped = 0;
+        const auto take = [&](std::string_view piece) {
+            dropped += piece.size();
+            return dropped <= options_.max_body_bytes;
+        };
+        const auto fault = waits ? std::optional<ReadFault>() : in.read_body(take);
+        if (fault)
+            return fault->status == 0 ? std::nullopt : std::optional(reply_of(fault->status));
         Reply reply = reply_of(503);
-        reply.retry_after = "1";
+        reply.retry_after = kRetryAfter;
         return reply;
     }
 
@@ -285,8 +316,8 @@ class HttpServer::Impl {
     HttpServerOptions options_;
     Handler handler_;
     Gate gate_;
-    std::unique_ptr<ServerTls> tls_;  // null: plain HTTP
-    std::atomic<int> strangers_ = 0;  // that are being answered
+    std::unique_ptr<ServerTls> tls_;        // null: plain HTTP
+    std::atomic<int> unauthenticated_ = 0;  // that are being answered
     std::atomic<int> large_bodies_ = 0;
     std::stop_token stop_;
     std::unique_ptr<ServerLoop> loop_;

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <stdexcept>
 #include <thread>
 
 #include "adapters/http/http.hpp"
@@ -221,6 +222,10 @@ TEST(HttpServer, BodiesThatHide) {
         {"POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n",
          "400 Bad Request"},
         {"POST /x HTTP/1.1\r\nContent-Encoding: gzip\r\n" + length, "415 "},
+        {"POST /x HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n", "400 "},
+        {"GET /x HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n", "400 "},
+        {"DELETE /x HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n", "411 "},
+        {"PROPFIND /x HTTP/1.1\r\n" + length, "501 Not Implemented"},
     };
     for (const auto& [head, status] : cases) {
         RawPeer peer = RawPeer::connect(served.port());
@@ -231,6 +236,39 @@ TEST(HttpServer, BodiesThatHide) {
         EXPECT_NE(answer.find("Connection: close\r\n"), std::string::npos) << answer;
         EXPECT_TRUE(peer.closed());
     }
+}
+
+// Goal: a client that asks before it sends its body is asked for it, unless the request is refused.
+TEST(HttpServer, ExpectContinue) {
+    Served served({.max_body_bytes = 10});
+    RawPeer peer = RawPeer::connect(served.port());
+    peer.send("POST /x HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+    EXPECT_EQ(peer.read_until(kEndOfHead), "HTTP/1.1 100 Continue\r\n\r\n");
+    peer.send("bc");
+    EXPECT_TRUE(peer.read_until("aabc").ends_with("aabc"));
+    peer.send("POST /x HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 11\r\n\r\n");
+    EXPECT_TRUE(peer.read_all().starts_with("HTTP/1.1 413 "));
+    EXPECT_TRUE(peer.closed());
+}
+
+// Goal: a handler that fails, and a header's value from a request that would begin another header,
+// harm only their own request.
+TEST(HttpServer, FaultsOfHandlers) {
+    HttpServer server({}, [](const HttpRequest& request) -> HttpResponse {
+        if (request.path == "/throws") throw std::runtime_error("a fault");
+        return {.status = 301, .body = "", .location = request.path};
+    });
+    const auto port = server.listen();
+    ASSERT_TRUE(port);
+    std::jthread thread([&server](const std::stop_token& stop) { server.serve(stop); });
+    RawPeer peer = RawPeer::connect(*port);
+    peer.send("GET /throws HTTP/1.1\r\n\r\n");
+    EXPECT_TRUE(peer.read_until(kEndOfHead).starts_with("HTTP/1.1 500 Internal Server Error\r\n"));
+    peer.send("GET /a%0d%0aSet-Cookie:b HTTP/1.1\r\n\r\n");
+    const std::string answer = peer.read_until(kEndOfHead);
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 301 ")) << answer;
+    EXPECT_EQ(answer.find("Set-Cookie"), std::string::npos) << answer;
+    EXPECT_EQ(answer.find("Location"), std::string::npos) << answer;
 }
 
 // Goal: the limit of a body applies to one in chunks, too.

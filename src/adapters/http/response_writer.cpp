@@ -9,8 +9,12 @@
 namespace tessera {
 namespace {
 
+// A value with the end of a line would begin another field, or the body. It may come from a
+// request.
 void add(std::string& head, std::string_view name, std::string_view value) {
-    if (!value.empty()) fmt::format_to(std::back_inserter(head), "{}: {}\r\n", name, value);
+    constexpr std::string_view kNoValue("\r\n\0", 3);
+    const bool is_value = !value.empty() && value.find_first_of(kNoValue) == value.npos;
+    if (is_value) fmt::format_to(std::back_inserter(head), "{}: {}\r\n", name, value);
 }
 
 }  // namespace

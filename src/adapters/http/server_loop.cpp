@@ -94,7 +94,7 @@ void ServerLoop::accept_all() {
         const int on = 1;
         ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         const MutexLock lock(mutex_);
-        if (connections_ >= options_.most_connections && !make_room()) {
+        if (connections_ >= options_.most_connections && !close_one_unauthenticated()) {
             ::close(fd);
             continue;
         }
@@ -103,20 +103,20 @@ void ServerLoop::accept_all() {
         wait_for({.fd = fd,
                   .tls = {},
                   .secured = false,
-                  .stranger = options_.strangers,
+                  .is_unauthenticated = options_.unauthenticated,
                   .end_by = now + options_.first_byte},
                  EPOLL_CTL_ADD);
     }
     watch(listening_, EPOLL_CTL_MOD);
 }
 
-// Closes one stranger: one with a completed handshake before one that may
+// Closes one unauthenticated connection: one with a completed handshake before one that may
 // still show a certificate, and among equals the one whose time ends first.
-bool ServerLoop::make_room() {
+bool ServerLoop::close_one_unauthenticated() {
     const auto order = [](const ServedConnection& c) { return std::pair(!c.secured, c.end_by); };
     ServedConnection* first = nullptr;
     for (auto& [fd, connection] : idle_) {
-        const bool goes = connection.stranger && connection.end_by != SteadyTime::min();
+        const bool goes = connection.is_unauthenticated && connection.end_by != SteadyTime::min();
         if (goes && (first == nullptr || order(connection) < order(*first))) first = &connection;
     }
     if (first == nullptr) return false;

@@ -15,10 +15,10 @@ namespace tessera {
 // A connection, with what its server keeps between two requests.
 struct ServedConnection {
     int fd = -1;
-    SslPtr tls;             // from its first byte on, if it uses TLS
-    bool secured = false;   // the handshake is complete
-    bool stranger = false;  // is closed first if there are too many connections
-    SteadyTime end_by;      // when it is closed if no request comes
+    SslPtr tls;                       // from its first byte on, if it uses TLS
+    bool secured = false;             // the handshake is complete
+    bool is_unauthenticated = false;  // is closed first if there are too many connections
+    SteadyTime end_by;                // when it is closed if no request comes
 };
 
 class ServerLoop {
@@ -27,9 +27,10 @@ class ServerLoop {
         int threads = 1;
         std::size_t most_connections = 512;
         std::chrono::milliseconds sweep{5'000};  // interval of the checks for idle connections
-        // The initial values of a connection: the time for its first byte, and `stranger`.
+        // The initial values of a connection: the time for its first byte, and
+        // `is_unauthenticated`.
         std::chrono::milliseconds first_byte{120'000};
-        bool strangers = false;
+        bool unauthenticated = false;
         std::function<void()> on_sweep = [] {};  // called by the thread of run()
     };
     // Answers one request of a connection. True: the connection stays open for another. Called by
@@ -50,7 +51,7 @@ class ServerLoop {
   private:
     void work();
     void accept_all();
-    bool make_room() TESSERA_REQUIRES(mutex_);
+    bool close_one_unauthenticated() TESSERA_REQUIRES(mutex_);
     void answer(int fd);
     void wait_for(ServedConnection connection, int operation) TESSERA_REQUIRES(mutex_);
     void watch(int fd, int operation);

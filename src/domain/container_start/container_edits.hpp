@@ -37,7 +37,7 @@ std::vector<std::pair<std::string, std::string>> share_env(const ContainerAlloca
 // not_found if the allocation does not contain the container; conflict if it is for another pod or
 // node; unavailable if a GPU is gone or not usable.
 Result<GpuEdits> container_edits(const Allocation& allocation, const PodUid& pod,
-                                 const NodeName& node, std::string_view container,
+                                 const NodeName& node, std::string_view name,
                                  const NodeInventory& inventory);
 
 }  // namespace tessera

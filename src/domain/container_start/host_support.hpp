@@ -19,7 +19,7 @@ struct HostFacts {
 // it.
 Result<> check_host(const HostFacts& host);
 
-// The SELinux type of files that every container may read, execute and write (container-selinux).
+// The SELinux label of files that every container may read, execute and write (container-selinux).
 inline constexpr const char* kContainerFileLabel = "system_u:object_r:container_file_t:s0";
 
 }  // namespace tessera

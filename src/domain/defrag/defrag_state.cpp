@@ -124,9 +124,10 @@ void DefragState::add_placed_pods(const Cluster& cluster) {
                              .pod = of->second,
                              .allocated = {}};
             if (placed.gpus.empty()) continue;
-            for (const std::size_t gpu : placed.gpus)
+            for (const std::size_t gpu : placed.gpus) {
                 placed.allocated.push_back(
                     allocated_on(*assigned_pod, snapshot.inventory.gpus, gpu));
+            }
             placed_pods_.push_back(std::move(placed));
         }
     }
@@ -316,9 +317,10 @@ std::optional<NodePrice> DefragState::price(const MovablePod& pod, std::size_t n
     const Assignment* assignment = try_left(placer, now, successor_of(pod));
     if (assignment == nullptr) return std::nullopt;
     // Nominees decide where the pod fits, but not which node is better (node_choice.cpp).
-    if (pod.scorer != nullptr)
+    if (pod.scorer != nullptr) {
         return price_of_score(pod.scorer->score_room(now, now.node_gpus(), pod.request),
                               assignment->price, node);
+    }
     return price_of_assignment(assignment->price,
                                std::accumulate(now.free.begin(), now.free.end(), Bytes{}));
 }

@@ -202,9 +202,10 @@ ClusterDump dump_of(std::span<const SeenNode> nodes, std::span<const SeenPod> po
         DumpPod dumped = pod_of(pod, *asked);
         const auto on = node_infos.find(pod.facts.node);
         const auto assigned_pod = assigned_pods.find(pod.facts.uid);
-        if (on != node_infos.end() && assigned_pod != assigned_pods.end())
+        if (on != node_infos.end() && assigned_pod != assigned_pods.end()) {
             dumped.allocated =
                 allocations_of(assigned_pod->second->allocation, on->second->inventory);
+        }
         // A pod on a node that is gone, or with unknown GPUs, is of no use to the simulator.
         if (!dumped.node.empty() && dumped.allocated.empty()) {
             ++out.left_out.unknown;

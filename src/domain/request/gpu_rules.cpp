@@ -131,10 +131,10 @@ std::vector<GpuUuid> uuids_of(const std::vector<std::string>& names) {
     return out;
 }
 
-const std::string& text_of(const std::string& model) {
+std::string_view text_of(const std::string& model) {
     return model;
 }
-const std::string& text_of(const GpuUuid& uuid) {
+std::string_view text_of(const GpuUuid& uuid) {
     return uuid.str();
 }
 
@@ -143,8 +143,10 @@ template <class Alternative>
 std::string words_of_some(const std::vector<Alternative>& alternatives) {
     constexpr std::size_t kNamed = 3;
     std::string out;
-    for (std::size_t i = 0; i < std::min(alternatives.size(), kNamed); ++i)
-        out += (i == 0 ? "" : " or ") + text_of(alternatives[i]).substr(0, 48);
+    for (std::size_t i = 0; i < std::min(alternatives.size(), kNamed); ++i) {
+        out += i == 0 ? "" : " or ";
+        out += text_of(alternatives[i]).substr(0, 48);
+    }
     if (alternatives.size() > kNamed)
         out += fmt::format(" or {} more", alternatives.size() - kNamed);
     return out;

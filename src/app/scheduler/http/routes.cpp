@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/log.hpp"
 #include "wire/extender/extender_json.hpp"
 #include "wire/extender/inspect_json.hpp"
@@ -25,6 +27,12 @@ RouteAnswer json(std::string body) {
 }
 RouteAnswer refusal(std::string body) {
     return {.body = std::move(body), .failed = true};
+}
+
+bool is_plain(char c) {
+    const bool is_alnum =
+        (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return is_alnum || c == '-' || c == '.' || c == '_' || c == '/';
 }
 
 RouteAnswer not_found() {
@@ -60,8 +68,10 @@ std::optional<RouteAnswer> SchedulerRoutes::at_leader(Route route) const {
 
 RouteAnswer SchedulerRoutes::answer(const RouteRequest& request) {
     std::string_view path = request.path;
-    // Redirects only to a route of ours: "//elsewhere/" must not lead to another host.
+    // Redirects only to a route of ours: "//elsewhere/" must not lead to another host. The path is
+    // decoded; a node's name has no character that would need to be encoded again.
     if (without_slash(path) != path) {
+        if (!std::ranges::all_of(path, is_plain)) return not_found();
         path.remove_suffix(1);
         return {.status = request.method == "GET" ? 301 : 307, .location = std::string(path)};
     }

@@ -463,8 +463,10 @@ TEST_F(Routes, PrioritizeErrors) {
 // Goal: no part of a foreign path appears in a redirect, and no method reaches another method's
 // route.
 TEST_F(Routes, PathsAndMethods) {
-    for (const char* path : {"//elsewhere.example/", "//", "/nothing/", "/debug/pprof/", "",
-                             "/gpushare-scheduler/", "/gpushare-scheduler/inspectors/"}) {
+    for (const char* path :
+         {"//elsewhere.example/", "//", "/nothing/", "/debug/pprof/", "", "/gpushare-scheduler/",
+          "/gpushare-scheduler/inspectors/", "/gpushare-scheduler/inspect/a\r\nSet-Cookie: b/",
+          "/gpushare-scheduler/inspect/a b/"}) {
         const RouteAnswer answer = request("GET", path);
         EXPECT_EQ(answer.status, 404) << path;
         EXPECT_EQ(answer.location, "") << path;
