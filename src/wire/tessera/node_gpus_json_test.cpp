@@ -151,7 +151,8 @@ TEST(NodeGpusJson, RefusesWrongFields) {
         {with(R"("reserved":536870912)", R"("reserved":-1)"), "reserved"},
         {with(R"("reserved":536870912)", R"("reserved":17179869184)"), "reserved"},
         {with(R"("reserved":0)", R"("reserved":0,"overLimit":-1)"), "overLimit"},
-        {with(R"("reserved":536870912)", R"("reserved":536870912,"overLimit":17179869184)"), "overLimit"},
+        {with(R"("reserved":536870912)", R"("reserved":536870912,"overLimit":17179869184)"),
+         "overLimit"},
         {with(R"("gpus":[)", R"("gpus":[7,)"), "uuid"},
     };
     for (const Case& c : cases) {
