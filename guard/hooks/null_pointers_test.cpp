@@ -149,8 +149,8 @@ class GuardNullPointers : public testing::Test {
 TEST_F(GuardNullPointers, AreAnsweredAsTheDriverDoes) {
     ChildProcess bare([this](Wire& wire) { answer_by(wire, node_.library("libcuda.so.1")); });
     ChildProcess guarded([this](Wire& wire) { answer_by(wire, container_.facade()); });
-#define HOOK(symbol, name, since)                                       \
-    expect_same(#symbol, ways(&::symbol), bare.wire(), guarded.wire()); \
+#define HOOK(symbol, name, since)                                                   \
+    expect_same(#symbol, ways(decltype(&::symbol){}), bare.wire(), guarded.wire()); \
     if (HasFatalFailure()) return;
 #include "guard/entrypoints.def"
 #undef HOOK
@@ -162,8 +162,8 @@ TEST_F(GuardNullPointers, AreAnsweredAsNvmlDoes) {
     ChildProcess bare(
         [this](Wire& wire) { answer_by_nvml(wire, node_.library("libnvidia-ml.so.1")); });
     ChildProcess guarded([this](Wire& wire) { answer_by_nvml(wire, container_.nvml_facade()); });
-#define NVML_HOOK(symbol)                                               \
-    expect_same(#symbol, ways(&::symbol), bare.wire(), guarded.wire()); \
+#define NVML_HOOK(symbol)                                                           \
+    expect_same(#symbol, ways(decltype(&::symbol){}), bare.wire(), guarded.wire()); \
     if (HasFatalFailure()) return;
 #include "guard/nvml_entrypoints.def"
 #undef NVML_HOOK

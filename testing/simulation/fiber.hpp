@@ -39,10 +39,10 @@ class Fiber {
     ucontext_t own_{};
     ucontext_t caller_{};
     // Data that the sanitizers need when stacks are switched; null without sanitizers.
-    void* own_shadow_ = nullptr;
-    void* caller_shadow_ = nullptr;
-    const void* caller_stack_ = nullptr;
-    std::size_t caller_size_ = 0;
+    [[maybe_unused]] void* own_shadow_ = nullptr;
+    [[maybe_unused]] void* caller_shadow_ = nullptr;
+    [[maybe_unused]] const void* caller_stack_ = nullptr;
+    [[maybe_unused]] std::size_t caller_size_ = 0;
 };
 
 }  // namespace tessera::simulation

@@ -213,9 +213,9 @@ TEST_F(GuardStreamWaitsByAFastClock, LeaveNoWorkOut) {
                 const auto each_ns = static_cast<std::uint64_t>(ns) * kMicrosecond;
                 const int launches = 500'000 / ns;
                 EXPECT_TRUE(once_above(0.95,
-                                       [&, ahead = ahead] {
+                                       [&, most = ahead] {
                                            return charged_between(worker, for_nothing, launches,
-                                                                  ahead, each_ns);
+                                                                  most, each_ns);
                                        }))
                     << ns << " us, " << ahead << " ahead";
             }

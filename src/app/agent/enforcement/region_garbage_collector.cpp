@@ -37,7 +37,8 @@ void RegionGarbageCollector::recover_once(const std::set<PodUid>& kept, std::set
     if (std::exchange(has_recovered_, true)) return;
     {
         const MutexLock lock(mutex_);
-        std::erase_if(known, [&](const PodUid& pod) { return over_.contains(pod); });
+        std::erase_if(
+            known, [&](const PodUid& pod) TESSERA_REQUIRES(mutex_) { return over_.contains(pod); });
     }
     std::set<PodUid> orphans = kept;
     std::erase_if(orphans, [&](const PodUid& pod) { return known.contains(pod); });
