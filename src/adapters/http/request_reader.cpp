@@ -57,6 +57,7 @@ ReadFault fault_of(const error_code& error) {
 
 struct RequestReader::Parser {
     http::request_parser<http::buffer_body> of;
+    std::size_t head_bytes = 0;  // that were parsed; Beast limits only those that were not
 
     // Parses what the stream has received, and reads more if that is not enough. Succeeds as soon
     // as the parser made progress, or has no place for more of the body.
@@ -71,6 +72,11 @@ struct RequestReader::Parser {
                 used = of.put(boost::asio::buffer(received.data(), received.size()), error);
             }
             stream.consume(used);
+            if (!of.is_header_done()) {
+                head_bytes += used;
+                if (head_bytes + stream.received().size() >= SocketStream::kBuffer)
+                    return ReadFault{431};
+            }
             if (!error || error == http::error::need_buffer) return std::nullopt;
             if (error != http::error::need_more) return fault_of(error);
             if (stream.is_full()) return ReadFault{431};
