@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
+
 namespace tessera {
 namespace {
 
 constexpr std::size_t kLongest = 63;
-
-constexpr bool is_alnum(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 
 constexpr bool is_inner(char c) {
     return is_alnum(c) || c == '-' || c == '_' || c == '.';

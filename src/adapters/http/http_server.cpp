@@ -17,6 +17,7 @@
 #include "adapters/http/server_loop.hpp"
 #include "adapters/http/server_tls.hpp"
 #include "adapters/http/socket_stream.hpp"
+#include "base/ascii.hpp"
 
 namespace tessera {
 namespace {
@@ -29,32 +30,26 @@ constexpr milliseconds kGrace{1'000};
 constexpr milliseconds kFarewell{500};
 // What is read after the answer to bytes that are no request.
 constexpr std::size_t kMostOfNoRequest = std::size_t{1} << 20;
-constexpr int kNextRequest = 5;                // milliseconds
-constexpr int kMostInARow = 64;                // requests
-constexpr std::string_view kRetryAfter = "1";  // seconds
+constexpr int kNextRequest = 5;  // milliseconds
+constexpr int kMostInARow = 64;  // requests
 
 struct Reply {
     HttpResponse response;
-    std::string_view retry_after{};
-    bool is_last = false;  // it is not known where the next request begins
+    std::string_view retry_after{};  // seconds; empty: not said
+    bool is_last = false;            // it is not known where the next request begins
 };
-
-constexpr char to_lower(char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
 
 Reply reply_of(int status) {
     return {.response = {.status = status, .body = {}, .content_type = {}}};
+}
+// Nothing if the peer gets no answer.
+std::optional<Reply> reply_of(const ReadFault& fault) {
+    return fault.status == 0 ? std::nullopt : std::optional(reply_of(fault.status));
 }
 Reply last_reply_of(int status) {
     Reply reply = reply_of(status);
     reply.is_last = true;
     return reply;
-}
-
-// Upper and lower case are the same.
-bool is_equal(std::string_view text, std::string_view other) {
-    return std::ranges::equal(text, other, {}, to_lower, to_lower);
 }
 
 bool is_known(std::string_view method) {
@@ -77,12 +72,17 @@ std::optional<int> fault_of_framing(const RequestReader& in) {
     if (has_coding && in.is_http_1_0()) return 400;
     if (!reads_body(in.method())) return std::nullopt;
     const bool has_size = in.has_field("Content-Length");
-    const bool is_in_chunks = is_equal(in.field("Transfer-Encoding"), "chunked");
+    const bool is_in_chunks = equals_ignoring_case(in.field("Transfer-Encoding"), "chunked");
     const bool needs_size = has_coding || in.method() != "DELETE";
     if (!has_size && !is_in_chunks && needs_size) return 411;
     if (in.has_field("Content-Encoding")) return 415;
     if (has_size && has_coding) return 400;
     return std::nullopt;
+}
+
+// What is at its limit may be free a moment later.
+Reply busy_reply() {
+    return {.response = reply_of(503).response, .retry_after = "1"};
 }
 
 // Closing a socket with unread bytes resets it, and the peer may lose the answer.
@@ -102,7 +102,7 @@ void drain(int fd, std::size_t most) {
 std::string bearer_token(const RequestReader& in) {
     constexpr std::string_view kScheme = "Bearer ";
     const std::string_view value = in.field("Authorization");
-    if (!is_equal(value.substr(0, kScheme.size()), kScheme)) return {};
+    if (!equals_ignoring_case(value.substr(0, kScheme.size()), kScheme)) return {};
     return std::string(value.substr(kScheme.size()));
 }
 
@@ -187,8 +187,10 @@ class HttpServer::Impl {
     bool refuse(ServedConnection& at) {
         SocketStream stream(at.fd, std::move(at.tls));
         stream.start({.whole = kFarewell, .answer = kFarewell, .grace = {}, .wake = nullptr});
-        const ResponseForm form{.closes = true, .idle = options_.idle, .retry_after = kRetryAfter};
-        if (write_response(stream, reply_of(503).response, form) && stream.flush())
+        const Reply reply = busy_reply();
+        const ResponseForm form{
+            .closes = true, .idle = options_.idle, .retry_after = reply.retry_after};
+        if (write_response(stream, reply.response, form) && stream.flush())
             drain(at.fd, kMostOfNoRequest);
         return false;
     }
@@ -228,8 +230,7 @@ class HttpServer::Impl {
     bool answer_one(SocketStream& stream, int fd, bool has_certificate, bool is_last) {
         RequestReader in(stream);
         const auto fault = in.read_head();
-        if (fault && fault->status == 0) return false;
-        const auto reply = fault ? reply_of(fault->status) : reply_to(in, stream, has_certificate);
+        const auto reply = fault ? reply_of(*fault) : reply_to(in, stream, has_certificate);
         if (!reply) return false;
         const bool is_whole = !fault && !reply->is_last && in.is_whole();
         const bool more = is_whole && in.keeps_alive() && !is_last;
@@ -271,7 +272,7 @@ class HttpServer::Impl {
                                           HttpRequest request) {
         const std::uint64_t announced = in.announced_size().value_or(0);
         if (announced > options_.max_body_bytes) return reply_of(413);
-        const bool waits = is_equal(in.field("Expect"), "100-continue");
+        const bool waits = equals_ignoring_case(in.field("Expect"), "100-continue");
         const std::optional<Counted> slot = take_body_slot(in);
         if (!slot) return drop_body(in, waits);
         if (waits && !stream.write("HTTP/1.1 100 Continue\r\n\r\n")) return std::nullopt;
@@ -283,8 +284,7 @@ class HttpServer::Impl {
             if (fits) request.body.append(piece);
             return fits;
         });
-        if (fault)
-            return fault->status == 0 ? std::nullopt : std::optional(reply_of(fault->status));
+        if (fault) return reply_of(*fault);
         if (!fits) return reply_of(413);
         return respond(request);
     }
@@ -298,11 +298,8 @@ class HttpServer::Impl {
             return dropped <= options_.max_body_bytes;
         };
         const auto fault = waits ? std::optional<ReadFault>() : in.read_body(take);
-        if (fault)
-            return fault->status == 0 ? std::nullopt : std::optional(reply_of(fault->status));
-        Reply reply = reply_of(503);
-        reply.retry_after = kRetryAfter;
-        return reply;
+        if (fault) return reply_of(*fault);
+        return busy_reply();
     }
 
     Reply respond(HttpRequest& request) const {

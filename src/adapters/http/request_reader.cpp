@@ -139,8 +139,8 @@ bool RequestReader::is_whole() const {
 
 std::optional<ReadFault> RequestReader::read_body(
     const std::function<bool(std::string_view)>& take) {
-    std::array<char, kPiece>
-        piece;  // NOLINT(cppcoreguidelines-pro-type-member-init): written first
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): written first
+    std::array<char, kPiece> piece;
     while (!parser_->of.is_done()) {
         auto& body = parser_->of.get().body();
         body.data = piece.data();

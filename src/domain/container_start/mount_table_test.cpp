@@ -34,8 +34,8 @@ TEST(MountTable, AFileThatWasReplaced) {
 // Goal: an id that a faulty table has twice stands for no mount at another place.
 TEST(MountTable, TheSameIdTwice) {
     const std::vector<MountEntry> mounts{{10, 1, "0:50", "/", "/a/longer/path/than/ours"},
-                                         {10, 1, "0:51", "/root", "/"}};
-    EXPECT_EQ(stored_at(mounts, kPath), (StoredAt{"0:51", "/root/etc/ld.so.preload"}));
+                                         {10, 1, "0:51", "/image", "/"}};
+    EXPECT_EQ(stored_at(mounts, kPath), (StoredAt{"0:51", "/image/etc/ld.so.preload"}));
     EXPECT_FALSE(is_mounted_at(mounts, kPath, kList));
 }
 

@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/ascii.hpp"
+
 namespace tessera {
 namespace {
 
@@ -28,9 +30,7 @@ constexpr std::array<Carrying, 3> kCarrying = {{
 
 std::string lower(std::string_view text) {
     std::string out(text);
-    std::ranges::transform(out, out.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
+    std::ranges::transform(out, out.begin(), to_lower);
     return out;
 }
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <string>
 
+#include "base/ascii.hpp"
 #include "domain/placement/engine/best_fit.hpp"
 #include "domain/placement/engine/clustering.hpp"
 #include "domain/placement/engine/dot_product.hpp"
@@ -53,7 +54,7 @@ std::string plain(std::string_view name) {
     std::string out;
     for (const char c : name) {
         if (c == '-' || c == '_') continue;
-        out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+        out += to_lower(c);
     }
     return out == kDotProductThere ? plain(kDotProduct) : out;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "base/quantity.hpp"
 
 namespace tessera {
@@ -13,8 +14,7 @@ Result<GangMembership> parse_gang(std::string_view gang, std::string_view size,
     // It is part of reasons, which kube-scheduler prints as a format string.
     const bool is_name =
         !gang.empty() && gang.size() <= 253 && std::ranges::all_of(gang, [](char c) {
-            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                   c == '-' || c == '_' || c == '.';
+            return is_alnum(c) || c == '-' || c == '_' || c == '.';
         });
     if (!is_name) {
         return fail(Code::invalid_argument,

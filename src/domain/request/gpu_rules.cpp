@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/label_value.hpp"
 
 namespace tessera {
@@ -14,14 +15,6 @@ namespace {
 constexpr std::size_t kMostEntries = 64;
 constexpr std::size_t kLongestEntry = 128;
 constexpr std::string_view kBetweenWords = " -_";
-
-constexpr bool is_alnum(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-constexpr char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
 
 // In lower case.
 std::vector<std::string> words_of(std::string_view text) {
@@ -34,7 +27,7 @@ std::vector<std::string> words_of(std::string_view text) {
         if (kBetweenWords.find(c) != std::string_view::npos) {
             end_word();
         } else {
-            word += lower(c);
+            word += to_lower(c);
         }
     }
     end_word();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "base/dns_name.hpp"
 #include "wire/kube/kube_objects.hpp"
 #include "wire/text/json.hpp"
@@ -17,15 +18,6 @@ namespace od = simdjson::ondemand;
 // size; a huge request has a parser of its own, which is freed with it.
 constexpr std::size_t kLargestKept = std::size_t{4} << 20;
 constexpr std::size_t kLargestBody = std::size_t{1} << 30;
-
-bool same_word(std::string_view a, std::string_view lower_case) {
-    if (a.size() != lower_case.size()) return false;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        const char c = a[i] >= 'A' && a[i] <= 'Z' ? static_cast<char>(a[i] + ('a' - 'A')) : a[i];
-        if (c != lower_case[i]) return false;
-    }
-    return true;
-}
 
 tl::unexpected<Error> bad_json(simdjson::error_code error) {
     return fail(Code::invalid_argument,
@@ -94,7 +86,7 @@ Result<> read_field(std::string_view key, od::value value, const Dialects& diale
     bool null = false;
     JSON_TRY(value.is_null().get(null));
     if (null) return {};
-    if (same_word(key, "pod")) {
+    if (equals_ignoring_case(key, "pod")) {
         od::object pod;
         JSON_TRY(value.get_object().get(pod));
         std::string_view raw;
@@ -103,14 +95,14 @@ Result<> read_field(std::string_view key, od::value value, const Dialects& diale
         args.pod = read_pod(document.root(), nullptr, dialects);
         args.has_preferences = has_preferences(document.root());
         seen.pod = true;
-    } else if (same_word(key, "nodenames")) {
+    } else if (equals_ignoring_case(key, "nodenames")) {
         // If both are given, the names win.
         args.names.clear();
         args.words.clear();
         args.raws.clear();
         TRY_VOID(read_names(value, args));
         seen.names = true;
-    } else if (same_word(key, "nodes") && !seen.names) {
+    } else if (equals_ignoring_case(key, "nodes") && !seen.names) {
         TRY_VOID(read_nodes(value, args));
         seen.nodes = true;
     }

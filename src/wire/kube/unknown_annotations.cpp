@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/ascii.hpp"
 #include "domain/cluster/pod_info.hpp"
 #include "domain/defrag/movable.hpp"
 #include "domain/dialect/native.hpp"
@@ -51,7 +52,7 @@ bool is_one_of(std::string_view name, const auto& names) {
 std::string plain(std::string_view name) {
     std::string out(name.substr(kOurs.size()));
     for (char& c : out) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+        c = to_lower(c);
         if (c == '_' || c == '.') c = '-';
     }
     return out;

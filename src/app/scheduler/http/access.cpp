@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/scheduler/http/route_table.hpp"
+#include "base/ascii.hpp"
 #include "base/log.hpp"
 
 namespace tessera {
@@ -24,8 +25,7 @@ RouteAnswer authenticate(std::string body) {
 // The characters of a bearer token (RFC 6750). The API server accepts no others.
 bool is_token(std::string_view text) {
     return !text.empty() && std::ranges::all_of(text, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               std::string_view("-._~+/=").find(c) != std::string_view::npos;
+        return is_alnum(c) || std::string_view("-._~+/=").find(c) != std::string_view::npos;
     });
 }
 

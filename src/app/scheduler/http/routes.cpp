@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "base/log.hpp"
 #include "wire/extender/extender_json.hpp"
 #include "wire/extender/inspect_json.hpp"
@@ -30,9 +31,7 @@ RouteAnswer refusal(std::string body) {
 }
 
 bool is_plain(char c) {
-    const bool is_alnum =
-        (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    return is_alnum || c == '-' || c == '.' || c == '_' || c == '/';
+    return is_alnum(c) || c == '-' || c == '.' || c == '_' || c == '/';
 }
 
 RouteAnswer not_found() {
