@@ -21,7 +21,7 @@ if(TESSERA_WERROR)
   target_compile_options(tessera_flags INTERFACE -Werror)
 endif()
 
-# Sanitizers and coverage hold for everything but the guard and the simulated driver, which any program
+# Sanitizers and coverage apply to everything but the guard and the simulated driver, which any program
 # must be able to load.
 add_library(tessera_sanitize INTERFACE)
 if(TESSERA_COVERAGE)
@@ -93,7 +93,7 @@ function(tessera_fuzz name)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
     set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
   else()
-    # One program holds them all, so each entry has a name of its own.
+    # One program contains them all, so each entry has a name of its own.
     add_library(fuzz_${name} OBJECT ${ARG_SOURCE})
     target_compile_definitions(fuzz_${name} PRIVATE LLVMFuzzerTestOneInput=fuzz_${name})
   endif()

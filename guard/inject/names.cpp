@@ -114,7 +114,7 @@ void write(const dl_phdr_info& info, Address& word, Address value) {
 }
 
 // Binds the object to its own variable of the name, if it was bound to our function.
-void mend(const dl_phdr_info& info, const Object& object, const char* name, const void* hook) {
+void rebind(const dl_phdr_info& info, const Object& object, const char* name, const void* hook) {
     const Symbol* variable = find_variable(object, name);
     if (variable == nullptr) return;
     const Relocations relocations = relocations_of(object);
@@ -134,7 +134,7 @@ void mend_all() {
         [](dl_phdr_info* info, std::size_t, void*) {
             const Object object = object_of(*info);
             if (!object) return 0;
-#define EXPORT(symbol, library) mend(*info, object, #symbol, reinterpret_cast<void*>(&::symbol));
+#define EXPORT(symbol, library) rebind(*info, object, #symbol, reinterpret_cast<void*>(&::symbol));
 #include "guard/exports.def"
 #undef EXPORT
             return 0;

@@ -66,13 +66,13 @@ RC_GTEST_PROP(Trial, AllOrNone, ()) {
         for (const PlacementTask& task : gang)
             index.arrived(task);
         const auto before = loads_of(engine);
-        const std::int64_t moved = engine.placed_milli();
+        const std::int64_t moved = engine.allocated_milli();
         const std::int64_t given_back = engine.released_milli();
         const auto placed = place_together(engine, index, caps, gang, {}, draws);
         RC_ASSERT(engine.released_milli() == given_back);
         if (!placed) {
             RC_ASSERT(loads_of(engine) == before);
-            RC_ASSERT(engine.placed_milli() == moved);
+            RC_ASSERT(engine.allocated_milli() == moved);
         } else {
             RC_ASSERT(placed->size() == gang.size());
             for (std::size_t i = 0; i < gang.size(); ++i) {

@@ -11,15 +11,15 @@ namespace tessera {
 namespace {
 
 // A node's free parts and CPU, and the CPU that a class takes of it.
-struct Room {
+struct FreeCapacity {
     std::vector<int> milli;
     int cpu = 0;
 };
 using CpuOf = std::function<int(const BoundClass&)>;
 
 // Every way to add one more task of the class.
-std::vector<Room> with_one(const Room& room, const BoundClass& one, int cpu) {
-    std::vector<Room> rooms;
+std::vector<FreeCapacity> with_one(const FreeCapacity& room, const BoundClass& one, int cpu) {
+    std::vector<FreeCapacity> rooms;
     if (cpu > room.cpu) return rooms;
     if (one.count == 1) {
         for (std::size_t gpu = 0; gpu < room.milli.size(); ++gpu) {
@@ -31,7 +31,7 @@ std::vector<Room> with_one(const Room& room, const BoundClass& one, int cpu) {
         return rooms;
     }
     // Whole GPUs are equal.
-    Room less = room;
+    FreeCapacity less = room;
     less.cpu -= cpu;
     int left = one.count;
     for (int& milli : less.milli)
@@ -40,25 +40,27 @@ std::vector<Room> with_one(const Room& room, const BoundClass& one, int cpu) {
     return rooms;
 }
 
-double most(const Room& room, std::span<const BoundClass> classes, std::span<const double> values,
-            const CpuOf& cpu_of, std::size_t from = 0) {
+double most(const FreeCapacity& room, std::span<const BoundClass> classes,
+            std::span<const double> values, const CpuOf& cpu_of, std::size_t from = 0) {
     double best = 0;
     for (std::size_t i = from; i < classes.size(); ++i) {
         if (values[i] <= 0) continue;
-        for (const Room& less : with_one(room, classes[i], cpu_of(classes[i])))
+        for (const FreeCapacity& less : with_one(room, classes[i], cpu_of(classes[i])))
             best = std::max(best, values[i] + most(less, classes, values, cpu_of, i));
     }
     return best;
 }
 
-bool fits(const Room& room, std::span<const BoundClass> classes, std::vector<PackedClass> packed) {
+bool fits(const FreeCapacity& room, std::span<const BoundClass> classes,
+          std::vector<PackedClass> packed) {
     while (!packed.empty() && packed.back().count == 0)
         packed.pop_back();
     if (packed.empty()) return true;
     --packed.back().count;
     const BoundClass& one = classes[static_cast<std::size_t>(packed.back().index)];
-    return std::ranges::any_of(with_one(room, one, one.cpu_milli / kCpuGridMilli),
-                               [&](const Room& less) { return fits(less, classes, packed); });
+    return std::ranges::any_of(
+        with_one(room, one, one.cpu_milli / kCpuGridMilli),
+        [&](const FreeCapacity& less) { return fits(less, classes, packed); });
 }
 
 std::vector<BoundClass> any_classes() {
@@ -74,7 +76,7 @@ std::vector<BoundClass> any_classes() {
     return classes;
 }
 
-Room room_of(int gpus, int cpu) {
+FreeCapacity free_capacity_of(int gpus, int cpu) {
     return {std::vector<int>(static_cast<std::size_t>(gpus), kMilliPerGpu), cpu};
 }
 
@@ -90,7 +92,7 @@ RC_GTEST_PROP(BestPackings, AreTheBestOfAll, ()) {
     const BestPackings table(classes, values, 3, 2'000);
     const Packing packing = table.best(gpus, cpu_milli);
 
-    const Room room = room_of(gpus, cpu_milli / kCpuGridMilli);
+    const FreeCapacity room = free_capacity_of(gpus, cpu_milli / kCpuGridMilli);
     double worth = 0;
     for (const PackedClass& packed : packing.classes)
         worth += packed.count * values[static_cast<std::size_t>(packed.index)];
@@ -100,7 +102,7 @@ RC_GTEST_PROP(BestPackings, AreTheBestOfAll, ()) {
                   return one.cpu_milli / kCpuGridMilli;
               }));
     // Rounding raises the bound.
-    RC_ASSERT(packing.value >= most(room_of(gpus, cpu_milli), classes, values,
+    RC_ASSERT(packing.value >= most(free_capacity_of(gpus, cpu_milli), classes, values,
                                     [](const BoundClass& one) { return one.cpu_milli; }));
 }
 

@@ -20,23 +20,23 @@
 
 namespace tessera {
 
-// One batch of a watch. `present` has the final state of each object, `removed` the objects that
-// were deleted. An object in both was deleted and created again. `all` is set after a list: every
-// other object is gone. An empty batch says that the watch is alive.
+// One batch of a watch. `upserted` has the final state of each object, `deleted` the objects that
+// were deleted. An object in both was deleted and created again. `listed` is set after a list:
+// every other object is gone. An empty batch says that the watch is alive.
 struct NodeChanges {
-    std::vector<NodeInventory> present;
-    std::vector<NodeName> removed;
-    std::optional<std::set<NodeName>> all;
+    std::vector<NodeInventory> upserted;
+    std::vector<NodeName> deleted;
+    std::optional<std::set<NodeName>> listed;
 };
 struct PodChanges {
-    std::vector<PodInfo> present;
-    std::vector<PodUid> removed;
-    std::optional<std::set<PodUid>> all;
+    std::vector<PodInfo> upserted;
+    std::vector<PodUid> deleted;
+    std::optional<std::set<PodUid>> listed;
 };
 
 // A pod of a node, with what decides whether its containers can get their shares.
 struct NodePod {
-    PodInfo facts;
+    PodInfo info;
     std::vector<ContainerSetup> setups;  // of all its containers, init containers included
 };
 

@@ -14,9 +14,9 @@ namespace tessera {
 
 // As PodChanges (kube_api.hpp).
 struct PodGroupChanges {
-    std::vector<PodGroup> present;
-    std::vector<GangId> removed;
-    std::optional<std::set<GangId>> all;
+    std::vector<PodGroup> upserted;
+    std::vector<GangId> deleted;
+    std::optional<std::set<GangId>> listed;
 };
 
 class PodGroups {

@@ -15,7 +15,7 @@ class PodResizes {
   public:
     // A pod as the API server shows it.
     struct Shown {
-        PodInfo facts;
+        PodInfo info;
         std::string version;    // the object's resourceVersion: it changes with every write
         std::string requested;  // the text of the annotation tessera.dev/resize-request
         std::string refusal;    // the text of the annotation tessera.dev/resize-refused

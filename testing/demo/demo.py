@@ -106,7 +106,7 @@ class Demo:
         expect(done.stderr == "", "every node's agent reports what its containers use")
 
     def times_of_held(self) -> dict[str, int]:
-        """The percentage of GPU time of each pod of held.yaml; empty until both pods are busy."""
+        """The percentage of GPU time of each pod of limits.yaml; empty until both pods are busy."""
         times = {share["name"]: share["timePercent"] for share in self.top()["shares"]
                  if "timePercent" in share}
         return times if sum(times.values()) > 90 and {"modest", "greedy"} <= set(times) else {}
@@ -175,7 +175,7 @@ def native(demo: Demo) -> None:
 
 def held(demo: Demo) -> None:
     demo.say("A library in each container enforces the shares. Two greedy pods share one GPU.")
-    demo.apply("held.yaml")
+    demo.apply("limits.yaml")
     demo.wait_running("app=held", 2)
     demo.say("The pod greedy tries to allocate 12 GiB: CUDA reports that the GPU is out of memory.")
     refused = demo.in_pod("greedy", "gpuhog --once 12GiB")

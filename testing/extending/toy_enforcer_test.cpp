@@ -123,7 +123,7 @@ TEST_F(ToyEnforcerTest, FollowsAResize) {
     ASSERT_EQ(start(shared(4)), "");
     LimitReconciler reconciler(table_, resized_, kNode);
     PodInfo pod = build::bound(build::pod("p", build::native(gibibytes(4))), shared(6, 1));
-    reconciler.take({.present = {pod}, .removed = {}, .all = {}});
+    reconciler.take({.upserted = {pod}, .deleted = {}, .listed = {}});
     reconciler.apply();
     EXPECT_EQ(in_force().hard, gibibytes(6));
     EXPECT_EQ(guard_.in_force.at("uid-p/main").at(0).memory, gibibytes(6));
@@ -171,7 +171,7 @@ TEST_F(ToyEnforcerTest, SurvivesTheAgentAndEndsWithThePod) {
     RegionGarbageCollector collector(next, holders_);
     PodInfo pod;
     pod.uid = PodUid("uid-p");
-    collector.take({.present = {pod}, .removed = {}, .all = std::set{pod.uid}});
+    collector.take({.upserted = {pod}, .deleted = {}, .listed = std::set{pod.uid}});
     collector.collect();
     EXPECT_EQ(in_force().hard, gibibytes(4));
     const RuntimeContainer runs = created(starting_, edits_);
@@ -179,7 +179,7 @@ TEST_F(ToyEnforcerTest, SurvivesTheAgentAndEndsWithThePod) {
         << "the fake of the guard mounts one of its two files";
     EXPECT_TRUE(Enforcers({&next_toy}).has_started_enforced(pod.uid, "main", {}));
     guard_.in_use = {pod.uid};
-    collector.take({.present = {}, .removed = {pod.uid}, .all = {}});
+    collector.take({.upserted = {}, .deleted = {pod.uid}, .listed = {}});
     collector.collect();
     EXPECT_FALSE(node_.records.empty()) << "the guard says that a process is alive";
     guard_.in_use.clear();

@@ -31,21 +31,21 @@ void replay(const std::vector<Changes>& history, std::size_t next, const bool& p
 void FakeKubeApi::put_node(const NodeInventory& node) {
     const std::scoped_lock lock(mutex_);
     nodes_.insert_or_assign(node.name, node);
-    node_history_.push_back({.present = {node}, .removed = {}, .all = {}});
+    node_history_.push_back({.upserted = {node}, .deleted = {}, .listed = {}});
     changed_.notify_all();
 }
 
 void FakeKubeApi::delete_node(const NodeName& name) {
     const std::scoped_lock lock(mutex_);
     nodes_.erase(name);
-    node_history_.push_back({.present = {}, .removed = {name}, .all = {}});
+    node_history_.push_back({.upserted = {}, .deleted = {name}, .listed = {}});
     changed_.notify_all();
 }
 
 void FakeKubeApi::put_pod(const PodInfo& pod) {
     const std::scoped_lock lock(mutex_);
     pods_.insert_or_assign(pod.name, pod);
-    pod_history_.push_back({.present = {pod}, .removed = {}, .all = {}});
+    pod_history_.push_back({.upserted = {pod}, .deleted = {}, .listed = {}});
     changed_.notify_all();
 }
 
@@ -53,7 +53,7 @@ void FakeKubeApi::delete_pod(const PodName& name) {
     const std::scoped_lock lock(mutex_);
     const auto at = pods_.find(name);
     if (at == pods_.end()) return;
-    pod_history_.push_back({.present = {}, .removed = {at->second.uid}, .all = {}});
+    pod_history_.push_back({.upserted = {}, .deleted = {at->second.uid}, .listed = {}});
     pods_.erase(at);
     changed_.notify_all();
 }
@@ -120,10 +120,10 @@ void FakeKubeApi::follow_nodes(const std::function<void(NodeChanges)>& sink,
     std::unique_lock lock(mutex_);
     if (down_) on_error({Code::unavailable, "the API server does not answer"});
     NodeChanges list;
-    list.all.emplace();
+    list.listed.emplace();
     for (const auto& [name, node] : nodes_) {
-        list.present.push_back(node);
-        list.all->insert(name);
+        list.upserted.push_back(node);
+        list.listed->insert(name);
     }
     const std::size_t next = node_history_.size();
     lock.unlock();
@@ -137,10 +137,10 @@ void FakeKubeApi::follow_pods(const std::function<void(PodChanges)>& sink,
     std::unique_lock lock(mutex_);
     if (down_) on_error({Code::unavailable, "the API server does not answer"});
     PodChanges list;
-    list.all.emplace();
+    list.listed.emplace();
     for (const auto& [name, pod] : pods_) {
-        list.present.push_back(pod);
-        list.all->insert(pod.uid);
+        list.upserted.push_back(pod);
+        list.listed->insert(pod.uid);
     }
     const std::size_t next = pod_history_.size();
     lock.unlock();
@@ -166,7 +166,7 @@ Result<> FakeKubeApi::write_binding(const Write& write) {
         text != write.annotations.end()) {
         pod.allocation = read_allocation(text->second);
     }
-    pod_history_.push_back({.present = {pod}, .removed = {}, .all = {}});
+    pod_history_.push_back({.upserted = {pod}, .deleted = {}, .listed = {}});
     changed_.notify_all();
     return {};
 }

@@ -29,7 +29,7 @@ class FakePodResizes final : public PodResizes {
         pods_.at(pod).requested = text;
         touch(pod);
     }
-    [[nodiscard]] PodInfo shown(const PodName& pod) const { return facts_of(pods_.at(pod)); }
+    [[nodiscard]] PodInfo shown(const PodName& pod) const { return info_of(pods_.at(pod)); }
     [[nodiscard]] std::string refusal(const PodName& pod) const { return pods_.at(pod).refusal; }
 
     // The response to the next write is lost. The write takes effect (after_write), or it takes
@@ -53,7 +53,7 @@ class FakePodResizes final : public PodResizes {
         if (const auto error = std::exchange(read_error_, std::nullopt)) return fail(*error);
         const auto at = pods_.find(pod);
         if (at == pods_.end()) return fail(Code::not_found, "pods \"" + pod.name + "\" not found");
-        return Shown{facts_of(at->second), std::to_string(at->second.version), at->second.requested,
+        return Shown{info_of(at->second), std::to_string(at->second.version), at->second.requested,
                      at->second.refusal};
     }
     Result<> write(const PodUid& uid, const PodName& pod, const std::string& version,
@@ -76,7 +76,7 @@ class FakePodResizes final : public PodResizes {
         if (const auto error = std::exchange(write_error_, std::nullopt)) return fail(*error);
         const auto at = pods_.find(pod);
         if (at == pods_.end()) return fail(Code::not_found, "pods \"" + pod.name + "\" not found");
-        if (at->second.facts.uid != uid) return fail(Code::conflict, "another uid");
+        if (at->second.info.uid != uid) return fail(Code::conflict, "another uid");
         if (std::to_string(at->second.version) != version)
             return fail(Code::conflict, "another version");
         set_resize_request(pod, text);
@@ -86,29 +86,29 @@ class FakePodResizes final : public PodResizes {
 
   private:
     struct Pod {
-        PodInfo facts;
+        PodInfo info;
         std::string requested;
         std::string refusal;
         int version = 0;
     };
     enum class Lost { no, after, before };
 
-    static PodInfo facts_of(const Pod& pod) {
-        PodInfo facts = pod.facts;
-        facts.resize.reset();
+    static PodInfo info_of(const Pod& pod) {
+        PodInfo info = pod.info;
+        info.resize.reset();
         if (!pod.requested.empty() && !is_refusal_of(pod.refusal, pod.requested))
-            facts.resize = read_resize_request(pod.requested);
-        return facts;
+            info.resize = read_resize_request(pod.requested);
+        return info;
     }
     Result<> write_now(const PodUid& uid, const PodName& name, const std::string& version,
                        const StringMap& annotations) {
         const auto at = pods_.find(name);
         if (at == pods_.end()) return fail(Code::not_found, "pods \"" + name.name + "\" not found");
         Pod& pod = at->second;
-        if (pod.facts.uid != uid || std::to_string(pod.version) != version)
+        if (pod.info.uid != uid || std::to_string(pod.version) != version)
             return fail(Code::conflict, "the object has been modified");
         if (const auto text = annotations.find(key::kAllocation); text != annotations.end())
-            pod.facts.allocation = read_allocation(text->second);
+            pod.info.allocation = read_allocation(text->second);
         if (const auto text = annotations.find(key::kResizeRefused); text != annotations.end())
             pod.refusal = text->second;
         pod.version = ++version_;

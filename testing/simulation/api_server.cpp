@@ -30,7 +30,7 @@ NodeInventory inventory_of(const NodeName& name, const StringMap& annotations) {
 }
 
 std::string words_of(const PodObject& pod) {
-    const PodInfo& facts = pod.facts;
+    const PodInfo& facts = pod.info;
     const Allocation* own = own_allocation(facts);
     std::string gpus;
     for (const GpuAllocation& on_gpu :
@@ -60,9 +60,9 @@ void ApiServer::on_node(std::function<void(const Change<NodeObject>&)> listener)
 
 void ApiServer::change(const PodPtr& pod, bool deleted) {
     if (deleted) {
-        pods_.erase(pod->facts.name);
+        pods_.erase(pod->info.name);
     } else {
-        pods_.insert_or_assign(pod->facts.name, pod);
+        pods_.insert_or_assign(pod->info.name, pod);
     }
     pod_log_.push_back({pod, deleted});
     scene_.note("api", [&] { return (deleted ? "pod gone " : "pod ") + words_of(*pod); });
@@ -93,7 +93,7 @@ void ApiServer::wake_all() {
 }
 
 bool ApiServer::create_pod(const PodObject& pod) {
-    if (pods_.contains(pod.facts.name)) return false;
+    if (pods_.contains(pod.info.name)) return false;
     change(std::make_shared<const PodObject>(pod), false);
     return true;
 }
@@ -108,27 +108,27 @@ Result<PodPtr> ApiServer::pod(const PodName& name) const {
 
 PodPtr ApiServer::pod(const PodName& name, const PodUid& uid) const {
     const auto at = pods_.find(name);
-    return at != pods_.end() && at->second->facts.uid == uid ? at->second : nullptr;
+    return at != pods_.end() && at->second->info.uid == uid ? at->second : nullptr;
 }
 
 Result<> ApiServer::bind(const PodUid& uid, const PodName& name, const NodeName& node,
                          const StringMap& annotations) {
     TRY(const PodPtr found, pod(name));
-    if (found->facts.uid != uid) {
+    if (found->info.uid != uid) {
         return fail(Code::conflict,
                     fmt::format("Precondition failed: UID in precondition: {}", uid.str()));
     }
-    if (!found->facts.node.empty()) {
+    if (!found->info.node.empty()) {
         return fail(Code::conflict, fmt::format("pod {} is already assigned to node \"{}\"",
-                                                name.name, found->facts.node.str()));
+                                                name.name, found->info.node.str()));
     }
     PodObject bound = *found;
-    bound.facts.node = node;
+    bound.info.node = node;
     for (const auto& [key, value] : annotations)
         bound.annotations.insert_or_assign(key, value);
     if (const auto text = bound.annotations.find(key::kAllocation);
         text != bound.annotations.end()) {
-        bound.facts.allocation = read_allocation(text->second);
+        bound.info.allocation = read_allocation(text->second);
     }
     change(std::make_shared<const PodObject>(std::move(bound)), false);
     return {};
@@ -136,10 +136,10 @@ Result<> ApiServer::bind(const PodUid& uid, const PodName& name, const NodeName&
 
 void ApiServer::delete_pod(const PodName& name) {
     const auto at = pods_.find(name);
-    if (at == pods_.end() || at->second->facts.terminating) return;
-    if (at->second->facts.node.empty()) return change(PodPtr(at->second), true);
+    if (at == pods_.end() || at->second->info.terminating) return;
+    if (at->second->info.node.empty()) return change(PodPtr(at->second), true);
     PodObject told = *at->second;
-    told.facts.terminating = true;
+    told.info.terminating = true;
     change(std::make_shared<const PodObject>(std::move(told)), false);
 }
 
@@ -149,9 +149,9 @@ void ApiServer::remove_pod(const PodName& name, const PodUid& uid) {
 
 void ApiServer::finish_pod(const PodName& name, const PodUid& uid) {
     const PodPtr found = pod(name, uid);
-    if (!found || found->facts.finished) return;
+    if (!found || found->info.finished) return;
     PodObject ended = *found;
-    ended.facts.finished = true;
+    ended.info.finished = true;
     change(std::make_shared<const PodObject>(std::move(ended)), false);
 }
 
@@ -160,7 +160,7 @@ Result<bool> ApiServer::evict(const PodUid& uid, const PodName& name, bool dry_r
     if (!found) return fail(Code::not_found, fmt::format("pods \"{}\" not found", name.name));
     if (found->guarded) return false;
     if (dry_run) return true;
-    if (!found->facts.terminating) ++evicted_;
+    if (!found->info.terminating) ++evicted_;
     delete_pod(name);
     return true;
 }
@@ -168,9 +168,9 @@ Result<bool> ApiServer::evict(const PodUid& uid, const PodName& name, bool dry_r
 Result<> ApiServer::nominate(const PodUid& uid, const PodName& name, const NodeName& node) {
     const PodPtr found = pod(name, uid);
     if (!found) return fail(Code::conflict, "the object has been modified");
-    if (found->facts.nominated == node || !found->facts.node.empty()) return {};
+    if (found->info.nominated == node || !found->info.node.empty()) return {};
     PodObject nominated = *found;
-    nominated.facts.nominated = node;
+    nominated.info.nominated = node;
     change(std::make_shared<const PodObject>(std::move(nominated)), false);
     return {};
 }

@@ -21,7 +21,7 @@
 namespace tessera::simulation {
 
 struct PodObject {
-    PodInfo facts;
+    PodInfo info;
     StringMap annotations;
     bool guarded = false;  // a PodDisruptionBudget allows no disruption
 };

@@ -113,7 +113,7 @@ void Cluster::collect_lost_pods() {
         scene.loop.sleep(20s);
         std::vector<PodInfo> lost;
         for (const auto& [name, pod] : server.pods()) {
-            const PodInfo& facts = pod->facts;
+            const PodInfo& facts = pod->info;
             if (!facts.node.empty() && !server.nodes().contains(facts.node)) lost.push_back(facts);
         }
         for (const PodInfo& facts : lost)

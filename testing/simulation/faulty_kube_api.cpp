@@ -31,16 +31,16 @@ tl::unexpected<Error> no_answer() {
 // Adds one event of a watch to a batch. A deletion replaces earlier events of the object.
 void take_node(const Change<NodeObject>& change, NodeChanges& batch) {
     const NodeName& name = change.object->inventory.name;
-    if (!change.deleted) return batch.present.push_back(change.object->inventory);
-    std::erase_if(batch.present, [&](const NodeInventory& node) { return node.name == name; });
-    batch.removed.push_back(name);
+    if (!change.deleted) return batch.upserted.push_back(change.object->inventory);
+    std::erase_if(batch.upserted, [&](const NodeInventory& node) { return node.name == name; });
+    batch.deleted.push_back(name);
 }
 
 void take_pod(const Change<PodObject>& change, PodChanges& batch) {
-    const PodUid& uid = change.object->facts.uid;
-    if (!change.deleted) return batch.present.push_back(change.object->facts);
-    std::erase_if(batch.present, [&](const PodInfo& pod) { return pod.uid == uid; });
-    batch.removed.push_back(uid);
+    const PodUid& uid = change.object->info.uid;
+    if (!change.deleted) return batch.upserted.push_back(change.object->info);
+    std::erase_if(batch.upserted, [&](const PodInfo& pod) { return pod.uid == uid; });
+    batch.deleted.push_back(uid);
 }
 
 // Important calls, which are rare, fail more often than others.
@@ -157,7 +157,7 @@ Result<> FaultyKubeApi::bind(const PodUid& uid, const PodName& pod, const NodeNa
 Result<PodInfo> FaultyKubeApi::get_pod(const PodName& name) {
     return exchange<PodInfo>(Kind::read, [&]() -> Result<PodInfo> {
         TRY(const PodPtr pod, server_.pod(name));
-        return pod->facts;
+        return pod->info;
     });
 }
 
@@ -174,7 +174,7 @@ Result<std::vector<PodInfo>> FaultyKubeApi::list_pods(const NodeName& node) {
     return exchange<std::vector<PodInfo>>(Kind::read, [&] {
         std::vector<PodInfo> out;
         for (const auto& [name, pod] : server_.pods()) {
-            if (node.empty() || pod->facts.node == node) out.push_back(pod->facts);
+            if (node.empty() || pod->info.node == node) out.push_back(pod->info);
         }
         return Result<std::vector<PodInfo>>(std::move(out));
     });
@@ -241,7 +241,7 @@ Result<> FaultyKubeApi::mark_preempted(const PodUid& uid, const PodName& pod,
     return exchange<void>(Kind::read, [&]() -> Result<> {
         const PodPtr victim = server_.pod(pod, uid);
         if (!victim) return fail(Code::conflict, "the object has been modified");
-        if (was_more_important(preemptor, victim->facts.priority)) return {};
+        if (was_more_important(preemptor, victim->info.priority)) return {};
         scene_.journal.violation(scene_.loop.now(),
                                  fmt::format("pod {} is evicted for {} of no higher priority",
                                              pod.name, preemptor.name));
@@ -254,11 +254,11 @@ Result<> FaultyKubeApi::mark_preempted(const PodUid& uid, const PodName& pod,
 bool FaultyKubeApi::was_more_important(const PodName& name, int priority) const {
     constexpr std::ptrdiff_t kRecent = 300;
     const auto now = server_.pod(name);
-    if (now && (*now)->facts.priority > priority) return true;
+    if (now && (*now)->info.priority > priority) return true;
     const auto& log = server_.pod_log();
     const auto recent = std::min(kRecent, std::ssize(log));
     return std::any_of(log.end() - recent, log.end(), [&](const Change<PodObject>& change) {
-        return change.object->facts.name == name && change.object->facts.priority > priority;
+        return change.object->info.name == name && change.object->info.priority > priority;
     });
 }
 
@@ -347,10 +347,10 @@ void FaultyKubeApi::follow_nodes(const std::function<void(NodeChanges)>& sink,
                                  const ErrorSink& on_error, std::stop_token stop) {
     const std::function<NodeChanges()> list = [this] {
         NodeChanges all;
-        all.all.emplace();
+        all.listed.emplace();
         for (const auto& [name, node] : server_.nodes()) {
-            all.present.push_back(node->inventory);
-            all.all->insert(name);
+            all.upserted.push_back(node->inventory);
+            all.listed->insert(name);
         }
         return all;
     };
@@ -361,10 +361,10 @@ void FaultyKubeApi::follow_pods(const std::function<void(PodChanges)>& sink,
                                 const ErrorSink& on_error, std::stop_token stop) {
     const std::function<PodChanges()> list = [this] {
         PodChanges all;
-        all.all.emplace();
+        all.listed.emplace();
         for (const auto& [name, pod] : server_.pods()) {
-            all.present.push_back(pod->facts);
-            all.all->insert(pod->facts.uid);
+            all.upserted.push_back(pod->info);
+            all.listed->insert(pod->info.uid);
         }
         return all;
     };

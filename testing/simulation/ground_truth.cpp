@@ -16,7 +16,7 @@ void GroundTruth::add(Machine& machine) {
 }
 
 void GroundTruth::take(const Change<PodObject>& change) {
-    const PodInfo& pod = change.object->facts;
+    const PodInfo& pod = change.object->info;
     if (change.deleted || pod.finished) return free(pod.uid);
     const Allocation* own = own_allocation(pod);
     if (own == nullptr || holding_.contains(pod.uid)) return;

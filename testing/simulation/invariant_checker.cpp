@@ -57,7 +57,7 @@ void InvariantChecker::check_waiting() {
     const auto snapshot = controllers.front()->snapshot();
     std::map<PodUid, Time> since;
     for (const auto& [name, pod] : cluster_.server.pods()) {
-        const PodInfo& facts = pod->facts;
+        const PodInfo& facts = pod->info;
         if (!facts.node.empty()) continue;
         ExtenderArgs args;
         args.pod = facts;

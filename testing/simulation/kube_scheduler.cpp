@@ -66,14 +66,14 @@ void KubeScheduler::stop() {
 }
 
 void KubeScheduler::know(const PodPtr& pod) {
-    const PodInfo& facts = pod->facts;
+    const PodInfo& facts = pod->info;
     if (!facts.node.empty() || facts.finished || facts.terminating) {
         queue_.erase(facts.uid);
         return;
     }
     auto [at, is_new] = queue_.try_emplace(facts.uid);
     Waiting& waiting = at->second;
-    const bool is_changed = !is_new && waiting.pod->facts.nominated != facts.nominated;
+    const bool is_changed = !is_new && waiting.pod->info.nominated != facts.nominated;
     waiting.pod = pod;
     if (is_new) waiting.due = scene_.loop.now();
     if (is_changed && waiting.fits_nowhere) {
@@ -84,7 +84,7 @@ void KubeScheduler::know(const PodPtr& pod) {
 }
 
 void KubeScheduler::take(const Change<PodObject>& change) {
-    const PodInfo& facts = change.object->facts;
+    const PodInfo& facts = change.object->info;
     const bool leaves = change.deleted || facts.finished || facts.terminating;
     if (leaves) queue_.erase(facts.uid);
     if (leaves && !facts.node.empty()) room_may_be_there();
@@ -113,7 +113,7 @@ KubeScheduler::Waiting* KubeScheduler::next() {
     // Chooses the pod with the highest priority among those that are due.
     const auto rank = [now = scene_.loop.now()](const Waiting& waiting) {
         const bool is_due = waiting.due <= now;
-        return std::tuple(!is_due, is_due ? -waiting.pod->facts.priority : 0, waiting.due);
+        return std::tuple(!is_due, is_due ? -waiting.pod->info.priority : 0, waiting.due);
     };
     Waiting* first = nullptr;
     for (auto& [uid, waiting] : queue_) {
@@ -149,7 +149,7 @@ void KubeScheduler::again(const PodUid& uid, bool fits_nowhere) {
 }
 
 void KubeScheduler::try_pod(const PodPtr& pod) {
-    const PodInfo& facts = pod->facts;
+    const PodInfo& facts = pod->info;
     std::vector<NodeName> names;
     for (const auto& [name, there] : nodes_)
         names.push_back(name);

@@ -48,7 +48,7 @@ std::string resource_of(const ContainerSpec& spec) {
 
 // kubelet reuses the devices of an init container for the app containers of the pod.
 std::vector<std::string> devices_of(const PodObject& pod, const ContainerSpec& spec) {
-    return {pod.facts.uid.str() + "-" + resource_of(spec)};
+    return {pod.info.uid.str() + "-" + resource_of(spec)};
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ Kubelet::Kubelet(Scene& scene, ApiServer& server, GroundTruth& ground_truth, Mac
       identity_(identity),
       informer_(scene, 20ms, [this](const Change<PodObject>& change) { take(change); }) {
     server.on_pod([this](const Change<PodObject>& change) {
-        if (change.object->facts.node == machine_.name) informer_.hear(change);
+        if (change.object->info.node == machine_.name) informer_.hear(change);
     });
 }
 
@@ -70,7 +70,7 @@ void Kubelet::start() {
     process_ = std::make_unique<Process>(scene_.loop, "kubelet-" + machine_.name.str());
     informer_.open();
     for (const auto& [name, pod] : server_.pods()) {
-        if (pod->facts.node == machine_.name) know(pod);
+        if (pod->info.node == machine_.name) know(pod);
     }
     reap_orphans();
 }
@@ -101,12 +101,12 @@ void Kubelet::reap_orphans() {
 }
 
 void Kubelet::know(const PodPtr& pod) {
-    const PodUid uid = pod->facts.uid;
+    const PodUid uid = pod->info.uid;
     auto [at, is_new] = pods_.try_emplace(uid);
     at->second.pod = pod;
-    if (is_new && pod->facts.finished) at->second.done = true;
-    if (at->second.done && pod->facts.terminating) {
-        process_->spawn([this, facts = pod->facts] {
+    if (is_new && pod->info.finished) at->second.done = true;
+    if (at->second.done && pod->info.terminating) {
+        process_->spawn([this, facts = pod->info] {
             scene_.loop.sleep(scene_.delay(20ms));
             server_.remove_pod(facts.name, facts.uid);
         });
@@ -117,7 +117,7 @@ void Kubelet::know(const PodPtr& pod) {
 
 void Kubelet::take(const Change<PodObject>& change) {
     if (!change.deleted) return know(change.object);
-    const auto at = pods_.find(change.object->facts.uid);
+    const auto at = pods_.find(change.object->info.uid);
     if (at == pods_.end()) return;
     if (at->second.done) {
         pods_.erase(at);
@@ -128,7 +128,7 @@ void Kubelet::take(const Change<PodObject>& change) {
 }
 
 bool Kubelet::is_to_end(const Known& known) {
-    return known.gone || known.pod->facts.terminating;
+    return known.gone || known.pod->info.terminating;
 }
 
 bool Kubelet::pause(Known& known, Time duration) {
@@ -154,22 +154,22 @@ void Kubelet::work(const PodUid& uid) {
 }
 
 void Kubelet::finish(Known& known) {
-    const PodInfo facts = known.pod->facts;
+    const PodInfo info = known.pod->info;
     while (!known.gone && scene_.loop.now() < server_.silent_until)
         scene_.loop.sleep(1s);
-    if (facts.terminating || known.pod->facts.terminating) {
-        server_.remove_pod(facts.name, facts.uid);
+    if (info.terminating || known.pod->info.terminating) {
+        server_.remove_pod(info.name, info.uid);
     } else {
-        server_.finish_pod(facts.name, facts.uid);
+        server_.finish_pod(info.name, info.uid);
     }
 }
 
 // True if the pod's work is done, false if the pod must end before that.
 bool Kubelet::run_to_end(Known& known) {
     const PodPtr pod = known.pod;  // its containers never change; known.pod does
-    const PodUid uid = pod->facts.uid;
+    const PodUid uid = pod->info.uid;
     const bool had_begun = machine_.ends.contains(uid);
-    for (const ContainerSpec& spec : pod->facts.containers) {
+    for (const ContainerSpec& spec : pod->info.containers) {
         if (spec.kind != ContainerKind::init || had_begun) continue;
         while (!machine_.running(uid, spec.name)) {
             if (start_container(*pod, spec)) continue;
@@ -180,7 +180,7 @@ bool Kubelet::run_to_end(Known& known) {
     }
     while (!is_to_end(known)) {
         bool all = true;
-        for (const ContainerSpec& spec : pod->facts.containers) {
+        for (const ContainerSpec& spec : pod->info.containers) {
             if (spec.kind == ContainerKind::init || machine_.running(uid, spec.name)) continue;
             all &= start_container(*pod, spec);
         }
@@ -200,11 +200,11 @@ bool Kubelet::run_to_end(Known& known) {
 
 // The device manager records the pod's devices before any container starts.
 void Kubelet::admit(const PodObject& pod) {
-    const PodUid uid = pod.facts.uid;
+    const PodUid uid = pod.info.uid;
     if (std::ranges::find(machine_.record, uid, &DeviceHolder::pod) != machine_.record.end())
         return;
     std::vector<DeviceHolder> holders;
-    for (const ContainerSpec& spec : pod.facts.containers) {
+    for (const ContainerSpec& spec : pod.info.containers) {
         const auto ids = devices_of(pod, spec);
         std::vector<std::string> names;
         while (true) {
@@ -254,8 +254,8 @@ bool Kubelet::create(const PodObject& pod, const ContainerSpec& spec) {
                            .name = spec.name,
                            .running = false,
                            .env = {"PATH=/bin"},
-                           .pod_uid = pod.facts.uid,
-                           .pod = pod.facts.name,
+                           .pod_uid = pod.info.uid,
+                           .pod = pod.info.name,
                            .pod_annotations = pod.annotations,
                            .setup = {.name = spec.name}};
     ContainerEdits edits;
@@ -270,7 +270,7 @@ bool Kubelet::create(const PodObject& pod, const ContainerSpec& spec) {
     } else {
         constexpr std::string_view kKind = "tessera.dev/share=";
         for (const DeviceHolder& holder : machine_.record) {
-            if (holder.pod != pod.facts.uid || holder.container != spec.name) continue;
+            if (holder.pod != pod.info.uid || holder.container != spec.name) continue;
             for (const std::string& device : holder.cdi_devices) {
                 const auto share = machine_.shares.find(device.substr(kKind.size()));
                 if (share == machine_.shares.end()) return false;
@@ -278,8 +278,8 @@ bool Kubelet::create(const PodObject& pod, const ContainerSpec& spec) {
             }
         }
     }
-    Container made{.pod = pod.facts.uid,
-                   .pod_name = pod.facts.name,
+    Container made{.pod = pod.info.uid,
+                   .pod_name = pod.info.name,
                    .name = spec.name,
                    .pod_annotations = pod.annotations,
                    .env = asked.env,

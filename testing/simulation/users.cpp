@@ -77,21 +77,21 @@ std::vector<ContainerSpec> Users::draw_containers() {
 void Users::create(const PodName& name) {
     if (server_.pods().contains(name)) return;
     PodObject pod;
-    pod.facts.name = name;
-    pod.facts.uid = PodUid(fmt::format("uid-{:04}", next_uid_++));
-    build::set_containers(pod.facts, draw_containers());
+    pod.info.name = name;
+    pod.info.uid = PodUid(fmt::format("uid-{:04}", next_uid_++));
+    build::set_containers(pod.info, draw_containers());
     if (scene_.priorities) {
-        pod.facts.priority = scene_.rng.pick(std::vector<int>{0, 0, 0, 5, 10});
-        pod.facts.preempts = scene_.rng.chance(800);
+        pod.info.priority = scene_.rng.pick(std::vector<int>{0, 0, 0, 5, 10});
+        pod.info.preempts = scene_.rng.chance(800);
         pod.guarded = scene_.rng.chance(200);
     }
     if (scene_.strikes(Fault::copied_annotation)) {
         if (const PodPtr original = draw(true)) {
             pod.annotations = original->annotations;
-            pod.facts.allocation = original->facts.allocation;
+            pod.info.allocation = original->info.allocation;
         }
     }
-    if (scene_.strikes(Fault::bypass)) pod.facts.node = scene_.rng.pick(nodes_);
+    if (scene_.strikes(Fault::bypass)) pod.info.node = scene_.rng.pick(nodes_);
     server_.create_pod(pod);
 }
 
@@ -99,7 +99,7 @@ void Users::create(const PodName& name) {
 PodPtr Users::draw(bool bound) {
     std::vector<PodPtr> pods;
     for (const auto& [name, pod] : server_.pods()) {
-        if (!pod->facts.node.empty() == bound) pods.push_back(pod);
+        if (!pod->info.node.empty() == bound) pods.push_back(pod);
     }
     return pods.empty() ? nullptr : scene_.rng.pick(pods);
 }
@@ -107,8 +107,8 @@ PodPtr Users::draw(bool bound) {
 void Users::delete_one() {
     const PodPtr pod = draw(scene_.rng.chance(800));
     if (!pod) return;
-    if (scene_.strikes(Fault::force_delete)) return delete_by_force(pod->facts);
-    server_.delete_pod(pod->facts.name);
+    if (scene_.strikes(Fault::force_delete)) return delete_by_force(pod->info);
+    server_.delete_pod(pod->info.name);
 }
 
 void Users::delete_by_force(const PodInfo& pod) {
@@ -124,13 +124,13 @@ void Users::delete_by_force(const PodInfo& pod) {
 void Users::bind_past_everyone() {
     const PodPtr pod = draw(false);
     if (!pod) return;
-    (void)server_.bind(pod->facts.uid, pod->facts.name, scene_.rng.pick(nodes_), {});
+    (void)server_.bind(pod->info.uid, pod->info.name, scene_.rng.pick(nodes_), {});
 }
 
 void Users::clean_up() {
     std::vector<PodInfo> ended;
     for (const auto& [name, pod] : server_.pods()) {
-        const PodInfo& facts = pod->facts;
+        const PodInfo& facts = pod->info;
         const bool astray = !facts.node.empty() && own_allocation(facts) == nullptr;
         if (facts.finished) ended.push_back(facts);
         if (astray && !facts.finished) server_.delete_pod(PodName(facts.name));

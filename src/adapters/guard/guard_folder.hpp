@@ -15,8 +15,8 @@
 //     accounts        written by them
 //     enforces        if it is memory or compute alone (region_limits.hpp)
 //     pod             NAMESPACE/NAME, for people
-//     told            limits that were reported (reported_limits.hpp)
-//     told-damage     its damaged accounts were reported
+//     reported         limits that were reported (reported_limits.hpp)
+//     reported-damage  its damaged accounts were reported
 #pragma once
 
 #include <filesystem>

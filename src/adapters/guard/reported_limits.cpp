@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 namespace tessera {
 namespace {
 
-constexpr const char* kLimits = "told";
-constexpr const char* kDamage = "told-damage";
+constexpr const char* kLimits = "reported";
+constexpr const char* kDamage = "reported-damage";
 
 void report(const Error& error) {
     log_event(Event::share_error, {{"reason", error.text}});

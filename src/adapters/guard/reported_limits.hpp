@@ -1,7 +1,7 @@
 // The ReportedLimits port, in files beside a container's region (guard_folder.hpp).
 //
-//     FOLDER/pods/UID/CONTAINER/told          the limits that were reported
-//     FOLDER/pods/UID/CONTAINER/told-damage   exists if its damaged accounts were reported
+//     FOLDER/pods/UID/CONTAINER/reported         the limits that were reported
+//     FOLDER/pods/UID/CONTAINER/reported-damage  exists if its damaged accounts were reported
 #pragma once
 
 #include <filesystem>

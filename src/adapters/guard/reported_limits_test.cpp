@@ -49,9 +49,9 @@ TEST_F(ReportedLimitsTest, RemembersThatDamageWasTold) {
 // Goal: agents of all releases read the same files.
 TEST_F(ReportedLimitsTest, KeepsItsFormat) {
     reported_.note_reported(use_, {Bytes{3}, 7});
-    EXPECT_EQ(read_text_file(region_ / "told"), "GPU-a 3 7\n");
+    EXPECT_EQ(read_text_file(region_ / "reported"), "GPU-a 3 7\n");
     reported_.note_damage_reported(use_, true);
-    EXPECT_EQ(read_text_file(region_ / "told-damage"), "");
+    EXPECT_EQ(read_text_file(region_ / "reported-damage"), "");
 }
 
 // Goal: a container that is limited only from outside has no region, and is reported once, too.

@@ -18,6 +18,7 @@
 #include "adapters/http/server_tls.hpp"
 #include "adapters/http/socket_stream.hpp"
 #include "base/ascii.hpp"
+#include "base/log.hpp"
 
 namespace tessera {
 namespace {
@@ -27,7 +28,7 @@ using std::chrono::milliseconds;
 // The time for the rest of a request that is partly read when the server stops.
 constexpr milliseconds kGrace{1'000};
 // The time for a peer to read the answer to a request that was not read.
-constexpr milliseconds kFarewell{500};
+constexpr milliseconds kDrainTime{500};
 // What is read after the answer to bytes that are no request.
 constexpr std::size_t kMostOfNoRequest = std::size_t{1} << 20;
 constexpr int kNextRequest = 5;  // milliseconds
@@ -88,11 +89,11 @@ Reply busy_reply() {
 // Closing a socket with unread bytes resets it, and the peer may lose the answer.
 void drain(int fd, std::size_t most) {
     ::shutdown(fd, SHUT_WR);
-    const auto end = std::chrono::steady_clock::now() + kFarewell;
+    const auto end = std::chrono::steady_clock::now() + kDrainTime;
     std::array<char, 4096> rest{};
     pollfd entry{fd, POLLIN, 0};
     for (std::size_t read = 0; read < most && std::chrono::steady_clock::now() < end;) {
-        if (::poll(&entry, 1, static_cast<int>(kFarewell.count())) <= 0) return;
+        if (::poll(&entry, 1, static_cast<int>(kDrainTime.count())) <= 0) return;
         const ssize_t got = ::recv(fd, rest.data(), rest.size(), 0);
         if (got <= 0) return;
         read += static_cast<std::size_t>(got);
@@ -158,23 +159,23 @@ class HttpServer::Impl {
 
     // Returns whether more may come.
     bool serve_one(ServedConnection& at) {
-        if (tls_ != nullptr && !at.secured) return greet(at);
+        if (tls_ != nullptr && !at.secured) return continue_handshake(at);
         at.is_unauthenticated = knows_clients() && !(at.tls && has_good_certificate(at.tls.get()));
-        if (!at.is_unauthenticated) return converse(at);
+        if (!at.is_unauthenticated) return answer_or_close(at);
         // A client that sends its requests slowly occupies a thread for each. Some threads are
         // reserved for authenticated clients.
         const int others = unauthenticated_.fetch_add(1);
         const Counted counted(&unauthenticated_, count_down);
-        return others < std::max(1, options_.threads / 2) ? converse(at) : refuse(at);
+        return others < std::max(1, options_.threads / 2) ? answer_or_close(at) : refuse(at);
     }
 
     // No thread waits for a handshake.
-    bool greet(ServedConnection& at) {
+    bool continue_handshake(ServedConnection& at) {
         if (!at.tls) at.tls = tls_->new_session(at.fd);
         const Handshake now = shake_hands(at.tls.get());
         if (now == Handshake::waits) return true;  // closed at its end_by
         if (now == Handshake::failed) {
-            tls_->complain_of_client(at.tls.get());
+            tls_->log_refused_client(at.tls.get());
             return false;
         }
         at.secured = true;
@@ -186,7 +187,7 @@ class HttpServer::Impl {
     // Answers 503 to what the client has sent or will send, and closes the connection.
     bool refuse(ServedConnection& at) {
         SocketStream stream(at.fd, std::move(at.tls));
-        stream.start({.whole = kFarewell, .answer = kFarewell, .grace = {}, .wake = nullptr});
+        stream.start({.whole = kDrainTime, .answer = kDrainTime, .grace = {}, .wake = nullptr});
         const Reply reply = busy_reply();
         const ResponseForm form{
             .closes = true, .idle = options_.idle, .retry_after = reply.retry_after};
@@ -197,7 +198,7 @@ class HttpServer::Impl {
 
     // Answers the requests that have arrived. Returns whether more may come. False if memory is
     // short, or a request has more fields than the parser can count.
-    bool converse(ServedConnection& at) {
+    bool answer_or_close(ServedConnection& at) {
         try {
             return answer_requests(at);
         } catch (const std::exception&) {
@@ -305,7 +306,10 @@ class HttpServer::Impl {
     Reply respond(HttpRequest& request) const {
         try {
             return {handler_(request)};
-        } catch (const std::exception&) {
+        } catch (const std::exception& error) {
+            log_event(
+                Event::request_failed,
+                {{"method", request.method}, {"path", request.path}, {"reason", error.what()}});
             return reply_of(500);
         }
     }

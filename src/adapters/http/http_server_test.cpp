@@ -6,6 +6,7 @@
 
 #include "adapters/http/http.hpp"
 #include "adapters/http/raw_peer_test.hpp"
+#include "base/log.hpp"
 
 namespace tessera {
 namespace {
@@ -262,8 +263,10 @@ TEST(HttpServer, FaultsOfHandlers) {
     ASSERT_TRUE(port);
     std::jthread thread([&server](const std::stop_token& stop) { server.serve(stop); });
     RawPeer peer = RawPeer::connect(*port);
+    const std::uint64_t logged = event_count(Event::request_failed);
     peer.send("GET /throws HTTP/1.1\r\n\r\n");
     EXPECT_TRUE(peer.read_until(kEndOfHead).starts_with("HTTP/1.1 500 Internal Server Error\r\n"));
+    EXPECT_EQ(event_count(Event::request_failed), logged + 1);
     peer.send("GET /a%0d%0aSet-Cookie:b HTTP/1.1\r\n\r\n");
     const std::string answer = peer.read_until(kEndOfHead);
     EXPECT_TRUE(answer.starts_with("HTTP/1.1 301 ")) << answer;

@@ -94,7 +94,7 @@ bool ServerTls::is_current(const SSL* session) const {
     return SSL_get_SSL_CTX(session) == context_.get();
 }
 
-void ServerTls::complain_of_client(const SSL* session) {
+void ServerTls::log_refused_client(const SSL* session) {
     const long verdict = SSL_get_verify_result(session);
     if (verdict == X509_V_OK) return;  // the handshake did not reach the verification
     const auto now = std::chrono::steady_clock::now();

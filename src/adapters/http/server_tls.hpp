@@ -26,7 +26,7 @@ class ServerTls {
     // Whether the certificates have not changed since the session began.
     bool is_current(const SSL* session) const;
     // Logs why a client's certificate was rejected. The rate of the logs is limited.
-    void complain_of_client(const SSL* session);
+    void log_refused_client(const SSL* session);
 
   private:
     ServerTls(HttpTlsFiles files, TlsServerPems pems, SslContext context);

@@ -124,8 +124,8 @@ class Reader {
         TRY_VOID(each("/api/v1/pods", "list pods", [&](JsonValue json) {
             out.push_back(read_doctor_pod(json, seal_ ? &*seal_ : nullptr));
             const doctor::Pod& pod = out.back();
-            if (pod.facts.name.ns == options_.ns && is_ready_agent(json))
-                with_agent_.insert(pod.facts.node);
+            if (pod.info.name.ns == options_.ns && is_ready_agent(json))
+                with_agent_.insert(pod.info.node);
         }));
         return out;
     }

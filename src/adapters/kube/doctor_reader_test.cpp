@@ -109,8 +109,8 @@ TEST(DoctorReader, ReadsTheCluster) {
     EXPECT_FALSE(facts.nodes->at(1).wants_agent || facts.nodes->at(1).agent_ready);
     ASSERT_EQ(facts.pods->size(), 2U);
     EXPECT_EQ(facts.pods->at(0).images, std::vector<std::string>{"agent:1"});
-    ASSERT_TRUE(facts.pods->at(1).facts.allocation);
-    EXPECT_EQ(facts.pods->at(1).facts.allocation->error().code, Code::permission_denied)
+    ASSERT_TRUE(facts.pods->at(1).info.allocation);
+    EXPECT_EQ(facts.pods->at(1).info.allocation->error().code, Code::permission_denied)
         << "with the key, what it has not signed is an error";
     ASSERT_EQ(facts.certificates->size(), 1U);
     EXPECT_EQ(facts.certificates->at(0).where, "Secret tls");

@@ -86,14 +86,14 @@ class EventReader {
         switch (event.kind) {
             case WatchEvent::Kind::added:
             case WatchEvent::Kind::modified:
-                changes.present.push_back(kind_.read(event.object));
+                changes.upserted.push_back(kind_.read(event.object));
                 break;
             case WatchEvent::Kind::deleted: {
                 // One batch may have "modified" and then "deleted" for the same object: the last
                 // one counts.
                 const auto key = Kind::key(kind_.read(event.object));
-                std::erase_if(changes.present, [&](const auto& o) { return Kind::key(o) == key; });
-                changes.removed.push_back(key);
+                std::erase_if(changes.upserted, [&](const auto& o) { return Kind::key(o) == key; });
+                changes.deleted.push_back(key);
                 break;
             }
             case WatchEvent::Kind::bookmark:
@@ -196,12 +196,12 @@ void KubeClient::follow_all(const Kind& kind, const std::string& path,
                             const std::function<void(typename Kind::Changes)>& sink,
                             const ErrorSink& on_error, const std::stop_token& stop) {
     const auto list = [&](typename Kind::Changes& changes) {
-        changes.all.emplace();
+        changes.listed.emplace();
         return each_page(
             path,
             [&](JsonValue json) {
-                changes.present.push_back(kind.read(json));
-                changes.all->insert(Kind::key(changes.present.back()));
+                changes.upserted.push_back(kind.read(json));
+                changes.listed->insert(Kind::key(changes.upserted.back()));
             },
             stop);
     };
@@ -227,15 +227,15 @@ void KubeClient::follow_pods_at(const std::string& path,
                                 const std::function<void(PodChanges)>& sink,
                                 const ErrorSink& on_error, const std::stop_token& stop) {
     const auto list = [this, &path, &stop](PodChanges& changes) {
-        changes.all.emplace();
+        changes.listed.emplace();
         return each_page(
             path,
             [&](JsonValue json) {
                 PodInfo pod = read_pod(json, seal_, dialects_);
-                changes.all->insert(pod.uid);
+                changes.listed->insert(pod.uid);
                 const bool takes_host = !pod.node.empty() && pod.host != HostRequest{};
                 const bool ours = !pod.containers.empty() || pod.allocation || takes_host;
-                if (ours) changes.present.push_back(std::move(pod));
+                if (ours) changes.upserted.push_back(std::move(pod));
             },
             stop);
     };

@@ -115,7 +115,7 @@ TEST(KubeClient, SealedAllocations) {
     std::stop_source stop;
     kube.follow_pods(
         [&](const PodChanges& changes) {
-            EXPECT_TRUE(is_refused(changes.present.at(0)));
+            EXPECT_TRUE(is_refused(changes.upserted.at(0)));
             stop.request_stop();
         },
         [](const Error&) {}, stop.get_token());
@@ -134,8 +134,8 @@ TEST(KubeClient, BookmarksAreHeard) {
     std::vector<bool> lists;
     kube.follow_pods(
         [&](const PodChanges& changes) {
-            lists.push_back(changes.all.has_value());
-            EXPECT_TRUE(changes.present.empty() && changes.removed.empty());
+            lists.push_back(changes.listed.has_value());
+            EXPECT_TRUE(changes.upserted.empty() && changes.deleted.empty());
             if (lists.size() == 2) stop.request_stop();
         },
         [](const Error&) {}, stop.get_token());
@@ -228,19 +228,20 @@ TEST(KubeClient, FollowsPods) {
                              stop);
         });
         ASSERT_TRUE(collected.until([](const auto& all) {
-            return std::ranges::count_if(all, [](const auto& c) { return c.all.has_value(); }) == 2;
+            return std::ranges::count_if(all, [](const auto& c) { return c.listed.has_value(); }) ==
+                   2;
         }));
     }
     const auto all = collected.all();
-    EXPECT_EQ(*all[0].all, (std::set<PodUid>{PodUid("1"), PodUid("plain")}));
-    EXPECT_EQ(all[0].present.size(), 1U) << "pods without a GPU request are delivered, too";
+    EXPECT_EQ(*all[0].listed, (std::set<PodUid>{PodUid("1"), PodUid("plain")}));
+    EXPECT_EQ(all[0].upserted.size(), 1U) << "pods without a GPU request are delivered, too";
     std::vector<PodUid> present;
     std::vector<PodUid> removed;
     for (const PodChanges& changes : all) {
-        if (changes.all) continue;
-        for (const PodInfo& pod : changes.present)
+        if (changes.listed) continue;
+        for (const PodInfo& pod : changes.upserted)
             present.push_back(pod.uid);
-        removed.insert(removed.end(), changes.removed.begin(), changes.removed.end());
+        removed.insert(removed.end(), changes.deleted.begin(), changes.deleted.end());
     }
     EXPECT_EQ(std::ranges::count(present, PodUid("2")), 1);
     EXPECT_EQ(std::ranges::count(removed, PodUid("3")), 1);

@@ -26,7 +26,7 @@ Result<PodResizes::Shown> KubePodResizes::read(const PodName& pod) {
                   kDeadline));
     TRY(const auto document, JsonDocument::parse(body));
     const JsonValue metadata = document.root()["metadata"];
-    return Shown{.facts = read_pod(document.root(), seal_),
+    return Shown{.info = read_pod(document.root(), seal_),
                  .version = metadata["resourceVersion"].text_or(""),
                  .requested = metadata["annotations"][key::kResize].text_or(""),
                  .refusal = metadata["annotations"][key::kResizeRefused].text_or("")};

@@ -23,7 +23,7 @@ TEST(KubePodResizes, Reads) {
     KubePodResizes pods(server.client(), nullptr);
     const auto pod = pods.read(kPod);
     ASSERT_TRUE(pod) << pod.error().text;
-    EXPECT_EQ(pod->facts.uid, kUid);
+    EXPECT_EQ(pod->info.uid, kUid);
     EXPECT_EQ(pod->version, "7");
     EXPECT_EQ(pod->requested, "request");
     EXPECT_EQ(pod->refusal, "no");

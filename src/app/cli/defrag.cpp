@@ -142,7 +142,7 @@ class Run {
             TRY(defrag::RoomFor room, defrag::find_waiting(now, *run_.request.pod));
             return defrag::Goal(std::move(room));
         }
-        const int free = defrag::room_of(now).free_gpus;
+        const int free = defrag::free_capacity_of(now).free_gpus;
         return defrag::Goal(defrag::FreeGpus{std::max(run_.gpus_wanted - free, 0)});
     }
 
@@ -192,7 +192,7 @@ Result<DefragAnswer> plan_defrag(DefragCluster& cluster, const DefragRequest& re
         TRY(const defrag::RoomFor room, defrag::find_waiting(now, *request.pod));
         out.found = defrag::make_plan(seen, room);
     } else {
-        out.gpus_wanted = defrag::room_of(now).free_gpus + request.gpus;
+        out.gpus_wanted = defrag::free_capacity_of(now).free_gpus + request.gpus;
         out.found = defrag::make_plan(seen, defrag::FreeGpus{request.gpus});
     }
     return out;

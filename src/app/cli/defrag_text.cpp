@@ -8,9 +8,9 @@
 namespace tessera {
 namespace {
 
+using defrag::FreeCapacity;
 using defrag::Move;
 using defrag::Plan;
-using defrag::Room;
 
 std::string gpus_text(const std::vector<int>& gpus) {
     return fmt::format("{}", fmt::join(gpus, ","));
@@ -58,7 +58,7 @@ std::string gain_text(const DefragRequest& request, const Plan& plan) {
     return out;
 }
 
-void write_room(JsonWriter& w, std::string_view name, const Room& room) {
+void write_room(JsonWriter& w, std::string_view name, const FreeCapacity& room) {
     w.object(name, [&] {
         w.member("freeGpus", room.free_gpus);
         w.member("largestRoomBytes", room.largest.count);

@@ -25,12 +25,12 @@ Result<std::string> container_of(const ResizeRequest& request, const Allocation&
 }
 
 Result<Allocation> allocation_of(const PodResizes::Shown& pod) {
-    const Allocation* own = own_allocation(pod.facts);
-    if (own != nullptr && !pod.facts.finished) return *own;
-    const char* why = pod.facts.finished       ? "has finished"
-                      : pod.facts.node.empty() ? "is not placed yet"
-                                               : "has no GPU share from Tessera";
-    return fail(Code::conflict, fmt::format("pod {} {}", pod.facts.name.str(), why));
+    const Allocation* own = own_allocation(pod.info);
+    if (own != nullptr && !pod.info.finished) return *own;
+    const char* why = pod.info.finished       ? "has finished"
+                      : pod.info.node.empty() ? "is not placed yet"
+                                              : "has no GPU share from Tessera";
+    return fail(Code::conflict, fmt::format("pod {} {}", pod.info.name.str(), why));
 }
 
 // `wanted`, with the amounts of `open` that `wanted` does not set.
@@ -73,24 +73,24 @@ bool asks_for(const std::string& text, const RequestedShares::Container& wanted)
 std::optional<Result<std::string>> answer(const PodResizes::Shown& pod,
                                           const RequestedShares::Container& wanted,
                                           const Allocation& before) {
-    if (pod.facts.uid != before.pod)
-        return fail(Code::not_found, fmt::format("pod {} is gone", pod.facts.name.str()));
-    const Allocation* now = own_allocation(pod.facts);
+    if (pod.info.uid != before.pod)
+        return fail(Code::not_found, fmt::format("pod {} is gone", pod.info.name.str()));
+    const Allocation* now = own_allocation(pod.info);
     if (now != nullptr && is_granted({{wanted}}, *now)) {
         const std::string text = resize_text(before, *now);
-        return "pod " + pod.facts.name.str() + ": " + (text.empty() ? "has that already" : text);
+        return "pod " + pod.info.name.str() + ": " + (text.empty() ? "has that already" : text);
     }
     if (!asks_for(pod.requested, wanted)) {
         return fail(Code::conflict,
                     fmt::format("pod {}: another request has replaced this one (annotation "
                                 "tessera.dev/resize-request); try again",
-                                pod.facts.name.str()));
+                                pod.info.name.str()));
     }
     if (is_refusal_of(pod.refusal, pod.requested)) {
         Error refused = read_resize_refusal(pod.refusal);
         // unavailable would tell a script that there was no answer; a refusal is an answer.
         if (refused.code == Code::unavailable) refused.code = Code::conflict;
-        return fail(refused.in("pod " + pod.facts.name.str() + ": refused"));
+        return fail(refused.in("pod " + pod.info.name.str() + ": refused"));
     }
     return std::nullopt;
 }
@@ -114,7 +114,7 @@ Result<Asked> write_resize_request(PodResizes& pods, const ResizeRequest& reques
         const RequestedShares::Container wanted{container, request.memory, request.cores,
                                                 request.cores_limit};
         const RequestedShares requested = with_open_requests({{wanted}}, *pod, before);
-        const auto written = pods.request(pod->facts.uid, request.pod, pod->version,
+        const auto written = pods.request(pod->info.uid, request.pod, pod->version,
                                           write_resize_request(requested, request.id));
         if (written) return Asked{wanted, before};
         // Another client wrote the pod in the meantime, perhaps with a request of its own.

@@ -31,9 +31,9 @@ class ResizeCommandTest : public testing::Test {
     // The controller grants the request.
     void grant() {
         const auto shown = pods_.read(kName);
-        Allocation after = **shown->facts.allocation;
+        Allocation after = **shown->info.allocation;
         ++after.revision;
-        for (const auto& wanted : (*shown->facts.resize)->containers) {
+        for (const auto& wanted : (*shown->info.resize)->containers) {
             const auto of =
                 std::ranges::find(after.containers, wanted.name, &ContainerAllocation::container);
             GpuShare& share = of->gpus.front();
@@ -44,7 +44,7 @@ class ResizeCommandTest : public testing::Test {
     }
     void write(const StringMap& annotations) {
         const auto shown = pods_.read(kName);
-        EXPECT_TRUE(pods_.write(shown->facts.uid, kName, shown->version, annotations));
+        EXPECT_TRUE(pods_.write(shown->info.uid, kName, shown->version, annotations));
     }
     Result<std::string> request(ResizeRequest with) {
         with.pod = kName;

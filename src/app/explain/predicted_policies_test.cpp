@@ -186,9 +186,9 @@ class Controller {
         return *placed;
     }
     [[nodiscard]] int free_gpus() const {
-        return defrag::room_of(defrag::Cluster{.nodes = state_.snapshot()->nodes(),
-                                               .closed = {},
-                                               .movable = {}})
+        return defrag::free_capacity_of(defrag::Cluster{.nodes = state_.snapshot()->nodes(),
+                                                        .closed = {},
+                                                        .movable = {}})
             .free_gpus;
     }
 

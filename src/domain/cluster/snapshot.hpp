@@ -29,7 +29,7 @@ struct NodeInfo {
     std::vector<Bytes> free;                     // of each GPU; 0 if it is not usable
     std::vector<TopologyGroup> topology_groups;  // of the GPUs (topology_groups.hpp)
     std::vector<AssignedPodPtr> assigned_pods;   // ascending by pod name, then uid
-    // Pods with a reservation here (PendingPod::kept_on): the highest priority first, then the
+    // Pods with a reservation here (PendingPod::reserved_on): the highest priority first, then the
     // oldest reservation.
     std::vector<PodRequestPtr> nominees;
     NodeLoad load;  // for the placement engine (placement/engine_terms.hpp)

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <deque>
+#include <vector>
+
+#include "domain/container_start/path_parts.hpp"
 
 namespace tessera {
 namespace {
@@ -11,14 +14,8 @@ constexpr int kMostLinks = 40;  // as Linux: path_resolution(7)
 
 // Inserts the parts of `path` at the front.
 void put_parts(std::string_view path, std::deque<std::string>& parts) {
-    std::deque<std::string> out;
-    while (!path.empty()) {
-        const std::size_t slash = path.find('/');
-        const std::string_view part = path.substr(0, slash);
-        path = slash == std::string_view::npos ? std::string_view{} : path.substr(slash + 1);
-        if (!part.empty() && part != ".") out.emplace_back(part);
-    }
-    parts.insert(parts.begin(), out.begin(), out.end());
+    const std::vector<std::string_view> front = path_parts(path);
+    parts.insert(parts.begin(), front.begin(), front.end());
 }
 
 }  // namespace

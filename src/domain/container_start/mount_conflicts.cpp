@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "domain/container_start/path_parts.hpp"
+
 namespace tessera {
 namespace {
 
@@ -56,11 +58,7 @@ Result<> check_one(const ContainerMount& mount, std::string_view path) {
 
 std::string normalized_path(std::string_view path) {
     std::vector<std::string_view> parts;
-    while (!path.empty()) {
-        const std::size_t slash = path.find('/');
-        const std::string_view part = path.substr(0, slash);
-        path = slash == std::string_view::npos ? std::string_view{} : path.substr(slash + 1);
-        if (part.empty() || part == ".") continue;
+    for (const std::string_view part : path_parts(path)) {
         if (part != "..") {
             parts.push_back(part);
         } else if (!parts.empty()) {

@@ -26,7 +26,7 @@ const ContainerRequest& whole_gpu() {
 Bounds::Bounds(const DefragState& state, const Goal& goal)
     : state_(state), goal_(goal), costs_(state.nodes()) {
     if (const auto* free = std::get_if<FreeGpus>(&goal))
-        free_wanted_ = state.room().free_gpus + free->gpus;
+        free_wanted_ = state.free_capacity().free_gpus + free->gpus;
     if (const auto* room = std::get_if<RoomFor>(&goal)) barred_ = state.barred_nodes(room->barred);
     for (std::size_t node = 0; node < state.nodes(); ++node) {
         refresh(node);

@@ -61,10 +61,10 @@ class BarredNodes {
 
 }  // namespace
 
-Room room_of(const ClusterObjects& objects) {
-    return room_of(Cluster{.nodes = state_of(objects).snapshot()->nodes(),
-                           .closed = closed_of(objects),
-                           .movable = {}});
+FreeCapacity free_capacity_of(const ClusterObjects& objects) {
+    return free_capacity_of(Cluster{.nodes = state_of(objects).snapshot()->nodes(),
+                                    .closed = closed_of(objects),
+                                    .movable = {}});
 }
 
 ClusterState state_of(const ClusterObjects& objects) {

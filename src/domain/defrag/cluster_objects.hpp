@@ -38,7 +38,7 @@ ClusterState state_of(const ClusterObjects& objects);
 // at random is not moved.
 Cluster cluster_of(const ClusterObjects& objects, const ScorerOf& scorer_of);
 
-Room room_of(const ClusterObjects& objects);
+FreeCapacity free_capacity_of(const ClusterObjects& objects);
 
 // Why pods with GPUs are not moved: reason → number of pods. Explains why no plan was found.
 std::map<std::string, int> stays_of(const ClusterObjects& objects, const ScorerOf& scorer_of);

@@ -43,17 +43,17 @@ std::pair<Bytes, Percent> allocated_on(const AssignedPod& assigned_pod, std::spa
     return {memory, cores};
 }
 
-// The number of the largest amounts that add up to `lack`; nothing if all together are less.
+// The number of the largest amounts that add up to `missing`; nothing if all together are less.
 template <class Amount>
-std::optional<std::int64_t> how_many(std::vector<Amount> amounts, Amount lack) {
+std::optional<std::int64_t> how_many(std::vector<Amount> amounts, Amount missing) {
     std::ranges::sort(amounts, std::greater{});
     std::int64_t taken = 0;
     for (const Amount amount : amounts) {
-        if (lack <= 0) break;
-        lack -= amount;
+        if (missing <= 0) break;
+        missing -= amount;
         ++taken;
     }
-    return lack <= 0 ? std::optional(taken) : std::nullopt;
+    return missing <= 0 ? std::optional(taken) : std::nullopt;
 }
 
 // The preemptor for the pod's replacement: a pod with an unknown uid.
@@ -88,19 +88,19 @@ DefragState::DefragState(const Cluster& cluster, const Preemptor& preemptor, std
       most_kinds_(most_kinds),
       has_nominees_(std::ranges::any_of(cluster.nodes,
                                         [](const auto& node) { return !node->nominees.empty(); })) {
-    rooms_.reserve(cluster.nodes.size());
+    nodes_.reserve(cluster.nodes.size());
     for (const Snapshot::NodePtr& node : cluster.nodes) {
-        NodeRoom room{.snapshot = node.get(),
-                      .now = *node,
-                      .used = {node->inventory.host.cpu_milli - node->load.cpu_milli,
-                               node->inventory.host.memory - mebibytes(node->load.memory_mib)},
-                      .open = node->blocked.empty() && !node->gpus.empty() &&
-                              !cluster.closed.contains(node->inventory.name),
-                      .placed_pods = {}};
-        room.placed_pods.resize(room.now.gpus.size());
-        room.version = ++versions_;
-        rooms_.push_back(std::move(room));
-        refresh(rooms_.size() - 1);
+        NodeState state{.snapshot = node.get(),
+                        .now = *node,
+                        .used = {node->inventory.host.cpu_milli - node->load.cpu_milli,
+                                 node->inventory.host.memory - mebibytes(node->load.memory_mib)},
+                        .open = node->blocked.empty() && !node->gpus.empty() &&
+                                !cluster.closed.contains(node->inventory.name),
+                        .placed_pods = {}};
+        state.placed_pods.resize(state.now.gpus.size());
+        state.version = ++versions_;
+        nodes_.push_back(std::move(state));
+        refresh(nodes_.size() - 1);
     }
     add_placed_pods(cluster);
 }
@@ -111,8 +111,8 @@ void DefragState::add_placed_pods(const Cluster& cluster) {
     for (const MovablePod& pod : cluster.movable) {
         if (!pod.request.containers.empty()) movable.emplace(pod.request.uid, &pod);
     }
-    for (std::size_t node = 0; node < rooms_.size(); ++node) {
-        const NodeInfo& snapshot = *rooms_[node].snapshot;
+    for (std::size_t node = 0; node < nodes_.size(); ++node) {
+        const NodeInfo& snapshot = *nodes_[node].snapshot;
         for (const AssignedPodPtr& assigned_pod : snapshot.assigned_pods) {
             const auto of = movable.find(assigned_pod->uid);
             if (of == movable.end() || assigned_pod->terminating || assigned_pod->resizing)
@@ -121,7 +121,7 @@ void DefragState::add_placed_pods(const Cluster& cluster) {
                              .node = node,
                              .gpus = positions(*assigned_pod, snapshot.inventory.gpus),
                              .size = on_gpus(*assigned_pod, snapshot.inventory.gpus),
-                             .pod = of->second,
+                             .movable = of->second,
                              .allocated = {}};
             if (placed.gpus.empty()) continue;
             for (const std::size_t gpu : placed.gpus) {
@@ -139,22 +139,22 @@ void DefragState::add_placed_pods(const Cluster& cluster) {
     });
     for (std::size_t i = 0; i < placed_pods_.size(); ++i) {
         for (const std::size_t gpu : placed_pods_[i].gpus)
-            rooms_[placed_pods_[i].node].placed_pods[gpu].push_back(i);
+            nodes_[placed_pods_[i].node].placed_pods[gpu].push_back(i);
     }
 }
 
 HostRequest DefragState::host_left(std::size_t node) const {
-    const NodeRoom& room = rooms_[node];
-    const HostRequest& has = room.snapshot->inventory.host;
-    return {has.cpu_milli - room.used.cpu_milli, has.memory - room.used.memory};
+    const NodeState& state = nodes_[node];
+    const HostRequest& has = state.snapshot->inventory.host;
+    return {has.cpu_milli - state.used.cpu_milli, has.memory - state.used.memory};
 }
 
 std::vector<char> DefragState::barred_nodes(const Barred& barred) const {
     std::vector<char> out;
     if (!barred) return out;
     out.reserve(nodes());
-    for (const NodeRoom& room : rooms_)
-        out.push_back(barred->contains(room.snapshot->inventory.name) ? 1 : 0);
+    for (const NodeState& state : nodes_)
+        out.push_back(barred->contains(state.snapshot->inventory.name) ? 1 : 0);
     return out;
 }
 
@@ -172,9 +172,9 @@ std::size_t DefragState::kind_of(const MovablePod& pod) {
     return kinds_.size() - 1;
 }
 
-Room DefragState::room() const {
-    Room out;
-    for (const NodeRoom& node : rooms_) {
+FreeCapacity DefragState::free_capacity() const {
+    FreeCapacity out;
+    for (const NodeState& node : nodes_) {
         if (!node.open) continue;
         for (const GpuState& gpu : left(node)) {
             out.largest = std::max(out.largest, gpu.free());
@@ -186,7 +186,7 @@ Room DefragState::room() const {
 
 std::size_t DefragState::usable_gpus() const {
     std::size_t count = 0;
-    for (const NodeRoom& node : rooms_) {
+    for (const NodeState& node : nodes_) {
         if (!node.open) continue;
         count += static_cast<std::size_t>(
             std::ranges::count_if(node.now.gpus, [](const GpuState& gpu) { return gpu.usable; }));
@@ -195,22 +195,22 @@ std::size_t DefragState::usable_gpus() const {
 }
 
 bool DefragState::fits(Placer& placer, const HostRequest& host, std::size_t node) const {
-    const NodeInfo& now = rooms_[node].now;
+    const NodeInfo& now = nodes_[node].now;
     return is_open(node) && has_host_room(now.inventory, host_left(node), host) &&
            try_left(placer, now, preemptor_) != nullptr;
 }
 
 bool DefragState::could_fit(Placer& placer, const HostRequest& host, std::size_t node) const {
-    const NodeInfo& snapshot = *rooms_[node].snapshot;
+    const NodeInfo& snapshot = *nodes_[node].snapshot;
     std::vector<GpuState> gpus = snapshot.gpus;
     HostRequest left{snapshot.load.cpu_milli, mebibytes(snapshot.load.memory_mib)};
     for (std::size_t gpu = 0; gpu < gpus.size(); ++gpu) {
-        for (const std::size_t i : rooms_[node].placed_pods[gpu]) {
+        for (const std::size_t i : nodes_[node].placed_pods[gpu]) {
             const PlacedPod& placed = placed_pods_[i];
             if (placed.gpus.front() != gpu)
                 continue;  // count it once, even if it is on several GPUs
             count_allocated(*placed.assigned_pod, snapshot.inventory.gpus, gpus, -1);
-            const HostRequest& its = placed.pod->request.host;
+            const HostRequest& its = placed.movable->request.host;
             left = {left.cpu_milli + its.cpu_milli, left.memory + its.memory};
         }
     }
@@ -219,31 +219,31 @@ bool DefragState::could_fit(Placer& placer, const HostRequest& host, std::size_t
            placer.try_node(room.node_gpus(snapshot)) != nullptr;
 }
 
-std::optional<Place> DefragState::place(std::size_t placed) {
-    PlacedPod& of = placed_pods_[placed];
-    const Replacement made = of.pod->made;
-    auto found = made == Replacement::once_gone ? place_once_gone(placed) : best_place(of);
+std::optional<Place> DefragState::place(std::size_t pod_index) {
+    PlacedPod& of = placed_pods_[pod_index];
+    const Replacement made = of.movable->made;
+    auto found = made == Replacement::once_gone ? place_once_gone(pod_index) : best_place(of);
     if (!found || found->touches(of)) return std::nullopt;
     if (made == Replacement::unknown) {
-        const auto later = place_once_gone(placed);
+        const auto later = place_once_gone(pod_index);
         if (!later || !later->is_same(*found)) return std::nullopt;
     }
     return found;
 }
 
-std::optional<Place> DefragState::place_once_gone(std::size_t placed) {
-    leave(placed);
-    auto found = best_place(placed_pods_[placed]);
-    undo_leave(placed);
+std::optional<Place> DefragState::place_once_gone(std::size_t pod_index) {
+    leave(pod_index);
+    auto found = best_place(placed_pods_[pod_index]);
+    undo_leave(pod_index);
     return found;
 }
 
 std::optional<Place> DefragState::best_place(PlacedPod& placed) {
-    const MovablePod& pod = *placed.pod;
+    const MovablePod& pod = *placed.movable;
     if (!placed.kind) placed.kind = kind_of(pod);
     const auto best = cheapest_node(pod, prices_of(kinds_[*placed.kind]).nodes);
     if (!best) return std::nullopt;
-    auto gpus = given_gpus(rooms_[*best].now, pod.request, successor_of(pod), pod.scorer.get());
+    auto gpus = given_gpus(nodes_[*best].now, pod.request, successor_of(pod), pod.scorer.get());
     return Place{*best, *std::move(gpus)};
 }
 
@@ -254,7 +254,7 @@ std::optional<std::size_t> DefragState::cheapest_node(const MovablePod& pod,
     std::optional<std::size_t> best;
     while (!best && prices.best() != PriceList::kNone) {
         const std::size_t node = prices.first_best();
-        if (has_host_room(rooms_[node].now.inventory, host_left(node), pod.request.host)) {
+        if (has_host_room(nodes_[node].now.inventory, host_left(node), pod.request.host)) {
             best = node;
         } else {
             passed.emplace_back(node, prices.best());
@@ -301,8 +301,8 @@ void DefragState::forget_one_kind() {
 }
 
 void DefragState::look_at(Prices& prices, const MovablePod& pod, std::size_t node, Placer& placer) {
-    if (prices.versions[node] == rooms_[node].version) return;
-    prices.versions[node] = rooms_[node].version;
+    if (prices.versions[node] == nodes_[node].version) return;
+    prices.versions[node] = nodes_[node].version;
     const bool is_barred = !prices.barred.empty() && prices.barred[node] != 0;
     if (!is_barred) ++nodes_priced_;
     prices.nodes.set(
@@ -311,7 +311,7 @@ void DefragState::look_at(Prices& prices, const MovablePod& pod, std::size_t nod
 
 std::optional<NodePrice> DefragState::price(const MovablePod& pod, std::size_t node,
                                             Placer& placer) const {
-    const NodeInfo& now = rooms_[node].now;
+    const NodeInfo& now = nodes_[node].now;
     const HostRequest cpu{.cpu_milli = pod.request.host.cpu_milli};
     if (!is_open(node) || !has_host_room(now.inventory, host_left(node), cpu)) return std::nullopt;
     const Assignment* assignment = try_left(placer, now, successor_of(pod));
@@ -325,20 +325,20 @@ std::optional<NodePrice> DefragState::price(const MovablePod& pod, std::size_t n
                                std::accumulate(now.free.begin(), now.free.end(), Bytes{}));
 }
 
-void DefragState::leave(std::size_t placed) {
-    PlacedPod& of = placed_pods_[placed];
+void DefragState::leave(std::size_t pod_index) {
+    PlacedPod& of = placed_pods_[pod_index];
     of.moved = true;
-    remove(of.node, *of.assigned_pod, of.pod->request.host, As::new_state);
+    remove(of.node, *of.assigned_pod, of.movable->request.host, As::new_state);
 }
 
-void DefragState::undo_leave(std::size_t placed) {
-    PlacedPod& of = placed_pods_[placed];
+void DefragState::undo_leave(std::size_t pod_index) {
+    PlacedPod& of = placed_pods_[pod_index];
     of.moved = false;
-    add(of.node, of.assigned_pod, of.pod->request.host, As::undone);
+    add(of.node, of.assigned_pod, of.movable->request.host, As::undone);
 }
 
-void DefragState::enter(std::size_t placed, const Place& place) {
-    const MovablePod& pod = *placed_pods_[placed].pod;
+void DefragState::enter(std::size_t pod_index, const Place& place) {
+    const MovablePod& pod = *placed_pods_[pod_index].movable;
     const NodeInventory& node = snapshot(place.node).inventory;
     AssignedPod made{.uid = pod.request.uid, .name = pod.request.name};
     made.allocation.containers =
@@ -349,9 +349,9 @@ void DefragState::enter(std::size_t placed, const Place& place) {
         As::new_state);
 }
 
-void DefragState::undo_enter(std::size_t placed, const Place& place) {
-    const MovablePod& pod = *placed_pods_[placed].pod;
-    const auto& assigned_pods = rooms_[place.node].now.assigned_pods;
+void DefragState::undo_enter(std::size_t pod_index, const Place& place) {
+    const MovablePod& pod = *placed_pods_[pod_index].movable;
+    const auto& assigned_pods = nodes_[place.node].now.assigned_pods;
     const AssignedPodPtr made =
         *std::ranges::find(assigned_pods, pod.request.uid, &AssignedPod::uid);
     remove(place.node, *made, pod.request.host, As::undone);
@@ -359,66 +359,66 @@ void DefragState::undo_enter(std::size_t placed, const Place& place) {
 
 void DefragState::remove(std::size_t node, const AssignedPod& assigned_pod, const HostRequest& host,
                          As as) {
-    NodeRoom& room = rooms_[node];
-    count_allocated(assigned_pod, room.snapshot->inventory.gpus, room.now.gpus, -1);
-    std::erase_if(room.now.assigned_pods,
+    NodeState& state = nodes_[node];
+    count_allocated(assigned_pod, state.snapshot->inventory.gpus, state.now.gpus, -1);
+    std::erase_if(state.now.assigned_pods,
                   [&](const AssignedPodPtr& of) { return of->uid == assigned_pod.uid; });
-    room.used = {room.used.cpu_milli - host.cpu_milli, room.used.memory - host.memory};
+    state.used = {state.used.cpu_milli - host.cpu_milli, state.used.memory - host.memory};
     refresh(node);
     note_change(node, as);
 }
 
 void DefragState::add(std::size_t node, AssignedPodPtr assigned_pod, const HostRequest& host,
                       As as) {
-    NodeRoom& room = rooms_[node];
-    count_allocated(*assigned_pod, room.snapshot->inventory.gpus, room.now.gpus, 1);
-    room.now.assigned_pods.push_back(std::move(assigned_pod));
-    room.used = {room.used.cpu_milli + host.cpu_milli, room.used.memory + host.memory};
+    NodeState& state = nodes_[node];
+    count_allocated(*assigned_pod, state.snapshot->inventory.gpus, state.now.gpus, 1);
+    state.now.assigned_pods.push_back(std::move(assigned_pod));
+    state.used = {state.used.cpu_milli + host.cpu_milli, state.used.memory + host.memory};
     refresh(node);
     note_change(node, as);
 }
 
 void DefragState::refresh(std::size_t node) {
-    NodeRoom& room = rooms_[node];
-    room.now.free = free_of(room.now.gpus);
-    if (!room.now.nominees.empty()) room.left = gpus_left(room.now, preemptor_);
-    room.now.load = load_of(room.now, room.snapshot->load.model, room.used);
+    NodeState& state = nodes_[node];
+    state.now.free = free_of(state.now.gpus);
+    if (!state.now.nominees.empty()) state.left = gpus_left(state.now, preemptor_);
+    state.now.load = load_of(state.now, state.snapshot->load.model, state.used);
 }
 
 // Most changes are undone at once, and the earlier prices are valid again.
 void DefragState::note_change(std::size_t node, As as) {
-    NodeRoom& room = rooms_[node];
+    NodeState& state = nodes_[node];
     changes_.push_back(static_cast<std::uint32_t>(node));
     if (as == As::undone) {
-        room.version = room.versions_before.back();
-        room.versions_before.pop_back();
+        state.version = state.versions_before.back();
+        state.versions_before.pop_back();
         return;
     }
-    room.versions_before.push_back(room.version);
-    room.version = ++versions_;
+    state.versions_before.push_back(state.version);
+    state.version = ++versions_;
 }
 
 std::int64_t DefragState::cost(const ContainerRequest& container, std::size_t node,
                                std::size_t at) const {
-    const NodeRoom& room = rooms_[node];
-    const GpuState& gpu = room.now.gpus[at];
-    if (!room.open || !gpu.usable) return kNever;
+    const NodeState& state = nodes_[node];
+    const GpuState& gpu = state.now.gpus[at];
+    if (!state.open || !gpu.usable) return kNever;
     const bool whole = container.gpu.memory.kind == MemoryRequest::Kind::whole_gpu;
     const Bytes request =
-        bytes_of(container.gpu.memory, room.snapshot->inventory.unit, gpu.capacity);
+        bytes_of(container.gpu.memory, state.snapshot->inventory.unit, gpu.capacity);
     const auto fits_on = [&](const GpuState& of) {
         return request <= of.free() && (of.allocated_cores + container.gpu.cores).value <= 100 &&
                !(whole && of.pods > 0);
     };
-    if (fits_on(left(room)[at])) return 0;
+    if (fits_on(left(state)[at])) return 0;
     if (fits_on(gpu)) return kLeastPart;
-    const Bytes lack = request - gpu.free();
-    const int cores_lack = (gpu.allocated_cores + container.gpu.cores).value - 100;
+    const Bytes missing = request - gpu.free();
+    const int missing_cores = (gpu.allocated_cores + container.gpu.cores).value - 100;
     std::vector<std::int64_t> memory;
     std::vector<int> cores;
     std::int64_t all = 0;
     std::size_t widest = 1;
-    for (const std::size_t i : room.placed_pods[at]) {
+    for (const std::size_t i : state.placed_pods[at]) {
         const PlacedPod& placed = placed_pods_[i];
         if (placed.moved) continue;
         const auto which = std::ranges::find(placed.gpus, at) - placed.gpus.begin();
@@ -428,10 +428,10 @@ std::int64_t DefragState::cost(const ContainerRequest& container, std::size_t no
         all += kOneMove / static_cast<std::int64_t>(placed.gpus.size());
         widest = std::max(widest, placed.gpus.size());
     }
-    const auto by_memory = how_many(std::move(memory), lack.count);
-    const auto by_cores = how_many(std::move(cores), cores_lack);
+    const auto by_memory = how_many(std::move(memory), missing.count);
+    const auto by_cores = how_many(std::move(cores), missing_cores);
     const auto count = static_cast<int>(std::ranges::count_if(
-        room.placed_pods[at], [&](std::size_t i) { return !placed_pods_[i].moved; }));
+        state.placed_pods[at], [&](std::size_t i) { return !placed_pods_[i].moved; }));
     if (!by_memory || !by_cores || (whole && gpu.pods > count)) return kNever;
     if (whole) return all;
     return std::max(*by_memory, *by_cores) * (kOneMove / static_cast<std::int64_t>(widest));

@@ -29,7 +29,7 @@ struct PlacedPod {
     std::size_t node = 0;
     std::vector<std::size_t> gpus;  // positions on the node, ascending
     Bytes size;
-    const MovablePod* pod = nullptr;
+    const MovablePod* movable = nullptr;
     // On each of the GPUs, as count_allocated counts it.
     std::vector<std::pair<Bytes, Percent>> allocated;
     // Pods of one kind are placed alike. Set once the pod was placed.
@@ -58,32 +58,32 @@ class DefragState {
                 std::size_t most_kinds = kMostKinds);
 
     [[nodiscard]] const std::vector<PlacedPod>& placed_pods() const { return placed_pods_; }
-    [[nodiscard]] std::size_t nodes() const { return rooms_.size(); }
+    [[nodiscard]] std::size_t nodes() const { return nodes_.size(); }
     [[nodiscard]] const NodeInfo& snapshot(std::size_t node) const {
-        return *rooms_[node].snapshot;
+        return *nodes_[node].snapshot;
     }
-    [[nodiscard]] bool is_open(std::size_t node) const { return rooms_[node].open; }
-    [[nodiscard]] std::size_t gpus(std::size_t node) const { return rooms_[node].now.gpus.size(); }
+    [[nodiscard]] bool is_open(std::size_t node) const { return nodes_[node].open; }
+    [[nodiscard]] std::size_t gpus(std::size_t node) const { return nodes_[node].now.gpus.size(); }
     // The effect of a move on a node with nominees is not known in advance: the nominees may use
     // other GPUs as pods come and go.
     [[nodiscard]] bool has_nominees() const { return has_nominees_; }
     [[nodiscard]] bool has_nominees(std::size_t node) const {
         return !snapshot(node).nominees.empty();
     }
-    [[nodiscard]] Room room() const;
+    [[nodiscard]] FreeCapacity free_capacity() const;
     // GPUs that are healthy and on nodes that accept new pods.
     [[nodiscard]] std::size_t usable_gpus() const;
 
     // The placed pods that were on the GPU at the start.
     [[nodiscard]] std::span<const std::size_t> placed_on(std::size_t node, std::size_t gpu) const {
-        return rooms_[node].placed_pods[gpu];
+        return nodes_[node].placed_pods[gpu];
     }
     // By node. Empty: no node is barred.
     [[nodiscard]] std::vector<char> barred_nodes(const Barred& barred) const;
     // Where the replacement of a placed pod would go in the current state. Nothing if it does not
     // fit, if it would get a GPU that the pod has now, or if its place depends on when it is
     // created.
-    [[nodiscard]] std::optional<Place> place(std::size_t placed);
+    [[nodiscard]] std::optional<Place> place(std::size_t pod_index);
     // The number of kinds that place() remembers, at most `most_kinds`: nearly all of the memory in
     // use.
     [[nodiscard]] std::size_t priced_kinds() const;
@@ -95,10 +95,10 @@ class DefragState {
     [[nodiscard]] bool could_fit(Placer& placer, const HostRequest& host, std::size_t node) const;
 
     // Moves of placed pods that are gone must be undone in reverse order.
-    void leave(std::size_t placed);
-    void enter(std::size_t placed, const Place& place);
-    void undo_leave(std::size_t placed);
-    void undo_enter(std::size_t placed, const Place& place);
+    void leave(std::size_t pod_index);
+    void enter(std::size_t pod_index, const Place& place);
+    void undo_leave(std::size_t pod_index);
+    void undo_enter(std::size_t pod_index, const Place& place);
 
     // The minimum number of placed pods that must leave before one GPU of the container fits here.
     // If only a nominee prevents it, the cost is kLeastPart: some move may send the nominee
@@ -107,7 +107,7 @@ class DefragState {
                                     std::size_t gpu) const;
 
   private:
-    struct NodeRoom {
+    struct NodeState {
         const NodeInfo* snapshot = nullptr;  // the original state
         NodeInfo now;
         std::vector<GpuState> left;  // for the preemptor; empty: the same as in `now`
@@ -121,7 +121,7 @@ class DefragState {
     struct Prices {
         PriceList nodes;
         std::vector<char> barred;
-        std::vector<std::uint64_t> versions;  // by node: NodeRoom::version at the time of pricing
+        std::vector<std::uint64_t> versions;  // by node: NodeState::version at the time of pricing
         std::size_t followed;                 // the number of entries of changes_ that are included
     };
     // Pods that are placed alike, apart from their CPU and memory.
@@ -130,14 +130,14 @@ class DefragState {
         std::optional<Prices> prices{};  // set once one of them was placed
     };
 
-    [[nodiscard]] static std::span<const GpuState> left(const NodeRoom& room) {
-        return room.left.empty() ? room.now.gpus : room.left;
+    [[nodiscard]] static std::span<const GpuState> left(const NodeState& state) {
+        return state.left.empty() ? state.now.gpus : state.left;
     }
     [[nodiscard]] HostRequest host_left(std::size_t node) const;
     void add_placed_pods(const Cluster& cluster);
     std::size_t kind_of(const MovablePod& pod);
     [[nodiscard]] std::optional<Place> best_place(PlacedPod& placed);
-    [[nodiscard]] std::optional<Place> place_once_gone(std::size_t placed);
+    [[nodiscard]] std::optional<Place> place_once_gone(std::size_t pod_index);
     [[nodiscard]] std::optional<std::size_t> cheapest_node(const MovablePod& pod,
                                                            PriceList& prices) const;
     // Brings the prices up to date with the nodes that have changed since the last call.
@@ -158,7 +158,7 @@ class DefragState {
     const Preemptor preemptor_;
     const std::size_t most_kinds_;
     bool has_nominees_ = false;
-    std::vector<NodeRoom> rooms_;
+    std::vector<NodeState> nodes_;
     std::vector<PlacedPod> placed_pods_;  // ascending by size
     std::vector<Kind> kinds_;
     std::vector<std::uint32_t> changes_;  // nodes, one entry per change

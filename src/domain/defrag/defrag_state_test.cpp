@@ -104,18 +104,18 @@ class AnyCluster {
 };
 
 struct Step {
-    std::size_t placed;
+    std::size_t pod_index;
     std::optional<Place> place;  // nothing: it only left
 };
 
 void make(DefragState& state, const Step& step) {
-    state.leave(step.placed);
-    if (step.place) state.enter(step.placed, *step.place);
+    state.leave(step.pod_index);
+    if (step.place) state.enter(step.pod_index, *step.place);
 }
 
 void undo(DefragState& state, const Step& step) {
-    if (step.place) state.undo_enter(step.placed, *step.place);
-    state.undo_leave(step.placed);
+    if (step.place) state.undo_enter(step.pod_index, *step.place);
+    state.undo_leave(step.pod_index);
 }
 
 // A state and its bounds, as the search uses them.
@@ -127,7 +127,7 @@ class Tried {
           state_(cluster, preemptor_, most_kinds_),
           bounds_(state_, goal_) {
         if (const auto* free = std::get_if<FreeGpus>(&goal))
-            free_wanted_ = state_.room().free_gpus + free->gpus;
+            free_wanted_ = state_.free_capacity().free_gpus + free->gpus;
     }
 
     void any_step() {
@@ -164,7 +164,7 @@ class Tried {
     void bounds_are_new_ones() {
         Goal goal = goal_;
         if (auto* free = std::get_if<FreeGpus>(&goal))
-            free->gpus = free_wanted_ - state_.room().free_gpus;
+            free->gpus = free_wanted_ - state_.free_capacity().free_gpus;
         const Bounds rebuilt(state_, goal);
         RC_ASSERT(bounds_.moves() == rebuilt.moves());
         RC_ASSERT(bounds_.who_may_lower() == rebuilt.who_may_lower());
@@ -174,7 +174,7 @@ class Tried {
 
   private:
     void refresh(const Step& step) {
-        bounds_.refresh(state_.placed_pods()[step.placed].node);
+        bounds_.refresh(state_.placed_pods()[step.pod_index].node);
         if (step.place) bounds_.refresh(step.place->node);
     }
 

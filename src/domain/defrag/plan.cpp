@@ -16,7 +16,7 @@ namespace tessera::defrag {
 namespace {
 
 struct Step {
-    std::size_t placed;
+    std::size_t pod_index;
     Place place;
 };
 
@@ -94,13 +94,13 @@ class Search {
     }
 
     // Whether the goal could be reached with the remaining moves if the pod disappeared.
-    bool helps(std::size_t placed, std::int64_t left) {
+    bool helps(std::size_t pod_index, std::int64_t left) {
         ++steps_;
-        const std::size_t node = state_.placed_pods()[placed].node;
-        state_.leave(placed);
+        const std::size_t node = state_.placed_pods()[pod_index].node;
+        state_.leave(pod_index);
         bounds_.refresh(node);
         const bool helps = bounds_.moves() <= left - 1;
-        state_.undo_leave(placed);
+        state_.undo_leave(pod_index);
         bounds_.refresh(node);
         return helps;
     }
@@ -109,14 +109,14 @@ class Search {
         State out;
         out.reserve(made_.size());
         for (const Step& step : made_)
-            out.emplace_back(step.placed, step.place.node, step.place.assignment.gpus);
+            out.emplace_back(step.pod_index, step.place.node, step.place.assignment.gpus);
         std::ranges::sort(out);
         return out;
     }
 
     void make(Step step) {
-        state_.leave(step.placed);
-        state_.enter(step.placed, step.place);
+        state_.leave(step.pod_index);
+        state_.enter(step.pod_index, step.place);
         refresh(step);
         made_.push_back(std::move(step));
     }
@@ -124,13 +124,13 @@ class Search {
     void take_back() {
         const Step step = std::move(made_.back());
         made_.pop_back();
-        state_.undo_enter(step.placed, step.place);
-        state_.undo_leave(step.placed);
+        state_.undo_enter(step.pod_index, step.place);
+        state_.undo_leave(step.pod_index);
         refresh(step);
     }
 
     void refresh(const Step& step) {
-        bounds_.refresh(state_.placed_pods()[step.placed].node);
+        bounds_.refresh(state_.placed_pods()[step.pod_index].node);
         bounds_.refresh(step.place.node);
     }
 
@@ -164,7 +164,7 @@ bool free_one_by_one(DefragState& state, int gpus, Effort effort, std::vector<St
 }
 
 Move move_of(const DefragState& state, const Step& step) {
-    const PlacedPod& placed = state.placed_pods()[step.placed];
+    const PlacedPod& placed = state.placed_pods()[step.pod_index];
     const NodeInventory& from = state.snapshot(placed.node).inventory;
     const NodeInventory& to = state.snapshot(step.place.node).inventory;
     Move move{.uid = placed.assigned_pod->uid,
@@ -192,10 +192,10 @@ std::string pods_that_move(std::size_t count) {
 // Why no sequence of moves helps, even with unlimited free GPUs elsewhere.
 std::string out_of_reach(DefragState& state, const Goal& goal) {
     const std::size_t movable = state.placed_pods().size();
-    const Room now = state.room();
+    const FreeCapacity now = state.free_capacity();
     for (std::size_t i = 0; i < movable; ++i)
         state.leave(i);
-    const Room most = state.room();
+    const FreeCapacity most = state.free_capacity();
     if (const auto* room = std::get_if<RoomFor>(&goal)) {
         if (movable == 0) {
             return fmt::format(
@@ -240,8 +240,8 @@ Preemptor preemptor_of(const Goal& goal) {
 
 }  // namespace
 
-Room room_of(const Cluster& cluster) {
-    return DefragState(cluster, preemptor_of(FreeGpus{})).room();
+FreeCapacity free_capacity_of(const Cluster& cluster) {
+    return DefragState(cluster, preemptor_of(FreeGpus{})).free_capacity();
 }
 
 std::variant<Plan, NoPlan> make_plan(const Cluster& cluster, const Goal& goal,
@@ -251,7 +251,7 @@ std::variant<Plan, NoPlan> make_plan(const Cluster& cluster, const Goal& goal,
     const std::int64_t least = bounds.moves();
     if (least >= kNever || (least > 0 && state.placed_pods().empty()))
         return NoPlan{out_of_reach(state, goal)};
-    Plan plan{.moves = {}, .before = state.room(), .after = {}, .fits_on = {}};
+    Plan plan{.moves = {}, .before = state.free_capacity(), .after = {}, .fits_on = {}};
     Search search(state, bounds, effort);
     const bool found = search.run();
     std::vector<Step> steps = search.steps();
@@ -262,7 +262,7 @@ std::variant<Plan, NoPlan> make_plan(const Cluster& cluster, const Goal& goal,
     }
     for (const Step& step : steps)
         plan.moves.push_back(move_of(state, step));
-    plan.after = state.room();
+    plan.after = state.free_capacity();
     if (std::holds_alternative<RoomFor>(goal)) plan.fits_on = bounds.fits_on();
     plan.fewest = search.is_fewest();
     return plan;

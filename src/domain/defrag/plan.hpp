@@ -65,19 +65,19 @@ struct Move {
 };
 
 // Free GPU memory for new pods.
-struct Room {
+struct FreeCapacity {
     int free_gpus = 0;  // usable and without pods
     Bytes largest;      // free on one GPU
 
-    friend bool operator==(const Room&, const Room&) = default;
+    friend bool operator==(const FreeCapacity&, const FreeCapacity&) = default;
 };
 
-Room room_of(const Cluster& cluster);
+FreeCapacity free_capacity_of(const Cluster& cluster);
 
 struct Plan {
     std::vector<Move> moves;  // in this order; empty: the goal is reached already
-    Room before;
-    Room after;
+    FreeCapacity before;
+    FreeCapacity after;
     NodeName fits_on;     // for RoomFor
     bool fewest = false;  // proven, see make_plan(); else a plan with fewer moves may exist
 };

@@ -49,8 +49,8 @@ TEST(DefragPlan, FreesTheGpuOfTheSmallestPod) {
                                         .size = gibibytes(4),
                                         .to = NodeName("a"),
                                         .to_gpus = {0}}));
-    EXPECT_EQ(plan.before, (Room{0, gibibytes(12)}));
-    EXPECT_EQ(plan.after, (Room{1, gibibytes(16)}));
+    EXPECT_EQ(plan.before, (FreeCapacity{0, gibibytes(12)}));
+    EXPECT_EQ(plan.after, (FreeCapacity{1, gibibytes(16)}));
     EXPECT_TRUE(plan.fewest);
 }
 

@@ -82,7 +82,7 @@ struct CountedMemory {
     Bytes (*unit)(MemoryUnit of_node);
 };
 
-// A function that may be null is not called if it is.
+// Functions that may be null are optional.
 struct Dialect {
     std::string_view name;  // in the configuration and in allocations
     std::string_view summary;

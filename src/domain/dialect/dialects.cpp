@@ -81,8 +81,8 @@ Result<> check_memory_limit(const std::string& text, const ContainerRequests& re
                              "the pod has only whole GPUs, which have no memory limit; remove it");
 }
 
-// The dialect of a pod, or an error that names what two dialects or a dialect that is off have
-// there.
+// The dialect of a pod. An error if the pod has requests of two dialects, or of one that is
+// switched off; it names them.
 class DialectOfPod {
   public:
     explicit DialectOfPod(const Dialects& dialects) : dialects_(dialects) {}

@@ -19,6 +19,10 @@ constexpr std::array kResources = {resource::kAliyunMem, resource::kAliyunCount,
 constexpr std::array kHints = {resource::kAliyunCount};
 constexpr std::int64_t kMaxUnits = kMaxMemory / kGiB;
 
+std::int64_t units(Bytes bytes, MemoryUnit unit) {
+    return bytes.count / bytes_per_unit(unit).count;
+}
+
 Result<std::optional<GpuRequest>> read_container(const ContainerSpec& container) {
     TRY(const Amounts amounts, read_amounts(container, kResources));
     const auto memory = amount_of(amounts, resource::kAliyunMem);
@@ -82,7 +86,7 @@ constexpr std::array kLists = {
     DeviceList{.resource = resource::kAliyunMem,
                .separator = "-_-",
                .count = [](const NodeInventory& node, const Gpu& gpu,
-                           int) { return gpu.capacity().count / bytes_per_unit(node.unit).count; },
+                           int) { return units(gpu.capacity(), node.unit); },
                .fix = "set memory_unit to GiB; pods that need finer amounts ask for "
                       "tessera.dev/gpu-memory",
                .socket = "aliyungpushare.sock"},
@@ -93,10 +97,6 @@ void add_amounts(const NodeInventory& node, StringMap& amounts) {
 }
 
 constexpr CountedMemory kCountedMemory = {resource::kAliyunMem, bytes_per_unit};
-
-std::int64_t units(Bytes bytes, MemoryUnit unit) {
-    return bytes.count / bytes_per_unit(unit).count;
-}
 
 // What the pod has of all GPUs at its peak.
 std::int64_t units_of_pod(const Allocation& allocation, MemoryUnit unit) {
@@ -160,10 +160,10 @@ void add_env(const Allocation& allocation, const ContainerAllocation& container,
     for (const GpuShare& share : container.gpus)
         own += share.memory;
     const Gpu& first = gpus.front();
-    env.emplace_back("ALIYUN_COM_GPU_MEM_IDX", std::to_string(first.index));
-    env.emplace_back("ALIYUN_COM_GPU_MEM_POD", std::to_string(units_of_pod(allocation, node.unit)));
+    env.emplace_back(key::kAliyunIndex, std::to_string(first.index));
+    env.emplace_back(key::kAliyunPod, std::to_string(units_of_pod(allocation, node.unit)));
     env.emplace_back("ALIYUN_COM_GPU_MEM_CONTAINER", std::to_string(units(own, node.unit)));
-    env.emplace_back("ALIYUN_COM_GPU_MEM_DEV", std::to_string(units(first.capacity(), node.unit)));
+    env.emplace_back(key::kAliyunDev, std::to_string(units(first.capacity(), node.unit)));
 }
 
 constexpr std::int64_t kMaxFormerUnits = std::int64_t{1} << 20;

@@ -30,7 +30,7 @@ std::string version_of(const std::string& image) {
 }
 
 bool is_live_and_asks(const Pod& pod) {
-    return !pod.facts.finished && !pod.facts.node.empty() && asks_for_gpus(pod.facts);
+    return !pod.info.finished && !pod.info.node.empty() && asks_for_gpus(pod.info);
 }
 
 Judgement api_server(const Facts& facts) {
@@ -241,11 +241,11 @@ Judgement routing(const Facts& facts) {
     int through = 0;
     for (const Pod& pod : *facts.pods) {
         if (!is_live_and_asks(pod)) continue;
-        if (own_allocation(pod.facts) != nullptr) {
+        if (own_allocation(pod.info) != nullptr) {
             ++through;
-        } else if (!pod.facts.allocation && !pod.facts.legacy) {
+        } else if (!pod.info.allocation && !pod.info.legacy) {
             past.add(fmt::format("{} (schedulerName {}) is on {} without an allocation",
-                                 pod.facts.name.str(), pod.scheduler, pod.facts.node.str()));
+                                 pod.info.name.str(), pod.scheduler, pod.info.node.str()));
         }
     }
     if (past.any()) {
@@ -302,18 +302,18 @@ Judgement allocations(const Facts& facts) {
     int good = 0;
     int not_ours = 0;  // by the key
     for (const Pod& pod : *facts.pods) {
-        if (!is_live_and_asks(pod) || !pod.facts.allocation) continue;
-        const std::string name = pod.facts.name.str();
-        if (!*pod.facts.allocation) {
-            not_ours += pod.facts.allocation->error().code == Code::permission_denied ? 1 : 0;
-            bad.add(fmt::format("{}: {}", name, pod.facts.allocation->error().text));
-        } else if (own_allocation(pod.facts) == nullptr) {
+        if (!is_live_and_asks(pod) || !pod.info.allocation) continue;
+        const std::string name = pod.info.name.str();
+        if (!*pod.info.allocation) {
+            not_ours += pod.info.allocation->error().code == Code::permission_denied ? 1 : 0;
+            bad.add(fmt::format("{}: {}", name, pod.info.allocation->error().text));
+        } else if (own_allocation(pod.info) == nullptr) {
             bad.add(fmt::format("{}: its allocation is for another pod or another node", name));
         } else if (!pod.has_signature && facts.key && *facts.key) {
             bad.add(fmt::format("{}: its allocation is not signed", name));
-        } else if (const GpuUuid* gone = gone_gpu(facts, **pod.facts.allocation)) {
+        } else if (const GpuUuid* gone = gone_gpu(facts, **pod.info.allocation)) {
             bad.add(fmt::format("{}: GPU {} is no longer on node {}", name, gone->str(),
-                                pod.facts.node.str()));
+                                pod.info.node.str()));
         } else {
             ++good;
         }

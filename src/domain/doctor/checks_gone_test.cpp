@@ -15,7 +15,7 @@ Finding allocations_of(NodeInventory inventory, bool has_report) {
         build::allocation(pod, "n1", {{GpuUuid("GPU-n1-0"), 0, gibibytes(4), {}, false}});
     Facts facts{
         .nodes = std::vector<Node>{{.inventory = std::move(inventory), .has_report = has_report}},
-        .pods = std::vector<Pod>{{.facts = build::bound(pod, allocation)}},
+        .pods = std::vector<Pod>{{.info = build::bound(pod, allocation)}},
         .key = std::optional<Result<>>(),
     };
     const auto findings = examine(facts);

@@ -20,7 +20,7 @@ Pod bound_pod(const std::string& name) {
     const PodInfo facts = build::pod(name, build::native(gibibytes(4)));
     const Allocation allocation =
         build::allocation(facts, "n1", {{GpuUuid("GPU-n1-0"), 0, gibibytes(4), {}, false}});
-    return {.facts = build::bound(facts, allocation),
+    return {.info = build::bound(facts, allocation),
             .scheduler = "default-scheduler",
             .has_signature = true,
             .images = {"busybox"}};
@@ -219,7 +219,7 @@ std::vector<Case> node_cases() {
 }
 
 std::vector<Case> pod_cases() {
-    const auto drop = [](Facts& f) { f.pods->front().facts.allocation.reset(); };
+    const auto drop = [](Facts& f) { f.pods->front().info.allocation.reset(); };
     return {
         {"a pod that bypassed Tessera",
          "routing",
@@ -243,7 +243,7 @@ std::vector<Case> pod_cases() {
          {"run one"},
          [drop](Facts& f) {
              drop(f);
-             f.pods->front().facts.finished = true;
+             f.pods->front().info.finished = true;
          }},
         {"a pod that gpushare placed",
          "routing",
@@ -252,7 +252,7 @@ std::vector<Case> pod_cases() {
          {"run one"},
          [drop](Facts& f) {
              drop(f);
-             f.pods->front().facts.legacy = LegacyAllocation{&kGpushareDialect, {{0, 4}}};
+             f.pods->front().info.legacy = LegacyAllocation{&kGpushareDialect, {{0, 4}}};
          }},
         {"a scheduler without --config",
          "routing",
@@ -293,7 +293,7 @@ std::vector<Case> allocation_cases() {
          {"default/p: not signed by us"},
          {"delete"},
          [](Facts& f) {
-             f.pods->front().facts.allocation = fail(Code::permission_denied, "not signed by us");
+             f.pods->front().info.allocation = fail(Code::permission_denied, "not signed by us");
          }},
         {"a new key in place of the old one",
          "allocations",
@@ -301,7 +301,7 @@ std::vector<Case> allocation_cases() {
          {"default/p: not signed by us"},
          {"further line"},
          [](Facts& f) {
-             f.pods->front().facts.allocation = fail(Code::permission_denied, "not signed by us");
+             f.pods->front().info.allocation = fail(Code::permission_denied, "not signed by us");
              f.pods->push_back(f.pods->front());
          }},
         {"a copied allocation",
@@ -309,7 +309,7 @@ std::vector<Case> allocation_cases() {
          Status::failed,
          {"for another pod"},
          {"delete"},
-         [](Facts& f) { f.pods->front().facts.uid = PodUid("other"); }},
+         [](Facts& f) { f.pods->front().info.uid = PodUid("other"); }},
         {"an unsigned one",
          "allocations",
          Status::failed,
@@ -327,7 +327,7 @@ std::vector<Case> allocation_cases() {
 
 void with_guard(Facts& f) {
     f.nodes->front().inventory.shares = EnforcementMode::guard;
-    f.pods->front().facts.is_guarded = true;
+    f.pods->front().info.is_guarded = true;
 }
 
 std::vector<Case> share_cases() {
@@ -357,7 +357,7 @@ std::vector<Case> share_cases() {
          {"create these pods again"},
          [](Facts& f) {
              with_guard(f);
-             f.pods->front().facts.is_guarded = false;
+             f.pods->front().info.is_guarded = false;
          }},
     };
 }
@@ -577,7 +577,7 @@ TEST(Doctor, NamesAFew) {
     Facts facts = healthy();
     for (int i = 0; i < 999; ++i) {
         facts.pods->push_back(bound_pod("p" + std::to_string(i)));
-        facts.pods->back().facts.allocation.reset();
+        facts.pods->back().info.allocation.reset();
     }
     const Finding finding = finding_of(facts, "routing");
     EXPECT_NE(finding.found.find("; and 996 more"), std::string::npos) << finding.found;

@@ -43,7 +43,7 @@ struct Node {
 };
 
 struct Pod {
-    PodInfo facts;
+    PodInfo info;
     std::string scheduler;  // spec.schedulerName
     bool has_signature =
         false;  // the annotation exists; if there is a key, the signature was checked, too

@@ -38,10 +38,10 @@ bool go_by_runtime_class(const Facts& facts, const std::set<NodeName>& nodes) {
     if (!facts.pods) return false;
     bool is_proven = false;
     for (const Pod& pod : *facts.pods) {
-        const bool counts = !pod.facts.finished && asks_for_gpus(pod.facts);
-        if (!counts || !nodes.contains(pod.facts.node)) continue;
+        const bool counts = !pod.info.finished && asks_for_gpus(pod.info);
+        if (!counts || !nodes.contains(pod.info.node)) continue;
         if (pod.runtime_class.empty()) return false;
-        is_proven |= pod.facts.started;
+        is_proven |= pod.info.started;
     }
     return is_proven;
 }

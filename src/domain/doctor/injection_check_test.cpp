@@ -63,9 +63,9 @@ TEST(InjectionCheck, PodsThatNameARuntimeClass) {
     bare.inventory.injection_fault = "no CDI device of kind nvidia.com/gpu for GPU-1 in /etc/cdi";
     const auto gpu_pod = [](const std::string& on, const std::string& runtime_class) {
         Pod out;
-        out.facts = build::pod("p", build::native(gibibytes(4)));
-        out.facts.node = NodeName(on);
-        out.facts.started = true;
+        out.info = build::pod("p", build::native(gibibytes(4)));
+        out.info.node = NodeName(on);
+        out.info.started = true;
         out.runtime_class = runtime_class;
         return out;
     };
@@ -80,9 +80,9 @@ TEST(InjectionCheck, PodsThatNameARuntimeClass) {
     EXPECT_EQ(judged({gpu_pod("a", "nvidia"), gpu_pod("a", "")}).status, Status::warning);
     EXPECT_EQ(judged({gpu_pod("b", "nvidia")}).status, Status::warning);
     Pod waits = gpu_pod("a", "kata");
-    waits.facts.started = false;
+    waits.info.started = false;
     EXPECT_EQ(judged({waits}).status, Status::warning) << "nothing shows that it gets its GPU";
-    waits.facts.finished = true;
+    waits.info.finished = true;
     EXPECT_EQ(judged({waits, gpu_pod("a", "nvidia")}).status, Status::ok);
 }
 

@@ -59,13 +59,13 @@ Judgement others(const Facts& facts) {
                                slice.driver));
     }
     for (const Pod& pod : facts.pods.value_or(std::vector<Pod>())) {
-        if (pod.facts.finished || pod.facts.node.empty()) continue;
+        if (pod.info.finished || pod.info.node.empty()) continue;
         for (const Stranger& stranger : kStrangers) {
             const bool concerns_us =
-                stranger.reach == Reach::anywhere || ours.contains(pod.facts.node);
+                stranger.reach == Reach::anywhere || ours.contains(pod.info.node);
             if (!concerns_us || !runs(pod, stranger)) continue;
-            faults.add(fmt::format("{} ({}) runs on {}", stranger.what, pod.facts.name.str(),
-                                   pod.facts.node.str()));
+            faults.add(fmt::format("{} ({}) runs on {}", stranger.what, pod.info.name.str(),
+                                   pod.info.node.str()));
         }
     }
     if (faults.any()) {

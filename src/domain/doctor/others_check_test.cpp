@@ -14,14 +14,14 @@ Facts alone() {
     return {.nodes = std::vector<Node>{{.inventory = build::node("n1", 2, gibibytes(16)),
                                         .has_report = true},
                                        {.inventory = {.name = NodeName("cpu-only")}}},
-            .pods = std::vector<Pod>{{.facts = pod, .images = {"busybox"}}},
+            .pods = std::vector<Pod>{{.info = pod, .images = {"busybox"}}},
             .slices = std::vector<Slice>()};
 }
 
 Judgement with_image(const std::string& image, const char* node = "n1") {
     Facts facts = alone();
     facts.pods->front().images = {image};
-    facts.pods->front().facts.node = NodeName(node);
+    facts.pods->front().info.node = NodeName(node);
     return others(facts);
 }
 

@@ -32,8 +32,8 @@ std::optional<Judgement> judge_reports(const std::vector<ShareReport>& reports,
         for (const ShareReport& report : reports) {
             if (report.reason != row.reason) continue;
             const auto pod =
-                std::ranges::find(pods, report.pod, [](const Pod& of) { return of.facts.uid; });
-            if (pod != pods.end()) found.add(pod->facts.name.str());
+                std::ranges::find(pods, report.pod, [](const Pod& of) { return of.info.uid; });
+            if (pod != pods.end()) found.add(pod->info.name.str());
         }
         if (found.any()) return Judgement{Status::warning, row.found + found.text(), row.fix};
     }
@@ -74,13 +74,13 @@ Judgement shares(const Facts& facts) {
     Faults free;
     int enforced = 0;
     for (const Pod& pod : *facts.pods) {
-        const Allocation* own = own_allocation(pod.facts);
-        if (pod.facts.finished || own == nullptr) continue;
+        const Allocation* own = own_allocation(pod.info);
+        if (pod.info.finished || own == nullptr) continue;
         if (std::ranges::none_of(own->containers, has_share)) continue;
-        if (pod.facts.is_guarded) {
+        if (pod.info.is_guarded) {
             ++enforced;
         } else {
-            free.add(fmt::format("{} on {}", pod.facts.name.str(), pod.facts.node.str()));
+            free.add(fmt::format("{} on {}", pod.info.name.str(), pod.info.node.str()));
         }
     }
     if (free.any()) {

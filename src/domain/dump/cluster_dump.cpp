@@ -83,9 +83,9 @@ Result<Asked> asked_of(PodInfo pod) {
 DumpPod pod_of(const SeenPod& seen, const Asked& asked) {
     const PodRequest& request = asked.request;
     DumpPod pod{.name = request.name,
-                .created = seen.facts.created,
+                .created = seen.info.created,
                 .deleted = seen.deleted,
-                .node = seen.facts.node.str(),
+                .node = seen.info.node.str(),
                 .host = request.host,
                 .gang = request.gang,
                 .chooses_nodes = seen.chooses_nodes,
@@ -164,11 +164,11 @@ ClusterDump dump_of(std::span<const SeenNode> nodes, std::span<const SeenPod> po
         state.set_node(node.inventory);
     std::map<NodeName, HostRequest> others;
     for (const SeenPod& pod : pods) {
-        state.set_pod(pod.facts);
-        if (pod.facts.finished || asks_for_gpus(pod.facts)) continue;
-        HostRequest& sum = others[pod.facts.node];
-        sum.cpu_milli += pod.facts.host.cpu_milli;
-        sum.memory += pod.facts.host.memory;
+        state.set_pod(pod.info);
+        if (pod.info.finished || asks_for_gpus(pod.info)) continue;
+        HostRequest& sum = others[pod.info.node];
+        sum.cpu_milli += pod.info.host.cpu_milli;
+        sum.memory += pod.info.host.memory;
     }
     const auto snapshot = state.snapshot();
     ClusterDump out;
@@ -189,19 +189,19 @@ ClusterDump dump_of(std::span<const SeenNode> nodes, std::span<const SeenPod> po
             assigned_pods[assigned_pod->uid] = assigned_pod;
     }
     for (const SeenPod& pod : pods) {
-        if (pod.facts.finished || !asks_for_gpus(pod.facts)) continue;
-        if (int* reason = why_not_waiting(pod.facts, out.left_out)) {
+        if (pod.info.finished || !asks_for_gpus(pod.info)) continue;
+        if (int* reason = why_not_waiting(pod.info, out.left_out)) {
             ++*reason;
             continue;
         }
-        const auto asked = asked_of(pod.facts);
+        const auto asked = asked_of(pod.info);
         if (!asked) {
             ++out.left_out.faulty;
             continue;
         }
         DumpPod dumped = pod_of(pod, *asked);
-        const auto on = node_infos.find(pod.facts.node);
-        const auto assigned_pod = assigned_pods.find(pod.facts.uid);
+        const auto on = node_infos.find(pod.info.node);
+        const auto assigned_pod = assigned_pods.find(pod.info.uid);
         if (on != node_infos.end() && assigned_pod != assigned_pods.end()) {
             dumped.allocated =
                 allocations_of(assigned_pod->second->allocation, on->second->inventory);

@@ -102,7 +102,7 @@ struct SeenNode {
     bool closed = false;
 };
 struct SeenPod {
-    PodInfo facts;
+    PodInfo info;
     std::string deleted;
     bool chooses_nodes = false;
 };

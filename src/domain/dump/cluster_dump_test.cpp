@@ -22,11 +22,11 @@ TEST(ClusterDump, TellsWhoIsWhere) {
         {on(build::pod("runs", build::native(gibibytes(4))), node, 1, gibibytes(4)), "", false});
     pods.push_back({build::pod("waits", build::whole()), "", true});
     pods.push_back({build::pod("done", build::whole()), "", false});
-    pods.back().facts.finished = true;
+    pods.back().info.finished = true;
     pods.push_back({build::pod("nonsense", {build::container("m", {{"tessera.dev/gpu", "x"}})})});
     pods.push_back({build::pod("plain", {})});
-    pods.back().facts.node = node.name;
-    pods.back().facts.host = {500, mebibytes(7)};
+    pods.back().info.node = node.name;
+    pods.back().info.host = {500, mebibytes(7)};
     const ClusterDump out = dump_of(std::vector<SeenNode>{{node, true}}, pods);
     ASSERT_EQ(out.nodes.size(), 1U);
     EXPECT_TRUE(out.nodes[0].closed);
@@ -50,7 +50,7 @@ TEST(ClusterDump, CountsWhoIsLeftOut) {
     std::vector<SeenPod> pods;
     const auto add = [&](const char* name, const auto& change) {
         pods.push_back({build::pod(name, build::whole()), "", false});
-        change(pods.back().facts);
+        change(pods.back().info);
     };
     add("waits", [](PodInfo&) {});
     EXPECT_EQ(left_out_text(dump_of(std::vector<SeenNode>{{node, false}}, pods).left_out), "");
@@ -76,16 +76,16 @@ TEST(ClusterDump, RulesOnGpus) {
     const NodeInventory node = build::node("n", 1, gibibytes(16));
     std::vector<SeenPod> pods;
     pods.push_back({build::pod("waits", build::native(gibibytes(4))), "", false});
-    pods.back().facts.gpu_rules = {"A100", "!" + node.gpus[0].uuid.str(), "a", "t"};
+    pods.back().info.gpu_rules = {"A100", "!" + node.gpus[0].uuid.str(), "a", "t"};
     for (const char* name : {"runs", "nonsense"}) {
         pods.push_back({build::pod(name, build::native(gibibytes(4))), "", false});
-        pods.back().facts.gpu_rules.models = ",";
+        pods.back().info.gpu_rules.models = ",";
     }
-    pods[1].facts = on(std::move(pods[1].facts), node, 0, gibibytes(4));
+    pods[1].info = on(std::move(pods[1].info), node, 0, gibibytes(4));
     const ClusterDump out = dump_of(std::vector<SeenNode>{{node, false}}, pods);
     EXPECT_EQ(out.nodes[0].gpus[0].uuid, node.gpus[0].uuid);
     ASSERT_EQ(out.pods.size(), 2U);
-    EXPECT_EQ(out.pods[0].gpu_rules, pods[0].facts.gpu_rules);
+    EXPECT_EQ(out.pods[0].gpu_rules, pods[0].info.gpu_rules);
     EXPECT_EQ(out.pods[1].name.name, "runs");
     EXPECT_EQ(out.pods[1].gpu_rules, GpuRuleTexts{});
     EXPECT_EQ(out.pods[1].allocated.size(), 1U);

@@ -109,10 +109,10 @@ TEST(EngineTerms, Arrivals) {
     EXPECT_EQ(arrivals.pods[0].pod, build::request(waits));
     EXPECT_EQ(arrivals.pods[0].created, waits.created);
     EXPECT_EQ(arrivals.pods[1].pod, build::request(runs));
-    EXPECT_EQ(arrivals.placed_milli, 750);
+    EXPECT_EQ(arrivals.allocated_milli, 750);
     EXPECT_EQ(arrivals.released_milli, 250);
     EXPECT_TRUE(state.take_arrivals().pods.empty());
-    EXPECT_EQ(state.take_arrivals().placed_milli, 750);
+    EXPECT_EQ(state.take_arrivals().allocated_milli, 750);
 }
 
 }  // namespace

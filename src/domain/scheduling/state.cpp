@@ -134,7 +134,8 @@ std::optional<PendingPod> ClusterState::read_pending(const PodInfo& pod, const P
         now.victims = before->victims;
     }
     if (is_same) now.given_up = before->given_up;
-    if (now.kept_on() == before->kept_on()) now.kept_turn = before->kept_turn;
+    if (now.reserved_on() == before->reserved_on())
+        now.reservation_order = before->reservation_order;
     return now;
 }
 
@@ -147,16 +148,17 @@ void ClusterState::set_pending(const PodInfo& pod) {
 }
 
 void ClusterState::add_pending(const PodUid& uid, PendingPod pod) {
-    const NodeName node = pod.kept_on();
+    const NodeName node = pod.reserved_on();
     if (node.empty()) {
-        pod.kept_turn = 0;
-    } else if (pod.kept_turn == 0) {
-        pod.kept_turn = ++kept_turns_;
+        pod.reservation_order = 0;
+    } else if (pod.reservation_order == 0) {
+        pod.reservation_order = ++reservation_orders_;
     }
     const PendingPod& added = pending_.insert_or_assign(uid, std::move(pod)).first->second;
     if (node.empty()) return;
     const auto order = [this](const PodRequestPtr& nominee) {
-        return std::pair(-std::int64_t{nominee->priority}, pending_.at(nominee->uid).kept_turn);
+        return std::pair(-std::int64_t{nominee->priority},
+                         pending_.at(nominee->uid).reservation_order);
     };
     std::vector<PodRequestPtr>& nominees = nodes_[node].nominees;
     nominees.insert(std::ranges::upper_bound(nominees, order(*added.request), {}, order),
@@ -169,14 +171,14 @@ std::optional<PendingPod> ClusterState::end_pending(const PodUid& uid) {
     const auto ended = pending_.extract(uid);
     if (!ended) return std::nullopt;
     PendingPod was = std::move(ended.mapped());
-    const NodeName kept_on = was.kept_on();
-    if (kept_on.empty()) return was;
-    if (const auto node = nodes_.find(kept_on); node != nodes_.end()) {
+    const NodeName reserved_on = was.reserved_on();
+    if (reserved_on.empty()) return was;
+    if (const auto node = nodes_.find(reserved_on); node != nodes_.end()) {
         std::erase_if(node->second.nominees,
                       [&](const PodRequestPtr& nominee) { return nominee->uid == uid; });
-        forget_if_unused(kept_on);
+        forget_if_unused(reserved_on);
     }
-    refresh(kept_on);
+    refresh(reserved_on);
     return was;
 }
 
@@ -407,7 +409,7 @@ const PendingPod* ClusterState::pending(const PodUid& uid) const {
     return at == pending_.end() ? nullptr : &at->second;
 }
 
-const PendingPod* ClusterState::set_aside(const PodUid& uid) const {
+const PendingPod* ClusterState::being_bound(const PodUid& uid) const {
     const auto at = set_aside_.find(uid);
     return at == set_aside_.end() ? nullptr : &at->second;
 }
@@ -431,7 +433,7 @@ void ClusterState::assign(AssignedPod assigned_pod) {
     }
     const auto allocated_now = std::make_shared<const AssignedPod>(std::move(assigned_pod));
     if (!assigned_pods_.contains(allocated_now->uid))
-        arrivals_.placed_milli += milli_of(*allocated_now);
+        arrivals_.allocated_milli += milli_of(*allocated_now);
     std::vector<AssignedPodPtr>& assigned_pods = nodes_[node].assigned_pods;
     assigned_pods.insert(
         std::ranges::upper_bound(assigned_pods, order_of(allocated_now), {}, order_of),

@@ -39,10 +39,11 @@ struct PendingPod {
     NodeName reserved_node;         // set by reserve_node()
     std::vector<PodUid> victims;    // evicted there for it
     NodeName given_up;              // set by give_up(): this nomination no longer counts
-    std::uint64_t kept_turn = 0;  // a growing number: at equal priority the smaller one comes first
+    std::uint64_t reservation_order =
+        0;  // a growing number: at equal priority the smaller one comes first
 
     // The node with its reservation (nominees.hpp); usually empty.
-    [[nodiscard]] NodeName kept_on() const {
+    [[nodiscard]] NodeName reserved_on() const {
         if (!reserved_node.empty()) return reserved_node;
         return nominated == given_up ? NodeName() : nominated;
     }
@@ -57,7 +58,7 @@ struct Arrival {
 struct Arrivals {
     std::vector<Arrival> pods;  // in the order in which they were observed
     // Totals, in thousandths of GPUs, that pods received and released.
-    std::int64_t placed_milli = 0;
+    std::int64_t allocated_milli = 0;
     std::int64_t released_milli = 0;
 };
 
@@ -182,7 +183,7 @@ class ClusterState {
     [[nodiscard]] std::vector<AssignedPodPtr> unconfirmed() const;
     [[nodiscard]] const PendingPod* pending(const PodUid& uid) const;
     // The pending state of a pod that is being bound, for the case that the bind fails.
-    [[nodiscard]] const PendingPod* set_aside(const PodUid& uid) const;
+    [[nodiscard]] const PendingPod* being_bound(const PodUid& uid) const;
     [[nodiscard]] std::size_t pending_count() const { return pending_.size(); }
     // The node on which a pending pod has a reservation, with the victims as the API server shows
     // them. Nothing if there is none, or the node is gone.
@@ -283,7 +284,7 @@ class ClusterState {
 
     std::set<NodeName> dirty_;
     bool names_changed_ = true;
-    std::uint64_t kept_turns_ = 0;
+    std::uint64_t reservation_orders_ = 0;
     SnapshotBuilder builder_;
     std::shared_ptr<const Snapshot> snapshot_ = std::make_shared<Snapshot>();
 };

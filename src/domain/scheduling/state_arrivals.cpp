@@ -19,7 +19,7 @@ Arrivals ClusterState::take_arrivals() {
     // At the start these are all pods of the cluster. They are moved, because this blocks the
     // owner's thread.
     return {.pods = std::exchange(arrivals_.pods, {}),
-            .placed_milli = arrivals_.placed_milli,
+            .allocated_milli = arrivals_.allocated_milli,
             .released_milli = arrivals_.released_milli};
 }
 

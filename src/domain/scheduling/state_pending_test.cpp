@@ -86,7 +86,7 @@ TEST(PendingPods, RefusedBindings) {
     EXPECT_EQ(state.pending_count(), 0U);
     state.refuse(second);
     ASSERT_NE(state.pending(pod.uid), nullptr);
-    EXPECT_EQ(state.pending(pod.uid)->kept_on(), NodeName("elsewhere"));
+    EXPECT_EQ(state.pending(pod.uid)->reserved_on(), NodeName("elsewhere"));
 
     const Attempt third = reserve();
     pod.terminating = true;
@@ -162,28 +162,28 @@ TEST(PendingPods, GivenUp) {
         pod.nominated = NodeName(node);
         state.set_pod(pod);
     };
-    const auto kept_on = [&] { return state.pending(pod.uid)->kept_on().str(); };
+    const auto reserved_on = [&] { return state.pending(pod.uid)->reserved_on().str(); };
     state.give_up(pod.uid);
     nominate("n");
-    EXPECT_EQ(kept_on(), "n");
+    EXPECT_EQ(reserved_on(), "n");
     state.give_up(pod.uid);
-    EXPECT_EQ(kept_on(), "");
+    EXPECT_EQ(reserved_on(), "");
     nominate("n");
-    EXPECT_EQ(kept_on(), "");
+    EXPECT_EQ(reserved_on(), "");
     nominate("m");
-    EXPECT_EQ(kept_on(), "m");
+    EXPECT_EQ(reserved_on(), "m");
     state.give_up(pod.uid);
     nominate("");
     nominate("m");
-    EXPECT_EQ(kept_on(), "m") << "a new nomination";
+    EXPECT_EQ(reserved_on(), "m") << "a new nomination";
 
     state.give_up(pod.uid);
     EXPECT_TRUE(state.reserve_node(pod.uid, NodeName("n"), {}));
-    EXPECT_EQ(kept_on(), "n");
+    EXPECT_EQ(reserved_on(), "n");
     state.give_up(pod.uid);
-    EXPECT_EQ(kept_on(), "") << "the older one stays released";
+    EXPECT_EQ(reserved_on(), "") << "the older one stays released";
     EXPECT_TRUE(state.reserve_node(pod.uid, NodeName("m"), {}));
-    EXPECT_EQ(kept_on(), "m");
+    EXPECT_EQ(reserved_on(), "m");
 }
 
 // Goal: the reservation of a pod that is being bound can be released.
@@ -192,15 +192,15 @@ TEST(PendingPods, GivenUpWhileBeingBound) {
     state.set_node(build::node("n", 1, gibibytes(16)));
     const PodInfo pod = build::pod("p", build::aliyun(8));
     state.set_pod(pod);
-    EXPECT_EQ(state.set_aside(pod.uid), nullptr);
+    EXPECT_EQ(state.being_bound(pod.uid), nullptr);
     EXPECT_TRUE(state.reserve_node(pod.uid, NodeName("m"), {PodUid("victim")}));
     const auto made = state.reserve(build::request(pod), NodeName("n"));
-    ASSERT_NE(state.set_aside(pod.uid), nullptr);
-    EXPECT_EQ(state.set_aside(pod.uid)->reserved_node, NodeName("m"));
+    ASSERT_NE(state.being_bound(pod.uid), nullptr);
+    EXPECT_EQ(state.being_bound(pod.uid)->reserved_node, NodeName("m"));
     state.give_up(pod.uid);
     state.refuse(made->attempt);
-    EXPECT_EQ(state.set_aside(pod.uid), nullptr);
-    EXPECT_EQ(state.pending(pod.uid)->kept_on(), NodeName());
+    EXPECT_EQ(state.being_bound(pod.uid), nullptr);
+    EXPECT_EQ(state.pending(pod.uid)->reserved_on(), NodeName());
     EXPECT_TRUE(state.pending(pod.uid)->victims.empty());
 }
 

@@ -11,7 +11,7 @@ bool ClusterState::reserve_node(const PodUid& uid, const NodeName& node,
     const PendingPod* now = pending(uid);
     if (now == nullptr || !now->request) return false;
     PendingPod pod = *end_pending(uid);
-    if (pod.kept_on() != node) pod.kept_turn = 0;
+    if (pod.reserved_on() != node) pod.reservation_order = 0;
     pod.reserved_node = node;
     pod.victims = std::move(victims);
     if (pod.given_up == node) pod.given_up = {};

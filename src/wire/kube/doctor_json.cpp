@@ -62,7 +62,7 @@ doctor::Node read_doctor_node(JsonValue json, JsonValue selector) {
 }
 
 doctor::Pod read_doctor_pod(JsonValue json, const AllocationSeal* seal) {
-    doctor::Pod pod{.facts = read_pod(json, seal)};
+    doctor::Pod pod{.info = read_pod(json, seal)};
     pod.scheduler = json["spec"]["schedulerName"].text_or("");
     pod.runtime_class = json["spec"]["runtimeClassName"].text_or("");
     pod.has_signature = json["metadata"]["annotations"][key::kAllocationMac].present();

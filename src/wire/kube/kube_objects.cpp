@@ -69,7 +69,7 @@ GpuTexts read_gpu_texts(JsonValue metadata, JsonValue spec, const Dialects& dial
 }
 
 // Annotations win over labels, and labels over Kubernetes' own pod group.
-void read_gang(JsonValue metadata, JsonValue spec, PodInfo& facts) {
+void read_gang(JsonValue metadata, JsonValue spec, PodInfo& info) {
     struct Spelling {
         JsonValue texts;
         std::string_view gang;
@@ -79,13 +79,13 @@ void read_gang(JsonValue metadata, JsonValue spec, PodInfo& facts) {
                                Spelling{metadata["labels"], key::kPodGroup, key::kPodGroupSize}}) {
         // One without the other is an error of the user; placing the pod alone would hide it.
         if (by.texts[by.gang].present() || by.texts[by.size].present()) {
-            facts.gang_named = by.texts[by.gang].text_or("");
-            facts.gang = parse_gang(facts.gang_named, by.texts[by.size].text_or(""), by.size);
+            info.gang_named = by.texts[by.gang].text_or("");
+            info.gang = parse_gang(info.gang_named, by.texts[by.size].text_or(""), by.size);
             return;
         }
     }
-    facts.gang_named = spec["schedulingGroup"]["podGroupName"].text_or("");
-    if (!facts.gang_named.empty()) facts.gang = GangMembership{facts.gang_named, 0};
+    info.gang_named = spec["schedulingGroup"]["podGroupName"].text_or("");
+    if (!info.gang_named.empty()) info.gang = GangMembership{info.gang_named, 0};
 }
 
 class AnnotationsOf final : public FormerAnnotations {
@@ -177,44 +177,44 @@ PodInfo read_pod(JsonValue pod, const AllocationSeal* seal, const Dialects& dial
     const JsonValue metadata = pod["metadata"];
     const JsonValue spec = pod["spec"];
     const std::string phase = pod["status"]["phase"].text_or("");
-    PodInfo facts;
-    facts.uid = PodUid(metadata["uid"].text_or(""));
-    facts.name = {metadata["namespace"].text_or("default"), metadata["name"].text_or("")};
-    facts.node = NodeName(spec["nodeName"].text_or(""));
-    facts.nominated = NodeName(pod["status"]["nominatedNodeName"].text_or(""));
+    PodInfo info;
+    info.uid = PodUid(metadata["uid"].text_or(""));
+    info.name = {metadata["namespace"].text_or("default"), metadata["name"].text_or("")};
+    info.node = NodeName(spec["nodeName"].text_or(""));
+    info.nominated = NodeName(pod["status"]["nominatedNodeName"].text_or(""));
     const auto priority = spec["priority"].integer().value_or(0);
-    facts.priority = static_cast<int>(std::clamp<std::int64_t>(priority, INT32_MIN, INT32_MAX));
-    facts.preempts = spec["preemptionPolicy"].text_or("") != "Never";
-    facts.finished = phase == "Succeeded" || phase == "Failed";
-    facts.terminating = metadata["deletionTimestamp"].present();
-    facts.gated = !spec["schedulingGates"].elements().empty();
+    info.priority = static_cast<int>(std::clamp<std::int64_t>(priority, INT32_MIN, INT32_MAX));
+    info.preempts = spec["preemptionPolicy"].text_or("") != "Never";
+    info.finished = phase == "Succeeded" || phase == "Failed";
+    info.terminating = metadata["deletionTimestamp"].present();
+    info.gated = !spec["schedulingGates"].elements().empty();
     GpuTexts texts = read_gpu_texts(metadata, spec, dialects);
-    facts.request = parse_container_requests(texts, dialects);
-    facts.containers = std::move(texts.containers);
-    facts.created = metadata["creationTimestamp"].text_or("");
-    facts.host = read_host_request(spec);
+    info.request = parse_container_requests(texts, dialects);
+    info.containers = std::move(texts.containers);
+    info.created = metadata["creationTimestamp"].text_or("");
+    info.host = read_host_request(spec);
     const JsonValue annotations = metadata["annotations"];
-    facts.started = any_created(pod["status"], facts.containers);
+    info.started = any_created(pod["status"], info.containers);
     if (const auto text = annotations[key::kAllocation].text()) {
-        facts.allocation = read_allocation_of(
-            facts.uid, *text, annotations[key::kAllocationMac].text(), seal, dialects);
+        info.allocation = read_allocation_of(
+            info.uid, *text, annotations[key::kAllocationMac].text(), seal, dialects);
     }
-    if (facts.containers.empty()) return facts;
-    read_gang(metadata, spec, facts);
-    facts.policy = annotations[kPlacementPolicy].text_or("");
-    facts.gpu_rules = {.models = annotations[kGpuModels].text_or(""),
-                       .uuids = annotations[kGpuUuids].text_or(""),
-                       .anti_affinity = metadata["labels"][kGpuAntiAffinity].text_or(""),
-                       .affinity = metadata["labels"][kGpuAffinity].text_or(""),
-                       .topology = annotations[kGpuTopology].text_or("")};
-    facts.unknown_annotations = unknown_annotations(annotations, metadata["labels"]);
-    facts.legacy = read_legacy(annotations, dialects);
-    facts.is_guarded = annotations[key::kEnforcedBy].text_or("") == key::kGuard;
+    if (info.containers.empty()) return info;
+    read_gang(metadata, spec, info);
+    info.policy = annotations[kPlacementPolicy].text_or("");
+    info.gpu_rules = {.models = annotations[kGpuModels].text_or(""),
+                      .uuids = annotations[kGpuUuids].text_or(""),
+                      .anti_affinity = metadata["labels"][kGpuAntiAffinity].text_or(""),
+                      .affinity = metadata["labels"][kGpuAffinity].text_or(""),
+                      .topology = annotations[kGpuTopology].text_or("")};
+    info.unknown_annotations = unknown_annotations(annotations, metadata["labels"]);
+    info.legacy = read_legacy(annotations, dialects);
+    info.is_guarded = annotations[key::kEnforcedBy].text_or("") == key::kGuard;
     if (const auto requested = annotations[key::kResize].text()) {
         const std::string refusal = annotations[key::kResizeRefused].text_or("");
-        if (!is_refusal_of(refusal, *requested)) facts.resize = read_resize_request(*requested);
+        if (!is_refusal_of(refusal, *requested)) info.resize = read_resize_request(*requested);
     }
-    return facts;
+    return info;
 }
 
 bool has_preferences(JsonValue pod) {

@@ -22,11 +22,11 @@ bool has_all(const PodInfo& pod, const Allocation& allocation) {
 
 void LimitReconciler::take(const PodChanges& changes) {
     const MutexLock lock(mutex_);
-    for (const PodUid& uid : changes.removed) {
+    for (const PodUid& uid : changes.deleted) {
         resized_.erase(uid);
         said_.erase(uid);
     }
-    for (const PodInfo& pod : changes.present) {
+    for (const PodInfo& pod : changes.upserted) {
         const Allocation* own = own_allocation(pod);
         if (pod.finished) {
             resized_.erase(pod.uid);
@@ -37,8 +37,8 @@ void LimitReconciler::take(const PodChanges& changes) {
             if (at->second.revision < own->revision) at->second = *own;
         }
     }
-    if (changes.all) {
-        const auto is_gone = [&](const auto& of) { return !changes.all->contains(of.first); };
+    if (changes.listed) {
+        const auto is_gone = [&](const auto& of) { return !changes.listed->contains(of.first); };
         std::erase_if(resized_, is_gone);
         std::erase_if(said_, is_gone);
     }

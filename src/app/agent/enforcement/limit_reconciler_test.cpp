@@ -26,7 +26,7 @@ class LimitReconcilerTest : public testing::Test {
         return build::bound(pod, allocation);
     }
     void show(const PodInfo& pod) {
-        reconciler_.take({.present = {pod}, .removed = {}, .all = {}});
+        reconciler_.take({.upserted = {pod}, .deleted = {}, .listed = {}});
         reconciler_.apply();
     }
     [[nodiscard]] const Shares& enforced() const { return limits_.in_force.at("uid-p/main"); }
@@ -60,7 +60,7 @@ TEST_F(LimitReconcilerTest, AnOlderOneThatComesBackCountsNoMore) {
     show(pod(6, 1));
     EXPECT_EQ(enforced(), shares(2));
     LimitReconciler after_a_restart(Enforcers({&limits_}), resized_, NodeName("n1"));
-    after_a_restart.take({.present = {pod(6, 1)}, .removed = {}, .all = {}});
+    after_a_restart.take({.upserted = {pod(6, 1)}, .deleted = {}, .listed = {}});
     after_a_restart.apply();
     EXPECT_EQ(enforced(), shares(2));
 }
@@ -112,12 +112,12 @@ TEST_F(LimitReconcilerTest, WhoIsGoneIsForgotten) {
         reconciler_.apply();
         return enforced() == shares(4);
     };
-    EXPECT_TRUE(is_forgotten({.present = {}, .removed = {PodUid("uid-p")}, .all = {}}));
-    EXPECT_TRUE(is_forgotten({.present = {}, .removed = {}, .all = std::set<PodUid>{}}));
+    EXPECT_TRUE(is_forgotten({.upserted = {}, .deleted = {PodUid("uid-p")}, .listed = {}}));
+    EXPECT_TRUE(is_forgotten({.upserted = {}, .deleted = {}, .listed = std::set<PodUid>{}}));
     PodInfo finished = pod(6, 1);
     finished.finished = true;
-    EXPECT_TRUE(is_forgotten({.present = {finished}, .removed = {}, .all = {}}));
-    EXPECT_FALSE(is_forgotten({.present = {}, .removed = {}, .all = {{PodUid("uid-p")}}}));
+    EXPECT_TRUE(is_forgotten({.upserted = {finished}, .deleted = {}, .listed = {}}));
+    EXPECT_FALSE(is_forgotten({.upserted = {}, .deleted = {}, .listed = {{PodUid("uid-p")}}}));
 }
 
 TEST_F(LimitReconcilerTest, DoesWhatItIsShownUntilItIsStopped) {
@@ -125,7 +125,7 @@ TEST_F(LimitReconcilerTest, DoesWhatItIsShownUntilItIsStopped) {
     std::stop_source stop;
     std::jthread thread([&] { reconciler_.run(stop.get_token()); });
     reconciler_.take_error({Code::unavailable, "no answer"});
-    reconciler_.take({.present = {pod(6, 1)}, .removed = {}, .all = {}});
+    reconciler_.take({.upserted = {pod(6, 1)}, .deleted = {}, .listed = {}});
     while (!resized_.kept(PodUid("uid-p")).value())
         std::this_thread::yield();
     stop.request_stop();

@@ -12,9 +12,9 @@ void RegionGarbageCollector::take(const PodChanges& changes) {
         seen_.erase(pod);
         over_.insert(pod);
     };
-    for (const PodUid& pod : changes.removed)
+    for (const PodUid& pod : changes.deleted)
         note_over(pod);
-    for (const PodInfo& pod : changes.present) {
+    for (const PodInfo& pod : changes.upserted) {
         if (pod.finished) {
             note_over(pod.uid);
         } else {
@@ -22,11 +22,11 @@ void RegionGarbageCollector::take(const PodChanges& changes) {
             seen_.insert(pod.uid);
         }
     }
-    if (!changes.all) return;
+    if (!changes.listed) return;
     listed_ = true;
     for (auto at = seen_.begin(); at != seen_.end();) {
         const auto next = std::next(at);
-        if (!changes.all->contains(*at)) over_.insert(seen_.extract(at));
+        if (!changes.listed->contains(*at)) over_.insert(seen_.extract(at));
         at = next;
     }
 }

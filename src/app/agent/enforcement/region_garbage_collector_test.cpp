@@ -18,10 +18,10 @@ class RegionGarbageCollectorTest : public testing::Test {
     }
     // Takes what the watch shows at its start.
     void list(const std::vector<std::string>& uids) {
-        PodChanges changes{.present = {}, .removed = {}, .all = std::set<PodUid>{}};
+        PodChanges changes{.upserted = {}, .deleted = {}, .listed = std::set<PodUid>{}};
         for (const std::string& uid : uids) {
-            changes.present.push_back(pod(uid));
-            changes.all->insert(PodUid(uid));
+            changes.upserted.push_back(pod(uid));
+            changes.listed->insert(PodUid(uid));
         }
         collector_.take(changes);
     }
@@ -86,11 +86,11 @@ TEST_F(RegionGarbageCollectorTest, ForgetsThoseThatAreOver) {
     }
     shares_.in_use = {PodUid("lives-on")};
     collector_.take(
-        {.present = {pod("runs"), pod("relisted"), pod("lives-on")}, .removed = {}, .all = {}});
-    collector_.take({.present = {pod("finished", true)},
-                     .removed = {PodUid("removed"), PodUid("lives-on"), PodUid("never-kept")},
-                     .all = {}});
-    collector_.take({.present = {pod("runs")}, .removed = {}, .all = std::set{PodUid("runs")}});
+        {.upserted = {pod("runs"), pod("relisted"), pod("lives-on")}, .deleted = {}, .listed = {}});
+    collector_.take({.upserted = {pod("finished", true)},
+                     .deleted = {PodUid("removed"), PodUid("lives-on"), PodUid("never-kept")},
+                     .listed = {}});
+    collector_.take({.upserted = {pod("runs")}, .deleted = {}, .listed = std::set{PodUid("runs")}});
     keep(1);
     EXPECT_EQ(shares_.kept, (std::set{PodUid("runs"), PodUid("lives-on"), PodUid("unseen")}));
     shares_.in_use.clear();
@@ -106,7 +106,7 @@ TEST_F(RegionGarbageCollectorTest, RecoversOnce) {
     shares_.in_use = shares_.kept;
     record_.set(fail(Code::unavailable, "no checkpoint"));
     list({"listed", "without-a-share", "over"});
-    collector_.take({.present = {}, .removed = {PodUid("over")}, .all = {}});
+    collector_.take({.upserted = {}, .deleted = {PodUid("over")}, .listed = {}});
     keep(1);
     EXPECT_TRUE(shares_.recovered.empty()) << "kubelet's record cannot be read yet";
     record_.set(

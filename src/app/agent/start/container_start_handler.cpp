@@ -222,11 +222,11 @@ Result<ContainerStartHandler::Judgement> ContainerStartHandler::judge(
     const bool needs_devices =
         seal == nullptr || (out.allocation && !out.allocation->dialect->device_lists.empty());
     if (holds && holder->by_former_plugin) {
-        out.standing = Standing::former;
+        out.share = ShareState::former_plugin;
     } else if (out.allocation) {
-        out.standing = holds || !needs_devices ? Standing::placed : Standing::undue;
+        out.share = holds || !needs_devices ? ShareState::allocated : ShareState::allocation_only;
     } else if (holds) {
-        out.standing = Standing::unplaced;
+        out.share = ShareState::devices_only;
     }
     return out;
 }
@@ -239,21 +239,21 @@ Result<ContainerEdits> ContainerStartHandler::decide(const RuntimeContainer& con
                                              {"container", container.name},
                                              {"reason", record.error().text}});
     }
-    switch (judged.standing) {
-        case Standing::plain:
+    switch (judged.share) {
+        case ShareState::none:
             // Another device plugin's GPUs: what kubelet hands over for them is left unchanged.
             if (has_foreign_gpu(container, record)) return ContainerEdits{};
             return edits_without_gpus(container, record);
-        case Standing::former:  // kubelet hands over what that plugin gave it
+        case ShareState::former_plugin:  // kubelet hands over what that plugin gave it
             return ContainerEdits{};
-        case Standing::unplaced:
+        case ShareState::devices_only:
             return fail(Code::not_found, fmt::format(kNoAllocation, key::kAllocation));
-        case Standing::undue:
+        case ShareState::allocation_only:
             // If kubelet's record has lost the container, the next try works.
             ports_.plugins.refresh_record();
             return refuse(
                 {Code::conflict, fmt::format(kNoDevices, container.name, key::kAllocation)});
-        case Standing::placed:
+        case ShareState::allocated:
             break;
     }
     TRY(auto edits,
@@ -295,7 +295,7 @@ Result<> ContainerStartHandler::verify(const RuntimeContainer& container) {
     // Without an allocation there is nothing to compare, so kubelet's record need not be read.
     if (!annotation(container, key::kAllocation)) return {};
     const auto judged = judge(container, ports_.holders.list(), ports_.seal);
-    if (judged && judged->standing != Standing::placed) return {};
+    if (judged && judged->share != ShareState::allocated) return {};
     auto checked = judged ? check_injected(container, *judged->allocation)
                           : Result<>(tl::unexpected(judged.error()));
     if (checked) {
@@ -461,8 +461,8 @@ std::string ContainerStartHandler::what_it_lacks(const RuntimeContainer& contain
                                                  const Judgement& judged) {
     constexpr std::string_view kWithoutShare =
         "started while Tessera's agent was away, without its share";
-    if (judged.standing == Standing::unplaced) return std::string(kWithoutShare);
-    if (judged.standing != Standing::placed) return {};
+    if (judged.share == ShareState::devices_only) return std::string(kWithoutShare);
+    if (judged.share != ShareState::allocated) return {};
     const Allocation& allocation = *judged.allocation;
     if (!was_handed(container, allocation, ports_.gpus.inventory()->gpus,
                     was_resized(container.pod_uid)))
@@ -537,9 +537,9 @@ Result<> ContainerStartHandler::make_shares(const std::string& resource,
         }
         if (holder.resource != resource || holder.ids != ids) continue;
         const auto pod =
-            std::ranges::find(pods, holder.pod, [](const NodePod& each) { return each.facts.uid; });
+            std::ranges::find(pods, holder.pod, [](const NodePod& each) { return each.info.uid; });
         // Kubelet forgets ended pods late.
-        if (pod == pods.end() || pod->facts.finished) continue;
+        if (pod == pods.end() || pod->info.finished) continue;
         if (!holder.by_former_plugin) TRY_VOID(make_share(holder, *pod));
         made = true;
     }
@@ -549,7 +549,7 @@ Result<> ContainerStartHandler::make_shares(const std::string& resource,
 }
 
 Result<> ContainerStartHandler::make_share(const DeviceHolder& holder, const NodePod& of) {
-    const PodInfo& pod = of.facts;
+    const PodInfo& pod = of.info;
     Result<ContainerEdits> edits =
         fail(Code::not_found, fmt::format(kNoAllocation, key::kAllocation));
     if (pod.allocation) {

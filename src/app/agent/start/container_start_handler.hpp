@@ -72,15 +72,15 @@ class ContainerStartHandler final : public ContainerHandler, public DevicePlugin
 
   private:
     // What the pod's annotation and kubelet's record together say about a container.
-    enum class Standing {
-        plain,     // no share, and no known devices
-        placed,    // a share, and devices
-        unplaced,  // devices, and no share: the pod bypassed the scheduler
-        undue,     // a share, and no devices: the container requests none
-        former,    // devices from a former system's plugin, before Tessera took the node over
+    enum class ShareState {
+        none,             // no share, and no known devices
+        allocated,        // a share, and devices
+        devices_only,     // no share: the pod bypassed the scheduler
+        allocation_only,  // a share, and no devices: the container requests none
+        former_plugin,    // devices of a former system's plugin, before Tessera took the node over
     };
     struct Judgement {
-        Standing standing = Standing::plain;
+        ShareState share = ShareState::none;
         std::optional<Allocation> allocation;  // set if it names the container
     };
     using Record = Result<std::vector<DeviceHolder>>;

@@ -92,19 +92,19 @@ FilterAnswer Gangs::answer(ClusterState& state, const ExtenderArgs& args, const 
     }
     const PendingPod* pending = state.pending(pod.uid);
     if (pending == nullptr) return refuse_all(args, "the pod is not known yet");
-    const NodeName kept_on = pending->reserved_node;
-    if (!kept_on.empty() && fits_on(state, kept_on, pod)) {
-        if (auto own = only(args, kept_on.str()); !own.fitting.empty()) return own;
+    const NodeName reserved_on = pending->reserved_node;
+    if (!reserved_on.empty() && fits_on(state, reserved_on, pod)) {
+        if (auto own = only(args, reserved_on.str()); !own.fitting.empty()) return own;
     }
     // The gang is placed already, so this pod is an additional one and needs no reservation with
     // the others. It waits only for its own GPUs.
     if (now.placed >= size) {
-        if (!kept_on.empty()) state.give_up(pod.uid);
+        if (!reserved_on.empty()) state.give_up(pod.uid);
         return as_any_pod();
     }
     const auto kept = static_cast<std::size_t>(std::ranges::count_if(
         now.waiting, [&](const PodRequestPtr& member) { return is_kept(state, member); }));
-    if (kept_on.empty() && now.placed + kept >= size) return as_any_pod();
+    if (reserved_on.empty() && now.placed + kept >= size) return as_any_pod();
     return place(state, args, pod, now, size);
 }
 

@@ -334,11 +334,11 @@ TEST(Gangs, OneMoreLosesItsReservation) {
     const auto pods = cluster.add_gang("a", 3);
     EXPECT_TRUE(cluster.try_bind(pods[0]));
     const PodInfo more = cluster.add("a", 3, 3);
-    NodeName kept_on;
+    NodeName reserved_on;
     const auto keep = [&] {
         cluster.state([&](ClusterState& state) {
-            kept_on = kept_on.empty() ? NodeName("n1") : kept_on;
-            EXPECT_TRUE(state.reserve_node(more.uid, kept_on, {}));
+            reserved_on = reserved_on.empty() ? NodeName("n1") : reserved_on;
+            EXPECT_TRUE(state.reserve_node(more.uid, reserved_on, {}));
         });
     };
     keep();

@@ -111,7 +111,7 @@ bool Access::may_request_for_others() {
         second_ends_ = now + std::chrono::seconds(1);
         asked_this_second_ = 0;
     }
-    return asked_this_second_++ < kMostStrangersPerSecond;
+    return asked_this_second_++ < kMostNewReviewsPerSecond;
 }
 
 void Access::remember(const Key& key, Verdict verdict) {

@@ -37,7 +37,7 @@ class Access {
     static constexpr std::size_t kMostRemembered = 1'024;
     // For tokens that were never good: concurrent reviews, and reviews per second.
     static constexpr int kMostReviews = 4;
-    static constexpr int kMostStrangersPerSecond = 50;
+    static constexpr int kMostNewReviewsPerSecond = 50;
 
     Access(AccessReview& review, Clock& clock, AccessOptions options);
 

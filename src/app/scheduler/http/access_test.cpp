@@ -164,7 +164,7 @@ TEST_F(AccessTest, NobodyCanSay) {
 TEST_F(AccessTest, MadeUpTokens) {
     EXPECT_EQ(get("/metrics", "scraper"), 0);
     for (std::size_t i = 0; i < Access::kMostRemembered + 100; ++i) {
-        if (i % Access::kMostStrangersPerSecond == 0) clock_.advance(std::chrono::seconds(1));
+        if (i % Access::kMostNewReviewsPerSecond == 0) clock_.advance(std::chrono::seconds(1));
         EXPECT_EQ(get("/metrics", "x" + std::to_string(i)), 401);
     }
     const int before = review_.reviews;
@@ -177,12 +177,12 @@ TEST_F(AccessTest, MadeUpTokens) {
 TEST_F(AccessTest, MadeUpTokensKeepNobodyOut) {
     EXPECT_EQ(get("/metrics", "scraper"), 0);
     int refused = 0;
-    for (int i = 0; i < 2 * Access::kMostStrangersPerSecond; ++i)
+    for (int i = 0; i < 2 * Access::kMostNewReviewsPerSecond; ++i)
         refused += get("/metrics", "x" + std::to_string(i)) == 503 ? 1 : 0;
-    EXPECT_EQ(refused, Access::kMostStrangersPerSecond + 1)
+    EXPECT_EQ(refused, Access::kMostNewReviewsPerSecond + 1)
         << "the scraper's first review counts too";
     clock_.advance(Access::kGrantedFor - std::chrono::milliseconds(1));
-    for (int i = 0; i < 2 * Access::kMostStrangersPerSecond; ++i)
+    for (int i = 0; i < 2 * Access::kMostNewReviewsPerSecond; ++i)
         (void)get("/metrics", "y" + std::to_string(i));
     clock_.advance(std::chrono::milliseconds(1));
     EXPECT_EQ(get("/metrics", "z"), 503);

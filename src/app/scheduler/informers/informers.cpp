@@ -20,28 +20,28 @@ Watched watched(const PodChanges&) {
 // A batch applies deletions first, because a node may be deleted and created again within one
 // batch.
 void apply(ClusterState& state, const NodeChanges& changes) {
-    for (const NodeName& name : changes.removed)
+    for (const NodeName& name : changes.deleted)
         state.remove_node(name);
-    for (const NodeInventory& node : changes.present)
+    for (const NodeInventory& node : changes.upserted)
         state.set_node(node);
-    if (changes.all) state.keep_only_nodes(*changes.all);
+    if (changes.listed) state.keep_only_nodes(*changes.listed);
 }
 
 void apply(ClusterState& state, const PodChanges& changes) {
-    for (const PodUid& uid : changes.removed)
+    for (const PodUid& uid : changes.deleted)
         state.remove_pod(uid);
-    for (const PodInfo& pod : changes.present) {
+    for (const PodInfo& pod : changes.upserted) {
         if (!state.set_pod(pod)) log_event(Event::allocation_changed, {{"pod", pod.name.str()}});
     }
-    if (changes.all) state.keep_only_pods(*changes.all);
+    if (changes.listed) state.keep_only_pods(*changes.listed);
 }
 
 void apply(ClusterState& state, const PodGroupChanges& changes) {
-    for (const GangId& id : changes.removed)
+    for (const GangId& id : changes.deleted)
         state.remove_pod_group(id);
-    for (const PodGroup& group : changes.present)
+    for (const PodGroup& group : changes.upserted)
         state.set_pod_group(group);
-    if (changes.all) state.keep_only_pod_groups(*changes.all);
+    if (changes.listed) state.keep_only_pod_groups(*changes.listed);
 }
 
 }  // namespace
@@ -50,9 +50,9 @@ void apply(ClusterState& state, const PodGroupChanges& changes) {
 template <class Changes>
 void Informers::take(Changes changes, bool& listed, std::function<void()> published) {
     metrics_.heard(watched(changes));
-    if (changes.all) metrics_.count_list(watched(changes));
-    if (!changes.all && changes.present.empty() && changes.removed.empty()) return;
-    const bool first = changes.all.has_value() && !listed;
+    if (changes.listed) metrics_.count_list(watched(changes));
+    if (!changes.listed && changes.upserted.empty() && changes.deleted.empty()) return;
+    const bool first = changes.listed.has_value() && !listed;
     listed |= first;
     auto shared = std::make_shared<const Changes>(std::move(changes));
     if (first) {
@@ -104,7 +104,7 @@ void Informers::follow_pods(const std::stop_token& stop) {
         if (stop.stop_requested()) return;
         kube_.follow_pods(
             [&](PodChanges changes) {
-                auto done = changes.all ? asked_until(round) : nullptr;
+                auto done = changes.listed ? asked_until(round) : nullptr;
                 take(std::move(changes), listed, std::move(done));
             },
             [this](const Error& error) { on_error(error); }, ends);

@@ -171,14 +171,14 @@ class ScriptedApi final : public KubeApi {
 
     void follow_nodes(const std::function<void(NodeChanges)>& sink, const ErrorSink& on_error,
                       std::stop_token) override {
-        sink({.present = {}, .removed = {}, .all = std::set<NodeName>{}});
+        sink({.upserted = {}, .deleted = {}, .listed = std::set<NodeName>{}});
         on_error({Code::unavailable, "cut"});
         sink(batch_);
     }
     void follow_pods(const std::function<void(PodChanges)>& sink, const ErrorSink&,
                      std::stop_token stop) override {
         pods_.get_future().wait();
-        sink({.present = {}, .removed = {}, .all = std::set<PodUid>{}});
+        sink({.upserted = {}, .deleted = {}, .listed = std::set<PodUid>{}});
         Mutex mutex;
         MutexLock lock(mutex);
         std::condition_variable_any().wait(lock, stop, [] { return false; });
@@ -212,8 +212,9 @@ class ScriptedApi final : public KubeApi {
 // Goal: a node that was deleted and created again within one batch of the watch is there. Until
 // both lists are in, the informers are not synced.
 TEST_F(InformersTest, NodeMadeAgainAndListsMissing) {
-    ScriptedApi api(
-        {.present = {build::node("n1", 1, gibibytes(16))}, .removed = {NodeName("n1")}, .all = {}});
+    ScriptedApi api({.upserted = {build::node("n1", 1, gibibytes(16))},
+                     .deleted = {NodeName("n1")},
+                     .listed = {}});
     Informers informers(api, cache_, scheduler_, metrics_, clock_);
     const InformerThreads threads(informers);
     EXPECT_TRUE(until([](ClusterState& state) { return state.snapshot()->find("n1") != nullptr; }));

@@ -48,7 +48,7 @@ Result<Resizer::Turn> Resizer::look_after(const PodUid& uid, Open& open) {
     const auto pod = tools_.pods.read(open.name);
     if (!pod && pod.error().code == Code::not_found) return Turn::over;
     if (!pod) return fail(pod.error());
-    if (pod->facts.uid != uid || pod->facts.finished) return Turn::over;
+    if (pod->info.uid != uid || pod->info.finished) return Turn::over;
     // A write is for one version of the pod. If another version was read, the write has happened or
     // never will.
     const bool is_over = open.written_on != pod->version;
@@ -57,7 +57,7 @@ Result<Resizer::Turn> Resizer::look_after(const PodUid& uid, Open& open) {
         open.is_uncertain = false;
     }
     const auto turn = tools_.cache.call(
-        [&](ClusterState& state) { return state.begin_resize(pod->facts, is_over); });
+        [&](ClusterState& state) { return state.begin_resize(pod->info, is_over); });
     if (!turn) return refuse(*pod, turn.error());
     switch (turn->kind) {
         case ResizeTurn::Kind::done:
@@ -72,7 +72,7 @@ Result<Resizer::Turn> Resizer::look_after(const PodUid& uid, Open& open) {
 
 Result<Resizer::Turn> Resizer::grant(Open& open, const PodResizes::Shown& pod,
                                      const ResizeTurn& turn) {
-    const PodInfo& facts = pod.facts;
+    const PodInfo& facts = pod.info;
     auto annotations =
         binding_annotations(turn.after, turn.node, tools_.clock.unix_ns(), tools_.seal);
     annotations.emplace(key::kResizeRefused, "");
@@ -108,7 +108,7 @@ Result<Resizer::Turn> Resizer::grant(Open& open, const PodResizes::Shown& pod,
 // Written on the version that was read: if an earlier write still happens, this one does not.
 Result<Resizer::Turn> Resizer::refuse(const PodResizes::Shown& pod, const Error& reason) {
     if (!tools_.fence.begin(PodResizes::kTakes)) return Turn::again;
-    const PodInfo& facts = pod.facts;
+    const PodInfo& facts = pod.info;
     const auto written = tools_.pods.write(
         facts.uid, facts.name, pod.version,
         {{std::string(key::kResizeRefused), write_resize_refusal(pod.requested, reason)}});

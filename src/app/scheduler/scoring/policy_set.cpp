@@ -76,7 +76,7 @@ PlacementEngine engine_of(const Snapshot& snapshot, const Arrivals& arrivals) {
         const PlacementRow& row = snapshot.row(position);
         if (row.node != nullptr && row.open) loads.push_back(row.node->load);
     }
-    return {std::move(loads), arrivals.placed_milli, arrivals.released_milli};
+    return {std::move(loads), arrivals.allocated_milli, arrivals.released_milli};
 }
 
 }  // namespace

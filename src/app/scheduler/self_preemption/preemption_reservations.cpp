@@ -20,13 +20,14 @@ constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
 const PreemptionReservations::WhyRow& PreemptionReservations::row_of(Why why) {
     static constexpr std::array<WhyRow, 6> kRows{{
-        {Why::lost, "other pods have its GPUs, or the node is out of order", true, false},
+        {Why::lost, "other pods have its GPUs, or the node cannot be used", true, false},
         {Why::not_asked, "kube-scheduler no longer asks about that node", true, false},
         {Why::not_all, "some pods that must be evicted may not be", true, false},
-        {Why::not_reported, "no pod could be evicted", true, false},
+        {Why::none_evicted, "no pod could be evicted", true, false},
         {Why::unclaimed, "its GPUs are free and kube-scheduler does not use them: other pods may",
          false, true},
-        {Why::slow, "the evicted pods do not end, and pods elsewhere can be evicted", false, false},
+        {Why::slow, "the evicted pods do not terminate, and pods elsewhere can be evicted", false,
+         false},
     }};
     return *std::ranges::find(kRows, why, &WhyRow::why);
 }
@@ -39,7 +40,7 @@ std::optional<PreemptionReservations::Waiting> PreemptionReservations::waiting(
     return tools_.cache.call([&](ClusterState& state) -> std::optional<Waiting> {
         const PendingPod* pending = state.pending(uid);
         const bool is_being_bound = pending == nullptr;
-        if (is_being_bound) pending = state.set_aside(uid);
+        if (is_being_bound) pending = state.being_bound(uid);
         if (pending == nullptr || !pending->request) return std::nullopt;
         return Waiting{*pending, is_being_bound};
     });
@@ -170,7 +171,7 @@ std::optional<PreemptionReservations::Why> PreemptionReservations::go_on(
         if (look->kind != Kind::evict)
             return keep(uid, request, look->kind == Kind::fits, reservation);
         const std::size_t before = reservation.left.size();
-        if (const auto why = make(uid, request, *look->next, reservation, stop)) return why;
+        if (const auto why = evict_next(uid, request, *look->next, reservation, stop)) return why;
         if (reservation.left.size() == before) return std::nullopt;
     }
 }
@@ -192,11 +193,11 @@ bool PreemptionReservations::may_go_elsewhere(const PodUid& uid, const PodReques
 
 // A budget that allows one eviction at a time allows the next one when a new pod replaces the
 // first. If it never does, the evictions so far were without use.
-std::optional<PreemptionReservations::Why> PreemptionReservations::make(
+std::optional<PreemptionReservations::Why> PreemptionReservations::evict_next(
     const PodUid& uid, const PodRequest& request, const PodUid& next, NodeReservation& reservation,
     const std::stop_token& stop) {
     const Time now = tools_.clock.steady();
-    if (now - reservation.since >= kMaking) {
+    if (now - reservation.since >= kEvicting) {
         if (reservation.is_held_up) several_after_ = now + kSeveral;
         return Why::not_all;
     }
@@ -206,9 +207,9 @@ std::optional<PreemptionReservations::Why> PreemptionReservations::make(
     const auto fence = tools_.fence.begin(Evictions::kTakes);
     const auto outcome =
         fence ? evict(*at, request.name) : Result<EvictionOutcome>(fail(fence.error()));
-    if (outcome && *outcome != EvictionOutcome::stays) {
-        reservation.has_ended_some =
-            reservation.has_ended_some || *outcome == EvictionOutcome::ends;
+    if (outcome && *outcome != EvictionOutcome::refused) {
+        reservation.may_have_evicted =
+            reservation.may_have_evicted || *outcome == EvictionOutcome::evicted;
         reservation.evicted.push_back(next);
         reservation.left.erase(at);
         return std::nullopt;
@@ -216,12 +217,12 @@ std::optional<PreemptionReservations::Why> PreemptionReservations::make(
     reservation.is_held_up = outcome.has_value();
     // The eviction may have happened although its answer was lost.
     if (!outcome && fence && outcome.error().code == Code::unavailable)
-        reservation.has_ended_some = true;
+        reservation.may_have_evicted = true;
     const std::string refused =
         fmt::format("pod {} may not be evicted any more, or not yet", at->name.str());
     put_off(reservation, (outcome ? Error{Code::unavailable, refused} : outcome.error())
                              .in("pod " + request.name.str()));
-    return reservation.has_ended_some ? std::optional<Why>() : Why::not_reported;
+    return reservation.may_have_evicted ? std::optional<Why>() : Why::none_evicted;
 }
 
 // No more pods need to be evicted. The nomination is written even if none was: other replicas keep
@@ -263,7 +264,7 @@ Result<PreemptionReservations::EvictionOutcome> PreemptionReservations::evict(
     const auto evicted = tools_.evictions.evict(victim.uid, victim.name);
     if (!evicted && evicted.error().code == Code::not_found) return EvictionOutcome::gone;
     if (!evicted) return fail(evicted.error());
-    if (!*evicted) return EvictionOutcome::stays;
+    if (!*evicted) return EvictionOutcome::refused;
     tools_.metrics.count_preempted();
     log_event(Event::pod_preempted, {{"pod", victim.name.str()}, {"preemptor", preemptor.str()}});
     // The victim ends even without the mark; kube-scheduler may then remove the nomination, and the
@@ -271,7 +272,7 @@ Result<PreemptionReservations::EvictionOutcome> PreemptionReservations::evict(
     const auto marked = tools_.evictions.mark_preempted(victim.uid, victim.name, preemptor);
     if (!marked && marked.error().code == Code::unavailable)
         log_event(Event::api_error, {{"reason", marked.error().text}});
-    return EvictionOutcome::ends;
+    return EvictionOutcome::evicted;
 }
 
 void PreemptionReservations::give_up(const PodUid& uid, const NodeReservation& reservation,
@@ -291,7 +292,7 @@ void PreemptionReservations::give_up(const PodUid& uid, const NodeReservation& r
         Clear& clear = clears_.insert_or_assign(uid, Clear{reservation.node}).first->second;
         if (is_cleared(uid, clear)) clears_.erase(uid);
     }
-    if (reservation.has_ended_some || row.rests) let_rest(uid);
+    if (reservation.may_have_evicted || row.rests) let_rest(uid);
     if (!row.is_restarted) return;
     const Time now = tools_.clock.steady();
     UnschedulablePods::Entry again = reservation.refused;

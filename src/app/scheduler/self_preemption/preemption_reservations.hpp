@@ -40,7 +40,7 @@ class PreemptionReservations {
     static constexpr std::chrono::seconds kOffered{30};
     // If some victims have ended and the others may not be evicted yet, it is tried again for this
     // long.
-    static constexpr std::chrono::minutes kMaking{5};
+    static constexpr std::chrono::minutes kEvicting{5};
     // After that, the evictions so far were without use. For this long, no preemption begins that
     // needs several victims. Otherwise the pods of a budget that allows one eviction at a time
     // could be evicted one after the other, for one waiting pod after the other.
@@ -50,7 +50,7 @@ class PreemptionReservations {
     // So is one whose reserved GPUs are free for this long: kube-scheduler has another reason not
     // to use it.
     static constexpr std::chrono::minutes kUnclaimed{5};
-    // So is one where other pods have the GPUs for this long, or that is out of order.
+    // So is one where other pods have the GPUs for this long, or that cannot be used.
     static constexpr std::chrono::seconds kLost{30};
     // A victim that has not ended after this long may never end.
     static constexpr std::chrono::minutes kSlow{10};
@@ -102,10 +102,10 @@ class PreemptionReservations {
     struct NodeReservation {
         NodeName node;
         PodName pod;
-        std::vector<Victim> left;     // to be evicted, if still needed
-        std::vector<PodUid> evicted;  // or gone by then
-        bool has_ended_some = false;  // or may have: the answer was lost
-        bool is_held_up = false;      // a victim may not be evicted, or not yet
+        std::vector<Victim> left;       // to be evicted, if still needed
+        std::vector<PodUid> evicted;    // or gone by then
+        bool may_have_evicted = false;  // or may have: the answer was lost
+        bool is_held_up = false;        // a victim may not be evicted, or not yet
         bool may_be_nominated = false;
         bool is_nominated = false;
         Time since{};
@@ -123,8 +123,8 @@ class PreemptionReservations {
         Time until{};
         Time span{};
     };
-    enum class EvictionOutcome { ends, gone, stays };
-    enum class Why { lost, not_asked, not_all, not_reported, unclaimed, slow };
+    enum class EvictionOutcome { evicted, gone, refused };
+    enum class Why { lost, not_asked, not_all, none_evicted, unclaimed, slow };
     struct WhyRow {
         Why why;
         const char* text;
@@ -147,8 +147,8 @@ class PreemptionReservations {
                                               const NodeReservation& reservation) const;
     [[nodiscard]] bool may_go_elsewhere(const PodUid& uid, const PodRequest& request,
                                         const NodeReservation& reservation) const;
-    std::optional<Why> make(const PodUid& uid, const PodRequest& request, const PodUid& next,
-                            NodeReservation& reservation, const std::stop_token& stop);
+    std::optional<Why> evict_next(const PodUid& uid, const PodRequest& request, const PodUid& next,
+                                  NodeReservation& reservation, const std::stop_token& stop);
     std::optional<Why> keep(const PodUid& uid, const PodRequest& request, bool is_free,
                             NodeReservation& reservation);
     Result<EvictionOutcome> evict(const Victim& victim, const PodName& preemptor);

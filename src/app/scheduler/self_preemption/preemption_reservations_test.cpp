@@ -56,7 +56,8 @@ TEST_F(OwnPreemptionTest, OneInVainIsEnough) {
     const Writes one = {"evict x0", "mark x0 for high"};
     EXPECT_EQ(writes_after(2s), one);
     tell([&](ClusterState& state) { state.remove_pod(PodUid("uid-x0")); });
-    for (auto time = 0s; time < PreemptionReservations::kMaking; time += UnschedulablePods::kRetry)
+    for (auto time = 0s; time < PreemptionReservations::kEvicting;
+         time += UnschedulablePods::kRetry)
         EXPECT_EQ(writes_after(UnschedulablePods::kRetry), one);
     EXPECT_FALSE(is_kept(high, "a"));
     all.insert(holder("instead", "a", 0, 8, 1).uid);

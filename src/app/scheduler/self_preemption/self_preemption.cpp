@@ -70,13 +70,13 @@ Result<SelfPreemption::Turn> SelfPreemption::look_after(const PodUid& uid, Refus
     auto snapshot = tools_.cache.snapshot();
     if (reservations_.has(uid)) {
         if (!reservations_.is_slow(uid)) return Turn::over;
-    } else if (!pod.kept_on().empty()) {
+    } else if (!pod.reserved_on().empty()) {
         const Nomination nomination = judge(*snapshot, pod, refused);
         if (nomination == Nomination::holds) return Turn::over;
         if (nomination == Nomination::believed) return Turn::again;
         snapshot = tools_.cache.call([&](ClusterState& state) {
             const PendingPod* now = state.pending(uid);
-            if (now != nullptr && now->kept_on() == pod.kept_on()) state.give_up(uid);
+            if (now != nullptr && now->reserved_on() == pod.reserved_on()) state.give_up(uid);
             return state.snapshot();
         });
     }

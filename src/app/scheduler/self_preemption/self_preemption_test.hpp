@@ -86,7 +86,7 @@ class OwnPreemptionTest : public ::testing::Test {
     bool is_kept(const PodInfo& pod, const std::string& node) {
         return cache_.call([&](ClusterState& state) {
             const PendingPod* pending = state.pending(pod.uid);
-            return pending != nullptr && pending->kept_on() == NodeName(node);
+            return pending != nullptr && pending->reserved_on() == NodeName(node);
         });
     }
 

@@ -31,7 +31,7 @@ class Clustering final : public PlacementPolicy {
                                                const PlacementTask& task) override {
         const double affinity = kBand * bands_below(load.kinds, kind_of(task));
         const double fullness = within_band(load);
-        return {{"company", affinity}, {"fullness", fullness}};
+        return {{"affinity", affinity}, {"fullness", fullness}};
     }
     [[nodiscard]] bool sees_kinds() const override { return true; }
 

@@ -13,11 +13,11 @@ PlacementEngine::PlacementEngine(std::span<const NodeShape> shapes) : kinds_(sha
         loads_.push_back(empty_load(shape));
 }
 
-PlacementEngine::PlacementEngine(std::vector<NodeLoad> loads, std::int64_t placed_milli,
+PlacementEngine::PlacementEngine(std::vector<NodeLoad> loads, std::int64_t allocated_milli,
                                  std::int64_t released_milli)
     : loads_(std::move(loads)),
       kinds_(loads_.size()),
-      placed_milli_(placed_milli),
+      allocated_milli_(allocated_milli),
       released_milli_(released_milli) {}
 
 void PlacementEngine::place(std::size_t node, const PlacementTask& task, GpuSet gpus) {
@@ -27,7 +27,7 @@ void PlacementEngine::place(std::size_t node, const PlacementTask& task, GpuSet 
     for (const std::int16_t free : after.milli)
         TESSERA_CHECK(free >= 0, "no GPU is assigned twice");
     loads_[node] = after;
-    placed_milli_ += milli_of(task);
+    allocated_milli_ += milli_of(task);
     count_kind(node, task, 1);
     note_change(node);
 }
@@ -47,7 +47,7 @@ void PlacementEngine::release(std::size_t node, const PlacementTask& task, GpuSe
 
 void PlacementEngine::take_back(std::size_t node, const PlacementTask& task, GpuSet gpus) {
     release(node, task, gpus);
-    placed_milli_ -= milli_of(task);
+    allocated_milli_ -= milli_of(task);
     released_milli_ -= milli_of(task);
 }
 

@@ -19,7 +19,7 @@ class PlacementEngine {
     explicit PlacementEngine(std::span<const NodeShape> shapes);
 
     // A given state, after this many thousandths of GPUs were placed and released.
-    PlacementEngine(std::vector<NodeLoad> loads, std::int64_t placed_milli,
+    PlacementEngine(std::vector<NodeLoad> loads, std::int64_t allocated_milli,
                     std::int64_t released_milli);
 
     [[nodiscard]] std::size_t size() const { return loads_.size(); }
@@ -34,7 +34,7 @@ class PlacementEngine {
     void take_back(std::size_t node, const PlacementTask& task, GpuSet gpus);
 
     // Totals, in thousandths of GPUs, of place() and release().
-    [[nodiscard]] std::int64_t placed_milli() const { return placed_milli_; }
+    [[nodiscard]] std::int64_t allocated_milli() const { return allocated_milli_; }
     [[nodiscard]] std::int64_t released_milli() const { return released_milli_; }
 
     // The number of changes so far.
@@ -52,7 +52,7 @@ class PlacementEngine {
     std::vector<std::array<std::uint32_t, kMaxGpus + 1>>
         kinds_;  // number of tasks per node and kind
     std::vector<std::uint32_t> log_;
-    std::int64_t placed_milli_ = 0;
+    std::int64_t allocated_milli_ = 0;
     std::int64_t released_milli_ = 0;
     std::uint64_t dropped_ = 0;  // number of changes that were removed from the front of log_
 };

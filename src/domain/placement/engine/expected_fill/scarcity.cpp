@@ -43,9 +43,9 @@ double Scarcity::drain(const Room& room, const NodeLoad& load, std::int32_t whol
 }
 
 void Scarcity::note_departures(const PlacementEngine& engine) {
-    taken_ = taken_ / 2 + static_cast<double>(engine.placed_milli() - placed_milli_);
+    taken_ = taken_ / 2 + static_cast<double>(engine.allocated_milli() - allocated_milli_);
     given_back_ = given_back_ / 2 + static_cast<double>(engine.released_milli() - released_milli_);
-    placed_milli_ = engine.placed_milli();
+    allocated_milli_ = engine.allocated_milli();
     released_milli_ = engine.released_milli();
     leaving_ = taken_ > 0 ? std::clamp(given_back_ / taken_, 0.0, 1.0) : 0;
 }

@@ -73,7 +73,7 @@ class Scarcity {
 
     std::vector<Room> rooms_;
     // Totals at the last update, and since the earlier ones with a half-life of one update.
-    std::int64_t placed_milli_ = 0;
+    std::int64_t allocated_milli_ = 0;
     std::int64_t released_milli_ = 0;
     double taken_ = 0;
     double given_back_ = 0;
