@@ -39,6 +39,8 @@ std::unique_ptr<GpusFile> make_state(const std::vector<GpuSpec>& specs) {
         gpu.reserved_bytes = spec.reserved_bytes;
         gpu.context_overhead_bytes = spec.context_overhead_bytes;
         gpu.graph_overhead_bytes = spec.graph_overhead_bytes;
+        gpu.time_slice_ns = spec.time_slice_ns;
+        gpu.switch_ns = spec.switch_ns;
         gpu.numa = spec.numa;
         gpu.pcie_switch = spec.pcie_switch;
         gpu.nvlink = spec.nvlink;

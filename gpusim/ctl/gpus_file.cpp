@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <set>
@@ -73,6 +74,35 @@ void read_context_overhead(GpuSpec& gpu, const YAML::Node& node) {
 }
 void read_graph_overhead(GpuSpec& gpu, const YAML::Node& node) {
     gpu.graph_overhead_bytes = size(node, "graph_overhead");
+}
+
+// Digits and ns, us, ms or s; "0" needs no unit. From `least` to 10 s, or 0.
+std::int64_t duration_ns(const YAML::Node& node, const std::string& field, std::int64_t least) {
+    static constexpr struct {
+        const char* suffix;
+        std::int64_t ns;
+    } kUnits[] = {{"ns", 1}, {"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}};
+    static constexpr std::int64_t kMost = 10'000'000'000;
+    const std::string text = scalar(node, field);
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    // More digits do not fit the limit.
+    const std::int64_t count = digits > 0 && digits < 12 ? std::stoll(text.substr(0, digits)) : -1;
+    if (count == 0 && digits == text.size()) return 0;
+    for (const auto& unit : kUnits) {
+        if (count < 0 || count > kMost / unit.ns || text.substr(digits) != unit.suffix) continue;
+        if (count == 0 || count * unit.ns >= least) return count * unit.ns;
+    }
+    refuse(node, field,
+           fmt::format("\"{}\" is not a duration from {}us to 10s, or 0 (try 2ms or 270us)", text,
+                       least / 1'000));
+}
+
+void read_time_slice(GpuSpec& gpu, const YAML::Node& node) {
+    gpu.time_slice_ns = duration_ns(node, "time_slice", 10'000);
+}
+
+void read_switch_time(GpuSpec& gpu, const YAML::Node& node) {
+    gpu.switch_ns = duration_ns(node, "switch_time", 0);
 }
 
 void read_uuid(GpuSpec& gpu, const YAML::Node& node) {
@@ -150,6 +180,8 @@ constexpr Field kFields[] = {
     {"compute_capability", false, read_compute_capability},
     {"context_overhead", false, read_context_overhead},
     {"graph_overhead", false, read_graph_overhead},
+    {"time_slice", false, read_time_slice},
+    {"switch_time", false, read_switch_time},
     {"numa", false, read_numa},
     {"pcie_switch", false, read_pcie_switch},
     {"nvlink", false, read_nvlink},
@@ -195,6 +227,8 @@ void read_fields(GpuSpec& gpu, const YAML::Node& node) {
         if (field.required && !seen.contains(field.name)) refuse(node, field.name, "is missing");
     }
     if (gpu.reserved_bytes >= gpu.memory_bytes) refuse(node, "reserved", "leaves no memory");
+    if (gpu.switch_ns > 0 && gpu.time_slice_ns == 0)
+        refuse(node["switch_time"], "switch_time", "needs time_slice: add it (2ms)");
 }
 
 // Values that must differ from GPU to GPU.

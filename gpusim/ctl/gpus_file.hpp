@@ -11,6 +11,9 @@
 //         compute_capability: 7.5   # Optional: 7.5.
 //         context_overhead: 0       # Optional: what each CUDA context costs; 0.
 //         graph_overhead: 0         # Optional: what each executable graph costs; 0.
+//         time_slice: 2ms           # Optional: of each process that has work, from 10us to 10s;
+//                                   # 0, which means infinitely short ones.
+//         switch_time: 270us        # Optional: between two processes' slices, to 10s; 0.
 //         numa: 0                   # Optional: the NUMA node of its slot, to 63; 0.
 //         pcie_switch: 0            # Optional: GPUs with the same number are behind one; none.
 //         nvlink: 0                 # Optional: GPUs with the same number are linked; none.
@@ -32,6 +35,8 @@ struct GpuSpec {
     std::uint64_t reserved_bytes = 0;
     std::uint64_t context_overhead_bytes = 0;
     std::uint64_t graph_overhead_bytes = 0;
+    std::int64_t time_slice_ns = 0;
+    std::int64_t switch_ns = 0;
     std::string uuid;
     unsigned minor = 0;
     unsigned pci_domain = 0;

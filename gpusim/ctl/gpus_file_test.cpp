@@ -73,6 +73,28 @@ TEST(GpusFile, Links) {
     EXPECT_EQ((*gpus)[1].nvlink, kNone);
 }
 
+TEST(GpusFile, TimeSlices) {
+    const struct {
+        const char* keys;
+        std::int64_t time_slice_ns;
+        std::int64_t switch_ns;
+    } rows[] = {
+        {"", 0, 0},
+        {", time_slice: 0", 0, 0},
+        {", time_slice: 0ms, switch_time: 0", 0, 0},
+        {", time_slice: 2ms", 2'000'000, 0},
+        {", switch_time: 270us, time_slice: 2ms", 2'000'000, 270'000},
+        {", time_slice: 10us, switch_time: 1ns", 10'000, 1},
+        {", time_slice: 10s, switch_time: 10000000000ns", 10'000'000'000, 10'000'000'000},
+    };
+    for (const auto& row : rows) {
+        const auto gpus = parse(std::string("gpus: [{model: A, memory: 1GiB") + row.keys + "}]\n");
+        ASSERT_TRUE(gpus) << gpus.error();
+        EXPECT_EQ(gpus->front().time_slice_ns, row.time_slice_ns) << row.keys;
+        EXPECT_EQ(gpus->front().switch_ns, row.switch_ns) << row.keys;
+    }
+}
+
 TEST(GpusFile, RefusesByFieldAndLine) {
     const std::string two = "gpus:\n  - {model: A, memory: 1GiB, ";
     const std::string more = "}\n  - {model: B, memory: 1GiB, ";
@@ -130,6 +152,34 @@ TEST(GpusFile, RefusesByFieldAndLine) {
         ASSERT_FALSE(gpus) << row.text;
         EXPECT_THAT(gpus.error(), StartsWith("f.yaml:")) << row.text;
         EXPECT_THAT(gpus.error(), HasSubstr(row.message)) << row.text;
+    }
+}
+
+TEST(GpusFile, RefusesWhatIsNoTimeSlice) {
+    const struct {
+        const char* keys;
+        const char* message;
+    } rows[] = {
+        {"time_slice: 2",
+         "f.yaml:2: time_slice: \"2\" is not a duration from 10us to 10s, or 0 (try 2ms or 270us)"},
+        {"time_slice: ms", "time_slice: \"ms\" is not a duration"},
+        {"time_slice: -2ms", "time_slice: \"-2ms\" is not a duration"},
+        {"time_slice: 2 ms", "time_slice: \"2 ms\" is not a duration"},
+        {"time_slice: 2.5ms", "time_slice: \"2.5ms\" is not a duration"},
+        {"time_slice: 2min", "time_slice: \"2min\" is not a duration"},
+        {"time_slice: 9999ns", "time_slice: \"9999ns\" is not a duration from 10us to"},
+        {"time_slice: 11s", "time_slice: \"11s\" is not a duration"},
+        {"time_slice: 99999999999999999999s", "s\" is not a duration"},
+        {"time_slice: [2ms]", "time_slice: must be one plain value"},
+        {"time_slice: 2ms, switch_time: 10001ms",
+         "switch_time: \"10001ms\" is not a duration from 0us to 10s, or 0"},
+        {"switch_time: 270us", "f.yaml:2: switch_time: needs time_slice: add it (2ms)"},
+    };
+    for (const auto& row : rows) {
+        const auto gpus =
+            parse(std::string("gpus:\n  - {model: A, memory: 1GiB, ") + row.keys + "}");
+        ASSERT_FALSE(gpus) << row.keys;
+        EXPECT_THAT(gpus.error(), HasSubstr(row.message)) << row.keys;
     }
 }
 

@@ -297,8 +297,12 @@ Done sharing(const Arguments& arguments) {
     if (!state) return tl::unexpected(state.error());
     const auto gpu = find_gpu(*state, arguments.words[0]);
     if (!gpu) return tl::unexpected(gpu.error());
-    gpusim::set_sharing(*state, *gpu,
-                        by_turns ? gpusim::Sharing::turns : gpusim::Sharing::side_by_side);
+    const auto how = by_turns ? gpusim::Sharing::turns : gpusim::Sharing::side_by_side;
+    if (!gpusim::set_sharing(*state, *gpu, how)) {
+        return tl::unexpected(
+            fmt::format("GPU {} has time_slice and work: wait until its processes have none",
+                        arguments.words[0]));
+    }
     return {};
 }
 

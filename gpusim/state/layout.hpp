@@ -9,8 +9,9 @@
 // 3. Only the owner of a slot raises or lowers its numbers, each with one aligned store, so that a
 //    kill at any instant leaves a valid file. It raises them under the decision lock.
 // 4. Slots change owners, and events are written, under the decision lock.
-// 5. An engine's moments and a slot's bookings change under the engine's lock (timeline.hpp). A
-//    moment counts from the one store that makes it the newest.
+// 5. An engine's moments and turns and a slot's bookings change under the engine's lock
+//    (timeline.hpp, slices.hpp). A moment or a turn counts from the one store that makes it the
+//    newest.
 // 6. Memory that processes can share belongs to no slot: it has an entry of `shared`. The entry is
 //    live while the owner of a slot in `holders` is alive or a descriptor holds its byte of
 //    `gpusim/memory` (shared.hpp). A dead entry does not count. Entries change under the decision
@@ -26,7 +27,7 @@
 namespace gpusim {
 
 inline constexpr char kMagic[8] = {'g', 'p', 'u', 's', 'i', 'm', '\n', '\0'};
-inline constexpr std::uint32_t kLayoutVersion = 7;
+inline constexpr std::uint32_t kLayoutVersion = 8;
 
 inline constexpr int kMaxGpus = 64;
 inline constexpr int kMaxSlots = 1024;
@@ -72,6 +73,8 @@ struct Gpu {
     std::uint64_t reserved_bytes;  // the driver's own; no process can get it
     std::uint64_t context_overhead_bytes;
     std::uint64_t graph_overhead_bytes;  // for each executable graph
+    std::int64_t time_slice_ns;          // of a process that has its turn; 0: infinitely short
+    std::int64_t switch_ns;              // between the turns of two processes
     std::uint32_t minor;
     std::uint32_t pci_domain;
     std::uint32_t pci_bus;
@@ -119,6 +122,31 @@ struct EngineState {
     std::atomic<std::uint64_t> moments_total;  // moment n is at n % kMoments; 0: none yet
     Moment moments[kMoments];
     Booking bookings[kMaxSlots];
+};
+
+// A turn that a process had on a GPU with time slices (slices.hpp).
+struct PastTurn {
+    std::atomic<std::int64_t> from_ns;   // CLOCK_MONOTONIC; the switch begins
+    std::atomic<std::int64_t> start_ns;  // the process begins
+    std::atomic<std::int64_t> end_ns;
+    std::atomic<std::int64_t> before_ps;  // in terms of TurnBooking
+    std::atomic<std::int64_t> after_ps;
+    std::atomic<std::int64_t> slot;
+};
+
+// The work of a slot on a GPU with time slices, in ps since the slot was first taken.
+struct TurnBooking {
+    std::atomic<std::int64_t> since_ns;   // CLOCK_MONOTONIC; since when it has had work
+    std::atomic<std::int64_t> until_ps;   // all that was booked
+    std::atomic<std::int64_t> done_ps;    // by its turns that are over
+    std::atomic<std::int64_t> before_ps;  // by earlier owners
+};
+
+struct SlicedEngine {
+    std::atomic<std::uint64_t> turns_total;  // turn n is at n % kMoments; 0: none yet
+    std::atomic<std::int64_t> told_ns;       // a process knows what happened until then
+    PastTurn turns[kMoments];
+    TurnBooking bookings[kMaxSlots];
 };
 
 struct Event {
@@ -169,11 +197,12 @@ struct GpusFile {
     std::atomic<std::int32_t> shared_end;     // no entry from here on was ever taken
     SharedMemory shared[kMaxShared];
     EngineState engines[kMaxGpus][kEngines];
+    SlicedEngine sliced[kMaxGpus];  // for kernels
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(sizeof(std::atomic<std::uint64_t>) == 8);
-static_assert(sizeof(Gpu) == 272);
+static_assert(sizeof(Gpu) == 288);
 static_assert(offsetof(GpusFile, slots) % 8 == 0);
 
 inline std::uint64_t capacity_bytes(const Gpu& gpu) {

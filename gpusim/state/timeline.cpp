@@ -5,13 +5,17 @@
 
 #include <ctime>
 
+#include "gpusim/state/slices.hpp"
+
 namespace gpusim {
 namespace {
 
 __extension__ using Wide = __int128;
 
 // Work that never ends.
-constexpr std::int64_t kForever = INT64_MAX / 2;
+constexpr std::int64_t kForever = slices::kForever;
+// What a slot has done by time slices is returned as this and more.
+constexpr std::int64_t kSliced = kForever + 1;
 
 struct At {
     std::int64_t time_ns;
@@ -118,7 +122,15 @@ std::int64_t of_whole_engine(std::int64_t work_ps, std::uint32_t demand) {
     return static_cast<std::int64_t>(static_cast<Wide>(work_ps) * demand / kWholeEngine);
 }
 
+bool may_be_sliced(const State& state, EngineId id) {
+    return id.engine == Engine::compute && state.file->gpus[id.gpu].time_slice_ns > 0;
+}
+
 }  // namespace
+
+bool is_sliced(const State& state, EngineId id) {
+    return may_be_sliced(state, id) && state.file->gpus[id.gpu].sharing.load() == Sharing::turns;
+}
 
 std::int64_t monotonic_ns() {
     timespec now = {};
@@ -138,6 +150,7 @@ EngineLock::~EngineLock() {
 }
 
 std::int64_t book(State& state, EngineId id, int slot, Work work, std::int64_t now) {
+    if (is_sliced(state, id)) return kSliced + slices::book(state, id.gpu, slot, work.work_ps, now);
     // By turns, each process has the whole engine during its turn.
     if (state.file->gpus[id.gpu].sharing.load() == Sharing::turns) work.demand = kWholeEngine;
     Booking& booking = engine_of(state, id).bookings[slot];
@@ -154,16 +167,28 @@ std::int64_t book(State& state, EngineId id, int slot, Work work, std::int64_t n
     const std::int64_t until = work.work_ps == kNever ? kForever : from + work.work_ps;
     booking.demand.store(work.demand);
     booking.until_ps.store(until < kForever ? until : kForever);
-    return until;
+    return until < kForever ? until : kForever;
+}
+
+std::int64_t book_turn(State& state, EngineId id, int slot, std::int64_t now) {
+    return kSliced + slices::book_turn(state, id.gpu, slot, now);
 }
 
 void cut_off(State& state, EngineId id, int slot, std::int64_t now) {
+    if (is_sliced(state, id)) {
+        slices::cut_off(state, id.gpu, slot, now);
+        return;
+    }
     Booking& booking = engine_of(state, id).bookings[slot];
     const std::int64_t at = change_rate(state, id, now);
     if (booking.until_ps.load() > at) booking.until_ps.store(at);
 }
 
 void cut_off_dead(State& state, EngineId id, std::int64_t now) {
+    if (is_sliced(state, id)) {
+        slices::cut_off_dead(state, id.gpu, now);
+        return;
+    }
     const std::int64_t at = settle(state, id, now);
     const int end = state.file->slots_end.load();
     for (int slot = 0; slot < end; slot++) {
@@ -172,7 +197,8 @@ void cut_off_dead(State& state, EngineId id, std::int64_t now) {
     }
 }
 
-std::int64_t done_at(State& state, EngineId id, std::int64_t work_ps, std::int64_t now) {
+std::int64_t done_at(State& state, EngineId id, int slot, std::int64_t work_ps, std::int64_t now) {
+    if (work_ps >= kSliced) return slices::done_at(state, id.gpu, slot, work_ps - kSliced, now);
     if (work_ps >= kForever) return kNever;
     const std::int64_t here = settle(state, id, now);
     const EngineState& engine = engine_of(state, id);
@@ -212,7 +238,9 @@ std::int64_t used_ps(const State& state, EngineId id, int slot, std::int64_t now
     const std::int64_t until = booking.until_ps.load();
     const std::int64_t done = (here < until ? here : until) - booking.since_ps.load();
     const std::uint32_t demand = booking.demand.load();
-    return booking.before_ps.load() + (done > 0 ? of_whole_engine(done, demand) : 0);
+    const std::int64_t sliced =
+        may_be_sliced(state, id) ? slices::used_ps(state, id.gpu, slot, now) : 0;
+    return sliced + booking.before_ps.load() + (done > 0 ? of_whole_engine(done, demand) : 0);
 }
 
 std::int64_t busy_ns(const State& state, EngineId id, std::int64_t window_ns, std::int64_t now) {
@@ -221,9 +249,10 @@ std::int64_t busy_ns(const State& state, EngineId id, std::int64_t window_ns, st
     std::uint64_t number = engine.moments_total.load();
     const std::uint64_t oldest = number >= kMoments ? number - kMoments + 1 : 1;
     At at = moment(engine, number);
-    std::int64_t busy = 0;
+    std::int64_t busy =
+        may_be_sliced(state, id) ? slices::busy_ns(state, id.gpu, window_ns, now) : 0;
     if (const Load load = load_beyond(state, id, at.work_ps); load.demand > 0)
-        busy = now - (at.time_ns > start ? at.time_ns : start);
+        busy += now - (at.time_ns > start ? at.time_ns : start);
     for (; number > oldest && at.time_ns > start; number--) {
         const At before = moment(engine, number - 1);
         if (before.work_ps < at.work_ps)
@@ -238,20 +267,33 @@ void clear_bookings(State& state, int slot) {
         for (const Engine engine : {Engine::compute, Engine::copies}) {
             const EngineId id = {static_cast<int>(gpu), engine};
             Booking& booking = engine_of(state, id).bookings[slot];
-            if (booking.until_ps.load() == 0) continue;
+            const bool has_turns =
+                may_be_sliced(state, id) && slices::has_booked(state, id.gpu, slot);
+            if (booking.until_ps.load() == 0 && !has_turns) continue;
             const EngineLock lock(state, id);
             cut_off(state, id, slot, monotonic_ns());
             booking.since_ps.store(booking.until_ps.load());
             booking.before_ps.store(0);
+            if (has_turns) slices::forget(state, id.gpu, slot);
         }
     }
 }
 
-void set_sharing(State& state, int gpu, Sharing sharing) {
+bool set_sharing(State& state, int gpu, Sharing sharing) {
     const EngineId id = {gpu, Engine::compute};
     const EngineLock lock(state, id);
-    change_rate(state, id, monotonic_ns());
+    const std::int64_t now = monotonic_ns();
+    if (may_be_sliced(state, id)) {
+        // What was booked in one way cannot go on in the other.
+        cut_off_dead(state, id, now);
+        const bool has_work = is_sliced(state, id)
+                                  ? slices::has_work(state, gpu, now)
+                                  : load_beyond(state, id, settle(state, id, now)).demand > 0;
+        if (has_work) return false;
+    }
+    change_rate(state, id, now);
     state.file->gpus[gpu].sharing.store(sharing);
+    return true;
 }
 
 }  // namespace gpusim

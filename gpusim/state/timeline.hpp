@@ -10,6 +10,10 @@
 // each runs at full rate while their demands together fit the engine; otherwise all slow down
 // alike.
 //
+// By turns on a GPU with time slices (Gpu::time_slice_ns), the engine for kernels serves one
+// process at a time (slices.hpp). What book() returns then is the slot's own work, and only
+// done_at() knows the difference.
+//
 // Times are CLOCK_MONOTONIC in ns. Functions marked (locked) require the engine's lock; the answers
 // of the others may be slightly out of date.
 #pragma once
@@ -49,9 +53,15 @@ struct Work {
     std::uint32_t demand;  // thousandths of the engine
 };
 
+// Whether processes have the engine in time slices that are not infinitely short.
+bool is_sliced(const State& state, EngineId id);
+
 // (locked) Books work for a slot, after the slot's earlier work. Returns the work_ps at which it is
 // done.
 std::int64_t book(State& state, EngineId id, int slot, Work work, std::int64_t now);
+// (locked) Only if is_sliced(). Returns the work_ps that the slot comes to when it has its turn: at
+// once if it has it. A slot without work gets a turn for that.
+std::int64_t book_turn(State& state, EngineId id, int slot, std::int64_t now);
 // (locked) Ends the slot's work now, done or not.
 void cut_off(State& state, EngineId id, int slot, std::int64_t now);
 // (locked) Cuts off what dead processes have booked.
@@ -59,13 +69,14 @@ void cut_off_dead(State& state, EngineId id, std::int64_t now);
 
 // Resets the bookings of a slot, as if it had never worked. Takes the locks itself.
 void clear_bookings(State& state, int slot);
-// Takes the lock itself.
-void set_sharing(State& state, int gpu, Sharing sharing);
+// Takes the lock itself. False, and nothing is changed, while processes have work on a GPU with
+// time slices.
+bool set_sharing(State& state, int gpu, Sharing sharing);
 
-// (locked) When the engine reaches or has reached `work_ps`, if no process starts or stops work;
-// kNever for work that never ends. A time before the oldest remembered moment is reported as that
-// moment.
-std::int64_t done_at(State& state, EngineId id, std::int64_t work_ps, std::int64_t now);
+// (locked) When the engine reaches or has reached `work_ps` of the slot, if no process starts or
+// stops work; kNever for work that never ends. A time before the oldest remembered moment is
+// reported as that moment.
+std::int64_t done_at(State& state, EngineId id, int slot, std::int64_t work_ps, std::int64_t now);
 
 // What the engine has done for a slot in total, in terms of the whole engine.
 std::int64_t used_ps(const State& state, EngineId id, int slot, std::int64_t now);

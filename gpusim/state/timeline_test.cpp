@@ -30,7 +30,7 @@ class TimelineTest : public testing::Test {
         return book(state_, kCompute, slot, what, now);
     }
     std::int64_t done(std::int64_t until, std::int64_t now) {
-        return done_at(state_, kCompute, until, now);
+        return done_at(state_, kCompute, 0, until, now);
     }
     std::int64_t used(int slot, std::int64_t now) const {
         return used_ps(state_, kCompute, slot, now) / kPsPerNs;

@@ -23,7 +23,9 @@ struct Task {
 
 class CudaSharing : public testing::Test {
   protected:
-    SimulatedNode node_{kTwoGpus};
+    explicit CudaSharing(const char* gpus = kTwoGpus) : node_(gpus) {}
+
+    SimulatedNode node_;
 
     // A process that never runs out of work, until it is killed.
     std::unique_ptr<ChildProcess> busy(Task task) const {
@@ -106,6 +108,47 @@ TEST_F(CudaSharing, AWaitIsAsLongAsTheNeighboursMakeIt) {
         worker.launch(10 * kMillisecond);
         EXPECT_NEAR(static_cast<double>(worker.ns_between(start, worker.mark())), 20e6, 1e6);
     });
+}
+
+class CudaTimeSlices : public CudaSharing {
+  protected:
+    CudaTimeSlices()
+        : CudaSharing("gpus: [{model: A, memory: 1GiB, time_slice: 2ms, switch_time: 270us}]\n") {}
+};
+
+TEST_F(CudaTimeSlices, AnEventAndTheBurstAfterItWaitForTheTurn) {
+    const auto neighbour = busy({.kernel_ns = 100 * kMicrosecond});
+    in_child([this] {
+        const Worker worker(node_.library("libcuda.so.1"));
+        CUevent last = worker.mark();
+        bool was_quick = false;
+        for (int tries = 0; tries < 50 && !was_quick; tries++) {
+            EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+            const std::int64_t begin = monotonic_ns();
+            CUevent start = worker.mark();
+            worker.launch(5 * kMillisecond);
+            CUevent end = worker.mark();
+            // Otherwise the host may be late for the turn.
+            was_quick = monotonic_ns() - begin < std::int64_t{500 * kMicrosecond};
+            EXPECT_GE(worker.ns_between(last, start), 670 * kMicrosecond);
+            const auto ns = static_cast<double>(worker.ns_between(start, end));
+            if (was_quick) {
+                EXPECT_NEAR(ns, 10.1e6, 5e5)
+                    << "with two slices of the neighbour and four switches";
+            }
+            last = end;
+        }
+        EXPECT_TRUE(was_quick);
+    });
+}
+
+TEST_F(CudaTimeSlices, BusyProcessesLoseTheSwitches) {
+    const auto one = busy({.kernel_ns = 100 * kMicrosecond});
+    EXPECT_EQ(shares(1), std::vector<int>({1000}));
+    const auto other = busy({.kernel_ns = 30 * kMillisecond});
+    for (const int share : shares(2))
+        EXPECT_NEAR(share, 440, 20);
+    EXPECT_EQ(node_.control("sharing 0 side-by-side"), 1) << "they have work";
 }
 
 TEST_F(CudaSharing, ToldByTheTools) {

@@ -94,6 +94,16 @@ void take_fault(Operation& operation) {
     if (operation.fault == KernelFault::hang) operation.work.work_ps = kNever;
 }
 
+// On a GPU with time slices, a marker is reached in a turn of its process, as an H100's events are.
+bool waits_for_turn(Operation& operation, std::int64_t begin) {
+    const EngineId id = {context_of(operation).gpu, Engine::compute};
+    if (!is_sliced(driver.state, id)) return false;
+    const EngineLock lock(driver.state, id);
+    operation.id = id;
+    operation.until_ps = book_turn(driver.state, id, driver.slot, begin);
+    return true;
+}
+
 // Books it, or finds that it is done, if the operations before it allow that.
 void try_start(Operation& operation, std::int64_t now) {
     const Before what = before(operation);
@@ -114,7 +124,7 @@ void try_start(Operation& operation, std::int64_t now) {
         operation.id = what.engine;
         operation.until_ps = what.until_ps;
         operation.done_ns = ready;
-        operation.is_point = what.are_all_done;
+        operation.is_point = what.are_all_done && !waits_for_turn(operation, earlier(ready, now));
         operation.progress = Progress::booked;
     } else if (what.are_all_done) {
         operation.progress = Progress::booked;
@@ -140,7 +150,8 @@ std::int64_t due_at(const Operation& operation, std::int64_t now) {
     if (operation.progress != Progress::booked || operation.place == Place::host) return kNever;
     if (operation.is_point) return operation.done_ns;
     const EngineLock lock(driver.state, operation.id);
-    const std::int64_t done = done_at(driver.state, operation.id, operation.until_ps, now);
+    const std::int64_t done =
+        done_at(driver.state, operation.id, driver.slot, operation.until_ps, now);
     const bool is_marker = operation.place == Operation::Place::marker;
     return is_marker && operation.done_ns > done ? operation.done_ns : done;
 }
