@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "gpusim/state/timeline.hpp"
@@ -28,9 +29,14 @@ inline std::int64_t used_ns(const gpusim::SimulatedNode& node, pid_t pid, gpusim
     return 0;
 }
 
+// The slices and switches that an H100 has.
+inline constexpr char kTimeSlices[] = ", time_slice: 2ms, switch_time: 270us";
+
 class SharedGpu {
   public:
-    explicit SharedGpu(const std::vector<ShareOfTime>& shares) {
+    // `keys` are further keys of the GPU in gpusim's GPUs file, as in kTimeSlices.
+    explicit SharedGpu(const std::vector<ShareOfTime>& shares, const std::string& keys = "")
+        : node_("gpus:\n  - {model: A, memory: 64GiB, event_clock_fast_ppm: 40" + keys + "}\n") {
         constexpr Millionths kPercent = kWhole / 100;
         for (const ShareOfTime& share : shares) {
             auto& made = containers_.emplace_back(std::make_unique<GuardedContainer>(
@@ -60,7 +66,7 @@ class SharedGpu {
 
   private:
     // Its event clock is about as inaccurate as real ones are.
-    gpusim::SimulatedNode node_{"gpus:\n  - {model: A, memory: 64GiB, event_clock_fast_ppm: 40}\n"};
+    gpusim::SimulatedNode node_;
     std::vector<std::unique_ptr<GuardedContainer>> containers_;
     std::unique_ptr<ArbiterThread> arbiter_;
 };
