@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <stdexcept>
 
@@ -60,7 +61,12 @@ int ChildProcess::join() {
     int status = 0;
     waitpid(pid_, &status, 0);
     pid_ = -1;
+    if (WIFSIGNALED(status)) signal_ = WTERMSIG(status);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+const char* ChildProcess::ending() const {
+    return signal_ != 0 ? strsignal(signal_) : "it exited";
 }
 
 void ChildProcess::kill_hard() {
@@ -69,9 +75,12 @@ void ChildProcess::kill_hard() {
     join();
 }
 
-void in_child(const std::function<void()>& body) {
+void in_child(const std::function<void()>& body, int line) {
     ChildProcess child([&](Wire&) { body(); });
-    EXPECT_EQ(child.join(), 0) << "an expectation in the child failed";
+    const int status = child.join();
+    EXPECT_EQ(status, 0) << (status == 1 ? "an expectation failed in the child of line "
+                                         : "no expectation failed, but so ended the child of line ")
+                         << line << ": " << child.ending();
 }
 
 }  // namespace gpusim

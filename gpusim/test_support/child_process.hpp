@@ -38,6 +38,8 @@ class ChildProcess {
     // Waits until the child exits. 0: all gtest expectations in `body` held; 1: one failed; -1: a
     // signal killed the child, or it was joined before.
     int join();
+    // How the child ended, for messages. Call it after join().
+    const char* ending() const;
     void kill_hard();  // SIGKILL, then join(); does nothing if the child was joined before
 
   private:
@@ -45,9 +47,11 @@ class ChildProcess {
     int from_child_[2];
     Wire wire_{-1, -1};
     pid_t pid_ = -1;
+    int signal_ = 0;  // that killed it
 };
 
-// Runs `body` in a child and fails the test if an expectation in it does.
-void in_child(const std::function<void()>& body);
+// Runs `body` in a child and fails the test if an expectation in it does. `line` is the caller's,
+// for messages.
+void in_child(const std::function<void()>& body, int line = __builtin_LINE());
 
 }  // namespace gpusim

@@ -76,11 +76,12 @@ struct Worker : CudaProgram {
         EXPECT_EQ(CALL(cuda, cuEventRecord)(event, stream), CUDA_SUCCESS);
         return event;
     }
-    // The time on the device, after both are reached.
-    std::uint64_t ns_between(CUevent start, CUevent end) const {
+    // The time on the device, after both are reached. `line` is the caller's, for messages.
+    std::uint64_t ns_between(CUevent start, CUevent end, int line = __builtin_LINE()) const {
         float milliseconds = -1;
-        EXPECT_EQ(CALL(cuda, cuEventSynchronize)(end), CUDA_SUCCESS);
-        EXPECT_EQ(CALL(cuda, cuEventElapsedTime)(&milliseconds, start, end), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuEventSynchronize)(end), CUDA_SUCCESS) << "line " << line;
+        EXPECT_EQ(CALL(cuda, cuEventElapsedTime)(&milliseconds, start, end), CUDA_SUCCESS)
+            << "line " << line;
         return static_cast<std::uint64_t>(std::lround(static_cast<double>(milliseconds) * 1e6));
     }
     CUresult wait() const { return CALL(cuda, cuCtxSynchronize)(); }
