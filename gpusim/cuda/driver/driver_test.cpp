@@ -169,6 +169,11 @@ TEST_F(CudaDriver, ProcAddressKnowsWhatIsModelled) {
             EXPECT_EQ(found, wanted) << row.name << " " << row.version;
         }
         void* found = nullptr;
+        // For one of these two, a real driver ends the process.
+        EXPECT_EQ(CALL(cuda, cuGetProcAddress_v2)(nullptr, &found, 12080, 0, nullptr),
+                  CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(CALL(cuda, cuGetProcAddress_v2)("cuInit", nullptr, 12080, 0, nullptr),
+                  CUDA_ERROR_INVALID_VALUE);
         EXPECT_EQ(CALL(cuda, cuGetProcAddress_v2)("cuInit", &found, 12080, 0, nullptr),
                   CUDA_SUCCESS);
     });

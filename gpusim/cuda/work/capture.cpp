@@ -175,6 +175,15 @@ CUresult wait_in_capture(Stream& stream, const StreamEvent& event) {
     return add_tail(stream, event.node) ? CUDA_SUCCESS : spoil(stream, CUDA_ERROR_OUT_OF_MEMORY);
 }
 
+// With driver 580.159.04, an event of an invalid capture gives CUDA_ERROR_INVALID_VALUE after the
+// end of that capture. That the event of a valid one then gives CUDA_ERROR_CAPTURED_EVENT is from
+// the documentation.
+CUresult state_of_captured(Capture& capture) {
+    if (capture.is_over && capture.is_spoiled) return CUDA_ERROR_INVALID_VALUE;
+    if (!capture.is_over) capture.is_spoiled = true;
+    return CUDA_ERROR_CAPTURED_EVENT;
+}
+
 CUresult check_unsafe_call() {
     bool is_forbidden = false;
     for (Capture* capture = captures; capture != nullptr; capture = capture->next) {
@@ -237,6 +246,7 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
         result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     } else if (!are_all_joined(*capture)) {
         result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+        capture->is_spoiled = true;
     }
     end(*capture);
     if (result == CUDA_SUCCESS) {

@@ -32,6 +32,9 @@ CUresult wait_in_capture(Stream& stream, const StreamEvent& event);
 // The stream did what cannot be recorded, so the capture is invalid. Returns `error`.
 CUresult spoil(Stream& stream, CUresult error);
 void leave_capture(Stream& stream);
+// The result of a call that asks for the state of an event of the capture. The call makes a capture
+// that is not over invalid.
+CUresult state_of_captured(Capture& capture);
 // For calls that are unsafe during a capture: the error to return, or CUDA_SUCCESS.
 CUresult check_unsafe_call();
 // A captured stream that the program's default stream would have to wait for, and cannot.

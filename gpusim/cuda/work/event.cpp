@@ -26,7 +26,7 @@ void forget(StreamEvent& event) {
 
 // CUDA_ERROR_NOT_READY until it is reached; an event that was never recorded counts as reached.
 CUresult state_of(StreamEvent& event) {
-    if (event.capture != nullptr) return CUDA_ERROR_CAPTURED_EVENT;
+    if (event.capture != nullptr) return gpusim::state_of_captured(*event.capture);
     gpusim::move_on();
     if (event.context->error != CUDA_SUCCESS) return event.context->error;
     if (event.recorded == nullptr || gpusim::is_done(*event.recorded)) return CUDA_SUCCESS;
@@ -113,8 +113,10 @@ CUresult cuEventQuery(CUevent handle) {
     if (session.error() != CUDA_SUCCESS) return session.error();
     StreamEvent* event = gpusim::find_event(handle);
     if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (const CUresult error = gpusim::check_unsafe_call(); error != CUDA_SUCCESS) return error;
-    return state_of(*event);
+    // The captured event comes first: driver 580.159.04 returns that error.
+    const bool is_captured = event->capture != nullptr && !event->capture->is_over;
+    const CUresult unsafe = gpusim::check_unsafe_call();
+    return unsafe != CUDA_SUCCESS && !is_captured ? unsafe : state_of(*event);
 }
 
 CUresult cuEventSynchronize(CUevent handle) {
@@ -133,8 +135,9 @@ CUresult cuEventElapsedTime(float* milliseconds, CUevent start_handle, CUevent e
     if (session.error() != CUDA_SUCCESS) return session.error();
     StreamEvent* start = gpusim::find_event(start_handle);
     StreamEvent* end = gpusim::find_event(end_handle);
-    if (start == nullptr || end == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    // Also for a null pointer: driver 580.159.04 does that.
+    if (milliseconds == nullptr || start == nullptr || end == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
     if (start->context != end->context || start->recorded == nullptr || end->recorded == nullptr ||
         ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) != 0) {
         return CUDA_ERROR_INVALID_HANDLE;
