@@ -118,7 +118,9 @@ void Arbiter::note_use(WorkKind kind, Span period, const Members& members) {
     std::vector<Report> reports;
     for (const auto& [container, reading] : members)
         reports.push_back({&container.known, &reading, container.of[index].part});
-    const std::vector<Use> by_member = uses(reports, kind, period);
+    // The engines for copies are shared out otherwise.
+    const TimeSlices slices = kind == WorkKind::kernels ? slices_ : kNoTimeSlices;
+    const std::vector<Use> by_member = uses(reports, kind, period, slices);
     for (std::size_t i = 0; i < members.size(); i++) {
         const Use& use = by_member[i];
         Container& container = members[i].container;

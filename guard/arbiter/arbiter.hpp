@@ -2,10 +2,11 @@
 // work in flight.
 //
 // A GPU runs the processes that have work in turn. So a process's own part of the time in which it
-// had work is one divided by the number of processes that had work then (division.hpp). The arbiter
-// knows that from the work intervals that the processes log. For time without logged intervals, it
-// assumes that each process's work in the tick came independently of the others'. Of the GPU's time
-// each container gets:
+// had work is one divided by the number of processes that had work then (time_attribution.hpp),
+// corrected for the GPU's time slices (time_slices.hpp). The arbiter knows that from the work
+// intervals that the processes log. For time without logged intervals, it assumes that each
+// process's work in the tick came independently of the others'. Of the GPU's time each container
+// gets:
 //   - its guarantee (`cores`), if it wants it;
 //   - a part of the rest by weight (its cores, or kWeightOfNone without a guarantee), for as long
 //     as it wants more, up to its compute limit. A container that wants nothing has no claim to it.
@@ -22,6 +23,7 @@
 #include "guard/arbiter/balance.hpp"
 #include "guard/arbiter/container_reading.hpp"
 #include "guard/arbiter/fill.hpp"
+#include "guard/arbiter/time_slices.hpp"
 #include "guard/arbiter/use.hpp"
 #include "guard/region/clock.hpp"
 #include "guard/region/grant.hpp"
@@ -32,6 +34,8 @@ class Arbiter {
   public:
     using Id = std::uint64_t;  // of a container; must be the same at every tick
     using Readings = std::map<Id, ContainerReading>;
+
+    explicit Arbiter(TimeSlices slices = {}) : slices_(slices) {}
 
     // The readings are as of `now`. A new container begins with its guarantee.
     std::map<Id, Granted> decide(std::int64_t now, const Readings& readings);
@@ -97,7 +101,7 @@ class Arbiter {
     using Members = std::vector<Member>;
 
     Members members_of(const Readings& readings);
-    static void note_use(WorkKind kind, Span period, const Members& members);
+    void note_use(WorkKind kind, Span period, const Members& members);
     static void note_pressing(double period_ns, Container& container);
     static void note_demand(double period_ns, Container& container);
     static void pay(std::int64_t period_ns, const Members& members);
@@ -113,6 +117,7 @@ class Arbiter {
 
     std::map<Id, Container> containers_;
     std::int64_t as_of_ns_ = 0;
+    const TimeSlices slices_;
 };
 
 }  // namespace tessera::guard

@@ -108,7 +108,7 @@ class ArbiterTest : public testing::Test {
     bool has_logs_ = true;
     std::vector<std::int64_t> in_flight_;
     std::vector<std::int64_t> waited_;
-    Arbiter arbiter_;
+    Arbiter arbiter_{kNoTimeSlices};
     std::int64_t now_ = 1'000'000'000;
 };
 
@@ -273,7 +273,7 @@ TEST_F(ArbiterTest, BusyIsTheUnion) {
 // Two containers always want more, and each gets half of the GPU. Returns the balance, after a
 // second, of the one with a guarantee of 80 percent.
 std::int64_t balance_after_half_a_gpu(Millionths cores_limit) {
-    Arbiter arbiter;
+    Arbiter arbiter(kNoTimeSlices);
     std::int64_t now = 1'000'000'000;
     std::map<Arbiter::Id, ContainerReading> readings;
     readings[1].cores = 80 * kPercent;
@@ -306,7 +306,7 @@ TEST_F(ArbiterTest, NoCatchingUpAboveTheLimit) {
 // kernels. Its neighbour always copies, and after a second has kernels as well.
 std::vector<std::int64_t> balances_beside_copies(Millionths cores_limit) {
     constexpr int kTicks = 200;
-    Arbiter arbiter;
+    Arbiter arbiter(kNoTimeSlices);
     std::int64_t now = 1'000'000'000;
     std::map<Arbiter::Id, ContainerReading> readings;
     readings[1].cores = 10 * kPercent;
@@ -346,7 +346,7 @@ TEST_F(ArbiterTest, WhoOnlyCopiesLeavesKernelsToOthers) {
 // What a container did of another kind before does not hide what it does now.
 TEST_F(ArbiterTest, WhatItUsesIsKnownWhenItTurnsToCopies) {
     const auto rate_beside_copies = [](int ticks_of_kernels) {
-        Arbiter arbiter;
+        Arbiter arbiter(kNoTimeSlices);
         std::int64_t now = 1'000'000'000;
         std::map<Arbiter::Id, ContainerReading> readings;
         readings[1].cores = 60 * kPercent;
@@ -465,7 +465,7 @@ TEST_F(ArbiterTest, WhatTurnsOutToBeNoWorkIsGivenBack) {
 // Its balance is then as without that interval: debt beyond the largest is forgiven only once.
 TEST_F(ArbiterTest, WhatIsGivenBackPaysNoOtherDebt) {
     const auto balance_after = [](int ticks_of_no_work) {
-        Arbiter arbiter;
+        Arbiter arbiter(kNoTimeSlices);
         std::int64_t now = 1'000'000'000;
         std::map<Arbiter::Id, ContainerReading> readings;
         readings[1].cores = 20 * kPercent;

@@ -13,11 +13,21 @@ namespace tessera::guard {
 // Upper bound for any time that a tenant writes, and for sums of them: 73 years.
 inline constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;
 
+// A work interval that a process logged since the last reading, or the next piece of one.
+struct EndedInterval {
+    std::int64_t start_ns;   // of the interval, as a time
+    std::int64_t ns;         // with the pieces before
+    std::int64_t before_ns;  // the pieces before
+};
+
 // All times are from 0 to kMaxTimeNs.
 struct ProcessReading {
     std::int64_t in_flight_ns[kWorkKinds] = {};  // in all, as of the reading
     std::int64_t waited_ns = 0;                  // in all
     std::vector<Span> spans[kWorkKinds];  // the intervals in flight that are known, in any order
+    std::vector<EndedInterval> ended[kWorkKinds];
+    std::uint64_t logged = 0;           // number of the intervals in its log that were read
+    Span last_logged[kWorkKinds] = {};  // the last one, with the pieces that it continues
     bool is_busy = false;  // it has work in flight now, or had some since the last reading
     // When the work interval in flight began, or the one in which the process died; 0: there is
     // none.
@@ -56,6 +66,8 @@ struct KnownTimes {
         std::int64_t since_ns[kWorkKinds] = {};
         bool is_lost[kWorkKinds] = {};
         std::int64_t waited_ns = 0;
+        std::uint64_t logged = 0;
+        Span last_logged[kWorkKinds] = {};
     };
 
     // Indexed by slot. Once the accounts were read, a slot that is not here had no owner by then.

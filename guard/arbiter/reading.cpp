@@ -177,6 +177,12 @@ class Times {
         const std::int64_t believed = std::min(believed_until(time), now_);
         ProcessReading process;
         process.waited_ns = time_of(time.waited_ns);
+        if (before != nullptr) {
+            process.logged = before->logged;
+            std::ranges::copy(before->last_logged, process.last_logged);
+        } else if (known_ == nullptr) {
+            process.logged = kNeverRead;
+        }
         for (int kind = 0; kind < kWorkKinds; kind++) {
             add_busy_interval(kind, time.in_flight[kind], before, {lives, believed}, process);
             keep_unsaid(kind, slot, before, process);
@@ -282,6 +288,7 @@ class Times {
 
     void add_intervals(const BusyIntervalLog& log, ProcessReading& process) const {
         const std::uint64_t total = log.total.load();
+        add_ended(log, total, process);
         for (std::uint64_t back = 1; back <= std::uint64_t{kLogEntries} && back <= total; back++) {
             const BusyIntervalLog::Entry& entry = log.entries[(total - back) % kLogEntries];
             const WorkInterval interval =
@@ -294,6 +301,31 @@ class Times {
             spans.push_back({interval.start_ns, end});
         }
     }
+
+    // The intervals that were logged since the last reading, in their order.
+    void add_ended(const BusyIntervalLog& log, std::uint64_t total, ProcessReading& process) const {
+        const bool is_first = process.logged == kNeverRead || process.logged > total;
+        std::uint64_t number = is_first ? total : process.logged;
+        if (total - number > std::uint64_t{kLogEntries}) number = total - kLogEntries;
+        for (; number < total; number++) {
+            const BusyIntervalLog::Entry& entry = log.entries[number % kLogEntries];
+            const WorkInterval interval =
+                unpack_interval(time_of(entry.start_ns), entry.what.load());
+            if (interval.gpu != gpu_ || static_cast<int>(interval.kind) >= kWorkKinds) continue;
+            const std::int64_t end = std::min(interval.start_ns + interval.ns, now_);
+            if (interval.start_ns >= end) continue;
+            Span& last = process.last_logged[static_cast<int>(interval.kind)];
+            const bool is_next_piece = last.end_ns == interval.start_ns;
+            const std::int64_t before_ns = is_next_piece ? last.end_ns - last.start_ns : 0;
+            last = {is_next_piece ? last.start_ns : interval.start_ns, end};
+            process.ended[static_cast<int>(interval.kind)].push_back(
+                {last.start_ns, last.end_ns - last.start_ns, before_ns});
+        }
+        process.logged = total;
+    }
+
+    // The log of a slot that was read before its container was known.
+    static constexpr std::uint64_t kNeverRead = UINT64_MAX;
 
     const int fd_;
     const int gpu_;
@@ -313,7 +345,7 @@ bool read_times(int accounts_fd, int gpu, std::int64_t now, ContainerReading& re
     return Times(accounts_fd, gpu, now, known, reading, longest_asking_ns).read();
 }
 
-bool read_held(int accounts_fd, int gpu, HeldReading& reading) {
+bool read_use(int accounts_fd, int gpu, UseReading& reading) {
     Account account = {};
     Slot slot = {};
     constexpr std::size_t kOffset =

@@ -352,8 +352,8 @@ TEST_F(ReadingTest, AnythingMayStandInTheAccounts) {
         expect_sound(read(), now_);
         for (const WorkKind kind : {WorkKind::kernels, WorkKind::copies})
             EXPECT_GE(arbiter_.used_ns(0, kind), 0);
-        HeldReading held;
-        ASSERT_TRUE(read_held(region_.fd(), 1, held));
+        UseReading held;
+        ASSERT_TRUE(read_use(region_.fd(), 1, held));
         EXPECT_LE(held.held, kMaxAllocationUnits);
         EXPECT_LE(held.refusals, std::uint64_t{INT64_MAX});
         std::vector<ProcessMemory> holders;
@@ -362,6 +362,51 @@ TEST_F(ReadingTest, AnythingMayStandInTheAccounts) {
         for (const ProcessMemory& holder : holders)
             EXPECT_GE(holder.pid, 0);
     }
+}
+
+// An interval may be logged in pieces, which follow each other without a gap.
+TEST_F(ReadingTest, EachEndedIntervalIsReadOnceAndItsPiecesAreJoined) {
+    const int slot = sit();
+    add_interval(slot, {now_ - 500, 100, 1, WorkKind::kernels});
+    read();
+    time(slot).in_flight[0].total_ns = 100;
+    read();  // from the first reading of the log on, intervals are known to be new
+    time(slot).in_flight[0].total_ns = 1'000;
+    add_interval(slot, {now_ - 900, 200, 1, WorkKind::kernels});
+    add_interval(slot, {now_ - 600, 50, 1, WorkKind::copies});
+    add_interval(slot, {now_ - 600, 50, 0, WorkKind::kernels});
+    add_interval(slot, {now_ - 400, 300, 1, WorkKind::kernels});
+    const ContainerReading first = read();
+    const std::int64_t at = now_ - kTickNs;
+    const auto& kernels = first.processes[0].process.ended[0];
+    ASSERT_EQ(kernels.size(), 2U);
+    EXPECT_EQ(kernels[0].start_ns, at - 900);
+    EXPECT_EQ(kernels[0].ns, 200);
+    EXPECT_EQ(kernels[0].before_ns, 0);
+    EXPECT_EQ(kernels[1].ns, 300);
+    EXPECT_EQ(first.processes[0].process.ended[1].size(), 1U);
+    time(slot).in_flight[0].total_ns = 2'000;
+    add_interval(slot, {at - 100, 700, 1, WorkKind::kernels});
+    const ContainerReading second = read();
+    const auto& pieces = second.processes[0].process.ended[0];
+    ASSERT_EQ(pieces.size(), 1U);
+    EXPECT_EQ(pieces[0].start_ns, at - 400);
+    EXPECT_EQ(pieces[0].ns, 1'000);
+    EXPECT_EQ(pieces[0].before_ns, 300);
+    time(slot).in_flight[0].total_ns = 3'000;
+    EXPECT_TRUE(read().processes[0].process.ended[0].empty());
+}
+
+// Of more intervals than the log keeps, the last ones are read.
+TEST_F(ReadingTest, ALogThatWentRoundIsReadFromItsOldestEntry) {
+    const int slot = sit();
+    read();
+    time(slot).in_flight[0].total_ns = 100;
+    read();
+    for (int i = 0; i < 3 * kLogEntries; i++)
+        add_interval(slot, {now_ - 100'000 + 100 * i, 50, 1, WorkKind::kernels});
+    time(slot).in_flight[0].total_ns = 1'000;
+    EXPECT_EQ(read().processes[0].process.ended[0].size(), std::size_t{kLogEntries});
 }
 
 }  // namespace

@@ -39,8 +39,30 @@ double length_of_all(const std::vector<Span>& spans) {
 // What a process had in flight in the tick.
 struct Work {
     const std::vector<Span>* spans;
+    const std::vector<EndedInterval>* ended;
     double in_flight_ns;
+    // The time of earlier ticks that was charged for a work interval before it had begun.
+    double too_early_ns;
+    double own_ns = 0;  // its own part of in_flight_ns
 };
+
+// When the first of the work intervals since the last reading began, as far as it is known; 0: no
+// new one has.
+std::int64_t first_start_of(const ProcessReading& process, std::size_t kind) {
+    const std::vector<EndedInterval>& ended = process.ended[kind];
+    if (ended.empty()) return process.since_ns[kind];
+    return ended.front().before_ns == 0 ? ended.front().start_ns : 0;
+}
+
+// A process is charged from the launch on, until it knows when the work began: it may have waited
+// for a slice.
+std::int64_t too_early_ns(const KnownTimes::Process& before, const ProcessReading& process,
+                          std::size_t kind, std::int64_t as_of_ns) {
+    const std::int64_t since = before.since_ns[kind];
+    const std::int64_t start = first_start_of(process, kind);
+    if (since == 0 || start <= since) return 0;
+    return std::max(std::min(start, as_of_ns) - since, std::int64_t{0});
+}
 
 // Leaves out processes that had nothing in flight.
 std::vector<Work> work_of(const KnownTimes& known, const ContainerReading& reading, WorkKind kind) {
@@ -61,7 +83,9 @@ std::vector<Work> work_of(const KnownTimes& known, const ContainerReading& readi
             since != 0 ? std::max(known.as_of_ns - since, std::int64_t{0}) : 0;
         const std::int64_t more = process.in_flight_ns[index] - before.in_flight_ns[index];
         if (more == 0 && process.spans[index].empty()) continue;
-        all.push_back({&process.spans[index], static_cast<double>(std::max(more, -unsure))});
+        all.push_back({&process.spans[index], &process.ended[index],
+                       static_cast<double>(std::max(more, -unsure)),
+                       static_cast<double>(too_early_ns(before, process, index, known.as_of_ns))});
     }
     return all;
 }
@@ -117,26 +141,83 @@ double union_ns(std::span<const BusyTime> busy_times, Span tick) {
     return covered + (length_of(tick) - covered) * (1 - none);
 }
 
-// `own` has one entry per busy time. The last one is for all processes that are not counted
-// individually.
-Use use_of(const std::vector<Work>& works, std::span<const double> own, Millionths part_before,
-           Span tick) {
+// The own part of each process's time, with the GPU divided by the number of processes. `own` has
+// one entry per busy time. The last one is for all processes that are not counted individually.
+void divide(std::vector<Work>& works, std::span<const double> own, double part_before) {
+    for (std::size_t i = 0; i < works.size(); i++) {
+        // Time that is given back was charged in ticks before this one.
+        const double part =
+            works[i].in_flight_ns < 0 ? part_before : own[std::min(i, own.size() - 1)];
+        works[i].own_ns = works[i].in_flight_ns * part;
+    }
+}
+
+// A process that is counted individually.
+struct Gain {
+    Work* work;
+    double more_ns = 0;  // what it had more than its part
+    double lost_ns = 0;  // what was lost at the switches to it and from it
+    double back_ns = 0;  // what it was charged in earlier ticks of the others' time
+};
+
+// The time by which the division was too small for the process's work intervals that have ended,
+// because each began and ended in a slice of its own. `part` is its own part of the tick.
+Gain gain_of(Work& work, double part, double part_before, TimeSlices slices) {
+    Gain gain = {.work = &work};
+    // Without neighbours, no other process had it.
+    const double neighbours = std::clamp(1 / std::max(part_before, 1e-3) - 1, 0.0, 1.0);
+    gain.back_ns = neighbours * part_before * work.too_early_ns;
+    if (part <= 0 || part >= 1) return gain;
+    const double processes = 1 / part;
+    for (const EndedInterval& each : *work.ended) {
+        gain.more_ns += more_than_divided(static_cast<double>(each.ns), processes, slices) -
+                        more_than_divided(static_cast<double>(each.before_ns), processes, slices);
+        if (each.before_ns == 0) gain.lost_ns += lost_at_switches(processes, slices);
+    }
+    return gain;
+}
+
+// Moves time to the processes that had more than their part, from all others by what they had.
+// What was lost at switches is for all, by what they had. The sum of all stays the same, except for
+// what belongs to earlier ticks.
+void move_time(const std::vector<Gain>& gains) {
+    double all_ns = 0;
+    for (const Gain& gain : gains)
+        all_ns += std::max(gain.work->own_ns, 0.0);
+    // What is taken of each nanosecond, by all of them together.
+    double taken = 0;
+    std::vector<double> given(gains.size());
+    double all_back = 0;
+    std::vector<double> back(gains.size());
+    for (std::size_t i = 0; i < gains.size(); i++) {
+        const double others_ns = all_ns - std::max(gains[i].work->own_ns, 0.0);
+        if (others_ns <= 0) continue;
+        const double had = std::clamp((all_ns - others_ns + gains[i].more_ns) / all_ns, 0.0, 1.0);
+        const double more_ns = gains[i].more_ns + had * gains[i].lost_ns;
+        given[i] = std::clamp(more_ns / others_ns, -1.0, 1.0);
+        back[i] = std::clamp(gains[i].back_ns / others_ns, 0.0, 1.0);
+        taken += given[i];
+        all_back += back[i];
+    }
+    const double most = std::max(taken, 1.0);  // no process has less than nothing
+    for (std::size_t i = 0; i < gains.size(); i++) {
+        const double own_ns = std::max(gains[i].work->own_ns, 0.0);
+        const double others_ns = all_ns - own_ns;
+        gains[i].work->own_ns += (given[i] * others_ns - (taken - given[i]) * own_ns) / most +
+                                 (all_back - back[i]) * own_ns;
+    }
+}
+
+Use use_of(const std::vector<Work>& works, Span tick) {
     Use use;
     double taken_ns = 0;  // without what is given back
     double own_taken_ns = 0;
-    for (std::size_t i = 0; i < works.size(); i++) {
-        const double in_flight_ns = works[i].in_flight_ns;
-        use.in_flight_ns += in_flight_ns;
-        // Time that is given back was charged in ticks before this one.
-        if (in_flight_ns < 0) {
-            use.own_ns += in_flight_ns * static_cast<double>(part_before) / kWhole;
-            continue;
-        }
-        const double own_ns = in_flight_ns * own[std::min(i, own.size() - 1)];
-        use.own_ns += own_ns;
-        if (own_ns <= 0) continue;
-        taken_ns += in_flight_ns;
-        own_taken_ns += own_ns;
+    for (const Work& work : works) {
+        use.in_flight_ns += work.in_flight_ns;
+        use.own_ns += work.own_ns;
+        if (work.in_flight_ns < 0 || work.own_ns <= 0) continue;
+        taken_ns += work.in_flight_ns;
+        own_taken_ns += work.own_ns;
     }
     constexpr double kNextToNothing = 0.01;  // of the tick
     if (taken_ns > kNextToNothing * length_of(tick)) {
@@ -148,7 +229,8 @@ Use use_of(const std::vector<Work>& works, std::span<const double> own, Milliont
 
 }  // namespace
 
-std::vector<Use> uses(std::span<const Report> reports, WorkKind kind, Span tick) {
+std::vector<Use> uses(std::span<const Report> reports, WorkKind kind, Span tick,
+                      TimeSlices slices) {
     std::vector<std::vector<Work>> works;
     works.reserve(reports.size());
     for (const Report& report : reports)
@@ -161,14 +243,26 @@ std::vector<Use> uses(std::span<const Report> reports, WorkKind kind, Span tick)
         ends.push_back(busy_times.size());
     }
     const std::vector<double> own = own_parts(busy_times, tick);
-    std::vector<Use> all;
+    std::vector<Use> all(reports.size());
+    std::vector<Gain> gains;
     std::size_t first = 0;
     for (std::size_t i = 0; i < reports.size(); i++) {
         const std::size_t count = ends[i] - first;
-        Use& use =
-            all.emplace_back(use_of(works[i], {own.data() + first, count}, reports[i].part, tick));
-        use.busy_ns = union_ns({busy_times.data() + first, count}, tick);
+        const double part_before = static_cast<double>(reports[i].part) / kWhole;
+        divide(works[i], {own.data() + first, count}, part_before);
+        for (std::size_t n = 0; n < std::min(most, works[i].size()); n++) {
+            Work& work = works[i][n];
+            const double part = work.in_flight_ns > 0 ? own[first + n] : part_before;
+            gains.push_back(gain_of(work, part, part_before, slices));
+        }
+        all[i].busy_ns = union_ns({busy_times.data() + first, count}, tick);
         first = ends[i];
+    }
+    if (slices.length_ns > 0) move_time(gains);
+    for (std::size_t i = 0; i < reports.size(); i++) {
+        const double busy_ns = all[i].busy_ns;
+        all[i] = use_of(works[i], tick);
+        all[i].busy_ns = busy_ns;
     }
     return all;
 }

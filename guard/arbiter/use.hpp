@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "guard/arbiter/container_reading.hpp"
+#include "guard/arbiter/time_slices.hpp"
 
 namespace tessera::guard {
 
@@ -35,7 +36,7 @@ struct Report {
     Millionths part;  // Use::part of earlier ticks, for time that is given back
 };
 
-// One result per report, in the same order.
-std::vector<Use> uses(std::span<const Report> reports, WorkKind kind, Span tick);
+// One result per report, in the same order. `slices` are the GPU's.
+std::vector<Use> uses(std::span<const Report> reports, WorkKind kind, Span tick, TimeSlices slices);
 
 }  // namespace tessera::guard

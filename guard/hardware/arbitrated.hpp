@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "guard/arbiter/time_slices.hpp"
 #include "guard/hardware/container.hpp"
 #include "guard/test_support/arbiter_thread.hpp"
 
@@ -30,13 +31,17 @@ class ArbitratedGpu {
         std::vector<Sharer> sharers;
         for (const auto& container : containers_)
             sharers.push_back({sharers.size(), &container->limits(), container->region().fd(), 0});
-        arbiter_ = std::make_unique<ArbiterThread>(sharers);
+        arbiter_ = std::make_unique<ArbiterThread>(sharers, TimeSlices{});
     }
     ArbitratedGpu(const ArbitratedGpu&) = delete;
     ArbitratedGpu& operator=(const ArbitratedGpu&) = delete;
 
     [[nodiscard]] const Container& container(std::size_t index) const {
         return *containers_[index];
+    }
+    // What the arbiter charged the container for kernels so far.
+    [[nodiscard]] std::int64_t charged_ns(std::size_t index) const {
+        return arbiter_->charged_ns(index);
     }
 
   private:

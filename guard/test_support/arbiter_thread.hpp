@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <ctime>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -14,13 +15,19 @@ namespace tessera::guard {
 // Runs as long as this object lives. The constructor makes the first tick.
 class ArbiterThread {
   public:
-    explicit ArbiterThread(std::vector<Sharer> sharers) : sharers_(std::move(sharers)) {
+    explicit ArbiterThread(std::vector<Sharer> sharers, TimeSlices slices = kNoTimeSlices)
+        : sharers_(std::move(sharers)), arbiter_(slices) {
         tick(arbiter_, sharers_, monotonic_ns());
         thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
     }
 
     // CPU time that sharing out has cost so far.
     [[nodiscard]] std::int64_t cpu_ns() const { return cpu_ns_; }
+    // The kernels' time that a container was charged so far.
+    [[nodiscard]] std::int64_t charged_ns(Arbiter::Id id) const {
+        const std::scoped_lock lock(mutex_);
+        return arbiter_.used_ns(id, WorkKind::kernels);
+    }
 
   private:
     void run(const std::stop_token& stop) {
@@ -28,7 +35,10 @@ class ArbiterThread {
         while (!stop.stop_requested()) {
             std::this_thread::sleep_for(next);
             const auto start = std::chrono::steady_clock::now();
-            tick(arbiter_, sharers_, monotonic_ns());
+            {
+                const std::scoped_lock lock(mutex_);
+                tick(arbiter_, sharers_, monotonic_ns());
+            }
             next = until_next_tick(std::chrono::steady_clock::now() - start);
             timespec used = {};
             clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
@@ -37,6 +47,7 @@ class ArbiterThread {
     }
 
     const std::vector<Sharer> sharers_;
+    mutable std::mutex mutex_;  // guards the next
     Arbiter arbiter_;
     std::atomic<std::int64_t> cpu_ns_ = 0;
     std::jthread thread_;

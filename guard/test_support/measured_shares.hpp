@@ -30,6 +30,7 @@ struct Measuring {
     std::chrono::milliseconds window{2500};
     int windows = 1;
     gpusim::Engine engine = gpusim::Engine::compute;
+    Slicing slicing = Slicing::none;
 };
 
 struct Measured {
@@ -42,8 +43,8 @@ struct Measured {
 // The processes of containers that share a GPU. They run as long as this object lives.
 class RunningTenants {
   public:
-    explicit RunningTenants(const std::vector<SharingTenant>& tenants)
-        : gpu_(shares_of(tenants)), children_(tenants.size()), tallies_(tenants.size()) {
+    RunningTenants(const std::vector<SharingTenant>& tenants, Slicing slicing)
+        : gpu_(shares_of(tenants), slicing), children_(tenants.size()), tallies_(tenants.size()) {
         for (std::size_t i = 0; i < tenants.size(); i++) {
             const SharingTenant& tenant = tenants[i];
             if (tenant.ending_ns != 0) {
@@ -97,7 +98,7 @@ class RunningTenants {
 // What each tenant gets of the GPU in each window.
 inline Measured measure_shares(const std::vector<SharingTenant>& tenants,
                                const Measuring& measuring) {
-    const RunningTenants running(tenants);
+    const RunningTenants running(tenants, measuring.slicing);
     std::this_thread::sleep_for(measuring.after);
     const auto percent = [](std::int64_t ns, std::int64_t of_ns) {
         return 100.0 * static_cast<double>(ns) / static_cast<double>(of_ns);

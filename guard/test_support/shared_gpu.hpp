@@ -29,14 +29,15 @@ inline std::int64_t used_ns(const gpusim::SimulatedNode& node, pid_t pid, gpusim
     return 0;
 }
 
-// The slices and switches that an H100 has.
-inline constexpr char kTimeSlices[] = ", time_slice: 2ms, switch_time: 270us";
+// The slices of the GPU, and those that the arbiter assumes. Without slices, shares are exact and
+// several tenants can use all of the GPU.
+enum class Slicing { none, as_on_h100 };
 
 class SharedGpu {
   public:
-    // `keys` are further keys of the GPU in gpusim's GPUs file, as in kTimeSlices.
-    explicit SharedGpu(const std::vector<ShareOfTime>& shares, const std::string& keys = "")
-        : node_("gpus:\n  - {model: A, memory: 64GiB, event_clock_fast_ppm: 40" + keys + "}\n") {
+    explicit SharedGpu(const std::vector<ShareOfTime>& shares, Slicing slicing = Slicing::none)
+        : node_(std::string("gpus:\n  - {model: A, memory: 64GiB, event_clock_fast_ppm: 40") +
+                (slicing == Slicing::none ? "}\n" : ", time_slice: 2ms, switch_time: 270us}\n")) {
         constexpr Millionths kPercent = kWhole / 100;
         for (const ShareOfTime& share : shares) {
             auto& made = containers_.emplace_back(std::make_unique<GuardedContainer>(
@@ -49,7 +50,8 @@ class SharedGpu {
         sharers.reserve(containers_.size());
         for (const auto& container : containers_)
             sharers.push_back({sharers.size(), &container->limits(), container->region().fd(), 0});
-        arbiter_ = std::make_unique<ArbiterThread>(sharers);
+        arbiter_ = std::make_unique<ArbiterThread>(
+            sharers, slicing == Slicing::none ? kNoTimeSlices : TimeSlices{});
     }
     SharedGpu(const SharedGpu&) = delete;
     SharedGpu& operator=(const SharedGpu&) = delete;

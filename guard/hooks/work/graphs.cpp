@@ -3,6 +3,8 @@
 // when it is instantiated: its nodes say so, whether it was built by hand or by capture.
 #include "guard/process/graphs.hpp"
 
+#include <initializer_list>
+
 #include "guard/hooks/take.hpp"
 #include "guard/hooks/work/work.hpp"
 #include "guard/process/driver_memory.hpp"

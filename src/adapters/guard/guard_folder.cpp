@@ -136,10 +136,10 @@ ShareUse read_use(const OpenRegion& region, int gpu) {
                  .cores = {static_cast<int>(limit.cores.load() / kPercent)},
                  .cores_limit = {static_cast<int>(limit.cores_limit.load() / kPercent)},
                  .is_timed = limit.is_timed.load() != 0};
-    guard::HeldReading held;
+    guard::UseReading held;
     guard::ContainerReading time;
     std::vector<guard::ProcessMemory> holders;
-    if (!region.has_sound_accounts() || !read_held(region.accounts(), gpu, held) ||
+    if (!region.has_sound_accounts() || !read_use(region.accounts(), gpu, held) ||
         !read_times(region.accounts(), gpu, guard::monotonic_ns(), time) ||
         !read_holders(region.accounts(), gpu, holders)) {
         use.is_damaged = true;
