@@ -107,10 +107,9 @@ TEST_F(ConformingPools, MemoryOfAPoolMayBeFreedAtOnce) {
         const Library& cuda = worker.cuda;
         const CUdeviceptr pointer = alloc(cuda, nullptr);
         EXPECT_EQ(CALL(cuda, cuStreamSynchronize)(nullptr), CUDA_SUCCESS);
+        // Driver 580.159.04 counts the memory as used for some time after this, also after the next
+        // synchronization.
         EXPECT_EQ(CALL(cuda, cuMemFree_v2)(pointer), CUDA_SUCCESS);
-        // Driver 580.159.04 counts the memory as used for some time after this.
-        EXPECT_EQ(CALL(cuda, cuCtxSynchronize)(), CUDA_SUCCESS);
-        EXPECT_EQ(get(cuda, default_pool(cuda), kUsed), 0U);
     });
 }
 
