@@ -303,6 +303,9 @@ void expect_sound(const ContainerReading& reading, std::int64_t now) {
                 EXPECT_TRUE(0 <= span.start_ns && span.start_ns < span.end_ns &&
                             span.end_ns <= now);
             }
+            EXPECT_LE(process.ended[kind].size(), std::size_t{kLogEntries});
+            for (const EndedInterval& each : process.ended[kind])
+                EXPECT_TRUE(0 <= each.before_ns && each.before_ns < each.ns && each.ns <= now);
         }
     }
 }

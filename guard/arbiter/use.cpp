@@ -161,12 +161,14 @@ struct Gain {
 };
 
 // The time by which the division was too small for the process's work intervals that have ended,
-// because each began and ended in a slice of its own. `part` is its own part of the tick.
-Gain gain_of(Work& work, double part, double part_before, TimeSlices slices) {
+// because each began and ended in a slice of its own. `part` is its own part of the tick, and
+// `part_before` of the one before.
+Gain gain_of(Work& work, double part, double part_before, Span tick, TimeSlices slices) {
     Gain gain = {.work = &work};
-    // Without neighbours, no other process had it.
+    // Without neighbours, no other process had it. A process cannot give its neighbours more than a
+    // tick could have taken from them, whatever it writes.
     const double neighbours = std::clamp(1 / std::max(part_before, 1e-3) - 1, 0.0, 1.0);
-    gain.back_ns = neighbours * part_before * work.too_early_ns;
+    gain.back_ns = neighbours * part_before * std::min(work.too_early_ns, length_of(tick));
     if (part <= 0 || part >= 1) return gain;
     const double processes = 1 / part;
     for (const EndedInterval& each : *work.ended) {
@@ -253,7 +255,7 @@ std::vector<Use> uses(std::span<const Report> reports, WorkKind kind, Span tick,
         for (std::size_t n = 0; n < std::min(most, works[i].size()); n++) {
             Work& work = works[i][n];
             const double part = work.in_flight_ns > 0 ? own[first + n] : part_before;
-            gains.push_back(gain_of(work, part, part_before, slices));
+            gains.push_back(gain_of(work, part, part_before, tick, slices));
         }
         all[i].busy_ns = union_ns({busy_times.data() + first, count}, tick);
         first = ends[i];

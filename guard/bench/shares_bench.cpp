@@ -45,6 +45,13 @@ bool print_all(const std::vector<Figure>& figures) {
     return holds;
 }
 
+// A GPU with time slices loses time at switches, so parts of what all got are measured there.
+struct Row {
+    std::string name;
+    gpusim::Engine engine = gpusim::Engine::compute;
+    Slicing slicing = Slicing::none;
+};
+
 struct Result {
     double worst_second = 0;  // points off
     double worst_of_all = 0;
@@ -53,9 +60,12 @@ struct Result {
     double starved_percent = 0;  // of the tenant that was kept from running for longest
 };
 
-Result measure(const std::vector<SharingTenant>& tenants, gpusim::Engine engine) {
-    const Measured measured = measure_shares(
-        tenants, {.window = std::chrono::seconds(1), .windows = kSeconds, .engine = engine});
+Result measure(const std::vector<SharingTenant>& tenants, const Row& row) {
+    Measured measured = measure_shares(tenants, {.window = std::chrono::seconds(1),
+                                                 .windows = kSeconds,
+                                                 .engine = row.engine,
+                                                 .slicing = row.slicing});
+    if (row.slicing != Slicing::none) take_without_lost_time(measured);
     const auto& seconds = measured.percents;
     Result result;
     result.arbiter_percent = measured.arbiter_percent;
@@ -94,24 +104,24 @@ void print_shares(const std::string& name, const Result& result, bool again) {
 
 // A tenant without a core cannot use what it is given, and that is not the guard's fault. A row
 // that falls short then is measured again; the third result counts in any case.
-bool row(const std::string& name, const std::vector<SharingTenant>& tenants, gpusim::Engine engine,
+bool row(const Row& row, const std::vector<SharingTenant>& tenants,
          const std::function<std::vector<Figure>(const Result&)>& figures_of) {
     constexpr int kTries = 3;
     constexpr double kStarvedPercent = 5;
-    if (!is_wanted(name)) return true;
+    if (!is_wanted(row.name)) return true;
     for (int tried = 1;; tried++) {
-        const Result result = measure(tenants, engine);
+        const Result result = measure(tenants, row);
         const std::vector<Figure> figures = figures_of(result);
         const bool again = tried < kTries && result.starved_percent > kStarvedPercent &&
                            !std::ranges::all_of(figures, &Figure::holds);
-        print_shares(name, result, again);
+        print_shares(row.name, result, again);
         if (!again) return print_all(figures);
     }
 }
 
 bool bench(const std::string& name, const std::vector<SharingTenant>& tenants,
            gpusim::Engine engine = gpusim::Engine::compute, double in_a_second = 2) {
-    return row(name, tenants, engine, [&](const Result& result) {
+    return row({.name = name, .engine = engine}, tenants, [&](const Result& result) {
         return std::vector<Figure>{
             {name + ", worst second", in_a_second, result.worst_second, "points"},
             {name + ", ten seconds", 1, result.worst_of_all, "points"}};
@@ -120,7 +130,7 @@ bool bench(const std::string& name, const std::vector<SharingTenant>& tenants,
 
 // A tenant that waits for each kernel cannot use all of nine tenths, so only the ratio is judged.
 bool bench_ratio(const std::string& name, const Workload& work) {
-    return row(name, {{{10, 10}, work, 10}, {{90, 90}, work, 90}}, gpusim::Engine::compute,
+    return row({.name = name}, {{{10, 10}, work, 10}, {{90, 90}, work, 90}},
                [&](const Result& result) {
                    const double off = 100 * std::abs(result.got[1] / result.got[0] / 9 - 1);
                    return std::vector<Figure>{{name + ", off 1:9", 10, off, "%"}};
@@ -138,14 +148,44 @@ bool bench_ticks() {
     });
 }
 
+bool bench_slices(const std::string& name, const std::vector<SharingTenant>& tenants) {
+    return row({.name = name + " in time slices", .slicing = Slicing::as_on_h100}, tenants,
+               [&](const Result& result) {
+                   return std::vector<Figure>{
+                       {name + " in time slices, worst second", 4, result.worst_second, "points"},
+                       {name + " in time slices, ten seconds", 2, result.worst_of_all, "points"}};
+               });
+}
+
+// On a GPU that gives time slices of 2 ms, as real ones do.
+bool bench_in_slices() {
+    const auto two = [](const Workload& first, const Workload& second, unsigned percent) {
+        return std::vector<SharingTenant>{{{percent, 100}, first, static_cast<double>(percent)},
+                                          {{100 - percent, 100}, second, 100.0 - percent}};
+    };
+    const Workload one_ms = free_running(kMillisecond);
+    const Workload small = free_running(50 * kMicrosecond);
+    bool holds = bench_slices("10:90 of 1 ms", two(one_ms, one_ms, 10));
+    holds &= bench_slices("30:70 of 1 ms", two(one_ms, one_ms, 30));
+    holds &= bench_slices("30:70 of 50 us", two(small, small, 30));
+    holds &= bench_slices("30 that waits for 1 ms, beside 70 of 1 ms",
+                          two(launch_and_wait(kMillisecond), one_ms, 30));
+    holds &=
+        bench_slices("30 of 60 ms, beside 70 of 200 us",
+                     two(free_running(60 * kMillisecond), free_running(200 * kMicrosecond), 30));
+    return holds;
+}
+
 bool bench_crowd() {
     const std::vector<SharingTenant> many(16,
                                           {{6, 100}, free_running(500 * kMicrosecond), 100.0 / 16});
-    return row("sixteen alike", many, gpusim::Engine::compute, [](const Result& result) {
-        return std::vector<Figure>{
-            {"sixteen alike, ten seconds", 1, result.worst_of_all, "points"},
-            {"sharing out a GPU among sixteen", 3, result.arbiter_percent, "% of a core"}};
-    });
+    return row(
+        {.name = "sixteen alike", .engine = gpusim::Engine::compute}, many,
+        [](const Result& result) {
+            return std::vector<Figure>{
+                {"sixteen alike, ten seconds", 1, result.worst_of_all, "points"},
+                {"sharing out a GPU among sixteen", 3, result.arbiter_percent, "% of a core"}};
+        });
 }
 
 // A container is charged for the time in which any of its work is on the GPU, however that is
@@ -217,7 +257,7 @@ bool bench_waited_copies() {
 bool bench_ending(const std::string& name, int at_once, std::uint64_t ns) {
     const std::vector<SharingTenant> tenants = {{{20, 20}, {}, 20, at_once, ns},
                                                 {{80, 80}, free_running(kMillisecond), 80}};
-    return row(name, tenants, gpusim::Engine::compute, [&](const Result& result) {
+    return row({.name = name}, tenants, [&](const Result& result) {
         return std::vector<Figure>{{name + ", above their compute limit, ten seconds", 1,
                                     std::max(0.0, result.got[0] - 20), "points"},
                                    {name + ", taken from the neighbour, ten seconds", 1,
@@ -263,10 +303,9 @@ bool bench_beside_bursts(unsigned sure, const Bursts& it, const auto& judge) {
     const unsigned rest = 100 - sure;
     const std::string name =
         std::to_string(sure) + " beside " + std::to_string(rest) + " of " + it.name;
-    return row(name,
+    return row({.name = name},
                {{{sure, 100}, free_running(kMillisecond), 0},
                 {{rest, 100}, bursts(it.kernels, it.each_ns, it.rest_ms), 0}},
-               gpusim::Engine::compute,
                [&](const Result& result) { return std::vector<Figure>{judge(name, result)}; });
 }
 
@@ -299,6 +338,7 @@ bool bench_rests() {
 
 bool bench_all() {
     bool holds = bench_ticks();
+    holds &= bench_in_slices();
     holds &= bench("10:90 free-running", {{{10, 10}, free_running(kMillisecond), 10},
                                           {{90, 90}, free_running(kMillisecond), 90}});
     holds &= bench_ratio("10:90 launch and wait, 1 ms", launch_and_wait(kMillisecond));

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <numeric>
 
 #include "guard/test_support/measured_shares.hpp"
 #include "guard/test_support/workloads.hpp"
@@ -73,16 +72,6 @@ Verdict judge(const std::vector<SharingTenant>& tenants, const Measured& measure
         if (now == Verdict::not_judged) verdict = now;
     }
     return verdict;
-}
-
-// A GPU with time slices loses time at each switch, for which no tenant is at fault.
-void take_without_lost_time(Measured& measured) {
-    for (std::vector<double>& window : measured.percents) {
-        const double all = std::accumulate(window.begin(), window.end(), 0.0);
-        std::printf("    together %.1f %%\n", all);
-        for (double& percent : window)
-            percent *= all > 0 ? 100 / all : 0;
-    }
 }
 
 // A failure that does not repeat is an accident of this machine; one that repeats is a fault. The
