@@ -93,6 +93,7 @@ class SlicedGpu {
         for (const Tenant& tenant : tenants_)
             sum += static_cast<double>(tenant.ran_ns);
         std::vector<double> percents;
+        percents.reserve(tenants_.size());
         for (const Tenant& tenant : tenants_)
             percents.push_back(100 * static_cast<double>(tenant.ran_ns) / sum);
         return percents;

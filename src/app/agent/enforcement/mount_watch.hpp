@@ -35,7 +35,8 @@ class MountWatch {
     // kills_them: the first process of a container that lost our files is killed, so that kubelet
     // starts the container again; otherwise the container is only reported. A container whose
     // mounts cannot be read is never killed for that, because its process may be ending.
-    MountWatch(MountWatchPorts ports, bool kills_them) : ports_(ports), kills_them_(kills_them) {}
+    MountWatch(MountWatchPorts ports, bool kills_them)
+        : ports_(std::move(ports)), kills_them_(kills_them) {}
 
     // Starts to watch a container with enforced shares; `pid` is its first process. Any thread.
     void started(EnforcedContainer container, std::int64_t pid);

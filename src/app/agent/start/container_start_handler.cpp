@@ -99,7 +99,10 @@ std::string_view identity_name(Identity identity) {
 
 ContainerStartHandler::ContainerStartHandler(ContainerStartPorts ports, NodeName node,
                                              Identity identity, StartRules rules)
-    : ports_(ports), node_(std::move(node)), identity_(identity), rules_(std::move(rules)) {}
+    : ports_(std::move(ports)),
+      node_(std::move(node)),
+      identity_(identity),
+      rules_(std::move(rules)) {}
 
 void ContainerStartHandler::on_runtime(const RuntimeIdentity& runtime) {
     const MutexLock lock(runtime_mutex_);
