@@ -71,6 +71,8 @@ bool reads_body(std::string_view method) {
 std::optional<int> fault_of_framing(const RequestReader& in) {
     const bool has_coding = in.has_field("Transfer-Encoding");
     if (has_coding && in.is_http_1_0()) return 400;
+    // Together they are one list of codings, of which a proxy may read another one than we do.
+    if (in.is_repeated("Transfer-Encoding")) return 400;
     if (!reads_body(in.method())) return std::nullopt;
     const bool has_size = in.has_field("Content-Length");
     const bool is_in_chunks = equals_ignoring_case(in.field("Transfer-Encoding"), "chunked");

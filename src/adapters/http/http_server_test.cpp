@@ -226,6 +226,9 @@ TEST(HttpServer, BodiesThatHide) {
         {"POST /x HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n", "400 "},
         {"GET /x HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n", "400 "},
         {"DELETE /x HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n", "411 "},
+        {"POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n",
+         "400 "},
+        {"GET /x HTTP/1.1\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", "400 "},
         {"PROPFIND /x HTTP/1.1\r\n" + length, "501 Not Implemented"},
     };
     for (const auto& [head, status] : cases) {

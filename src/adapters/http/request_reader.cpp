@@ -118,6 +118,10 @@ bool RequestReader::has_field(std::string_view name) const {
     return parser_->of.get().find(beast_view(name)) != parser_->of.get().end();
 }
 
+bool RequestReader::is_repeated(std::string_view name) const {
+    return parser_->of.get().count(beast_view(name)) > 1;
+}
+
 std::optional<std::uint64_t> RequestReader::announced_size() const {
     const auto size = parser_->of.content_length();
     return size ? std::optional<std::uint64_t>(*size) : std::nullopt;

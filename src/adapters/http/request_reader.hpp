@@ -38,6 +38,7 @@ class RequestReader {
     // Empty if there is no such field; the first one if there are several.
     [[nodiscard]] std::string_view field(std::string_view name) const;
     [[nodiscard]] bool has_field(std::string_view name) const;
+    [[nodiscard]] bool is_repeated(std::string_view name) const;
     // Content-Length; nothing for a body in chunks and for a request without the field.
     [[nodiscard]] std::optional<std::uint64_t> announced_size() const;
     // Whether the client wants to use the connection again.
