@@ -15,9 +15,9 @@ inline constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;
 
 // A work interval that a process logged since the last reading, or the next piece of one.
 struct EndedInterval {
-    std::int64_t start_ns;   // of the interval, as a time
-    std::int64_t ns;         // with the pieces before
-    std::int64_t before_ns;  // the pieces before
+    std::int64_t start_ns;   // when the interval began
+    std::int64_t ns;         // its length, with the pieces before
+    std::int64_t before_ns;  // the length of the pieces before
 };
 
 // All times are from 0 to kMaxTimeNs.

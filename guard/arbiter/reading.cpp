@@ -324,7 +324,7 @@ class Times {
         process.logged = total;
     }
 
-    // The log of a slot that was read before its container was known.
+    // The log of a slot at the first reading of its container.
     static constexpr std::uint64_t kNeverRead = UINT64_MAX;
 
     const int fd_;
@@ -345,7 +345,7 @@ bool read_times(int accounts_fd, int gpu, std::int64_t now, ContainerReading& re
     return Times(accounts_fd, gpu, now, known, reading, longest_asking_ns).read();
 }
 
-bool read_use(int accounts_fd, int gpu, UseReading& reading) {
+bool read_memory_use(int accounts_fd, int gpu, MemoryReading& reading) {
     Account account = {};
     Slot slot = {};
     constexpr std::size_t kOffset =

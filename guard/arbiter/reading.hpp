@@ -29,14 +29,14 @@ bool read_times(int accounts_fd, int gpu, std::int64_t now, ContainerReading& re
 
 // What a container has allocated on a GPU, and how often it was refused more. False if the file is
 // incomplete.
-struct UseReading {
+struct MemoryReading {
     AllocationUnits held =
         0;  // what died with a process counts until another process takes it back
     AllocationUnits orphaned =
         0;  // the part that only descriptors may hold, because its creator is dead
     std::uint64_t refusals = 0;  // at most INT64_MAX
 };
-bool read_use(int accounts_fd, int gpu, UseReading& reading);
+bool read_memory_use(int accounts_fd, int gpu, MemoryReading& reading);
 
 // The live processes, including those without memory on the GPU, because the driver may count a
 // context for one. An invalid pid becomes 0. False if the file is incomplete.

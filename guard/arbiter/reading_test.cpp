@@ -355,8 +355,8 @@ TEST_F(ReadingTest, AnythingMayStandInTheAccounts) {
         expect_sound(read(), now_);
         for (const WorkKind kind : {WorkKind::kernels, WorkKind::copies})
             EXPECT_GE(arbiter_.used_ns(0, kind), 0);
-        UseReading held;
-        ASSERT_TRUE(read_use(region_.fd(), 1, held));
+        MemoryReading held;
+        ASSERT_TRUE(read_memory_use(region_.fd(), 1, held));
         EXPECT_LE(held.held, kMaxAllocationUnits);
         EXPECT_LE(held.refusals, std::uint64_t{INT64_MAX});
         std::vector<ProcessMemory> holders;

@@ -234,5 +234,80 @@ TEST(TimeSlicesTest, WithoutThemSmallSharesAreTooLarge) {
     EXPECT_NEAR(got_of({10, 90}, kMs, kNoTimeSlices)[0], 21, 2);
 }
 
+// A tenant writes its own times. Whatever they are, a neighbour is charged for no more than the
+// time in which it had work itself.
+class ForgerTest : public testing::Test {
+  protected:
+    static constexpr std::int64_t kTickNs = 5 * kMs;
+    static constexpr int kSlots = 64;
+
+    // Both had the GPU all the time in the tick before.
+    ForgerTest() {
+        for (int slot = 0; slot < kSlots; slot++)
+            readings_[0].processes.push_back({.slot = slot, .process = {}});
+        readings_[1].processes.push_back({.slot = 0, .process = {}});
+        readings_[0].cores = readings_[1].cores = kWhole / 2;
+        arbiter_.decide(now_, readings_);
+        neighbour().in_flight_ns[0] += kTickNs;
+        forger(0).in_flight_ns[0] += kTickNs;
+        decide();
+    }
+    ProcessReading& forger(int slot) {
+        return readings_[0].processes[static_cast<std::size_t>(slot)].process;
+    }
+    ProcessReading& neighbour() { return readings_[1].processes[0].process; }
+    // Returns what the neighbour is charged for a tick in which it always has work.
+    std::int64_t decide() {
+        const std::int64_t before = arbiter_.used_ns(1, WorkKind::kernels);
+        arbiter_.decide(now_ += kTickNs, readings_);
+        for (auto& [slot, process] : readings_[0].processes)
+            process.ended[0].clear();
+        return arbiter_.used_ns(1, WorkKind::kernels) - before;
+    }
+
+    std::map<Arbiter::Id, ContainerReading> readings_;
+    Arbiter arbiter_{kSlices};
+    std::int64_t now_ = 1'000 * kMs;
+};
+
+TEST_F(ForgerTest, WorkThatBeginsLaterAgainAndAgain) {
+    for (int tick = 0; tick < 20; tick++) {
+        for (int slot = 0; slot < kSlots; slot++) {
+            forger(slot).in_flight_ns[0] += 1;
+            forger(slot).since_ns[0] = now_ + 1;
+        }
+        neighbour().in_flight_ns[0] += kTickNs;
+        EXPECT_LE(decide(), kTickNs + 1);
+    }
+}
+
+TEST_F(ForgerTest, PiecesThatTakeBackMoreThanWasGiven) {
+    for (int tick = 0; tick < 20; tick++) {
+        for (int slot = 0; slot < kSlots; slot++) {
+            forger(slot).in_flight_ns[0] += 1;
+            forger(slot).ended[0].assign(32, {now_, 2 * 2'270'000, 2'270'000});
+        }
+        neighbour().in_flight_ns[0] += kTickNs;
+        const std::int64_t before = arbiter_.used_ns(0, WorkKind::kernels);
+        EXPECT_LE(decide(), kTickNs + 1);
+        EXPECT_GE(arbiter_.used_ns(0, WorkKind::kernels), before)
+            << "nothing is paid to the forger";
+    }
+}
+
+// It charges itself with more than it had. The others pay less, but it cannot take all from them.
+TEST_F(ForgerTest, IntervalsThatItNeverHad) {
+    for (int tick = 0; tick < 20; tick++) {
+        for (int slot = 0; slot < kSlots; slot++) {
+            forger(slot).in_flight_ns[0] += 1;
+            forger(slot).ended[0].assign(32, {now_, 2 * kMs, 0});
+        }
+        neighbour().in_flight_ns[0] += kTickNs;
+        const std::int64_t charged = decide();
+        EXPECT_GE(charged, 0);
+        EXPECT_LE(charged, kTickNs + 1);
+    }
+}
+
 }  // namespace
 }  // namespace tessera::guard

@@ -54,11 +54,22 @@ std::int64_t first_start_of(const ProcessReading& process, std::size_t kind) {
     return ended.front().before_ns == 0 ? ended.front().start_ns : 0;
 }
 
+// Whether the process logged all work intervals that ended since the last reading. The log has few
+// entries, and work may end between the reading of the times and that of the log.
+bool is_all_logged(const KnownTimes::Process& before, const ProcessReading& process,
+                   std::size_t kind) {
+    std::int64_t logged = 0;
+    for (const EndedInterval& each : process.ended[kind])
+        logged = std::min(logged + each.ns - each.before_ns, kMaxTimeNs);
+    return process.ended_ns[kind] - before.ended_ns[kind] <= logged;
+}
+
 // A process is charged from the launch on, until it knows when the work began: it may have waited
 // for a slice.
 std::int64_t too_early_ns(const KnownTimes::Process& before, const ProcessReading& process,
                           std::size_t kind, std::int64_t as_of_ns) {
     const std::int64_t since = before.since_ns[kind];
+    if (before.is_lost[kind] || !is_all_logged(before, process, kind)) return 0;
     const std::int64_t start = first_start_of(process, kind);
     if (since == 0 || start <= since) return 0;
     return std::max(std::min(start, as_of_ns) - since, std::int64_t{0});
@@ -162,13 +173,12 @@ struct Gain {
 
 // The time by which the division was too small for the process's work intervals that have ended,
 // because each began and ended in a slice of its own. `part` is its own part of the tick, and
-// `part_before` of the one before.
+// `part_before` the one by which its container was charged in the tick before.
 Gain gain_of(Work& work, double part, double part_before, Span tick, TimeSlices slices) {
     Gain gain = {.work = &work};
-    // Without neighbours, no other process had it. A process cannot give its neighbours more than a
-    // tick could have taken from them, whatever it writes.
-    const double neighbours = std::clamp(1 / std::max(part_before, 1e-3) - 1, 0.0, 1.0);
-    gain.back_ns = neighbours * part_before * std::min(work.too_early_ns, length_of(tick));
+    // From 0, if no other process had work then, to 1, if at least one always had.
+    const double had_neighbours = std::clamp(1 / std::max(part_before, 1e-3) - 1, 0.0, 1.0);
+    gain.back_ns = had_neighbours * part_before * std::min(work.too_early_ns, length_of(tick));
     if (part <= 0 || part >= 1) return gain;
     const double processes = 1 / part;
     for (const EndedInterval& each : *work.ended) {
@@ -176,12 +186,19 @@ Gain gain_of(Work& work, double part, double part_before, Span tick, TimeSlices 
                         more_than_divided(static_cast<double>(each.before_ns), processes, slices);
         if (each.before_ns == 0) gain.lost_ns += lost_at_switches(processes, slices);
     }
+    // An interval may have begun before the tick; all others are in its time in flight.
+    const double most_ns =
+        std::max(work.in_flight_ns, 0.0) + static_cast<double>(slices.length_ns + slices.switch_ns);
+    gain.more_ns = std::min(gain.more_ns, most_ns);
+    gain.lost_ns = std::min(gain.lost_ns, most_ns);
     return gain;
 }
 
 // Moves time to the processes that had more than their part, from all others by what they had.
 // What was lost at switches is for all, by what they had. The sum of all stays the same, except for
-// what belongs to earlier ticks.
+// what belongs to earlier ticks. Tenants write these numbers. So whatever a process writes, no
+// other one is charged for more than it had in flight itself, which is its charge without
+// neighbours, and no process gets more back than it was charged in this tick.
 void move_time(const std::vector<Gain>& gains) {
     double all_ns = 0;
     for (const Gain& gain : gains)
@@ -201,12 +218,14 @@ void move_time(const std::vector<Gain>& gains) {
         taken += given[i];
         all_back += back[i];
     }
-    const double most = std::max(taken, 1.0);  // no process has less than nothing
+    const double scale = std::max(taken, 1.0);
     for (std::size_t i = 0; i < gains.size(); i++) {
-        const double own_ns = std::max(gains[i].work->own_ns, 0.0);
-        const double others_ns = all_ns - own_ns;
-        gains[i].work->own_ns += (given[i] * others_ns - (taken - given[i]) * own_ns) / most +
-                                 (all_back - back[i]) * own_ns;
+        Work& work = *gains[i].work;
+        const double own_ns = std::max(work.own_ns, 0.0);
+        const double by_others_ns = ((all_back - back[i]) - (taken - given[i]) / scale) * own_ns;
+        const double room_ns = std::max(work.in_flight_ns - own_ns, 0.0);
+        const double by_itself_ns = given[i] * (all_ns - own_ns) / scale;
+        work.own_ns += std::max(by_itself_ns + std::min(by_others_ns, room_ns), -own_ns);
     }
 }
 

@@ -129,17 +129,17 @@ void add_held(const std::vector<guard::ProcessMemory>& holders, guard::Allocatio
     use.used = std::min(use.used, bytes_of(most));
 }
 
-ShareUse read_use(const OpenRegion& region, int gpu) {
+ShareUse read_memory_use(const OpenRegion& region, int gpu) {
     const guard::GpuLimit& limit = region.limits().gpus[gpu];
     ShareUse use{.gpu = gpu_of(limit),
                  .limit = bytes_of(limit.memory.load()),
                  .cores = {static_cast<int>(limit.cores.load() / kPercent)},
                  .cores_limit = {static_cast<int>(limit.cores_limit.load() / kPercent)},
                  .is_timed = limit.is_timed.load() != 0};
-    guard::UseReading held;
+    guard::MemoryReading held;
     guard::ContainerReading time;
     std::vector<guard::ProcessMemory> holders;
-    if (!region.has_sound_accounts() || !read_use(region.accounts(), gpu, held) ||
+    if (!region.has_sound_accounts() || !read_memory_use(region.accounts(), gpu, held) ||
         !read_times(region.accounts(), gpu, guard::monotonic_ns(), time) ||
         !read_holders(region.accounts(), gpu, holders)) {
         use.is_damaged = true;
@@ -163,7 +163,7 @@ void add_usage(const RegionPath& region, const TimeSharer& sharer, ShareUsage& a
     }
     const PodName name = read_pod_name(region.path / kPodName);
     for (unsigned i = 0; i < opened->limits().gpu_count; i++) {
-        ShareUse use = read_use(*opened, static_cast<int>(i));
+        ShareUse use = read_memory_use(*opened, static_cast<int>(i));
         use.pod = PodUid(region.pod);
         use.name = name;
         use.container = region.container;

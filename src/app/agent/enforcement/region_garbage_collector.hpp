@@ -1,5 +1,5 @@
 // Recovers what earlier agents prepared to enforce shares, and removes what was prepared for pods
-// that are over. Those are the pods that the API server shows as finished or removed, and the pods
+// that are over. Those are the pods that the API server shows as finished or deleted, and the pods
 // that neither kubelet's record nor the API server knows (kubelet forgets a pod when it next
 // allocates devices). Nothing is removed while a process of the pod uses it: the containers of a
 // pod that was deleted by force, or lost from kubelet's record, may still run.

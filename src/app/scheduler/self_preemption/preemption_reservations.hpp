@@ -104,7 +104,7 @@ class PreemptionReservations {
         PodName pod;
         std::vector<Victim> left;       // to be evicted, if still needed
         std::vector<PodUid> evicted;    // or gone by then
-        bool may_have_evicted = false;  // or may have: the answer was lost
+        bool may_have_evicted = false;  // a victim was evicted, or the answer was lost
         bool is_held_up = false;        // a victim may not be evicted, or not yet
         bool may_be_nominated = false;
         bool is_nominated = false;
