@@ -107,14 +107,13 @@ TEST_F(GpuMonitorTest, DriverThatWasLoadedAnew) {
     EXPECT_EQ(plugins_.sent(kAliyun), 1) << "no GPU was taken out of use";
     stop();
 
-    std::atomic<bool> is_given_up = false;
-    options_.give_up = [&] { is_given_up = true; };
+    options_.give_up = [this] { is_given_up_ = true; };
     options_.failure_patience = std::chrono::milliseconds(1);
     launch();
     driver_.set(fail(Code::unavailable, "Insufficient Permissions"));
     for (int i = 0; i < 5; ++i)
         look_and_wait();
-    EXPECT_TRUE(until([&] { return is_given_up.load(); }));
+    EXPECT_TRUE(until([&] { return is_given_up_.load(); }));
     EXPECT_GE(driver_.reopens(), 2);
     EXPECT_TRUE(until([&] { return !healthy(0); }));
 }
@@ -122,8 +121,7 @@ TEST_F(GpuMonitorTest, DriverThatWasLoadedAnew) {
 // Goal: a driver with no GPU that answers counts as failed. If no GPU has ever answered, the
 // process does not give up, because the next one would fail, too.
 TEST_F(GpuMonitorTest, NoGpuAnswers) {
-    std::atomic<bool> is_given_up = false;
-    options_.give_up = [&] { is_given_up = true; };
+    options_.give_up = [this] { is_given_up_ = true; };
     options_.failure_patience = std::chrono::milliseconds(1);
     const auto lost = [] {
         auto readings = FakeGpuInventory::gpus(2, gibibytes(16));
@@ -135,16 +133,16 @@ TEST_F(GpuMonitorTest, NoGpuAnswers) {
     driver_.set(lost());
     for (int i = 0; i < 5; ++i)
         look_and_wait();
-    EXPECT_TRUE(until([&] { return is_given_up.load(); }));
+    EXPECT_TRUE(until([&] { return is_given_up_.load(); }));
     EXPECT_GE(driver_.reopens(), 1);
     EXPECT_EQ(gpus_->inventory()->gpus[0].reason, "the GPU does not answer: Unknown Error");
     stop();
 
-    is_given_up = false;
+    is_given_up_ = false;
     launch();
     for (int i = 0; i < 8; ++i)
         look_and_wait();
-    EXPECT_FALSE(is_given_up.load());
+    EXPECT_FALSE(is_given_up_.load());
     driver_.set(FakeGpuInventory::gpus(2, gibibytes(16)));
     look_again();
     EXPECT_TRUE(until([&] { return healthy(0) && healthy(1); }));
@@ -240,8 +238,7 @@ TEST_F(GpuMonitorTest, DriverThatHangs) {
     HangingInventory driver(driver_);
     options_.hang_bound = std::chrono::milliseconds(50);
     options_.hang_patience = std::chrono::milliseconds(51);
-    std::atomic<bool> is_given_up = false;
-    options_.give_up = [&] { is_given_up = true; };
+    options_.give_up = [this] { is_given_up_ = true; };
     options_.probe_period = std::chrono::milliseconds(1);
     GpuMonitor gpus(driver, kube_, plugins_, options_);
     ASSERT_TRUE(gpus.load());
@@ -259,7 +256,7 @@ TEST_F(GpuMonitorTest, DriverThatHangs) {
     EXPECT_TRUE(driver.is_waited_for());
     EXPECT_TRUE(published().gpus[1].reason.starts_with(
         "the driver does not answer: a call has not returned for "));
-    EXPECT_TRUE(until([&] { return is_given_up.load(); }));
+    EXPECT_TRUE(until([&] { return is_given_up_.load(); }));
     driver.go_on();
     EXPECT_TRUE(until([&] { return are_healthy(true); }));
     stop();

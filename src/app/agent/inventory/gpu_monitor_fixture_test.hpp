@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -72,6 +73,8 @@ class GpuMonitorTest : public ::testing::Test {
     FakeDevicePluginHost plugins_;
     FakeShareMeter shares_;
     GpuMonitorOptions options_;
+    // Of the fixture: the monitor's thread may give up once more while a test ends.
+    std::atomic<bool> is_given_up_ = false;
     std::unique_ptr<GpuMonitor> gpus_;
     std::jthread thread_;
 };
