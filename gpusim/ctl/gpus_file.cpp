@@ -229,6 +229,8 @@ void read_fields(GpuSpec& gpu, const YAML::Node& node) {
     if (gpu.reserved_bytes >= gpu.memory_bytes) refuse(node, "reserved", "leaves no memory");
     if (gpu.switch_ns > 0 && gpu.time_slice_ns == 0)
         refuse(node["switch_time"], "switch_time", "needs time_slice: add it (2ms)");
+    if (gpu.switch_ns > gpu.time_slice_ns)
+        refuse(node["switch_time"], "switch_time", "is longer than time_slice");
 }
 
 // Values that must differ from GPU to GPU.

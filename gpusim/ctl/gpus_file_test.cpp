@@ -174,6 +174,8 @@ TEST(GpusFile, RefusesWhatIsNoTimeSlice) {
         {"time_slice: 2ms, switch_time: 10001ms",
          "switch_time: \"10001ms\" is not a duration from 0us to 10s, or 0"},
         {"switch_time: 270us", "f.yaml:2: switch_time: needs time_slice: add it (2ms)"},
+        {"time_slice: 2ms, switch_time: 2001us",
+         "f.yaml:2: switch_time: is longer than time_slice"},
     };
     for (const auto& row : rows) {
         const auto gpus =

@@ -35,6 +35,11 @@ inline constexpr int kMaxEvents = 256;
 inline constexpr int kMaxShared = 2048;
 
 inline constexpr int kMoments = 4096;
+// The number of the oldest of that many moments or turns that is still there. The place after the
+// newest one may be half written by a process that was killed.
+inline constexpr std::uint64_t oldest_of(std::uint64_t total) {
+    return total >= kMoments ? total - kMoments + 2 : 1;
+}
 
 inline constexpr std::uint32_t kNone = 0xffffffff;  // for switches and links
 
@@ -144,7 +149,7 @@ struct TurnBooking {
 
 struct SlicedEngine {
     std::atomic<std::uint64_t> turns_total;  // turn n is at n % kMoments; 0: none yet
-    std::atomic<std::int64_t> told_ns;       // a process knows what happened until then
+    std::atomic<std::int64_t> answered_ns;   // what happened until then has been reported
     PastTurn turns[kMoments];
     TurnBooking bookings[kMaxSlots];
 };

@@ -1,11 +1,11 @@
 #include "gpusim/state/slices.hpp"
 
+#include "gpusim/state/timeline.hpp"
+
 namespace gpusim::slices {
 namespace {
 
-constexpr std::int64_t kPsPerNs = 1000;
-constexpr std::int64_t kNever = INT64_MAX;
-constexpr int kNobodyYet = -1;
+constexpr int kNoSlot = -1;
 // The part of a slice after which a process with new work is noticed: 0.4 ms of 2 ms.
 constexpr std::int64_t kNoticedAfter = 5;
 // A process that is that close to the end of its work at the end of its slice is not preempted. So
@@ -56,19 +56,15 @@ struct Turn {
 };
 
 Turn turn(const SlicedEngine& engine, std::uint64_t number) {
-    if (number == 0) return {0, 0, 0, 0, 0, kNobodyYet};
+    if (number == 0) return {0, 0, 0, 0, 0, kNoSlot};
     const PastTurn& at = engine.turns[number % kMoments];
     return {at.from_ns.load(),   at.start_ns.load(), at.end_ns.load(),
             at.before_ps.load(), at.after_ps.load(), static_cast<int>(at.slot.load())};
 }
 
-std::uint64_t oldest_of(std::uint64_t total) {
-    return total >= kMoments ? total - kMoments + 1 : 1;
-}
-
 // Storing it again after a crash between the stores changes nothing.
 void note_work(SlicedEngine& engine, const Turn& turn) {
-    if (turn.slot != kNobodyYet) engine.bookings[turn.slot].done_ps.store(turn.after_ps);
+    if (turn.slot != kNoSlot) engine.bookings[turn.slot].done_ps.store(turn.after_ps);
 }
 
 void add_turn(SlicedEngine& engine, const Turn& turn) {
@@ -106,7 +102,7 @@ class Course {
     Turn next() const {
         const std::int64_t from = larger(time_ns_, earliest_but(nullptr));
         const Runner& runner = runners_[next_runner(from)];
-        const bool is_switch = last_ != kNobodyYet && last_ != runner.slot;
+        const bool is_switch = last_ != kNoSlot && last_ != runner.slot;
         const std::int64_t start = from + (is_switch ? switch_ns_ : 0);
         const std::int64_t done = start + time_of(runner.until_ps - runner.done_ps);
         const std::int64_t waits_since = earliest_but(&runner);
@@ -135,7 +131,7 @@ class Course {
     // How many rounds all have work for, with some left after them. In each, every process gets a
     // whole slice.
     std::int64_t whole_rounds() const {
-        if (count_ < 2 || last_ == kNobodyYet) return 0;
+        if (count_ < 2 || last_ == kNoSlot) return 0;
         std::int64_t rounds = kNever;
         for (int i = 0; i < count_; i++) {
             const Runner& runner = runners_[i];
@@ -192,7 +188,7 @@ class Course {
     // Of those that have work then, the next slot after the last one, around the end. The last one
     // itself only if there is no other.
     int next_runner(std::int64_t at) const {
-        int first = kNobodyYet;
+        int first = kNoSlot;
         int same = 0;
         for (int i = 0; i < count_; i++) {
             if (runners_[i].since_ns > at) continue;
@@ -200,17 +196,17 @@ class Course {
                 same = i;
             } else if (runners_[i].slot > last_) {
                 return i;
-            } else if (first == kNobodyYet) {
+            } else if (first == kNoSlot) {
                 first = i;
             }
         }
-        return first != kNobodyYet ? first : same;
+        return first != kNoSlot ? first : same;
     }
 
     std::int64_t slice_ns_;
     std::int64_t switch_ns_;
     std::int64_t time_ns_ = 0;
-    int last_ = kNobodyYet;
+    int last_ = kNoSlot;
     int count_ = 0;
     Runner runners_[kMaxSlots];  // in the order of their slots
 };
@@ -229,12 +225,12 @@ Course settle(State& state, int gpu, std::int64_t now) {
     return course;
 }
 
-// A call in the past changes nothing before what a process knows.
-std::int64_t not_told(const SlicedEngine& engine, std::int64_t now) {
-    return larger(now, engine.told_ns.load());
+// A call with a time in the past changes nothing before what has been reported to a process.
+std::int64_t after_answers(const SlicedEngine& engine, std::int64_t now) {
+    return larger(now, engine.answered_ns.load());
 }
 
-std::int64_t when_it_was(const SlicedEngine& engine, int slot, std::int64_t work_ps) {
+std::int64_t past_time_of(const SlicedEngine& engine, int slot, std::int64_t work_ps) {
     const std::uint64_t total = engine.turns_total.load();
     const std::uint64_t oldest = oldest_of(total);
     for (std::uint64_t number = total; number >= oldest; number--) {
@@ -261,7 +257,7 @@ Turn turn_of(Course& course, int slot, std::int64_t work_ps) {
 std::int64_t book(State& state, int gpu, int slot, std::int64_t work_ps, std::int64_t now) {
     SlicedEngine& engine = engine_of(state, gpu);
     TurnBooking& booking = engine.bookings[slot];
-    const std::int64_t since = not_told(engine, now);
+    const std::int64_t since = after_answers(engine, now);
     settle(state, gpu, since);
     const std::int64_t until = booking.until_ps.load();
     if (until <= booking.done_ps.load()) booking.since_ns.store(since);
@@ -273,7 +269,7 @@ std::int64_t book(State& state, int gpu, int slot, std::int64_t work_ps, std::in
 std::int64_t book_turn(State& state, int gpu, int slot, std::int64_t now) {
     constexpr std::int64_t kLeastPs = 1;
     const SlicedEngine& engine = engine_of(state, gpu);
-    const std::int64_t since = not_told(engine, now);
+    const std::int64_t since = after_answers(engine, now);
     const Course course = settle(state, gpu, since);
     const std::int64_t done = engine.bookings[slot].done_ps.load();
     if (engine.bookings[slot].until_ps.load() <= done)
@@ -287,7 +283,7 @@ std::int64_t book_turn(State& state, int gpu, int slot, std::int64_t now) {
 void cut_off(State& state, int gpu, int slot, std::int64_t now) {
     SlicedEngine& engine = engine_of(state, gpu);
     TurnBooking& booking = engine.bookings[slot];
-    const std::int64_t end = not_told(engine, now);
+    const std::int64_t end = after_answers(engine, now);
     const Course course = settle(state, gpu, end);
     if (booking.until_ps.load() <= booking.done_ps.load()) return;
     const Turn next = course.next();
@@ -317,9 +313,9 @@ std::int64_t done_at(State& state, int gpu, int slot, std::int64_t work_ps, std:
     Course course = settle(state, gpu, now);
     if (work_ps >= kForever || work_ps > booking.until_ps.load()) return kNever;
     const std::int64_t at = work_ps <= booking.done_ps.load()
-                                ? when_it_was(engine, slot, work_ps)
+                                ? past_time_of(engine, slot, work_ps)
                                 : turn_of(course, slot, work_ps).time_at(work_ps);
-    if (at <= now && at > engine.told_ns.load()) engine.told_ns.store(at);
+    if (at <= now && at > engine.answered_ns.load()) engine.answered_ns.store(at);
     return at;
 }
 

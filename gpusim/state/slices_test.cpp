@@ -502,7 +502,7 @@ TEST(Slices, AKillAtAnyInstantLeavesTurnsThatFitTogether) {
     ASSERT_GT(total, 100U);
     std::int64_t end = 0;
     std::map<std::int64_t, std::int64_t> done;
-    for (std::uint64_t n = total > kMoments ? total - kMoments + 1 : 1; n <= total; n++) {
+    for (std::uint64_t n = oldest_of(total); n <= total; n++) {
         const PastTurn& turn = engine.turns[n % kMoments];
         EXPECT_GE(turn.from_ns.load(), end);
         EXPECT_GE(turn.start_ns.load(), turn.from_ns.load());

@@ -217,7 +217,7 @@ std::int64_t done_at(State& state, EngineId id, int slot, std::int64_t work_ps, 
             from = to;
         }
     }
-    const std::uint64_t oldest = number >= kMoments ? number - kMoments + 1 : 1;
+    const std::uint64_t oldest = oldest_of(number);
     while (number > oldest) {
         const At before = moment(engine, number - 1);
         if (before.work_ps < work_ps) {
@@ -247,7 +247,7 @@ std::int64_t busy_ns(const State& state, EngineId id, std::int64_t window_ns, st
     const EngineState& engine = engine_of(state, id);
     const std::int64_t start = now - window_ns;
     std::uint64_t number = engine.moments_total.load();
-    const std::uint64_t oldest = number >= kMoments ? number - kMoments + 1 : 1;
+    const std::uint64_t oldest = oldest_of(number);
     At at = moment(engine, number);
     std::int64_t busy =
         may_be_sliced(state, id) ? slices::busy_ns(state, id.gpu, window_ns, now) : 0;

@@ -99,6 +99,7 @@ bool waits_for_turn(Operation& operation, std::int64_t begin) {
     const EngineId id = {context_of(operation).gpu, Engine::compute};
     if (!is_sliced(driver.state, id)) return false;
     const EngineLock lock(driver.state, id);
+    if (!is_sliced(driver.state, id)) return false;  // changed before this had the lock
     operation.id = id;
     operation.until_ps = book_turn(driver.state, id, driver.slot, begin);
     return true;
