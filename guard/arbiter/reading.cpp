@@ -288,25 +288,9 @@ class Times {
 
     void add_intervals(const BusyIntervalLog& log, ProcessReading& process) const {
         const std::uint64_t total = log.total.load();
-        add_ended(log, total, process);
-        for (std::uint64_t back = 1; back <= std::uint64_t{kLogEntries} && back <= total; back++) {
-            const BusyIntervalLog::Entry& entry = log.entries[(total - back) % kLogEntries];
-            const WorkInterval interval =
-                unpack_interval(time_of(entry.start_ns), entry.what.load());
-            if (interval.gpu != gpu_ || static_cast<int>(interval.kind) >= kWorkKinds) continue;
-            const std::int64_t end = std::min(interval.start_ns + interval.ns, now_);
-            if (end <= known_->as_of_ns || interval.start_ns >= end) continue;
-            auto& spans = process.spans[static_cast<int>(interval.kind)];
-            if (spans.size() <= 1) spans.reserve(kLogEntries + 1);
-            spans.push_back({interval.start_ns, end});
-        }
-    }
-
-    // The intervals that were logged since the last reading, in their order.
-    void add_ended(const BusyIntervalLog& log, std::uint64_t total, ProcessReading& process) const {
-        const bool is_first = process.logged == kNeverRead || process.logged > total;
-        std::uint64_t number = is_first ? total : process.logged;
-        if (total - number > std::uint64_t{kLogEntries}) number = total - kLogEntries;
+        const bool is_new_log = process.logged == kNeverRead || process.logged > total;
+        const std::uint64_t first_new = is_new_log ? total : process.logged;
+        std::uint64_t number = total - std::min(total, std::uint64_t{kLogEntries});
         for (; number < total; number++) {
             const BusyIntervalLog::Entry& entry = log.entries[number % kLogEntries];
             const WorkInterval interval =
@@ -314,14 +298,23 @@ class Times {
             if (interval.gpu != gpu_ || static_cast<int>(interval.kind) >= kWorkKinds) continue;
             const std::int64_t end = std::min(interval.start_ns + interval.ns, now_);
             if (interval.start_ns >= end) continue;
-            Span& last = process.last_logged[static_cast<int>(interval.kind)];
-            const bool is_next_piece = last.end_ns == interval.start_ns;
-            const std::int64_t before_ns = is_next_piece ? last.end_ns - last.start_ns : 0;
-            last = {is_next_piece ? last.start_ns : interval.start_ns, end};
-            process.ended[static_cast<int>(interval.kind)].push_back(
-                {last.start_ns, last.end_ns - last.start_ns, before_ns});
+            const auto kind = static_cast<int>(interval.kind);
+            if (number >= first_new) add_ended({interval.start_ns, end}, kind, process);
+            if (end <= known_->as_of_ns) continue;
+            auto& spans = process.spans[kind];
+            if (spans.size() <= 1) spans.reserve(kLogEntries + 1);
+            spans.push_back({interval.start_ns, end});
         }
         process.logged = total;
+    }
+
+    // The interval, or a piece of one, that was logged after those that were added before.
+    static void add_ended(Span piece, int kind, ProcessReading& process) {
+        Span& last = process.last_logged[kind];
+        const bool is_next_piece = last.end_ns == piece.start_ns;
+        const std::int64_t before_ns = is_next_piece ? last.end_ns - last.start_ns : 0;
+        last = {is_next_piece ? last.start_ns : piece.start_ns, piece.end_ns};
+        process.ended[kind].push_back({last.start_ns, last.end_ns - last.start_ns, before_ns});
     }
 
     // The log of a slot at the first reading of its container.

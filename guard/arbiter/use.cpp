@@ -264,26 +264,26 @@ std::vector<Use> uses(std::span<const Report> reports, WorkKind kind, Span tick,
         ends.push_back(busy_times.size());
     }
     const std::vector<double> own = own_parts(busy_times, tick);
-    std::vector<Use> all(reports.size());
     std::vector<Gain> gains;
     std::size_t first = 0;
     for (std::size_t i = 0; i < reports.size(); i++) {
-        const std::size_t count = ends[i] - first;
         const double part_before = static_cast<double>(reports[i].part) / kWhole;
-        divide(works[i], {own.data() + first, count}, part_before);
-        for (std::size_t n = 0; n < std::min(most, works[i].size()); n++) {
+        divide(works[i], {own.data() + first, ends[i] - first}, part_before);
+        const std::size_t counted = slices.length_ns > 0 ? std::min(most, works[i].size()) : 0;
+        for (std::size_t n = 0; n < counted; n++) {
             Work& work = works[i][n];
             const double part = work.in_flight_ns > 0 ? own[first + n] : part_before;
             gains.push_back(gain_of(work, part, part_before, tick, slices));
         }
-        all[i].busy_ns = union_ns({busy_times.data() + first, count}, tick);
         first = ends[i];
     }
-    if (slices.length_ns > 0) move_time(gains);
+    move_time(gains);
+    std::vector<Use> all;
+    first = 0;
     for (std::size_t i = 0; i < reports.size(); i++) {
-        const double busy_ns = all[i].busy_ns;
-        all[i] = use_of(works[i], tick);
-        all[i].busy_ns = busy_ns;
+        Use& use = all.emplace_back(use_of(works[i], tick));
+        use.busy_ns = union_ns({busy_times.data() + first, ends[i] - first}, tick);
+        first = ends[i];
     }
     return all;
 }

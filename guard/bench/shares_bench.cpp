@@ -45,11 +45,10 @@ bool print_all(const std::vector<Figure>& figures) {
     return holds;
 }
 
-// A GPU with time slices loses time at switches, so parts of what all got are measured there.
 struct Row {
     std::string name;
     gpusim::Engine engine = gpusim::Engine::compute;
-    Slicing slicing = Slicing::none;
+    TimeSlices slices = kNoTimeSlices;
 };
 
 struct Result {
@@ -61,11 +60,10 @@ struct Result {
 };
 
 Result measure(const std::vector<SharingTenant>& tenants, const Row& row) {
-    Measured measured = measure_shares(tenants, {.window = std::chrono::seconds(1),
-                                                 .windows = kSeconds,
-                                                 .engine = row.engine,
-                                                 .slicing = row.slicing});
-    if (row.slicing != Slicing::none) take_without_lost_time(measured);
+    const Measured measured = measure_shares(tenants, {.window = std::chrono::seconds(1),
+                                                       .windows = kSeconds,
+                                                       .engine = row.engine,
+                                                       .slices = row.slices});
     const auto& seconds = measured.percents;
     Result result;
     result.arbiter_percent = measured.arbiter_percent;
@@ -149,7 +147,7 @@ bool bench_ticks() {
 }
 
 bool bench_slices(const std::string& name, const std::vector<SharingTenant>& tenants) {
-    return row({.name = name + " in time slices", .slicing = Slicing::as_on_h100}, tenants,
+    return row({.name = name + " in time slices", .slices = TimeSlices{}}, tenants,
                [&](const Result& result) {
                    return std::vector<Figure>{
                        {name + " in time slices, worst second", 4, result.worst_second, "points"},
@@ -179,13 +177,11 @@ bool bench_in_slices() {
 bool bench_crowd() {
     const std::vector<SharingTenant> many(16,
                                           {{6, 100}, free_running(500 * kMicrosecond), 100.0 / 16});
-    return row(
-        {.name = "sixteen alike", .engine = gpusim::Engine::compute}, many,
-        [](const Result& result) {
-            return std::vector<Figure>{
-                {"sixteen alike, ten seconds", 1, result.worst_of_all, "points"},
-                {"sharing out a GPU among sixteen", 3, result.arbiter_percent, "% of a core"}};
-        });
+    return row({.name = "sixteen alike"}, many, [](const Result& result) {
+        return std::vector<Figure>{
+            {"sixteen alike, ten seconds", 1, result.worst_of_all, "points"},
+            {"sharing out a GPU among sixteen", 3, result.arbiter_percent, "% of a core"}};
+    });
 }
 
 // A container is charged for the time in which any of its work is on the GPU, however that is

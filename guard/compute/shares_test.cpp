@@ -80,9 +80,7 @@ Verdict judge_shares(const std::vector<SharingTenant>& tenants, const Measuring&
     constexpr int kTries = 3;
     Verdict verdict = Verdict::not_judged;
     for (int tried = 0; tried < kTries; tried++) {
-        Measured measured = measure_shares(tenants, measuring);
-        if (measuring.slicing != Slicing::none) take_without_lost_time(measured);
-        const Verdict now = judge(tenants, measured);
+        const Verdict now = judge(tenants, measure_shares(tenants, measuring));
         if (now == Verdict::as_given) return now;
         if (now != Verdict::not_judged) verdict = now;
     }
@@ -117,7 +115,7 @@ TEST(GuardShares, FreeRunning) {
 // On a real GPU an arbiter that knew nothing of time slices gave 21 instead of 10 percent, and 44
 // instead of 30.
 TEST(GuardShares, InTimeSlices) {
-    const Measuring in_slices{.slicing = Slicing::as_on_h100};
+    const Measuring in_slices{.slices = TimeSlices{}};
     expect_shares(
         {{{10, 100}, free_running(kMillisecond), 10}, {{90, 100}, free_running(kMillisecond), 90}},
         in_slices);

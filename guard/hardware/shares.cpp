@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <numeric>
 #include <string>
 
 #include "gpusim/test_support/worker.hpp"
 #include "guard/hardware/arbitrated.hpp"
 #include "guard/hardware/figures.hpp"
+#include "guard/test_support/percents_of_all.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -109,11 +109,9 @@ class Race {
         for (std::size_t i = 0; i < tenants.size(); i++)
             libraries.push_back(gpu.container(i).facade());
         Shares shares = {.windows = of_alone(run(libraries, manner)), .charged = {}};
-        double all = 0;
         for (std::size_t i = 0; i < tenants.size(); i++)
-            all += static_cast<double>(gpu.charged_ns(i));
-        for (std::size_t i = 0; i < tenants.size() && all > 0; i++)
-            shares.charged.push_back(100 * static_cast<double>(gpu.charged_ns(i)) / all);
+            shares.charged.push_back(static_cast<double>(gpu.charged_ns(i)));
+        shares.charged = percents_of_all(shares.charged);
         return shares;
     }
     // The same of that many tenants without the guard.
@@ -187,20 +185,16 @@ std::vector<double> mean_of(const std::vector<std::vector<double>>& windows) {
 }
 
 // What each got of what all got together, in percent; as it is if there is only one.
-std::vector<double> of_all(std::vector<double> got) {
-    const double all = std::accumulate(got.begin(), got.end(), 0.0);
-    if (got.size() > 1 && all > 0) {
-        for (double& value : got)
-            value *= 100 / all;
-    }
-    return got;
+std::vector<double> of_all(const std::vector<double>& got) {
+    return got.size() > 1 ? percents_of_all(got) : got;
 }
 
 // The largest deviation from the tenants' cores, in points.
 double off(const std::vector<Percents>& tenants, const std::vector<double>& got) {
+    const std::vector<double> parts = of_all(got);
     double worst = 0;
     for (std::size_t i = 0; i < tenants.size(); i++)
-        worst = std::max(worst, std::abs(of_all(got)[i] - tenants[i].cores));
+        worst = std::max(worst, std::abs(parts[i] - tenants[i].cores));
     return worst;
 }
 

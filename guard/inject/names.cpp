@@ -129,7 +129,7 @@ void rebind(const dl_phdr_info& info, const Object& object, const char* name, co
 }
 
 // Repairs objects that were bound before the indirect functions were in place.
-void mend_all() {
+void rebind_all() {
     dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void*) {
             const Object object = object_of(*info);
@@ -152,7 +152,7 @@ void answer_by(const Object& us, const char* name, void* (*answer)()) {
 __attribute__((constructor)) void begin_to_answer() {
     const Object us = own_object();
     if (!us) return;
-    mend_all();
+    rebind_all();
     const Symbol* first = nullptr;
     const Symbol* last = nullptr;
 #define EXPORT(symbol, library)                                    \

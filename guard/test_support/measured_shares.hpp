@@ -3,13 +3,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
-#include <numeric>
 #include <thread>
 #include <vector>
 
 #include "guard/test_support/ending_processes.hpp"
+#include "guard/test_support/percents_of_all.hpp"
 #include "guard/test_support/shared_gpu.hpp"
 #include "guard/test_support/starvation.hpp"
 #include "guard/test_support/workloads.hpp"
@@ -31,11 +32,12 @@ struct Measuring {
     std::chrono::milliseconds window{2500};
     int windows = 1;
     gpusim::Engine engine = gpusim::Engine::compute;
-    Slicing slicing = Slicing::none;
+    TimeSlices slices = kNoTimeSlices;
 };
 
 struct Measured {
-    std::vector<std::vector<double>> percents;  // of the GPU: [window][tenant]
+    // Of the GPU; with time slices, of what all tenants got together: [window][tenant].
+    std::vector<std::vector<double>> percents;
     // How long each tenant and the arbiter were kept from running, over all windows.
     std::vector<double> starved_percents;
     double arbiter_percent = 0;  // of one core
@@ -44,8 +46,8 @@ struct Measured {
 // The processes of containers that share a GPU. They run as long as this object lives.
 class RunningTenants {
   public:
-    RunningTenants(const std::vector<SharingTenant>& tenants, Slicing slicing)
-        : gpu_(shares_of(tenants), slicing), children_(tenants.size()), tallies_(tenants.size()) {
+    RunningTenants(const std::vector<SharingTenant>& tenants, TimeSlices slices)
+        : gpu_(shares_of(tenants), slices), children_(tenants.size()), tallies_(tenants.size()) {
         for (std::size_t i = 0; i < tenants.size(); i++) {
             const SharingTenant& tenant = tenants[i];
             if (tenant.ending_ns != 0) {
@@ -99,7 +101,7 @@ class RunningTenants {
 // What each tenant gets of the GPU in each window.
 inline Measured measure_shares(const std::vector<SharingTenant>& tenants,
                                const Measuring& measuring) {
-    const RunningTenants running(tenants, measuring.slicing);
+    const RunningTenants running(tenants, measuring.slices);
     std::this_thread::sleep_for(measuring.after);
     const auto percent = [](std::int64_t ns, std::int64_t of_ns) {
         return 100.0 * static_cast<double>(ns) / static_cast<double>(of_ns);
@@ -125,17 +127,10 @@ inline Measured measure_shares(const std::vector<SharingTenant>& tenants,
     for (std::size_t i = 0; i < tenants.size(); i++)
         measured.starved_percents.push_back(percent(starved_after[i] - starved_before[i], took));
     measured.arbiter_percent = percent(running.arbiter_cpu_ns() - cpu_before, took);
+    // A GPU with time slices loses time at each switch, for which no tenant is at fault.
+    if (measuring.slices.length_ns > 0)
+        std::ranges::transform(measured.percents, measured.percents.begin(), percents_of_all);
     return measured;
-}
-
-// Parts of what all tenants got together: a GPU with time slices loses time at each switch, for
-// which no tenant is at fault.
-inline void take_without_lost_time(Measured& measured) {
-    for (std::vector<double>& window : measured.percents) {
-        const double all = std::accumulate(window.begin(), window.end(), 0.0);
-        for (double& percent : window)
-            percent *= all > 0 ? 100 / all : 0;
-    }
 }
 
 }  // namespace tessera::guard

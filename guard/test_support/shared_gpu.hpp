@@ -29,15 +29,14 @@ inline std::int64_t used_ns(const gpusim::SimulatedNode& node, pid_t pid, gpusim
     return 0;
 }
 
-// The slices of the GPU, and those that the arbiter assumes. Without slices, shares are exact and
-// several tenants can use all of the GPU.
-enum class Slicing { none, as_on_h100 };
-
 class SharedGpu {
   public:
-    explicit SharedGpu(const std::vector<ShareOfTime>& shares, Slicing slicing = Slicing::none)
-        : node_(std::string("gpus:\n  - {model: A, memory: 64GiB, event_clock_fast_ppm: 40") +
-                (slicing == Slicing::none ? "}\n" : ", time_slice: 2ms, switch_time: 270us}\n")) {
+    // `slices` are those of the GPU, and the arbiter knows them. Without any, shares are exact and
+    // several tenants can use all of the GPU.
+    explicit SharedGpu(const std::vector<ShareOfTime>& shares, TimeSlices slices = kNoTimeSlices)
+        : node_("gpus:\n  - {model: A, memory: 64GiB, event_clock_fast_ppm: 40, time_slice: " +
+                std::to_string(slices.length_ns) +
+                "ns, switch_time: " + std::to_string(slices.switch_ns) + "ns}\n") {
         constexpr Millionths kPercent = kWhole / 100;
         for (const ShareOfTime& share : shares) {
             auto& made = containers_.emplace_back(std::make_unique<GuardedContainer>(
@@ -50,8 +49,7 @@ class SharedGpu {
         sharers.reserve(containers_.size());
         for (const auto& container : containers_)
             sharers.push_back({sharers.size(), &container->limits(), container->region().fd(), 0});
-        arbiter_ = std::make_unique<ArbiterThread>(
-            sharers, slicing == Slicing::none ? kNoTimeSlices : TimeSlices{});
+        arbiter_ = std::make_unique<ArbiterThread>(sharers, slices);
     }
     SharedGpu(const SharedGpu&) = delete;
     SharedGpu& operator=(const SharedGpu&) = delete;

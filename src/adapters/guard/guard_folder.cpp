@@ -129,7 +129,7 @@ void add_held(const std::vector<guard::ProcessMemory>& holders, guard::Allocatio
     use.used = std::min(use.used, bytes_of(most));
 }
 
-ShareUse read_memory_use(const OpenRegion& region, int gpu) {
+ShareUse read_use(const OpenRegion& region, int gpu) {
     const guard::GpuLimit& limit = region.limits().gpus[gpu];
     ShareUse use{.gpu = gpu_of(limit),
                  .limit = bytes_of(limit.memory.load()),
@@ -163,7 +163,7 @@ void add_usage(const RegionPath& region, const TimeSharer& sharer, ShareUsage& a
     }
     const PodName name = read_pod_name(region.path / kPodName);
     for (unsigned i = 0; i < opened->limits().gpu_count; i++) {
-        ShareUse use = read_memory_use(*opened, static_cast<int>(i));
+        ShareUse use = read_use(*opened, static_cast<int>(i));
         use.pod = PodUid(region.pod);
         use.name = name;
         use.container = region.container;
