@@ -22,8 +22,8 @@ struct GangId {
 // What is known of a pod of a gang, on any node or on none.
 struct GangMember {
     std::string name;
-    int size = 0;         // of its gang, as the pod states it; 0: it states none
-    std::string aside{};  // why the pod is not placed yet; usually empty
+    int size = 0;                       // of its gang, as the pod states it; 0: it states none
+    std::string not_counted_because{};  // a reason why it cannot be placed yet; usually empty
 };
 
 // Used by one thread.

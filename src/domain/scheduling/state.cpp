@@ -112,9 +112,9 @@ bool ClusterState::set_pod(const PodInfo& pod) {
     } else if (assigned == assigned_pods_.end()) {
         set_pending(pod);
     } else {  // its Binding is being written
-        const auto before = set_aside_.extract(pod.uid);
+        const auto before = being_bound_.extract(pod.uid);
         auto now = read_pending(pod, before ? &before.mapped() : nullptr);
-        if (now) set_aside_.emplace(pod.uid, *std::move(now));
+        if (now) being_bound_.emplace(pod.uid, *std::move(now));
     }
     return true;
 }
@@ -276,7 +276,7 @@ void ClusterState::keep_only_pods(const std::set<PodUid>& uids) {
     std::erase_if(unknown_annotations_, is_gone);
     for (const PodUid& uid : gone)
         remove_pod(uid);
-    std::erase_if(set_aside_, is_gone);
+    std::erase_if(being_bound_, is_gone);
 }
 
 Result<Reservation> ClusterState::reserve(const PodRequest& asked, const NodeName& node_name,
@@ -390,7 +390,7 @@ void ClusterState::release_unconfirmed() {
 
 // The pod is pending again, and its reservation is unchanged.
 void ClusterState::free_again(const PodUid& uid) {
-    auto waits = set_aside_.extract(uid);
+    auto waits = being_bound_.extract(uid);
     drop(uid);
     forget_host(uid);
     if (waits) add_pending(uid, std::move(waits.mapped()));
@@ -410,8 +410,8 @@ const PendingPod* ClusterState::pending(const PodUid& uid) const {
 }
 
 const PendingPod* ClusterState::being_bound(const PodUid& uid) const {
-    const auto at = set_aside_.find(uid);
-    return at == set_aside_.end() ? nullptr : &at->second;
+    const auto at = being_bound_.find(uid);
+    return at == being_bound_.end() ? nullptr : &at->second;
 }
 
 void ClusterState::assign(AssignedPod assigned_pod) {
@@ -427,9 +427,9 @@ void ClusterState::assign(AssignedPod assigned_pod) {
     }
     auto waited = end_pending(assigned_pod.uid);
     if (assigned_pod.stage == Stage::observed) {
-        set_aside_.erase(assigned_pod.uid);
+        being_bound_.erase(assigned_pod.uid);
     } else if (waited) {
-        set_aside_.emplace(assigned_pod.uid, *std::move(waited));
+        being_bound_.emplace(assigned_pod.uid, *std::move(waited));
     }
     const auto allocated_now = std::make_shared<const AssignedPod>(std::move(assigned_pod));
     if (!assigned_pods_.contains(allocated_now->uid))
@@ -459,7 +459,7 @@ void ClusterState::drop(const PodUid& uid) {
     arrivals_.released_milli += milli_of(*assigned);
     assigned_pods_.erase(at);
     unobserved_.erase(uid);
-    set_aside_.erase(uid);
+    being_bound_.erase(uid);
     legacy_pods_.erase(uid);
     if (const auto node = nodes_.find(name); node != nodes_.end()) {
         std::erase(node->second.assigned_pods, assigned);

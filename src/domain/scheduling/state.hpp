@@ -39,8 +39,8 @@ struct PendingPod {
     NodeName reserved_node;         // set by reserve_node()
     std::vector<PodUid> victims;    // evicted there for it
     NodeName given_up;              // set by give_up(): this nomination no longer counts
-    std::uint64_t reservation_order =
-        0;  // a growing number: at equal priority the smaller one comes first
+    // A growing number: at equal priority the smaller one comes first.
+    std::uint64_t reservation_order = 0;
 
     // The node with its reservation (nominees.hpp); usually empty.
     [[nodiscard]] NodeName reserved_on() const {
@@ -64,16 +64,16 @@ struct Arrivals {
 
 // The pods of a gang that exist now.
 struct GangNow {
-    struct Aside {
+    struct NotCounted {
         std::string name;
         std::string why;
 
-        friend bool operator==(const Aside&, const Aside&) = default;
+        friend bool operator==(const NotCounted&, const NotCounted&) = default;
     };
-    std::size_t placed = 0;              // pods that have their GPUs
-    std::vector<PodRequestPtr> waiting;  // ascending by name
-    std::vector<Aside> aside;            // pods that are not placed and do not count; by name
-    std::set<int> sizes;                 // that the pods state; more than one if they disagree
+    std::size_t placed = 0;               // pods that have their GPUs
+    std::vector<PodRequestPtr> waiting;   // ascending by name
+    std::vector<NotCounted> not_counted;  // pods that are not placed and do not count; by name
+    std::set<int> sizes;                  // that the pods state; more than one if they disagree
 
     [[nodiscard]] std::size_t pods() const { return placed + waiting.size(); }
 };
@@ -272,7 +272,7 @@ class ClusterState {
     std::unordered_map<PodUid, PendingPod> pending_;
     // The pending state of pods that have GPUs but were not observed as bound, for the case that
     // the bind fails.
-    std::unordered_map<PodUid, PendingPod> set_aside_;
+    std::unordered_map<PodUid, PendingPod> being_bound_;
 
     std::map<PodUid, PodName> resize_requests_;
     std::map<PodUid, PodUnknownAnnotations> unknown_annotations_;

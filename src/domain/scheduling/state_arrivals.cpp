@@ -1,4 +1,4 @@
-// ClusterState's part for other components: new pods, totals of placed GPUs, unknown
+// ClusterState's part for other components: new pods, totals of allocated GPUs, unknown
 // annotations, and the CPU and memory that pods take of their nodes.
 #include <algorithm>
 #include <utility>

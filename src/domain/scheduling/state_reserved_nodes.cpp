@@ -25,7 +25,8 @@ void ClusterState::give_up(const PodUid& uid) {
         pod.reserved_node = {};
         pod.victims.clear();
     };
-    if (const auto aside = set_aside_.find(uid); aside != set_aside_.end()) forget(aside->second);
+    if (const auto bound = being_bound_.find(uid); bound != being_bound_.end())
+        forget(bound->second);
     auto pod = end_pending(uid);
     if (!pod) return;
     forget(*pod);
@@ -40,15 +41,16 @@ GangNow ClusterState::gang(const GangId& gang) const {
         if (assigned_pods_.contains(uid)) {
             ++now.placed;
         } else if (waits == nullptr) {
-            if (!member.aside.empty()) now.aside.push_back({member.name, member.aside});
+            if (!member.not_counted_because.empty())
+                now.not_counted.push_back({member.name, member.not_counted_because});
         } else if (waits->request) {
             now.waiting.push_back(*waits->request);
         } else {
-            now.aside.push_back({member.name, waits->request.error().text});
+            now.not_counted.push_back({member.name, waits->request.error().text});
         }
     }
     std::ranges::sort(now.waiting, {}, [](const PodRequestPtr& pod) { return pod->name; });
-    std::ranges::sort(now.aside, {}, &GangNow::Aside::name);
+    std::ranges::sort(now.not_counted, {}, &GangNow::NotCounted::name);
     return now;
 }
 
@@ -56,9 +58,9 @@ void ClusterState::note_gang(const PodInfo& pod) {
     if (!pod.gang) return;
     GangMember member{.name = pod.name.name, .size = *pod.gang ? (*pod.gang)->size : 0};
     if (pod.terminating) {
-        member.aside = "it is terminating";
+        member.not_counted_because = "it is terminating";
     } else if (pod.gated) {
-        member.aside = "it has scheduling gates";
+        member.not_counted_because = "it has scheduling gates";
     }
     const std::string& name = *pod.gang ? (*pod.gang)->gang : pod.gang_named;
     gangs_.set({pod.name.ns, name}, pod.uid, std::move(member));

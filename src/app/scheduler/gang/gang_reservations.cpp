@@ -79,12 +79,12 @@ std::string about_the_others(const GangNow& now) {
     constexpr std::size_t kNamed = 3;
     constexpr std::size_t kLongest = 160;
     std::string out;
-    for (std::size_t i = 0; i < std::min(now.aside.size(), kNamed); ++i) {
-        const auto& [name, why] = now.aside[i];
+    for (std::size_t i = 0; i < std::min(now.not_counted.size(), kNamed); ++i) {
+        const auto& [name, why] = now.not_counted[i];
         out += fmt::format("; {} does not count: {}", name, why.substr(0, kLongest));
     }
-    if (now.aside.size() > kNamed)
-        out += fmt::format("; {} more do not count", now.aside.size() - kNamed);
+    if (now.not_counted.size() > kNamed)
+        out += fmt::format("; {} more do not count", now.not_counted.size() - kNamed);
     return out + about_sizes(now);
 }
 

@@ -48,12 +48,12 @@ void apply(ClusterState& state, const PodGroupChanges& changes) {
 
 // The list counts once it is in the snapshot: until then a node would be "not found".
 template <class Changes>
-void Informers::take(Changes changes, bool& listed, std::function<void()> published) {
+void Informers::take(Changes changes, bool& has_list, std::function<void()> published) {
     metrics_.heard(watched(changes));
     if (changes.listed) metrics_.count_list(watched(changes));
     if (!changes.listed && changes.upserted.empty() && changes.deleted.empty()) return;
-    const bool first = changes.listed.has_value() && !listed;
-    listed |= first;
+    const bool first = changes.listed.has_value() && !has_list;
+    has_list |= first;
     auto shared = std::make_shared<const Changes>(std::move(changes));
     if (first) {
         published = [progress = progress_, then = std::move(published)] {
@@ -81,13 +81,13 @@ void Informers::on_error(const Error& error) {
 }
 
 void Informers::follow_nodes(const std::stop_token& stop) {
-    bool listed = false;
-    kube_.follow_nodes([&](NodeChanges changes) { take(std::move(changes), listed); },
+    bool has_list = false;
+    kube_.follow_nodes([&](NodeChanges changes) { take(std::move(changes), has_list); },
                        [this](const Error& error) { on_error(error); }, stop);
 }
 
 void Informers::follow_pods(const std::stop_token& stop) {
-    bool listed = false;
+    bool has_list = false;
     const std::stop_callback forward(stop, [this] {
         const MutexLock lock(rounds_mutex_);
         round_ends_.request_stop();
@@ -105,19 +105,19 @@ void Informers::follow_pods(const std::stop_token& stop) {
         kube_.follow_pods(
             [&](PodChanges changes) {
                 auto done = changes.listed ? asked_until(round) : nullptr;
-                take(std::move(changes), listed, std::move(done));
+                take(std::move(changes), has_list, std::move(done));
             },
             [this](const Error& error) { on_error(error); }, ends);
     }
 }
 
 void Informers::relist_pods(std::function<void()> done) {
-    auto listed = [&cache = cache_, done = std::move(done)] {
+    auto release = [&cache = cache_, done = std::move(done)] {
         cache.post([](ClusterState& state) { state.release_unconfirmed(); }, done);
     };
     const std::stop_source round = [&] {
         const MutexLock lock(rounds_mutex_);
-        asked_.push_back({round_ + 1, std::move(listed)});
+        asked_.push_back({round_ + 1, std::move(release)});
         return round_ends_;
     }();
     round.request_stop();

@@ -40,7 +40,7 @@ class Informers {
 
   private:
     template <class Changes>
-    void take(Changes changes, bool& listed, std::function<void()> published = {});
+    void take(Changes changes, bool& has_list, std::function<void()> published = {});
     std::function<void()> asked_until(int round);
 
     // Shared with changes that the cache may still apply after the informers are gone.

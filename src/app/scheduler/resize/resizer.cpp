@@ -72,12 +72,12 @@ Result<Resizer::Turn> Resizer::look_after(const PodUid& uid, Open& open) {
 
 Result<Resizer::Turn> Resizer::grant(Open& open, const PodResizes::Shown& pod,
                                      const ResizeTurn& turn) {
-    const PodInfo& facts = pod.info;
+    const PodInfo& info = pod.info;
     auto annotations =
         binding_annotations(turn.after, turn.node, tools_.clock.unix_ns(), tools_.seal);
     annotations.emplace(key::kResizeRefused, "");
     const auto end = [&] {
-        tools_.cache.post([uid = facts.uid](ClusterState& state) { state.end_resize(uid); });
+        tools_.cache.post([uid = info.uid](ClusterState& state) { state.end_resize(uid); });
     };
     // Nothing that may take long may come between this and the write.
     if (!tools_.fence.begin(PodResizes::kTakes)) {
@@ -85,13 +85,13 @@ Result<Resizer::Turn> Resizer::grant(Open& open, const PodResizes::Shown& pod,
         return Turn::again;
     }
     open.written_on = pod.version;
-    const auto written = tools_.pods.write(facts.uid, facts.name, pod.version, annotations);
+    const auto written = tools_.pods.write(info.uid, info.name, pod.version, annotations);
     if (written) {
         const std::string what = resize_text(turn.before, turn.after);
         log_event(Event::pod_resized,
-                  {{"pod", facts.name.str()}, {"revision", turn.after.revision}, {"what", what}});
+                  {{"pod", info.name.str()}, {"revision", turn.after.revision}, {"what", what}});
         tools_.metrics.count_resize(true);
-        tell(facts, PodEventType::normal, kResized, what);
+        tell(info, PodEventType::normal, kResized, what);
         return Turn::answered;
     }
     // Conflict: there is another version by now, which the next turn reads. Unavailable: no answer.
@@ -108,15 +108,15 @@ Result<Resizer::Turn> Resizer::grant(Open& open, const PodResizes::Shown& pod,
 // Written on the version that was read: if an earlier write still happens, this one does not.
 Result<Resizer::Turn> Resizer::refuse(const PodResizes::Shown& pod, const Error& reason) {
     if (!tools_.fence.begin(PodResizes::kTakes)) return Turn::again;
-    const PodInfo& facts = pod.info;
+    const PodInfo& info = pod.info;
     const auto written = tools_.pods.write(
-        facts.uid, facts.name, pod.version,
+        info.uid, info.name, pod.version,
         {{std::string(key::kResizeRefused), write_resize_refusal(pod.requested, reason)}});
     if (!written && written.error().code == Code::conflict) return Turn::again;
     if (!written) return fail(written.error());
-    log_event(Event::resize_refused, {{"pod", facts.name.str()}, {"reason", reason.text}});
+    log_event(Event::resize_refused, {{"pod", info.name.str()}, {"reason", reason.text}});
     tools_.metrics.count_resize(false);
-    tell(facts, PodEventType::warning, kResizeRefused, reason.text);
+    tell(info, PodEventType::warning, kResizeRefused, reason.text);
     return Turn::answered;  // the next turn gives back what an earlier turn reserved
 }
 

@@ -339,7 +339,7 @@ bool ScoreCache::has_random_tie_break() const {
 }
 
 // What is left of a node while a pod's containers take their GPUs.
-struct ScoreCache::FreeCapacity {
+struct ScoreCache::RemainingGpus {
     const NodeGpus& node_gpus;
     NodeLoad load;  // GPUs that the pod does not accept are full
     std::vector<Bytes> own = std::vector<Bytes>(node_gpus.states.size());
@@ -375,7 +375,7 @@ std::optional<Assignment> ScoreCache::choose(const NodeInfo& node, const NodeGpu
                                              const PodRequest& pod) const {
     const auto tasks = tasks_on(node_gpus, pod);
     if (!tasks) return std::nullopt;
-    FreeCapacity room{.node_gpus = node_gpus, .load = load_for(pod, node, node_gpus)};
+    RemainingGpus room{.node_gpus = node_gpus, .load = load_for(pod, node, node_gpus)};
     Assignment assignment;
     GpuSets sets;
     const auto locked = lock();

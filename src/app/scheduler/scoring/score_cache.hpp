@@ -80,7 +80,7 @@ class ScoreCache final : public NodeScorer {
     };
     struct Scored;
     class Asking;
-    struct FreeCapacity;
+    struct RemainingGpus;
 
     // Nothing if the score needs more effort than allowed.
     std::optional<std::int32_t> score(Column& column, const PlacementTask& task,

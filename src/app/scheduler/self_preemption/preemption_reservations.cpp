@@ -207,7 +207,7 @@ std::optional<PreemptionReservations::Why> PreemptionReservations::evict_next(
     const auto fence = tools_.fence.begin(Evictions::kTakes);
     const auto outcome =
         fence ? evict(*at, request.name) : Result<EvictionOutcome>(fail(fence.error()));
-    if (outcome && *outcome != EvictionOutcome::refused) {
+    if (outcome && *outcome != EvictionOutcome::forbidden) {
         reservation.may_have_evicted =
             reservation.may_have_evicted || *outcome == EvictionOutcome::evicted;
         reservation.evicted.push_back(next);
@@ -264,7 +264,7 @@ Result<PreemptionReservations::EvictionOutcome> PreemptionReservations::evict(
     const auto evicted = tools_.evictions.evict(victim.uid, victim.name);
     if (!evicted && evicted.error().code == Code::not_found) return EvictionOutcome::gone;
     if (!evicted) return fail(evicted.error());
-    if (!*evicted) return EvictionOutcome::refused;
+    if (!*evicted) return EvictionOutcome::forbidden;
     tools_.metrics.count_preempted();
     log_event(Event::pod_preempted, {{"pod", victim.name.str()}, {"preemptor", preemptor.str()}});
     // The victim ends even without the mark; kube-scheduler may then remove the nomination, and the

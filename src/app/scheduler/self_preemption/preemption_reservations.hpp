@@ -123,7 +123,7 @@ class PreemptionReservations {
         Time until{};
         Time span{};
     };
-    enum class EvictionOutcome { evicted, gone, refused };
+    enum class EvictionOutcome { evicted, gone, forbidden };
     enum class Why { lost, not_asked, not_all, none_evicted, unclaimed, slow };
     struct WhyRow {
         Why why;

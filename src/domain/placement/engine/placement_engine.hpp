@@ -18,7 +18,7 @@ class PlacementEngine {
     // `shapes` in tie order: the first node is preferred.
     explicit PlacementEngine(std::span<const NodeShape> shapes);
 
-    // A given state, after this many thousandths of GPUs were placed and released.
+    // A given state, after this many thousandths of GPUs were allocated and released.
     PlacementEngine(std::vector<NodeLoad> loads, std::int64_t allocated_milli,
                     std::int64_t released_milli);
 
