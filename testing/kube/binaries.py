@@ -44,6 +44,9 @@ class Module:
 
 
 _KUBE_VERSION = "k8s.io/component-base/version"
+_KUBE_LDFLAGS = (f"-s -w -X {_KUBE_VERSION}.gitVersion={{version}} -X {_KUBE_VERSION}.gitMajor=1 "
+                 f"-X {_KUBE_VERSION}.gitMinor={{minor}} -X {_KUBE_VERSION}.gitCommit=none "
+                 f"-X {_KUBE_VERSION}.gitTreeState=clean")
 
 
 
@@ -61,11 +64,13 @@ TABLE = (
            tuple(f"k8s.io/kubernetes/cmd/{name}" for name in (
                "kube-apiserver", "kube-scheduler", "kube-controller-manager", "kubelet",
                "kubectl")),
-           f"-s -w -X {_KUBE_VERSION}.gitVersion={{version}} -X {_KUBE_VERSION}.gitMajor=1 "
-           f"-X {_KUBE_VERSION}.gitMinor={{minor}} -X {_KUBE_VERSION}.gitCommit=none "
-           f"-X {_KUBE_VERSION}.gitTreeState=clean"),
+           _KUBE_LDFLAGS),
 )
 
+
+# For clusters with Services. It has the same version as the others, but its own key of the cache.
+PROXY = (Module("kube-proxy", "k8s.io/kubernetes", ("k8s.io/kubernetes/cmd/kube-proxy",),
+                _KUBE_LDFLAGS),)
 
 # A program that only a benchmark needs; it is built on demand.
 KWOK = (Module("kwok", "sigs.k8s.io/kwok", ("sigs.k8s.io/kwok/cmd/kwok",)),)

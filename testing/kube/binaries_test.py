@@ -10,7 +10,7 @@ from kube import binaries
 
 class BinariesTest(unittest.TestCase):
     def test_every_module_is_pinned(self) -> None:
-        for module in (*binaries.TABLE, *binaries.KWOK,
+        for module in (*binaries.TABLE, *binaries.PROXY, *binaries.KWOK,
                        *itertools.chain(*binaries.CONTAINERDS.values())):
             self.assertRegex(binaries.pinned_version(module), r"^v\d+\.\d+\.\d+$")
 
@@ -19,6 +19,11 @@ class BinariesTest(unittest.TestCase):
             version = binaries.pinned_version(module)
             self.assertTrue(f"{version}.".startswith(f"v{release.removesuffix('-unnamed')}."),
                             version)
+
+    def test_kube_proxy_has_the_version_of_the_others(self) -> None:
+        versions = {binaries.pinned_version(module) for module in (
+            *binaries.PROXY, *binaries.TABLE) if module.pin == "k8s.io/kubernetes"}
+        self.assertEqual(len(versions), 1, versions)
 
     def test_key_is_stable(self) -> None:
         self.assertEqual(binaries.cache_key(), binaries.cache_key())

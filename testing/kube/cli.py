@@ -59,7 +59,7 @@ def up(options: argparse.Namespace) -> None:
     nodes = [parse_node(text) for text in options.node or ["node-a"]]
     archives = [*options.image, *([images.busybox_archive()] if options.busybox else [])]
     cluster = Cluster(nodes, images=archives, scheduler_config=options.scheduler_config,
-                      name=options.name, audit=options.audit)
+                      name=options.name, audit=options.audit, services=options.services)
     cluster.start()
     kubeconfig = cluster.kubeconfig
     cluster.detach()
@@ -115,8 +115,8 @@ def nsenter(options: argparse.Namespace) -> None:
     """kube nsenter"""
     pid = find(options.name).node_pid(options.node)
     command = without_dashes(options.command) or ["sh"]
-    os.execvp("nsenter", ["nsenter", "--target", str(pid), "--mount", "--pid", "--uts", "--",
-                          *command])
+    os.execvp("nsenter", ["nsenter", "--target", str(pid), "--mount", "--pid", "--uts",
+                          "--net", "--", *command])
 
 
 def logs(options: argparse.Namespace) -> None:
@@ -127,6 +127,8 @@ def logs(options: argparse.Namespace) -> None:
 def build(options: argparse.Namespace) -> None:
     """kube build"""
     print(binaries.ensure(options.trim_go_cache))
+    if options.proxy:
+        print(binaries.ensure(options.trim_go_cache, binaries.PROXY))
     if options.kwok:
         print(binaries.ensure(options.trim_go_cache, binaries.KWOK))
     for table in binaries.CONTAINERDS.values() if options.containerds else ():
@@ -186,6 +188,8 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--busybox", action="store_true", help=f"also load {images.BUSYBOX}")
     sub.add_argument("--scheduler-config", type=Path, metavar="FILE",
                      help="a KubeSchedulerConfiguration; KUBECONFIG_PATH in it is filled in")
+    sub.add_argument("--services", action="store_true",
+                     help="kube-proxy, and a network namespace for the cluster")
     sub.add_argument("--audit", action="store_true", help="the API server writes logs/audit.log")
     sub = command("down", down, "end a cluster and remove all its files", named=True)
     sub.add_argument("--all", action="store_true",
@@ -203,6 +207,8 @@ def parser() -> argparse.ArgumentParser:
     sub = command("build", build, "build the programs into the cache (8 min cold, 2 cores)")
     sub.add_argument("--trim-go-cache", action="store_true",
                      help="then run `go clean -cache` if less than 15 GB of disk are free")
+    sub.add_argument("--proxy", action="store_true",
+                     help="also build kube-proxy, for clusters with Services")
     sub.add_argument("--kwok", action="store_true",
                      help="also build kwok, which simulates nodes for `./dev bench cluster`")
     sub.add_argument("--containerds", action="store_true",

@@ -39,7 +39,8 @@ class Cluster(ClusterHandle):
     `start`). extra_arguments: component -> arguments to add to its command line.
     control_plane: the components that `start` starts, at least etcd and kube-apiserver. Start the
     others with `start_component`. If any is left out, `start` does not wait until pods can be
-    created.
+    created. services: kube-proxy, so that Services have traffic; the run then has a network
+    namespace of its own.
     """
 
     def __init__(self, nodes: Sequence[NodeSpec] = (NodeSpec("node-a"),), *,
@@ -47,7 +48,7 @@ class Cluster(ClusterHandle):
                  name: str | None = None, audit: bool = False,
                  audit_users: Sequence[str] = (),
                  extra_arguments: Mapping[str, Sequence[str]] | None = None,
-                 control_plane: Sequence[str] = COMPONENTS) -> None:
+                 control_plane: Sequence[str] = COMPONENTS, services: bool = False) -> None:
         self.nodes = list(nodes)
         self.images = [Path(image) for image in images]
         self.scheduler_config = scheduler_config
@@ -56,6 +57,7 @@ class Cluster(ClusterHandle):
         self.audit_users = list(audit_users)
         self._extra = extra_arguments or {}
         self._control_plane = control_plane
+        self._services = services
         self._registry = Registry()
         self._claimed: Run | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -68,6 +70,8 @@ class Cluster(ClusterHandle):
         programs = binaries.ensure()
         for table in {spec.containerd_table() for spec in self.nodes}:
             binaries.ensure(table=table)
+        if self._services:
+            binaries.ensure(table=binaries.PROXY)
         try:
             self._boot(programs)
         except BaseException:
@@ -130,7 +134,8 @@ class Cluster(ClusterHandle):
         config = self.scheduler_config
         launch = Launch(self._run(), programs, Options(
             self.nodes, self.images, config.read_text() if isinstance(config, Path) else config,
-            self._audit or bool(self.audit_users), self.audit_users, self._extra))
+            self._audit or bool(self.audit_users), self.audit_users, self._extra,
+            self._services))
         launch.prepare()
         self._process = launch.start_init()
         control_plane = self._init()

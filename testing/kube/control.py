@@ -25,10 +25,11 @@ START_SECONDS = 60.0
 REQUEST_SECONDS = 40.0
 
 
-def init_argv(directory: Path, hostname: bool) -> list[str]:
-    """The command line that creates new pid and mount namespaces with `init.py` as process 1."""
-    uts = ["--uts"] if hostname else []
-    return [str(shutil.which("unshare")), *uts, "--mount", "--pid", "--fork", "--kill-child",
+def init_argv(directory: Path, *, hostname: bool = False, network: bool = False) -> list[str]:
+    """The command line that creates new pid and mount namespaces with `init.py` as process 1.
+    hostname, network: whether to create a new namespace of host names, of the network."""
+    more = [*(["--uts"] if hostname else []), *(["--net"] if network else [])]
+    return [str(shutil.which("unshare")), *more, "--mount", "--pid", "--fork", "--kill-child",
             "--mount-proc", sys.executable, "-B", "-S", "-m", "kube.init", str(directory)]
 
 

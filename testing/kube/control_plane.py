@@ -1,4 +1,4 @@
-"""The command lines of etcd and the three control-plane programs of Kubernetes, on loopback.
+"""The command lines of etcd, the three control-plane programs of Kubernetes and kube-proxy.
 
 As in a production cluster there are TLS with one CA, client certificates, Node and RBAC
 authorization, and real service-account tokens. Unlike in production, etcd does not sync, there is
@@ -8,6 +8,7 @@ write files; all others are pure.
 
 from __future__ import annotations
 
+import ipaddress
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,27 +16,49 @@ from pathlib import Path
 
 from kube.pki import Identity, Pki
 
-SERVICE_NETWORK = "10.96.0.0/16"  # without kube-proxy, it exists only in the API
-FIRST_SERVICE_IP = "10.96.0.1"
 # in the order in which they start
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 KUBECONFIG_PLACEHOLDER = "KUBECONFIG_PATH"
+PROXY = "kube-proxy"
+LOOPBACK = "127.0.0.1"
 
-IDENTITIES = (
-    Identity("server", "kube-apiserver", names=(
-        "IP:127.0.0.1", f"IP:{FIRST_SERVICE_IP}", "DNS:localhost", "DNS:kubernetes",
-        "DNS:kubernetes.default", "DNS:kubernetes.default.svc",
-        "DNS:kubernetes.default.svc.cluster.local")),
-    Identity("admin", "kubernetes-admin", "system:masters"),
-    Identity("kube-controller-manager", "system:kube-controller-manager"),
-    Identity("kube-scheduler", "system:kube-scheduler"),
-)
+
+@dataclass(frozen=True)
+class Addresses:
+    """host: the address at which the machine, the nodes and the pods reach the control plane.
+    services: the network of ClusterIPs. pods: the network of pods whose traffic to ClusterIPs
+    kube-proxy handles; without kube-proxy, Services exist only in the API."""
+
+    host: str = LOOPBACK
+    services: str = "10.96.0.0/16"
+    pods: str = ""
+
+    @property
+    def api_service(self) -> str:
+        """The ClusterIP of the Service `kubernetes`."""
+        return str(ipaddress.IPv4Network(self.services)[1])
+
+    @property
+    def bind(self) -> str:
+        """The address on which the control plane listens."""
+        return LOOPBACK if self.host == LOOPBACK else "0.0.0.0"
+
+    def identities(self) -> list[Identity]:
+        """The certificates of the components and of the admin."""
+        addresses = dict.fromkeys((LOOPBACK, self.host, self.api_service))
+        names = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+                 "kubernetes.default.svc.cluster.local")
+        return [Identity("server", "kube-apiserver", names=(
+                    *(f"IP:{address}" for address in addresses),
+                    *(f"DNS:{name}" for name in names))),
+                Identity("admin", "kubernetes-admin", "system:masters"),
+                *(Identity(name, f"system:{name}") for name in (*COMPONENTS[2:], PROXY))]
 
 
 
 @dataclass(frozen=True)
 class Ports:
-    """The ports of the components, all on 127.0.0.1."""
+    """The ports of the components."""
 
     etcd: int
     etcd_peer: int
@@ -46,21 +69,25 @@ class Ports:
 
 @dataclass(frozen=True)
 class ControlPlane:
-    """The directory of the run, the directory of the programs, the keys and the ports."""
+    """The directory of the run, the directory of the programs, the keys and the ports.
+
+    node: the name of the node whose address kube-proxy uses."""
 
     directory: Path
     programs: Path
     pki: Pki
     ports: Ports
+    addresses: Addresses = Addresses()
+    node: str = ""
 
     @property
     def server(self) -> str:
         """The URL of the API server."""
-        return f"https://127.0.0.1:{self.ports.api}"
+        return f"https://{self.addresses.host}:{self.ports.api}"
 
     def write_kubeconfigs(self) -> Path:
         """Writes the kubeconfigs of the components and of the admin. Returns the admin's."""
-        for name in ("kube-controller-manager", "kube-scheduler"):
+        for name in (*COMPONENTS[2:], PROXY):
             self.pki.kubeconfig(self.kubeconfig(name), self.server, name)
         return self.pki.kubeconfig(self.kubeconfig("admin"), self.server, "admin")
 
@@ -84,6 +111,26 @@ class ControlPlane:
         (self.directory / "audit-policy.json").write_text(json.dumps({
             "apiVersion": "audit.k8s.io/v1", "kind": "Policy",
             "omitStages": ["RequestReceived"], "rules": rules}))
+
+    def write_proxy_config(self) -> None:
+        """Writes the configuration of kube-proxy."""
+        self._proxy_config().write_text(json.dumps({
+            "apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration",
+            "mode": "iptables", "clusterCIDR": self.addresses.pods,
+            "hostnameOverride": self.node,
+            "clientConnection": {"kubeconfig": str(self.kubeconfig(PROXY)), "qps": 1000,
+                                 "burst": 2000},
+            # Tests create pods and use their Services at once.
+            "iptables": {"minSyncPeriod": "0.1s"},
+            # These limits belong to the machine. The kernel also refuses a negative oom_score_adj
+            # on some machines.
+            "conntrack": {"maxPerCore": 0, "tcpEstablishedTimeout": "0s",
+                          "tcpCloseWaitTimeout": "0s"},
+            "oomScoreAdj": 0}, indent=1))
+
+    def proxy(self, program: Path) -> list[str]:
+        """The command line of kube-proxy."""
+        return [str(program), f"--config={self._proxy_config()}"]
 
     def kubeconfig(self, name: str) -> Path:
         """The path of an identity's kubeconfig."""
@@ -112,20 +159,22 @@ class ControlPlane:
                 *keys, *peer_keys]
 
     def _serving(self, port: int) -> list[str]:
-        return ["--bind-address=127.0.0.1", f"--secure-port={port}",
+        return [f"--bind-address={self.addresses.bind}", f"--secure-port={port}",
                 f"--tls-cert-file={self.pki.certificate('server')}",
                 f"--tls-private-key-file={self.pki.key('server')}",
                 f"--client-ca-file={self.pki.ca}"]
 
     def _apiserver(self, audit: bool) -> list[str]:
+        # Loopback may not be in an EndpointSlice.
+        reconciler = "none" if self.addresses.host == LOOPBACK else "lease"
         line = [
-            *self._serving(self.ports.api), "--advertise-address=127.0.0.1",
-            "--endpoint-reconciler-type=none",  # loopback may not be in an Endpoints
+            *self._serving(self.ports.api), f"--advertise-address={self.addresses.host}",
+            f"--endpoint-reconciler-type={reconciler}",
             f"--etcd-servers=https://127.0.0.1:{self.ports.etcd}",
             f"--etcd-cafile={self.pki.ca}", f"--etcd-certfile={self.pki.certificate('server')}",
             f"--etcd-keyfile={self.pki.key('server')}", "--authorization-mode=Node,RBAC",
             "--enable-admission-plugins=NodeRestriction", "--allow-privileged=true",
-            f"--service-cluster-ip-range={SERVICE_NETWORK}",
+            f"--service-cluster-ip-range={self.addresses.services}",
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-key-file={self.pki.service_account_public}",
             f"--service-account-signing-key-file={self.pki.service_account_key}",
@@ -162,6 +211,9 @@ class ControlPlane:
     def _scheduler(self) -> list[str]:
         return [*self._serving(self.ports.scheduler), *self._delegated("kube-scheduler"),
                 f"--config={self._scheduler_config()}"]
+
+    def _proxy_config(self) -> Path:
+        return self.directory / "kube-proxy.json"
 
     def _scheduler_config(self) -> Path:
         return self.directory / "scheduler-config.yaml"

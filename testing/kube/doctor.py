@@ -7,13 +7,13 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from kube import binaries, cgroups, images, run_dir
+from kube import binaries, cgroups, images, network, run_dir
 from kube.containerd import CNI_DIRECTORIES
 from kube.errors import KubeError
 
 # program -> Debian package
 TOOLS = {"unshare": "util-linux", "nsenter": "util-linux", "openssl": "openssl", "runc": "runc",
-         "ip": "iproute2"}
+         "ip": "iproute2", "iptables": "iptables"}
 RUN_BYTES = 2 << 30
 
 TOUCHES = f"""It needs root, for namespaces, mounts and cgroups. A run creates, and removes at its
@@ -23,6 +23,8 @@ end:
   interfaces   one veth per pod, with addresses in a 10.x.0.0/16 that the machine does not use
   addresses    one per node, of that network, on lo
   ports        up to 100 on 127.0.0.1, from 20000 on
+  with Services, in place of these interfaces, addresses and ports: one network namespace, one veth
+               {network.Link.PREFIX}N, and a route to that 10.x.0.0/16
 Programs and images stay in {binaries.cache_root()}.
 Nothing else changes: not the machine's /etc, /run, /var/lib, /var/log, sysctls and iptables."""
 

@@ -40,7 +40,7 @@ profiles: [{schedulerName: default-scheduler}, {schedulerName: second}]
 HARNESS = """
 import sys, time
 from kube.cluster import Cluster
-cluster = Cluster(name=sys.argv[1]).start()
+cluster = Cluster(name=sys.argv[1], services=sys.argv[2] == "services").start()
 print(cluster.directory, flush=True)
 time.sleep(1000)
 """
@@ -233,10 +233,33 @@ class PowerTest(Machine):
         for directory in directories:
             self.assert_as_before(directory)
 
+    def test_two_at_once_with_services(self) -> None:
+        node = [NodeSpec("node-a")]
+        with Cluster(node, services=True) as one, Cluster(node, services=True) as two:
+            directories = (one.directory, two.directory)
+            for cluster in (one, two):
+                endpoint = cluster.kubectl("get", "endpointslice", "kubernetes", "-o",
+                                           "jsonpath={.endpoints[*].addresses[*]}:{.ports[*].port}")
+                self.assertEqual(endpoint, f"{cluster.api_host}:{cluster.api_port}")
+                rules = cluster.in_network("iptables-save", "-t", "nat")
+                self.assertIn(f"--to-destination {endpoint}", rules)
+            self.assertNotEqual(one.api_host, two.api_host)
+            now = machine_state.snapshot()
+            self.assertEqual(now["iptables"], self.before["iptables"])
+            self.assertEqual(len(set(now["links"].split()) - set(self.before["links"].split())), 2)
+        for directory in directories:
+            self.assert_as_before(directory)
+
     def test_kill_9_of_the_harness(self) -> None:
+        self._kill_9("plain")
+
+    def test_kill_9_of_the_harness_with_services(self) -> None:
+        self._kill_9("services")
+
+    def _kill_9(self, kind: str) -> None:
         harness = subprocess.Popen(
-            [sys.executable, "-B", "-c", HARNESS, "doomed"], stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "PYTHONPATH": str(PACKAGE_PARENT)})
+            [sys.executable, "-B", "-c", HARNESS, "doomed", kind], stdout=subprocess.PIPE,
+            text=True, env={**os.environ, "PYTHONPATH": str(PACKAGE_PARENT)})
         assert harness.stdout is not None
         with harness.stdout:
             directory = Path(harness.stdout.readline().strip())
@@ -244,9 +267,11 @@ class PowerTest(Machine):
         harness.kill()
         harness.wait()
         groups = cgroups.Cgroups.of_machine()
-        deadline = time.monotonic() + 5.0  # the processes must end by themselves
-        while groups.processes(cgroups.PREFIX + "doomed") and time.monotonic() < deadline:
+        deadline = time.monotonic() + 30.0  # the processes must end by themselves
+        while ((groups.processes(cgroups.PREFIX + "doomed")
+                or machine_state.processes_with(str(directory))) and time.monotonic() < deadline):
             time.sleep(0.02)
+        self.assertEqual(groups.processes(cgroups.PREFIX + "doomed"), set())
         self.assertEqual(machine_state.processes_with(str(directory)), [])
         Registry().remove(Registry().claim())  # the next start removes the rest
         self.assert_as_before(directory)

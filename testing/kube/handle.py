@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from kube import binaries, launch
+from kube import binaries, launch, network
 from kube.api import Api, ApiError
 from kube.cgroups import PREFIX, Cgroups
 from kube.control import Init
@@ -32,13 +32,13 @@ POLL_SECONDS = 0.1
 # Factor on all time limits. A wait ends as soon as its condition is true, so a long limit costs
 # nothing. It must only separate what never happens from what is late on a slow or busy machine.
 PATIENCE = 5
+API_SERVICE_PORT = 443
 
 
 class ClusterHandle:
-    """A running cluster in `directory`. Its API server listens on `api_host` and `api_port`. A pod
-    with hostNetwork needs them as KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT."""
-
-    api_host = "127.0.0.1"
+    """A running cluster in `directory`. Its API server listens on `api_host` and `api_port`.
+    Without Services, a pod with hostNetwork needs them as KUBERNETES_SERVICE_HOST and
+    KUBERNETES_SERVICE_PORT."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -47,6 +47,11 @@ class ClusterHandle:
     def kubeconfig(self) -> Path:
         """The kubeconfig of a cluster-admin, for any program on this machine."""
         return self.directory / "admin.kubeconfig"
+
+    @property
+    def api_host(self) -> str:
+        """The address of the API server, for this machine and for pods with hostNetwork."""
+        return str(self._state()["api_host"])
 
     @property
     def api_port(self) -> int:
@@ -106,9 +111,11 @@ class ClusterHandle:
             time.sleep(POLL_SECONDS)
 
     def wait_ready(self, timeout: float = READY_SECONDS) -> None:
-        """Returns when all nodes are Ready, and pods can be created and scheduled."""
+        """Returns when all nodes are Ready, and pods can be created and scheduled. With Services,
+        the API server then also accepts connections at its ClusterIP."""
         api, scheduler = self.api(), self.scheduler_api()
         names = set(self._state()["nodes"])
+        service = self._state()["api_service"]
 
         def ready() -> bool:
             self._check_alive()
@@ -116,7 +123,8 @@ class ClusterHandle:
             return ({n["metadata"]["name"] for n in listed if _is_ready(n)} >= names
                     and api.ok("/api/v1/namespaces/default/serviceaccounts/default")
                     and api.ok("/api/v1/namespaces/default/configmaps/kube-root-ca.crt")
-                    and scheduler.ok("/healthz"))
+                    and scheduler.ok("/healthz")
+                    and (service is None or network.accepts(service, API_SERVICE_PORT)))
         self.wait_for(f"nodes {', '.join(sorted(names))} Ready", ready, timeout)
 
     # ---- components. node: a node's name, or None for the control plane
@@ -176,9 +184,18 @@ class ClusterHandle:
 
     # ---- nodes
 
+    def in_network(self, *command: str) -> str:
+        """Runs a command of the machine in the network namespace of the run; returns its stdout."""
+        line = ["nsenter", "--target", str(self._init().pid()), "--net", "--", *command]
+        done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=300.0)
+        if done.returncode != 0:
+            raise CommandError(list(command), done.returncode, done.stdout, done.stderr)
+        return done.stdout
+
     def nsenter(self, node: str, *command: str, input: str | bytes | None = None,
                 check: bool = True, timeout: float = 300.0) -> str:
-        """Runs a command in a node's mount, pid and host-name namespaces; returns its stdout."""
+        """Runs a command in a node's namespaces; returns its stdout."""
         data = input.encode() if isinstance(input, str) else input
         if check:
             return launch.enter_checked(self._node(node), *command, stdin=data, timeout=timeout)

@@ -17,6 +17,9 @@ HERE = Path(__file__).resolve().parent
 BUILD = HERE.parent.parent / "deploy" / "images" / "build"
 PAUSE = "localhost/tessera-pause:1"
 BUSYBOX = "localhost/tessera-busybox:1"
+PYTHON = "localhost/tessera-python:1"
+DEBIANS_PYTHON = Path("/usr/bin/python3")
+UNUSED_PYTHON = ("config-*", "__pycache__", "dist-packages", "lib2to3", "pydoc_data", "test")
 
 
 def pause_archive() -> Path:
@@ -37,6 +40,21 @@ def busybox_archive() -> Path:
     def build(out: Path, _: Path) -> None:
         _run(str(BUILD), BUSYBOX, str(out), "--busybox")
     return _cached("busybox", [BUILD], build)
+
+
+def python_archive() -> Path:
+    """An image with Debian's Python and its standard library, for servers and clients in tests."""
+    program = DEBIANS_PYTHON.resolve()  # /usr/bin/python3.11
+    library = Path("/usr/lib", program.name)
+    tls = next(library.glob("lib-dynload/_ssl.*.so"))
+
+    def build(out: Path, scratch: Path) -> None:
+        copy = scratch / "library"
+        shutil.copytree(library, copy, ignore=shutil.ignore_patterns(*UNUSED_PYTHON))
+        _run(str(BUILD), PYTHON, str(out), "--busybox", "--file", f"{copy}={library}",
+             "--program", f"{program}={DEBIANS_PYTHON}", "--program", f"{tls}={tls}",
+             "--env", "PYTHONUNBUFFERED=1", "--entrypoint", str(DEBIANS_PYTHON))
+    return _cached("python", [program, tls, BUILD], build)
 
 
 def _cached(name: str, inputs: list[Path], build: Callable[[Path, Path], None]) -> Path:

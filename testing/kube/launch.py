@@ -17,10 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kube import cgroups, images, mounts, network
+from kube import binaries, cgroups, images, mounts, network
 from kube.containerd import SOCKET
 from kube.control import Init, init_argv, init_env
-from kube.control_plane import IDENTITIES, ControlPlane, Ports
+from kube.control_plane import PROXY, Addresses, ControlPlane, Ports
 from kube.errors import CommandError, KubeError
 from kube.node import Node, NodeSpec
 from kube.pki import Identity, Pki
@@ -41,6 +41,7 @@ class Options:
     audit: bool = False
     audit_users: Sequence[str] = ()
     extra_arguments: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    services: bool = False
 
 
 class Launch:
@@ -55,14 +56,17 @@ class Launch:
         self.programs = self.directory / "bin"
         self.pki = Pki(self.directory / "pki")
         take = run.ports.take
+        self.link = network.Link(run.record.slot) if options.services else None
         self.plane = ControlPlane(self.directory, self.programs, self.pki,
-                                  Ports(take(), take(), take(), take(), take()))
+                                  Ports(take(), take(), take(), take(), take()),
+                                  self._addresses(),
+                                  options.nodes[0].name if options.nodes else "")
         self.nodes = {spec.name: self._node(index, spec)
                       for index, spec in enumerate(options.nodes)}
 
     def prepare(self) -> None:
         """Writes all files and creates all cgroups. Starts nothing."""
-        self.pki.create([*IDENTITIES, *(
+        self.pki.create([*self.plane.addresses.identities(), *(
             Identity(name, f"system:node:{name}", "system:nodes", (f"DNS:{name}", "IP:127.0.0.1"))
             for name in self.nodes)])
         self.plane.write_kubeconfigs()
@@ -70,8 +74,9 @@ class Launch:
         self.plane.write_audit_policy(self.options.audit_users)
         (self.directory / "hosts").write_text(self._hosts())
         (self.directory / "cluster.json").write_text(json.dumps({
-            "api_port": self.plane.ports.api, "scheduler_port": self.plane.ports.scheduler,
-            "nodes": list(self.nodes)}))
+            "api_host": self.plane.addresses.host, "api_port": self.plane.ports.api,
+            "api_service": self.plane.addresses.api_service if self.link else None,
+            "scheduler_port": self.plane.ports.scheduler, "nodes": list(self.nodes)}))
         self.groups = cgroups.Cgroups.of_machine()
         for name in (f"{self.run.cgroup}/daemons", *(n.cgroup for n in self.nodes.values())):
             self.groups.create(name)
@@ -83,15 +88,24 @@ class Launch:
         commands = self.plane.commands(self.options.audit, self.options.extra_arguments)
         for name, line in commands.items():
             self.init.define(name, line)
+        if self.link:
+            self.plane.write_proxy_config()
+            self.init.define(
+                PROXY, self.plane.proxy(binaries.directory(binaries.PROXY) / PROXY),
+                # The lock of older versions of iptables is in the machine's /run.
+                {"XTABLES_LOCKFILE": str(self.directory / "xtables.lock")})
 
     def start_init(self) -> subprocess.Popen[bytes]:
         """Starts the init of the run. It ends when the stdin of the returned process is closed."""
         path = self.directory / "logs" / "init.log"
         with open(path, "ab") as log:
             process = subprocess.Popen(
-                init_argv(self.directory, hostname=False), stdin=subprocess.PIPE, stdout=log,
-                stderr=log, env=init_env(), start_new_session=True, pass_fds=self.run.locks[:1])
+                init_argv(self.directory, network=bool(self.link)), stdin=subprocess.PIPE,
+                stdout=log, stderr=log, env=init_env(), start_new_session=True,
+                pass_fds=self.run.locks[:1])
         self.init.wait_alive(path)
+        if self.link:
+            self.link.create(self.init.pid(), [node.address for node in self.nodes.values()])
         return process
 
     def start_containerds(self) -> None:
@@ -101,15 +115,26 @@ class Launch:
                 future.result()
 
     def start_kubelets(self) -> None:
-        """Starts kubelet in every node."""
+        """Starts kubelet in every node, and kube-proxy."""
         for node in self.nodes.values():
-            network.give_address(node.address)
+            if not self.link:
+                network.give_address(node.address)
             Init(node.directory).start("kubelet")
+        if self.link:
+            self.init.start(PROXY)
+
+    def _addresses(self) -> Addresses:
+        slot = self.run.record.slot
+        if not self.link:
+            return Addresses()
+        return Addresses(self.link.run, str(network.service_network(slot)),
+                         str(network.pod_network(slot)))
 
     def _node(self, index: int, spec: NodeSpec) -> Node:
         return Node(spec, self.directory / "nodes" / spec.name, f"{self.run.cgroup}/{spec.name}",
                     str(network.node_network(self.run.record.slot, index)),
-                    network.node_address(self.run.record.slot, index), self.run.ports.take())
+                    network.node_address(self.run.record.slot, index), self.run.ports.take(),
+                    self.options.services)
 
     def _hosts(self) -> str:
         names = " ".join(self.nodes)
@@ -157,7 +182,7 @@ def enter(directory: Path, *command: str, stdin: bytes | None = None,
           timeout: float | None = 300.0) -> subprocess.CompletedProcess[bytes]:
     """Runs a command of the machine in the namespaces of a node."""
     pid = Init(directory).pid()
-    line = ["nsenter", "--target", str(pid), "--mount", "--pid", "--uts", "--", *command]
+    line = ["nsenter", "--target", str(pid), "--mount", "--pid", "--uts", "--net", "--", *command]
     try:
         return subprocess.run(line, input=stdin or b"", capture_output=True, timeout=timeout)
     except subprocess.TimeoutExpired as error:

@@ -74,11 +74,15 @@ def _addresses() -> str:
 
 
 def _iptables() -> str:
-    """The rules, if there are any tables: otherwise iptables-save would create tables."""
-    if not _read("/proc/net/ip_tables_names"):
-        return ""
-    done = subprocess.run(["iptables-save"], capture_output=True, text=True)
-    return "\n".join(line for line in done.stdout.splitlines() if not line.startswith(("#", ":")))
+    """The rules of both kinds of iptables."""
+    commands = ["iptables-nft-save", "ip6tables-nft-save"]
+    if _read("/proc/net/ip_tables_names"):  # otherwise iptables-legacy-save would create tables
+        commands.append("iptables-legacy-save")
+    output = "".join(subprocess.run([command], capture_output=True, text=True, check=True).stdout
+                     for command in commands)
+    # A chain is shown with its counters: ":INPUT ACCEPT [0:0]".
+    return "\n".join(line.split(" [")[0] for line in output.splitlines()
+                     if not line.startswith("#"))
 
 
 def _our_cgroups() -> list[str]:

@@ -90,7 +90,8 @@ def is_private(path: str) -> bool:
 
 @dataclass(frozen=True)
 class Node:
-    """A node of a run. directory: its folder on the machine."""
+    """A node of a run. directory: its folder on the machine. services: whether the run has
+    kube-proxy. Then pods have a default route."""
 
     spec: NodeSpec
     directory: Path
@@ -98,6 +99,7 @@ class Node:
     pod_network: str
     address: str
     kubelet_port: int
+    services: bool = False
 
     def prepare(self, hosts: str) -> list[mounts.Step]:
         """Creates its folders and the files of its /etc. Returns the mounts for its init."""
@@ -157,7 +159,8 @@ class Node:
             **self.spec.kubelet}
 
     def _cni(self) -> dict[str, Any]:
-        ipam = {"type": "host-local", "ranges": [[{"subnet": self.pod_network}]]}
+        ipam = {"type": "host-local", "ranges": [[{"subnet": self.pod_network}]],
+                "routes": [{"dst": "0.0.0.0/0"}] if self.services else []}
         return {"cniVersion": "1.0.0", "name": "tessera",
                 "plugins": [{"type": "ptp", "ipMasq": False, "ipam": ipam}]}
 
