@@ -1,4 +1,5 @@
 """Services on a real cluster: pods reach the API server and each other, and webhooks are called.
+containerd pulls images from a registry.
 
 Runs only with TESSERA_E2E=1 (needs root, takes half a minute).
 """
@@ -18,6 +19,7 @@ from kube.cluster import Cluster
 from kube.errors import CommandError
 from kube.node import NodeSpec
 from kube.pki import Identity, Pki
+from kube.registry import ImageRegistry
 
 ENABLED = os.environ.get("TESSERA_E2E") == "1"
 
@@ -186,6 +188,23 @@ class ServicesTest(unittest.TestCase):
         self.cluster.kubectl("delete", "pod", "webhook", "--now")
         with self.assertRaisesRegex(CommandError, "failed calling webhook"):
             self.cluster.kubectl("-n", "watched", "create", "configmap", "d")
+
+    def test_images_are_pulled_from_a_registry(self) -> None:
+        registry = ImageRegistry(self.cluster)
+        image = registry.push(images.busybox_archive(), "tessera/agent:0.1.0")
+        for name, tag in (("pulled", image), ("not-pulled", f"{image}.1")):
+            self.apply(pod(name, "", "node-a", container={
+                "image": tag, "args": ["sh", "-c", "echo runs; sleep 100000"],
+                "imagePullPolicy": None}))
+        self.wait_pods("pulled")
+        self.assertEqual(self.cluster.kubectl("logs", "pulled"), "runs\n")
+        where = 'jsonpath={.status.containerStatuses[0].imageID} {.spec..imagePullPolicy}'
+        shown = self.cluster.kubectl("get", "pod", "pulled", "-o", where)
+        self.assertRegex(shown, f"^{registry.address}/tessera/agent@sha256:[0-9a-f]+ IfNotPresent$")
+        events = self.cluster.kubectl("events", "--for=pod/pulled")
+        self.assertIn(f'Successfully pulled image "{image}"', events)
+        self.cluster.wait_for("an event of the missing image", lambda: f"{image}.1: not found" in
+                              self.cluster.kubectl("events", "--for=pod/not-pulled"))
 
     @staticmethod
     def _webhook_configuration(ca: Path) -> dict[str, Any]:
