@@ -72,6 +72,10 @@ TABLE = (
 PROXY = (Module("kube-proxy", "k8s.io/kubernetes", ("k8s.io/kubernetes/cmd/kube-proxy",),
                 _KUBE_LDFLAGS),)
 
+# Helm, for ClusterHandle.helm. Without a version it reports only v4.3.
+HELM = (Module("helm", "helm.sh/helm/v4", ("helm.sh/helm/v4/cmd/helm",),
+               "-s -w -X helm.sh/helm/v4/internal/version.version={version}"),)
+
 # A program that only a benchmark needs; it is built on demand.
 KWOK = (Module("kwok", "sigs.k8s.io/kwok", ("sigs.k8s.io/kwok/cmd/kwok",)),)
 

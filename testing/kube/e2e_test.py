@@ -40,7 +40,9 @@ profiles: [{schedulerName: default-scheduler}, {schedulerName: second}]
 HARNESS = """
 import sys, time
 from kube.cluster import Cluster
+from kube.registry import ImageRegistry
 cluster = Cluster(name=sys.argv[1], services=sys.argv[2] == "services").start()
+ImageRegistry(cluster)
 print(cluster.directory, flush=True)
 time.sleep(1000)
 """

@@ -71,16 +71,17 @@ class ClusterHandle:
         command = [str(binaries.directory() / "kubectl"), f"--kubeconfig={self.kubeconfig}",
                    f"--cache-dir={self.directory / 'kubectl-cache'}", *arguments]
         environment = {**os.environ, "HOME": str(self.directory)}  # it writes to ~/.kube
-        shown = ["kubectl", *arguments]
-        try:
-            done = subprocess.run(command, input=input or "", env=environment, text=True,
-                                  timeout=timeout, capture_output=True)
-        except subprocess.TimeoutExpired as error:
-            raise CommandError(shown, None, str(error.stdout or ""), str(error.stderr or "")
-                               ) from error
-        if check and done.returncode != 0:
-            raise CommandError(shown, done.returncode, done.stdout, done.stderr)
-        return done.stdout
+        return _run(["kubectl", *arguments], command, environment, input, check, timeout)
+
+    def helm(self, *arguments: str, check: bool = True, timeout: float = 600.0) -> str:
+        """Runs Helm as cluster-admin and returns its stdout. It keeps its files in the directory of
+        the run, and does not read those of the user."""
+        program = binaries.ensure(table=binaries.HELM) / "helm"
+        environment = {name: value for name, value in os.environ.items()
+                       if not name.startswith(("HELM_", "XDG_"))}
+        environment |= {"HOME": str(self.directory / "helm"), "KUBECONFIG": str(self.kubeconfig)}
+        return _run(["helm", *arguments], [str(program), *arguments], environment, None, check,
+                    timeout)
 
     def api(self) -> Api:
         """An API client with the rights of cluster-admin, for polling."""
@@ -282,6 +283,19 @@ class ClusterHandle:
                 lines = init.log(name).strip().splitlines()[-5:]
                 raise KubeError(f"{name} of {node or 'the control plane'} ended with {code}:\n"
                                 + "\n".join(lines))
+
+
+def _run(shown: list[str], command: list[str], environment: dict[str, str], text: str | None,
+         check: bool, timeout: float) -> str:
+    """Runs a program of this machine and returns its stdout. shown: the command in errors."""
+    try:
+        done = subprocess.run(command, input=text or "", env=environment, text=True,
+                              timeout=timeout, capture_output=True)
+    except subprocess.TimeoutExpired as error:
+        raise CommandError(shown, None, str(error.stdout or ""), str(error.stderr or "")) from error
+    if check and done.returncode != 0:
+        raise CommandError(shown, done.returncode, done.stdout, done.stderr)
+    return done.stdout
 
 
 def _is_ready(node: dict[str, Any]) -> bool:

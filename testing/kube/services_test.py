@@ -1,5 +1,5 @@
 """Services on a real cluster: pods reach the API server and each other, and webhooks are called.
-containerd pulls images from a registry.
+containerd pulls images from a registry, and Helm installs a chart.
 
 Runs only with TESSERA_E2E=1 (needs root, takes half a minute).
 """
@@ -14,7 +14,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from kube import images
+from kube import binaries, images
 from kube.cluster import Cluster
 from kube.errors import CommandError
 from kube.node import NodeSpec
@@ -76,6 +76,26 @@ GET = """
 import sys, urllib.request
 print(urllib.request.urlopen(sys.argv[1], timeout=2).read().decode())
 """
+
+
+CHART = {
+    "Chart.yaml": "apiVersion: v2\nname: small\nversion: 1.2.3\n",
+    "values.yaml": "image: none\n",
+    "templates/deployment.yaml": """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: {{ .Release.Name }}}
+spec:
+  selector: {matchLabels: {app: {{ .Release.Name }}}}
+  template:
+    metadata: {labels: {app: {{ .Release.Name }}}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers:
+      - name: main
+        image: {{ .Values.image }}
+        command: [sh, -c, echo hello; sleep 100000]
+"""}
 
 
 def pod(name: str, code: str, node: str, **spec: object) -> dict[str, Any]:
@@ -205,6 +225,28 @@ class ServicesTest(unittest.TestCase):
         self.assertIn(f'Successfully pulled image "{image}"', events)
         self.cluster.wait_for("an event of the missing image", lambda: f"{image}.1: not found" in
                               self.cluster.kubectl("events", "--for=pod/not-pulled"))
+
+    def test_helm_installs_and_removes_a_chart(self) -> None:
+        charts = self.cluster.directory / "charts"
+        (charts / "small" / "templates").mkdir(parents=True)
+        for name, text in CHART.items():
+            (charts / "small" / name).write_text(text)
+        helm = self.cluster.helm
+        helm("package", str(charts / "small"), "--destination", str(charts))
+        archive = str(charts / "small-1.2.3.tgz")
+        helm("install", "greeter", archive, "--set", f"image={images.PYTHON}", "--wait",
+             "--timeout", "100s")
+        listed = json.loads(helm("list", "-o", "json"))
+        self.assertEqual([(r["name"], r["chart"], r["status"]) for r in listed],
+                         [("greeter", "small-1.2.3", "deployed")])
+        self.assertEqual(self.cluster.kubectl("logs", "deployment/greeter"), "hello\n")
+        with self.assertRaisesRegex(CommandError, "still in use"):
+            helm("install", "greeter", archive)
+        helm("uninstall", "greeter", "--wait")
+        self.assertEqual(json.loads(helm("list", "-o", "json")), [])
+        self.assertEqual(self.cluster.kubectl("get", "deployment", "-o", "name"), "")
+        self.assertEqual(helm("version", "--template", "{{.Version}}"),
+                         binaries.pinned_version(binaries.HELM[0]))
 
     @staticmethod
     def _webhook_configuration(ca: Path) -> dict[str, Any]:

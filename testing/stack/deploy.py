@@ -1,5 +1,5 @@
-"""Deploys Tessera's own manifests (deploy/base) on a cluster of the harness, which has no Services
-and no control-plane nodes."""
+"""Deploys Tessera's own manifests (deploy/base) on a cluster of the harness without Services and
+without control-plane nodes."""
 
 from __future__ import annotations
 
