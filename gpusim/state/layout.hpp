@@ -37,7 +37,7 @@ inline constexpr int kMaxShared = 2048;
 inline constexpr int kMoments = 4096;
 // The number of the oldest of that many moments or turns that is still there. The place after the
 // newest one may be half written by a process that was killed.
-inline constexpr std::uint64_t oldest_of(std::uint64_t total) {
+constexpr std::uint64_t oldest_of(std::uint64_t total) {
     return total >= kMoments ? total - kMoments + 2 : 1;
 }
 

@@ -82,9 +82,10 @@ void BestPackings::cut_one_gpu(std::span<const double> values) {
     Rise rise(cpu_);
     for (std::size_t level = 1; level < cut_.size(); ++level) {
         const Steps& less = cut_[level - 1];
-        for (std::size_t i = 0; i < less.size(); ++i)
+        for (std::size_t i = 0; i < less.size(); ++i) {
             rise.node_gpus(
                 {.cpu = less[i].cpu, .value = less[i].value, .from = static_cast<int>(i)});
+        }
         for (const std::size_t part : parts) {
             const auto needed = static_cast<std::size_t>(level_of(classes_[part]));
             if (needed > level) continue;

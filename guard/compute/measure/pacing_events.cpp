@@ -185,9 +185,10 @@ bool add_pacing_event(StreamTiming& of, PacingEventAt at) {
 
 int pacing_events_ahead(const StreamTiming& of) {
     int count = 0;
-    for (int i = 0; i < of.pacing_events.ahead; i++)
+    for (int i = 0; i < of.pacing_events.ahead; i++) {
         if (of.pacing_events.places[pacing_event_place(of, i)].at == PacingEventAt::launches)
             count++;
+    }
     return count;
 }
 
