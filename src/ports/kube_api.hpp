@@ -50,7 +50,8 @@ struct NodeWanted {
 struct NodeShown {
     bool matches = false;
     StringMap labels;
-    std::string report = {};  // the annotation tessera.dev/gpus; empty if it has none
+    std::string report = {};   // the annotation tessera.dev/gpus; empty if it has none
+    std::string runtime = {};  // status.nodeInfo.containerRuntimeVersion: "containerd://2.1.4"
 };
 
 class KubeApi {

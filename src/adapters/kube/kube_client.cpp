@@ -300,6 +300,7 @@ Result<NodeShown> KubeClient::node_shows(const NodeName& node, const NodeWanted&
     TRY(const auto document, get("/api/v1/nodes/" + node.str(), KubeClient::kOneObject));
     NodeShown out;
     out.report = document.root()["metadata"]["annotations"][key::kGpus].text_or("");
+    out.runtime = document.root()["status"]["nodeInfo"]["containerRuntimeVersion"].text_or("");
     for (const auto& [key, value] : document.root()["metadata"]["labels"].members())
         out.labels.emplace(std::string(key), value.text_or(""));
     out.matches = shows_all(out.labels, wanted.labels);

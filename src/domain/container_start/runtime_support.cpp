@@ -76,6 +76,14 @@ Result<> check_cdi_from_nri(std::string_view name, std::string_view version) {
                             runtime, version, runtime, fmt::join(good, "; ")));
 }
 
+Result<> check_cdi_from_nri_of(std::string_view node_runtime) {
+    constexpr std::string_view kSeparator = "://";
+    const std::size_t at = node_runtime.find(kSeparator);
+    if (at == std::string_view::npos) return {};
+    return check_cdi_from_nri(node_runtime.substr(0, at),
+                              node_runtime.substr(at + kSeparator.size()));
+}
+
 Result<> check_runtime_handler(std::string_view handler, std::span<const std::string> sandboxed) {
     const std::string name = lower(handler);
     const bool has_own_kernel = std::ranges::any_of(sandboxed, [&](const std::string& prefix) {

@@ -20,6 +20,9 @@ namespace tessera {
 // cri-o/cri-o #9128 (merged on 2025-07-14, first in 1.34).
 Result<> check_cdi_from_nri(std::string_view name, std::string_view version);
 
+// The same for a runtime as a Node shows it ("containerd://2.1.4"). Accepts an empty text.
+Result<> check_cdi_from_nri_of(std::string_view node_runtime);
+
 // unsupported if containers of this runtime handler have their own kernel: the handler's name
 // begins with one of `sandboxed`, in upper or lower case.
 Result<> check_runtime_handler(std::string_view handler, std::span<const std::string> sandboxed);

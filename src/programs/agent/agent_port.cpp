@@ -1,6 +1,7 @@
 #include "programs/agent/agent_port.hpp"
 
 #include <string>
+#include <utility>
 
 #include "adapters/os/process_facts.hpp"
 #include "app/agent/observe/metrics.hpp"
@@ -25,6 +26,36 @@ std::jthread serve_metrics(const SmallServer& server, const GpuMonitor& gpus,
     const auto tell = [port = server.port](const Result<>& listens) {
         if (!listens) log_event(Event::metrics_off, {{"reason", listens.error().text}});
         if (listens) log_event(Event::metrics_on, {{"port", std::to_string(port)}});
+    };
+    return serve_when_free(server, answer, clock, tell, stop);
+}
+
+void AgentHealth::set(Check check) {
+    const MutexLock lock(mutex_);
+    check_ = std::move(check);
+}
+
+Result<> AgentHealth::ready() const {
+    const MutexLock lock(mutex_);
+    if (!check_) return fail(Code::unavailable, "the agent is starting or ending");
+    return check_();
+}
+
+std::jthread serve_health(const SmallServer& server, const AgentHealth& health, Clock& clock,
+                          const std::stop_token& stop) {
+    if (server.port == 0) return {};
+    const auto answer = [&health](const HttpRequest& request) {
+        const bool is_ready = request.path == "/readyz";
+        if (request.method != "GET" || (!is_ready && request.path != "/healthz"))
+            return not_found();
+        const auto ready = is_ready ? health.ready() : Result<>();
+        if (ready) return HttpResponse{.body = "ok\n", .content_type = "text/plain"};
+        return HttpResponse{
+            .status = 503, .body = ready.error().text + "\n", .content_type = "text/plain"};
+    };
+    const auto tell = [port = server.port](const Result<>& listens) {
+        if (!listens) log_event(Event::health_off, {{"reason", listens.error().text}});
+        if (listens) log_event(Event::health_on, {{"port", std::to_string(port)}});
     };
     return serve_when_free(server, answer, clock, tell, stop);
 }

@@ -1,11 +1,13 @@
-// The agent's HTTP port: /metrics and /shares.
+// The agent's HTTP ports: /metrics and /shares, and health.
 #pragma once
 
+#include <functional>
 #include <stop_token>
 #include <thread>
 
 #include "adapters/http/http.hpp"
 #include "app/agent/inventory/gpu_monitor.hpp"
+#include "base/mutex.hpp"
 #include "ports/clock.hpp"
 #include "programs/agent/share_keeping.hpp"
 #include "programs/common/small_server.hpp"
@@ -17,5 +19,24 @@ namespace tessera {
 // where shares are not enforced. All arguments outlive the thread.
 std::jthread serve_metrics(const SmallServer& server, const GpuMonitor& gpus,
                            const ShareKeeping* held, Clock& clock, const std::stop_token& stop);
+
+// What /readyz answers. Thread-safe.
+class AgentHealth {
+  public:
+    using Check = std::function<Result<>()>;
+
+    // `check` is called for each request, by any thread; empty: the agent is starting, or ending.
+    void set(Check check);
+    [[nodiscard]] Result<> ready() const;
+
+  private:
+    mutable Mutex mutex_;
+    Check check_ TESSERA_GUARDED_BY(mutex_);
+};
+
+// Serves /healthz, which is "ok" while the process answers, and /readyz. If the port is taken, the
+// agent runs without it and tries again. Port 0: no thread. All arguments outlive the thread.
+std::jthread serve_health(const SmallServer& server, const AgentHealth& health, Clock& clock,
+                          const std::stop_token& stop);
 
 }  // namespace tessera

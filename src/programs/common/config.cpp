@@ -44,7 +44,7 @@ std::string fault(const ConfigRow& row, const std::string& value) {
                                row.least, row.most);
         }
         case ConfigType::address:
-            if (is_address(value)) return {};
+            if (is_address(value) || (value.empty() && row.default_value.empty())) return {};
             return fmt::format("{}: \"{}\" is not an IPv4 or IPv6 address, nor localhost", row.name,
                                value);
         case ConfigType::absolute_path:

@@ -15,6 +15,7 @@ constexpr auto kRows = std::to_array<ConfigRow>({
     {ConfigType::integer, "offset", "0", -5, 5, "", "may be negative"},
     {ConfigType::flag, "verbose", "false", 0, 0, "VERBOSE", "say more"},
     {ConfigType::address, "door", "127.0.0.1", 0, 0, "", "address to serve on"},
+    {ConfigType::address, "side_door", "", 0, 0, "", "another address to serve on"},
     {ConfigType::absolute_path, "folder", "/var", 0, 0, "", "where things lie"},
 });
 
@@ -69,6 +70,8 @@ TEST(Config, AddressesAndPaths) {
         EXPECT_FALSE(resolve({{"door", listen}}, {})) << listen;
     for (const char* listen : {"0.0.0.0", "::", "::1", "localhost"})
         EXPECT_TRUE(resolve({{"door", listen}}, {})) << listen;
+    EXPECT_TRUE(resolve({{"side_door", ""}}, {})) << "as its default";
+    EXPECT_FALSE(resolve({{"side_door", "node-a"}}, {}));
     EXPECT_FALSE(resolve({{"folder", ""}}, {}));
     EXPECT_TRUE(resolve({{"folder", "/"}}, {}));
 }

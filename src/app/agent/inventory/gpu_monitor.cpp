@@ -98,6 +98,17 @@ GpuReadings GpuMonitor::readings() const {
     return {readings_, Clock::now() - read_at_, is_released_};
 }
 
+Result<> GpuMonitor::ready() const {
+    const GpuReadings last = readings();
+    if (!last.is_released && last.age > options_.hang_bound) {
+        return fail(Code::unavailable,
+                    fmt::format("the driver has not answered for {} s",
+                                std::chrono::floor<std::chrono::seconds>(last.age).count()));
+    }
+    if (publisher_.is_published()) return {};
+    return fail(Code::unavailable, "the Node does not show this agent's GPUs yet");
+}
+
 Result<NodeInventory> GpuMonitor::read() {
     const auto read = [&] {
         const Call call(*this);

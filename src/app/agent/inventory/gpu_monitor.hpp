@@ -80,6 +80,10 @@ class GpuMonitor {
     void update();
     bool publish_now() { return publisher_.publish_now(); }
 
+    // An error says what is missing: the driver does not answer, or the Node does not show its GPUs
+    // yet. An agent that has released the driver as asked is ready. Any thread.
+    [[nodiscard]] Result<> ready() const;
+
     // Makes the publisher compare the Node now, because kubelet has restarted. Any thread.
     void check_soon() { publisher_.check_soon(); }
 

@@ -17,6 +17,11 @@ std::string NodePublisher::release_label() const {
     return release_label_;
 }
 
+bool NodePublisher::is_published() const {
+    const MutexLock lock(mutex_);
+    return wanted_ != nullptr && published_ == wanted_;
+}
+
 void NodePublisher::show(std::shared_ptr<const NodeInventory> node, bool is_released) {
     {
         const MutexLock lock(mutex_);
@@ -68,7 +73,11 @@ bool NodePublisher::publish_now() {
         wanted = wanted_;
         is_released = is_released_;
     }
-    return wanted == nullptr || publish(*wanted, is_released);
+    if (wanted == nullptr) return true;
+    if (!publish(*wanted, is_released)) return false;
+    const MutexLock lock(mutex_);
+    published_ = wanted;
+    return true;
 }
 
 void NodePublisher::run(const std::stop_token& stop) {

@@ -39,6 +39,8 @@ class NodePublisher {
     // The label that asked to release the driver (driver_release.hpp), as of the last comparison;
     // empty if there was none. Any thread.
     [[nodiscard]] std::string release_label() const;
+    // Whether the Node shows what was last set, as far as is known. Any thread.
+    [[nodiscard]] bool is_published() const;
     // Publishes until `stop`. It waits for a call that is under way.
     void run(const std::stop_token& stop);
     // Publishes once, in the caller's thread; false if it must be tried again. Not while run()
@@ -56,6 +58,8 @@ class NodePublisher {
     bool is_released_ TESSERA_GUARDED_BY(mutex_) = false;
     std::string release_label_ TESSERA_GUARDED_BY(mutex_);
     bool due_ TESSERA_GUARDED_BY(mutex_) = false;  // compare without waiting
+    // What was last written or compared without an error.
+    std::shared_ptr<const NodeInventory> published_ TESSERA_GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera

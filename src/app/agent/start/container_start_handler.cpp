@@ -93,10 +93,6 @@ bool was_handed(const RuntimeContainer& container, const Allocation& allocation,
 
 }  // namespace
 
-std::string_view identity_name(Identity identity) {
-    return identity == Identity::nri ? "nri" : "kubelet";
-}
-
 ContainerStartHandler::ContainerStartHandler(ContainerStartPorts ports, NodeName node,
                                              Identity identity, StartRules rules)
     : ports_(std::move(ports)),
@@ -117,6 +113,11 @@ RuntimeIdentity ContainerStartHandler::runtime() const {
 void ContainerStartHandler::on_link(bool connected, const std::string& detail) {
     linked_ = connected;
     log_event(connected ? Event::nri_connected : Event::nri_lost, {{"detail", detail}});
+}
+
+Result<> ContainerStartHandler::ready() const {
+    if (identity_ == Identity::kubelet || linked_) return {};
+    return fail(Code::unavailable, "the container runtime is not connected over NRI");
 }
 
 // Returns the allocation kept on the node if it is a later resize of this one.

@@ -26,6 +26,7 @@
 #include "app/agent/inventory/gpu_monitor.hpp"
 #include "base/mutex.hpp"
 #include "domain/container_start/container_edits.hpp"
+#include "domain/container_start/identity.hpp"
 #include "domain/container_start/start_rules.hpp"
 #include "domain/dialect/dialect.hpp"
 #include "ports/cdi_store.hpp"
@@ -35,10 +36,6 @@
 #include "wire/tessera/allocation_seal.hpp"
 
 namespace tessera {
-
-enum class Identity { nri, kubelet };
-
-std::string_view identity_name(Identity identity);
 
 struct ContainerStartPorts {
     const GpuMonitor& gpus;
@@ -65,6 +62,8 @@ class ContainerStartHandler final : public ContainerHandler, public DevicePlugin
     void on_runtime(const RuntimeIdentity& runtime) override;
     void synchronize(const std::vector<RuntimeContainer>& containers) override;
     void on_link(bool connected, const std::string& detail) override;
+    // An error while the runtime is not connected, if containers are identified by it. Any thread.
+    [[nodiscard]] Result<> ready() const;
 
     Result<std::vector<std::string>> allocate(const std::string& resource,
                                               const std::vector<std::string>& ids) override;
