@@ -83,6 +83,7 @@ void Cluster::build() {
         start_agent(node);
     }
     scene.election = rng.chance(700) || scene.unpromised.frozen_leader;
+    scene.scheduler_mode = scene.election && rng.chance(400);
     scene.priorities = rng.chance(500);
     service.start(0);
     if (scene.election) service.start(1);
@@ -157,7 +158,13 @@ void Cluster::kill_scheduler() {
     if (!scheduler->runs()) return;
     scene.struck(Fault::scheduler_crash, "");
     scheduler->stop();
-    scene.loop.after(scene.rng.between(Time(50ms), Time(10s)), [this] { scheduler->start(); });
+    scene.loop.after(scene.rng.between(Time(50ms), Time(10s)), [this] {
+        if (scene.scheduler_mode && scene.rng.chance(700)) {
+            scene.leading_scheduler = 1 - scene.leading_scheduler;
+            scene.struck(Fault::scheduler_moved, std::to_string(scene.leading_scheduler));
+        }
+        scheduler->start();
+    });
 }
 
 void Cluster::silence_api() {

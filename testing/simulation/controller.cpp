@@ -22,8 +22,7 @@ Controller::Controller(Scene& scene, ApiServer& server, int replica, int life)
       election_(!scene.election
                     ? nullptr
                     : std::make_shared<Election>(
-                          kube_, clock_,
-                          ElectionOptions{.identity = std::to_string(replica), .url = url_},
+                          kube_, clock_, election_options(),
                           [this](int term) {
                               informers_.relist_pods([election = std::weak_ptr(election_), term] {
                                   if (const auto now = election.lock()) now->begin_term(term);
@@ -49,6 +48,23 @@ Controller::Controller(Scene& scene, ApiServer& server, int replica, int life)
 WriteFence Controller::fence() const {
     if (!election_) return {};
     return WriteFence([this](auto within) { return election_->begin_write(within); });
+}
+
+// In scheduler mode, nothing is redirected. A read of kube-scheduler's Lease takes some time, and
+// may fail (own_scheduler.hpp).
+ElectionOptions Controller::election_options() {
+    ElectionOptions options = {.identity = std::to_string(replica_)};
+    if (!scene_.scheduler_mode) {
+        options.url = url_;
+        return options;
+    }
+    options.is_candidate = [this] {
+        const bool leads = scene_.leading_scheduler == replica_;
+        scene_.loop.sleep(scene_.delay(1ms));
+        if (!scene_.strikes(Fault::call_failed)) own_scheduler_leads_ = leads;
+        return own_scheduler_leads_;
+    };
+    return options;
 }
 
 std::optional<FilterAnswer> Controller::filter(const ExtenderArgs& args) {

@@ -80,6 +80,7 @@ class Controller {
 
     void elect();
     [[nodiscard]] WriteFence fence() const;
+    [[nodiscard]] ElectionOptions election_options();
 
     Scene& scene_;
     const int replica_;
@@ -94,6 +95,7 @@ class Controller {
     ClusterCache cache_;
     SchedulerMetrics metrics_{clock_};
     std::stop_source election_ends_;
+    bool own_scheduler_leads_ = false;    // as it was read last
     std::shared_ptr<Election> election_;  // null if there is only one controller
     Scheduler scheduler_;
     std::stop_source preempting_ends_;

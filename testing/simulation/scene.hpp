@@ -31,7 +31,10 @@ struct Scene {
     const Unpromised unpromised;
     // Probability of each fault per thousand occasions. Applies only while `has_faults` is true.
     std::array<std::uint64_t, kFaultNames.size()> rates{};
-    bool election = false;    // there are several controllers, and the holder of a Lease may write
+    bool election = false;  // there are several controllers, and the holder of a Lease may write
+    // Each replica has a kube-scheduler of its own, and only the leading one works (its replica).
+    bool scheduler_mode = false;
+    int leading_scheduler = 0;
     bool priorities = false;  // pods have priorities, and may be evicted for higher ones
     bool over = false;        // the run has ended, and its components are being destroyed
     bool has_faults = true;   // faults may strike

@@ -50,10 +50,12 @@ class Service {
   private:
     static constexpr Time kLatency = 1ms;
 
-    // A controller that accepts requests; null if there is none.
+    // A controller that accepts kube-scheduler's requests; null if there is none.
     Controller* any() {
         std::vector<Controller*> ready;
         for (const auto& controller : controllers) {
+            if (scene_.scheduler_mode && controller->replica() != scene_.leading_scheduler)
+                continue;
             if (controller->synced() && !controller->retiring()) ready.push_back(controller.get());
         }
         return ready.empty() ? nullptr : scene_.rng.pick(ready);

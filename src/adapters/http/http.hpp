@@ -102,6 +102,12 @@ struct HttpTlsFiles {
     std::string client_ca;  // authorities of client certificates; empty: no client is asked for one
 };
 
+// The certificate of a server, with its chain, and its key; both in PEM.
+struct HttpTlsPems {
+    std::string certificate;
+    std::string key;
+};
+
 // Errors: invalid_argument, or the reason why a file cannot be read; both name the file.
 Result<> check_tls_files(const HttpTlsFiles& files);
 
@@ -123,6 +129,9 @@ struct HttpServerOptions {
     // half of the threads; a further one is answered 503. One of their connections is closed when
     // there are too many.
     HttpTlsFiles tls;
+    // In place of files. Called by one thread at a time: when the server begins to listen, and
+    // every tls_refresh.
+    std::function<Result<HttpTlsPems>()> tls_source;
     std::chrono::milliseconds tls_refresh{5'000};
 };
 

@@ -125,8 +125,15 @@ class HttpServer::Impl {
         : options_(std::move(options)), handler_(std::move(handler)), gate_(std::move(gate)) {}
 
     Result<int> listen() {
-        if (!options_.tls.certificate.empty()) {
-            TRY(tls_, ServerTls::open(options_.tls));
+        if (options_.tls_source) {
+            const auto source = [read = options_.tls_source]() -> Result<TlsServerPems> {
+                TRY(HttpTlsPems pems, read());
+                return TlsServerPems{std::move(pems.certificate), std::move(pems.key), {}};
+            };
+            TRY(tls_,
+                ServerTls::open(source, {.certificate = "own", .key = "own", .client_ca = {}}));
+        } else if (!options_.tls.certificate.empty()) {
+            TRY(tls_, ServerTls::open(source_of(options_.tls), options_.tls));
         }
         TRY(const ListeningSocket socket, listen_on(options_.address, options_.port));
         loop_ = std::make_unique<ServerLoop>(

@@ -38,9 +38,9 @@ Result<TlsServerPems> read(const HttpTlsFiles& files) {
     return fail(Code::unavailable, files.certificate + ": changes while it is read");
 }
 
-Result<SslContext> use(const HttpTlsFiles& files, const Result<TlsServerPems>& pems) {
+Result<SslContext> use(const HttpTlsFiles& names, const Result<TlsServerPems>& pems) {
     if (!pems) return fail(pems.error());
-    return tls_server_context(files, *pems);
+    return tls_server_context(names, *pems);
 }
 
 // The text must be in use, so it contains a certificate.
@@ -51,22 +51,30 @@ std::string end_of(const TlsServerPems& pems) {
 
 }  // namespace
 
-ServerTls::ServerTls(HttpTlsFiles files, TlsServerPems pems, SslContext context)
-    : files_(std::move(files)), in_force_(std::move(pems)), context_(std::move(context)) {}
+ServerTls::ServerTls(Source source, HttpTlsFiles names, TlsServerPems pems, SslContext context)
+    : source_(std::move(source)),
+      names_(std::move(names)),
+      in_force_(std::move(pems)),
+      context_(std::move(context)) {}
 
-Result<std::unique_ptr<ServerTls>> ServerTls::open(const HttpTlsFiles& files) {
-    TRY(TlsServerPems pems, read(files));
-    TRY(SslContext context, tls_server_context(files, pems));
-    return std::unique_ptr<ServerTls>(new ServerTls(files, std::move(pems), std::move(context)));
+ServerTls::Source source_of(const HttpTlsFiles& files) {
+    return [files] { return read(files); };
+}
+
+Result<std::unique_ptr<ServerTls>> ServerTls::open(Source source, const HttpTlsFiles& names) {
+    TRY(TlsServerPems pems, source());
+    TRY(SslContext context, tls_server_context(names, pems));
+    return std::unique_ptr<ServerTls>(
+        new ServerTls(std::move(source), names, std::move(pems), std::move(context)));
 }
 
 void ServerTls::refresh() {
-    auto pems = read(files_);
+    auto pems = source_();
     if (pems && *pems == in_force_) {
         fault_.clear();
         return;
     }
-    auto context = use(files_, pems);
+    auto context = use(names_, pems);
     if (!context) {
         const std::string& reason = context.error().text;
         if (reason != fault_) log_event(Event::certificate_error, {{"reason", reason}});
@@ -74,7 +82,7 @@ void ServerTls::refresh() {
         return;
     }
     log_event(Event::certificate_renewed,
-              {{"file", files_.certificate}, {"good_until", end_of(*pems)}});
+              {{"file", names_.certificate}, {"good_until", end_of(*pems)}});
     in_force_ = *std::move(pems);
     fault_.clear();
     const MutexLock lock(mutex_);
@@ -124,7 +132,7 @@ bool has_good_certificate(const SSL* session) {
 }
 
 Result<> check_tls_files(const HttpTlsFiles& files) {
-    TRY_VOID(ServerTls::open(files));
+    TRY_VOID(ServerTls::open(source_of(files), files));
     return {};
 }
 

@@ -12,11 +12,11 @@
 #include "adapters/kube/agent_reader.hpp"
 #include "adapters/kube/kube_call.hpp"
 #include "adapters/kube/kube_pages.hpp"
-#include "adapters/os/base64.hpp"
 #include "domain/doctor/share_reports.hpp"
 #include "wire/kube/doctor_json.hpp"
 #include "wire/kube/kube_objects.hpp"
 #include "wire/kube/lease_json.hpp"
+#include "wire/text/base64.hpp"
 
 namespace tessera {
 namespace {

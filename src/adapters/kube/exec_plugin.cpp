@@ -11,11 +11,11 @@
 #include <utility>
 
 #include "adapters/kube/kubeconfig_yaml.hpp"
-#include "adapters/os/base64.hpp"
 #include "adapters/os/command.hpp"
 #include "adapters/os/text_file.hpp"
 #include "base/mutex.hpp"
 #include "wire/kube/exec_credential_json.hpp"
+#include "wire/text/base64.hpp"
 #include "wire/text/json.hpp"
 
 namespace tessera {

@@ -27,14 +27,17 @@ Result<std::optional<Lease>> KubeLeaseStore::read() {
     return read_lease(document.root());
 }
 
+// A patch keeps the labels and annotations of other programs, such as Helm. It names the version,
+// so it replaces exactly that one.
 Result<Lease> KubeLeaseStore::write(const Lease& lease) {
     const bool is_new = lease.version.empty();
-    TRY(const auto body, kube_call(http_,
-                                   {.method = is_new ? "POST" : "PUT",
-                                    .path = is_new ? folder_ : folder_ + "/" + name_,
-                                    .body = write_lease(name_, ns_, lease),
-                                    .content_type = "application/json"},
-                                   kDeadline));
+    TRY(const auto body,
+        kube_call(http_,
+                  {.method = is_new ? "POST" : "PATCH",
+                   .path = is_new ? folder_ : folder_ + "/" + name_,
+                   .body = write_lease(name_, ns_, lease),
+                   .content_type = is_new ? "application/json" : "application/merge-patch+json"},
+                  kDeadline));
     TRY(const auto document, JsonDocument::parse(body));
     return read_lease(document.root());
 }

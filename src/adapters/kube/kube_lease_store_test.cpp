@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/s/leases";
 
-// Goal: a missing Lease is created by POST, an existing one is replaced by PUT with its version.
+// Goal: a missing Lease is created by POST, an existing one is patched in its version.
 // The result is what the server stores.
 TEST(KubeLeaseStore, MakesAndReplaces) {
     ScriptedServer server;
@@ -17,7 +17,7 @@ TEST(KubeLeaseStore, MakesAndReplaces) {
     server.answer("GET " + path, 404, R"({"message":"not found"})");
     server.answer(std::string("POST ") + kLeases, 201,
                   R"({"metadata":{"resourceVersion":"5"},"spec":{"holderIdentity":"a"}})");
-    server.answer("PUT " + path, 200,
+    server.answer("PATCH " + path, 200,
                   R"({"metadata":{"resourceVersion":"6"},"spec":{"holderIdentity":"a"}})");
     KubeLeaseStore store(server.client(), "s", "n");
     const auto none = store.read();
@@ -36,7 +36,7 @@ TEST(KubeLeaseStore, MakesAndReplaces) {
 TEST(KubeLeaseStore, Refusals) {
     ScriptedServer server;
     const std::string path = std::string(kLeases) + "/n";
-    server.answer("PUT " + path, 409, R"({"message":"changed"})");
+    server.answer("PATCH " + path, 409, R"({"message":"changed"})");
     server.answer("GET " + path, 503, R"({"message":"away"})");
     KubeLeaseStore store(server.client(), "s", "n");
     EXPECT_EQ(store.write({.version = "4"}).error().code, Code::conflict);

@@ -9,8 +9,8 @@
 #include "adapters/kube/credential_sources.hpp"
 #include "adapters/kube/exec_plugin.hpp"
 #include "adapters/kube/kubeconfig_yaml.hpp"
-#include "adapters/os/base64.hpp"
 #include "adapters/os/text_file.hpp"
+#include "wire/text/base64.hpp"
 
 namespace tessera {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "adapters/os/base64.hpp"
 #include "adapters/os/text_file.hpp"
 #include "kubelet/deviceplugin.pb.h"
 #include "wire/node/kubelet_checkpoint.hpp"
+#include "wire/text/base64.hpp"
 
 namespace tessera {
 namespace {

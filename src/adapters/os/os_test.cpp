@@ -13,13 +13,13 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "adapters/os/base64.hpp"
 #include "adapters/os/cdi_folder.hpp"
 #include "adapters/os/pause.hpp"
 #include "adapters/os/proc_table.hpp"
 #include "adapters/os/process_facts.hpp"
 #include "adapters/os/text_file.hpp"
 #include "adapters/os/unix_socket.hpp"
+#include "wire/text/base64.hpp"
 
 namespace tessera {
 namespace {

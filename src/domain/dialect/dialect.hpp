@@ -99,6 +99,11 @@ struct Dialect {
     // annotation, and say what to write instead.
     Result<ContainerRequests> (*read)(const GpuTexts& texts) = nullptr;
 
+    // A limit that a container needs beside the ones that it has, and whose amount is obvious. The
+    // admission webhook adds it. Nothing if there is none. May be null.
+    std::optional<std::pair<std::string, std::string>> (*missing_limit)(
+        const ContainerSpec& container) = nullptr;
+
     // What an agent's node shows to kubelet.
     std::span<const DeviceList> device_lists;
     // Adds plain amounts that no plugin counts, for people and quotas. GPUs that are not usable
@@ -111,6 +116,8 @@ struct Dialect {
     // own. `unix_ns` is the time of the decision. May be null.
     void (*annotate)(const Allocation& allocation, const NodeInventory& node, std::int64_t unix_ns,
                      StringMap& out) = nullptr;
+    // All keys that it may add.
+    std::span<const std::string_view> written_annotations = {};
     // Adds the variables of a container that users of this dialect rely on. `gpus` are the
     // container's, in the order of its share; never empty. May be null.
     void (*add_env)(const Allocation& allocation, const ContainerAllocation& container,

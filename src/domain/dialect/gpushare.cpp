@@ -230,6 +230,10 @@ void read_former_node(const std::map<std::string_view, std::int64_t>& capacity, 
     }
 }
 
+constexpr std::array kWritten = {key::kAliyunIndex,      key::kAliyunDev,
+                                 key::kAliyunPod,        key::kAliyunAssigned,
+                                 key::kAliyunAssumeTime, key::kGpushareAllocation};
+
 }  // namespace
 
 constinit const Dialect kGpushareDialect = {
@@ -243,6 +247,7 @@ constinit const Dialect kGpushareDialect = {
     .add_amounts = add_amounts,
     .counted_memory = &kCountedMemory,
     .annotate = annotate,
+    .written_annotations = kWritten,
     .add_env = add_env,
     .former_allocation = former_allocation,
     .read_former_node = read_former_node,

@@ -91,6 +91,18 @@ Result<ContainerRequests> read(const GpuTexts& texts) {
     return request;
 }
 
+// One share is what a container with an amount of memory means.
+std::optional<std::pair<std::string, std::string>> missing_limit(const ContainerSpec& container) {
+    const auto has = [&](std::string_view resource) {
+        return std::ranges::find(container.limits, resource,
+                                 &std::pair<std::string, std::string>::first) !=
+               container.limits.end();
+    };
+    if (!has(resource::kGpuMemory) || has(resource::kGpuShare) || has(resource::kGpu))
+        return std::nullopt;
+    return std::pair(std::string(resource::kGpuShare), std::string("1"));
+}
+
 constexpr std::array kLists = {
     DeviceList{resource::kGpu, "-gpu-",
                [](const NodeInventory&, const Gpu&, int) { return std::int64_t{1}; },
@@ -119,6 +131,7 @@ constinit const Dialect kNativeDialect = {
     .annotations = {},
     .hints = {},
     .read = read,
+    .missing_limit = missing_limit,
     .device_lists = kLists,
     .add_amounts = add_amounts,
     .former_variable = {},

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <random>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -18,31 +19,24 @@ std::string made_up() {
 
 }  // namespace
 
-Result<LeaseName> read_lease_name(const std::string& text) {
-    if (text.empty()) return LeaseName{};
-    const std::size_t slash = text.find('/');
-    if (slash != std::string::npos) {
-        LeaseName lease{text.substr(0, slash), text.substr(slash + 1)};
-        const bool is_good =
-            !lease.ns.empty() && !lease.name.empty() && lease.name.find('/') == std::string::npos;
-        if (is_good) return lease;
+Leadership::Leadership(HttpClient& api, Clock& clock, const LeadershipOptions& options) {
+    if (options.lease.name.empty()) return;
+    store_ = std::make_unique<KubeLeaseStore>(api, options.lease.ns, options.lease.name);
+    ElectionOptions election = {.identity = options.identity.empty() ? made_up() : options.identity,
+                                .url = options.url};
+    if (!options.scheduler_lease.name.empty()) {
+        scheduler_store_ = std::make_unique<KubeLeaseStore>(api, options.scheduler_lease.ns,
+                                                            options.scheduler_lease.name);
+        scheduler_.emplace(*scheduler_store_, election.identity);
+        election.is_candidate = [this] { return scheduler_->leads(); };
     }
-    return fail(Code::invalid_argument, fmt::format("lease: \"{}\" is not NAMESPACE/NAME", text));
-}
-
-Leadership::Leadership(HttpClient& api, Clock& clock, const LeaseName& lease,
-                       const std::string& identity, const std::string& url) {
-    if (lease.name.empty()) return;
-    const std::string who = identity.empty() ? made_up() : identity;
-    store_ = std::make_unique<KubeLeaseStore>(api, lease.ns, lease.name);
-    election_ = std::make_shared<Election>(
-        *store_, clock, ElectionOptions{.identity = who, .url = url}, [this](int term) {
-            // The informers may not have observed the predecessor's last Bindings yet. The list may
-            // also arrive after this object has ended.
-            informers_->relist_pods([election = std::weak_ptr(election_), term] {
-                if (const auto now = election.lock()) now->begin_term(term);
-            });
+    election_ = std::make_shared<Election>(*store_, clock, std::move(election), [this](int term) {
+        // The informers may not have observed the predecessor's last Bindings yet. The list may
+        // also arrive after this object has ended.
+        informers_->relist_pods([election = std::weak_ptr(election_), term] {
+            if (const auto now = election.lock()) now->begin_term(term);
         });
+    });
 }
 
 WriteFence Leadership::fence() const {

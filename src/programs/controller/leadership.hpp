@@ -2,30 +2,33 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "adapters/kube/kube_lease_store.hpp"
 #include "app/scheduler/informers/informers.hpp"
 #include "app/scheduler/leader/election.hpp"
+#include "app/scheduler/leader/own_scheduler.hpp"
 #include "app/scheduler/leader/write_fence.hpp"
+#include "programs/controller/object_name.hpp"
 
 namespace tessera {
 
-// Name of the Lease; both empty: no election.
-struct LeaseName {
-    std::string ns;
-    std::string name;
+// Both empty: no election.
+using LeaseName = ObjectName;
+
+struct LeadershipOptions {
+    LeaseName lease;
+    // Of kube-scheduler, if each replica has one beside it; then `identity` is the pod's host name.
+    LeaseName scheduler_lease;
+    std::string identity;  // unique among the replicas that run; empty: one is generated
+    std::string url;       // where this replica answers
 };
-// Parses an empty text or NAMESPACE/NAME. The error names the row `lease`.
-Result<LeaseName> read_lease_name(const std::string& text);
 
 class Leadership {
   public:
-    // `identity` of this replica is unique among those that run; empty: one is generated. `url`:
-    // where this replica answers.
-    Leadership(HttpClient& api, Clock& clock, const LeaseName& lease, const std::string& identity,
-               const std::string& url);
+    Leadership(HttpClient& api, Clock& clock, const LeadershipOptions& options);
 
     Leadership(const Leadership&) = delete;
     Leadership& operator=(const Leadership&) = delete;
@@ -41,6 +44,8 @@ class Leadership {
 
   private:
     std::unique_ptr<KubeLeaseStore> store_;
+    std::unique_ptr<KubeLeaseStore> scheduler_store_;
+    std::optional<OwnScheduler> scheduler_;
     std::shared_ptr<Election> election_;
     Informers* informers_ = nullptr;
     std::jthread thread_;

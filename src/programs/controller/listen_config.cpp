@@ -113,7 +113,8 @@ Result<std::jthread> serve_health(const ListenConfig& listen, const HttpServer::
         const bool is_health = request.path == "/healthz" || request.path == "/readyz";
         return is_health && request.method == "GET" ? answer(request) : not_found();
     };
-    auto served = serve_beside({.address = listen.listen,
+    const bool is_beside = listen.health_listen.empty();
+    auto served = serve_beside({.address = is_beside ? listen.listen : listen.health_listen,
                                 .port = listen.health_port,
                                 .threads = 2,
                                 .most_connections = 64},

@@ -16,6 +16,7 @@ struct ListenConfig {
     std::string listen;
     std::int64_t port = 0;
     std::int64_t health_port = 0;  // 0: none
+    std::string health_listen{};   // empty: `listen`
     HttpTlsFiles tls;
     bool plain_http = false;
     std::string advertise;

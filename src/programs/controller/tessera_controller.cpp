@@ -20,40 +20,11 @@
 #include "base/log.hpp"
 #include "programs/common/run_program.hpp"
 #include "programs/common/seal_file.hpp"
+#include "programs/controller/controller_config.hpp"
 #include "programs/controller/leader_tasks.hpp"
-#include "programs/controller/leadership.hpp"
-#include "programs/controller/listen_config.hpp"
 
 namespace tessera {
 namespace {
-
-#define CONFIG_TABLE "programs/controller/controller.def"
-#include "programs/common/typed_config.inc"
-
-ListenConfig listen_config_of(const Config& config) {
-    return {.listen = config.listen,
-            .port = config.port,
-            .health_port = config.health_port,
-            .tls = {config.tls_certificate_file, config.tls_key_file, config.client_ca_file},
-            .plain_http = config.plain_http,
-            .advertise = config.advertise};
-}
-
-Result<std::string> url_of(const Config& config) {
-    if (config.lease.empty()) return std::string();
-    return read_own_url(listen_config_of(config));
-}
-
-Result<> check(const ConfigValues& values) {
-    const Config config = typed(values);
-    TRY_VOID(find_policy_option(config.policy));
-    TRY_VOID(all_dialects().only(config.dialects));
-    TRY_VOID(read_lease_name(config.lease));
-    TRY_VOID(check_listen_config(listen_config_of(config)));
-    TRY_VOID(url_of(config));
-    if (!config.kubeconfig.empty()) TRY_VOID(connect_info({.path = config.kubeconfig}));
-    return check_seal(config.allocation_key_file);
-}
 
 ProcessFacts own_facts(const std::string& certificate_file) {
     ProcessFacts facts = read_process_facts("tessera-controller");
@@ -73,7 +44,6 @@ auto rows_with_policies() {
 Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     const Config config = typed(values);
     TRY(const KubeConnection connection, connect_info({.path = config.kubeconfig}));
-    TRY(const LeaseName lease, read_lease_name(config.lease));
     TRY(const auto seal, load_seal(config.allocation_key_file));
     const AllocationSeal* sealed = seal ? &*seal : nullptr;
     HttpClient api(connection.endpoint);
@@ -81,8 +51,8 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     KubeClient kube(api, sealed, dialects);
     ClusterCache cache;
     SystemClock clock;
-    TRY(const std::string url, url_of(config));
-    Leadership leadership(api, clock, lease, config.identity, url);
+    TRY(const auto leadership_options, leadership_of(config));
+    Leadership leadership(api, clock, leadership_options);
     TRY(const PlacementPolicyRow* policy, find_policy_option(config.policy));
     PolicySet policies(policy->name);
     Scheduler scheduler(kube, cache, clock,
@@ -99,12 +69,22 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
         policies.learn(cache, clock, informers.synced(), ends);
     });
     LeaderTasks tasks({api, cache, metrics, clock, sealed, leadership.fence()});
+    const AdmissionRules admission = admission_of(config);
     SchedulerRoutes routes(scheduler, cache, metrics, informers.synced(), leadership.election(),
-                           config.preempt ? &tasks.preemption() : nullptr);
+                           config.preempt ? &tasks.preemption() : nullptr,
+                           SchedulerRoutes::kOwnerBound, &admission);
     const HttpServer::Handler answer = [&routes](HttpRequest& request) {
         return to_http(routes.answer({request.method, request.path, request.body}));
     };
     KubeAccessReview review(api);
+    Access service_access(
+        review, clock, {.certificates = true, .open_reads = config.open_reads, .admissions = true});
+    TRY(const auto service_options, service_port_of(config));
+    ServicePort service(api, clock, service_options, answer, service_access);
+    const HttpServer::Handler health_answer = [&](HttpRequest& request) {
+        const bool is_early = request.path == "/readyz" && !service.is_ready();
+        return is_early ? ServicePort::not_ready() : answer(request);
+    };
     Access access(
         review, clock,
         {.certificates = !config.client_ca_file.empty(), .open_reads = config.open_reads});
@@ -115,14 +95,16 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
                        .tls = listen_config_of(config).tls},
                       answer, gate_of(access));
     TRY(const int port, listen_soon(server, stop));
-    TRY(const std::jthread health, serve_health(listen_config_of(config), answer, stop));
+    TRY(const std::jthread health, serve_health(listen_config_of(config), health_answer, stop));
     log_event(Event::started, {{"version", TESSERA_VERSION},
                                {"address", config.listen},
                                {"port", port},
                                {"policy", std::string(policy->name)}});
     leadership.begin(informers);
+    service.begin();
     tasks.start(config.preempt);
     server.serve(stop);
+    service.end();
     tasks.stop();
     leadership.end();
     return {};
@@ -139,5 +121,5 @@ int main(int argc, char** argv) {
     const auto rows = tessera::rows_with_policies();
     return tessera::run_program(
         {"tessera-controller", "Places pods on shared GPUs: the extender of kube-scheduler.", rows},
-        argc, argv, tessera::check, tessera::serve);
+        argc, argv, tessera::check_config, tessera::serve);
 }

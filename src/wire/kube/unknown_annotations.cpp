@@ -29,9 +29,6 @@ constexpr auto kAnnotations = std::to_array<std::string_view>(
 constexpr auto kLabels = std::to_array<std::string_view>({kGpuAffinity, kGpuAntiAffinity});
 constexpr auto kResources = std::to_array<std::string_view>(
     {resource::kGpu, resource::kGpuShare, resource::kGpuMemory, resource::kGpuCores});
-// The annotations that Tessera itself writes on a pod.
-constexpr auto kWritten = std::to_array<std::string_view>(
-    {key::kAllocation, key::kAllocationMac, key::kEnforcedBy, key::kResizeRefused});
 
 struct Kind {
     std::string_view noun;
@@ -120,8 +117,8 @@ std::string sentence(std::string_view name, const Kind& given) {
 void add_unknown(JsonValue names, const Kind& kind, std::vector<std::string>& out) {
     for (const auto& [name, value] : names.members()) {
         if (out.size() == kMostUnknownAnnotations) return;
-        const bool is_known =
-            is_one_of(name, kind.names) || (&kind == &kAnnotation && is_one_of(name, kWritten));
+        const bool is_known = is_one_of(name, kind.names) ||
+                              (&kind == &kAnnotation && is_one_of(name, key::kWrittenByTessera));
         if (name.starts_with(kOurs) && !is_known) out.push_back(sentence(name, kind));
     }
 }

@@ -1,6 +1,7 @@
 // Every annotation key that Tessera reads or writes.
 #pragma once
 
+#include <array>
 #include <string_view>
 
 namespace tessera::key {
@@ -17,6 +18,10 @@ inline constexpr std::string_view kGuard = "guard";  // a value of kEnforcedBy
 // Pod: docs/formats/resize.md. The request of its user, and the reason if it was refused.
 inline constexpr std::string_view kResize = "tessera.dev/resize-request";
 inline constexpr std::string_view kResizeRefused = "tessera.dev/resize-refused";
+
+// The annotations that only Tessera writes on a pod.
+inline constexpr auto kWrittenByTessera =
+    std::to_array<std::string_view>({kAllocation, kAllocationMac, kEnforcedBy, kResizeRefused});
 
 // Pod: the name of its gang, and how many pods of the gang are placed together.
 inline constexpr std::string_view kGang = "tessera.dev/gang";

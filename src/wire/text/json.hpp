@@ -98,6 +98,11 @@ class JsonWriter {
         nest('{', '}', body);
     }
     template <class Body>
+    void list(Body body) {  // an array that is no member
+        comma();
+        nest('[', ']', body);
+    }
+    template <class Body>
     void array(std::string_view key, Body body) {
         head(key);
         nest('[', ']', body);

@@ -42,6 +42,9 @@ std::optional<RouteAnswer> Access::refuse(const RequestHead& head) {
             if (!options_.certificates || head.has_certificate) return std::nullopt;
             return refusal(403,
                            "this needs a client certificate that client_ca_file vouches for\n");
+        case AuthRequirement::admission:
+            if (options_.admissions) return std::nullopt;
+            return refusal(403, "the admission webhook is served on service_port only\n");
         case AuthRequirement::token:
             if (options_.open_reads) return std::nullopt;
             return refuse_token(head.token, find_route(without_slash(head.path))->path);

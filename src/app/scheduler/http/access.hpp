@@ -18,6 +18,7 @@ namespace tessera {
 struct AccessOptions {
     bool certificates = false;  // clients can present one; false: routes that require one are open
     bool open_reads = false;    // routes that require a token are open
+    bool admissions = false;    // the admission webhook is served
 };
 
 // A request before its body is read.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <future>
+#include <set>
 
 #include "app/scheduler/http/route_table.hpp"
 #include "testing/fakes/fake_access_review.hpp"
@@ -28,6 +29,7 @@ const std::vector<Seen>& all_needs() {
         {"POST", "/gpushare-scheduler/bind", AuthRequirement::certificate},
         {"POST", "/gpushare-scheduler/bind/", AuthRequirement::certificate},
         {"GET", "/gpushare-scheduler/bind", AuthRequirement::certificate},
+        {"POST", "/webhook/admit", AuthRequirement::admission},
         {"GET", "/gpushare-scheduler/inspect", AuthRequirement::token},
         {"GET", "/gpushare-scheduler/inspect/", AuthRequirement::token},
         {"GET", "/gpushare-scheduler/inspect/n1", AuthRequirement::token},
@@ -95,24 +97,29 @@ TEST_F(AccessTest, EachNeedHasItsProof) {
         EXPECT_EQ(request(c), without) << c.path;
         EXPECT_EQ(request(c, "", true), c.need == AuthRequirement::certificate ? 0 : without)
             << c.path;
-        EXPECT_EQ(request(c, "reader"), c.need == AuthRequirement::certificate ? 403 : 0) << c.path;
+        const bool is_read = c.need == AuthRequirement::token;
+        EXPECT_EQ(request(c, "reader"), is_read ? 0 : without) << c.path;
     }
     EXPECT_EQ(get("/metrics", "scraper"), 0);
     EXPECT_EQ(get(kInspect, "scraper"), 403);
     EXPECT_EQ(get("/metrics", "made-up"), 401);
 }
 
-// Goal: what cannot be checked is open: certificates without a client CA, reads by the flag.
+// Goal: what cannot be checked is open: certificates without a client CA, reads by the flag. The
+// webhook is served only where the API server calls it, and nothing of kube-scheduler there.
 TEST_F(AccessTest, Options) {
-    Access no_certificates(review_, clock_, {});
-    Access open_reads(review_, clock_, {.certificates = true, .open_reads = true});
-    for (const Seen& c : all_needs()) {
-        const RequestHead head{c.method, c.path, false, ""};
-        EXPECT_EQ(no_certificates.refuse(head).has_value(), c.need == AuthRequirement::token)
-            << c.path;
-        EXPECT_EQ(open_reads.refuse(head).has_value(), c.need == AuthRequirement::certificate)
-            << c.path;
-    }
+    using enum AuthRequirement;
+    const auto refused = [this](const AccessOptions& options) {
+        Access access(review_, clock_, options);
+        std::set<AuthRequirement> out;
+        for (const Seen& c : all_needs())
+            if (access.refuse({c.method, c.path, false, ""})) out.insert(c.need);
+        return out;
+    };
+    EXPECT_EQ(refused({}), (std::set{token, admission}));
+    EXPECT_EQ(refused({.certificates = true, .open_reads = true}),
+              (std::set{certificate, admission}));
+    EXPECT_EQ(refused({.certificates = true, .admissions = true}), (std::set{certificate, token}));
     EXPECT_EQ(review_.reviews, 0);
 }
 

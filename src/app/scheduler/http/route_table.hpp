@@ -10,6 +10,7 @@ enum class AuthRequirement {
     nothing,
     certificate,  // a client certificate, signed by the client CA: kube-scheduler can present
                   // nothing else
+    admission,    // nothing, on the port of the Service; elsewhere it is not served
     token,        // a token of a cluster user that may get the route's path
 };
 

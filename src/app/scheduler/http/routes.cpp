@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "wire/extender/extender_json.hpp"
 #include "wire/extender/inspect_json.hpp"
+#include "wire/kube/admission_json.hpp"
 #include "wire/text/json.hpp"
 
 namespace tessera {
@@ -43,14 +44,16 @@ RouteAnswer not_found() {
 SchedulerRoutes::SchedulerRoutes(Scheduler& scheduler, ClusterCache& cache,
                                  SchedulerMetrics& metrics, const std::atomic<bool>& synced,
                                  const Election* election, SelfPreemption* preemption,
-                                 std::chrono::nanoseconds owner_bound)
+                                 std::chrono::nanoseconds owner_bound,
+                                 const AdmissionRules* admission)
     : scheduler_(scheduler),
       cache_(cache),
       metrics_(metrics),
       synced_(synced),
       election_(election),
       preemption_(preemption),
-      owner_bound_(owner_bound) {}
+      owner_bound_(owner_bound),
+      admission_(admission) {}
 
 bool SchedulerRoutes::leads() const {
     return election_ == nullptr || election_->may_write(KubeApi::kBindTakes);
@@ -104,6 +107,8 @@ RouteAnswer SchedulerRoutes::answer_to(const RouteRow& row, std::string_view pat
             return preempt(body);
         case Route::bind:
             return bind(body);
+        case Route::admit:
+            return admit(body);
         case Route::inspect:
             return inspect(path == row.path ? "" : path.substr(row.path.size() + 1));
         case Route::metrics:
@@ -195,6 +200,21 @@ RouteAnswer SchedulerRoutes::bind(const std::string& body) {
     }
     const auto bound = scheduler_.bind(*args);
     return bound ? json(write_bind_result("")) : refusal(write_bind_result(bound.error().text));
+}
+
+// It needs no state, so it is answered before the first list, and by every replica.
+RouteAnswer SchedulerRoutes::admit(const std::string& body) {
+    if (admission_ == nullptr) return not_found();
+    const auto document = JsonDocument::parse(body);
+    const auto request = document ? read_admission_review(document->root(), scheduler_.dialects())
+                                  : Result<AdmissionRequest>(fail(document.error()));
+    if (!request) {
+        const std::string& reason = request.error().text;
+        log_event(Event::webhook_refused, {{"reason", reason}});
+        return {.status = 400, .body = R"({"error":)" + json_string(reason) + "}", .failed = true};
+    }
+    return json(write_admission_answer(
+        request->uid, admit_pod(request->pod, *admission_, scheduler_.dialects())));
 }
 
 RouteAnswer SchedulerRoutes::inspect(std::string_view name) const {

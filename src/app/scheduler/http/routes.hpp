@@ -14,6 +14,7 @@
 #include "app/scheduler/observe/metrics.hpp"
 #include "app/scheduler/scheduler.hpp"
 #include "app/scheduler/self_preemption/self_preemption.hpp"
+#include "domain/admission/pod_admission.hpp"
 
 namespace tessera {
 
@@ -33,11 +34,13 @@ class SchedulerRoutes {
     // then filter and bind answer that the controller is starting. With an election, a bind is sent
     // on to the leader (307), and so is a filter that finds no node but may find victims. A null
     // `election`: this controller is alone. Without `preemption` no pod is evicted. /healthz
-    // answers 503 once the cache has left a change unanswered for `owner_bound`.
+    // answers 503 once the cache has left a change unanswered for `owner_bound`. A null
+    // `admission`: the webhook is not served.
     SchedulerRoutes(Scheduler& scheduler, ClusterCache& cache, SchedulerMetrics& metrics,
                     const std::atomic<bool>& synced, const Election* election = nullptr,
                     SelfPreemption* preemption = nullptr,
-                    std::chrono::nanoseconds owner_bound = kOwnerBound);
+                    std::chrono::nanoseconds owner_bound = kOwnerBound,
+                    const AdmissionRules* admission = nullptr);
 
     RouteAnswer answer(const RouteRequest& request);
 
@@ -49,6 +52,7 @@ class SchedulerRoutes {
     RouteAnswer bind(const std::string& body);
     [[nodiscard]] bool leads() const;
     [[nodiscard]] std::optional<RouteAnswer> at_leader(Route route) const;
+    RouteAnswer admit(const std::string& body);
     RouteAnswer inspect(std::string_view node) const;
     RouteAnswer metrics();
     RouteAnswer healthz();
@@ -60,6 +64,7 @@ class SchedulerRoutes {
     const Election* election_;
     SelfPreemption* preemption_;
     const std::chrono::nanoseconds owner_bound_;
+    const AdmissionRules* admission_;
 };
 
 }  // namespace tessera

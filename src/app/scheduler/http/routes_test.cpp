@@ -12,6 +12,7 @@
 #include "testing/fakes/fake_evictions.hpp"
 #include "testing/fakes/fake_kube_api.hpp"
 #include "testing/fakes/fake_lease_store.hpp"
+#include "wire/kube/admission_json.hpp"
 #include "wire/kube/kube_objects.hpp"
 #include "wire/text/json.hpp"
 
@@ -92,6 +93,31 @@ class Routes : public ::testing::Test {
     std::atomic<bool> synced_ = true;
     SchedulerRoutes routes_{scheduler_, cache_, metrics_, synced_};
 };
+
+// Goal: the webhook answers a review by the rules, before the first list too. A body that is no
+// review is refused, so the API server follows the webhook's failure policy.
+TEST_F(Routes, Admission) {
+    synced_ = false;
+    const AdmissionRules rules{.scheduler = "tessera-scheduler"};
+    SchedulerRoutes routes(scheduler_, cache_, metrics_, synced_, nullptr, nullptr,
+                           SchedulerRoutes::kOwnerBound, &rules);
+    const auto post = [](SchedulerRoutes& to, std::string body) {
+        return to.answer({"POST", "/webhook/admit", body});
+    };
+    const std::string review =
+        R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",)"
+        R"("kind":{"kind":"Pod"},"operation":"CREATE","object":{"spec":{"containers":[)"
+        R"({"name":"m","resources":{"limits":{"aliyun.com/gpu-mem":"3"}}}]}}}})";
+    const RouteAnswer answer = post(routes, review);
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.body, write_admission_answer("u", {.scheduler = "tessera-scheduler"}));
+    for (const char* body : {"", "{", "[]", R"({"kind":"AdmissionReview"})"}) {
+        const RouteAnswer refused = post(routes, body);
+        EXPECT_EQ(refused.status, 400) << body;
+        EXPECT_TRUE(refused.failed);
+    }
+    EXPECT_EQ(post(routes_, review).status, 404) << "it is not configured";
+}
 
 // Goal: we answer what gpushare answered, except for the deviations of docs/compat/gpushare.md.
 // Method: the recording; status, type, Location, Allow and body byte for byte.

@@ -24,7 +24,12 @@ void Election::run(const std::stop_token& stop) {
 }
 
 std::chrono::milliseconds Election::step() {
-    const auto pause = mine_ ? renew() : look();
+    const bool is_candidate = !options_.is_candidate || options_.is_candidate();
+    if (mine_ && !is_candidate) {
+        give_back();
+        return options_.retry;
+    }
+    const auto pause = mine_ ? renew() : look(is_candidate);
     return mine_ && won_ ? announce(pause) : pause;
 }
 
@@ -62,7 +67,7 @@ std::chrono::milliseconds Election::renew() {
     return std::chrono::milliseconds(0);
 }
 
-std::chrono::milliseconds Election::look() {
+std::chrono::milliseconds Election::look(bool is_candidate) {
     const auto found = store_.read();
     if (!found) {
         log_event(Event::lease_error, {{"reason", found.error().text}});
@@ -89,7 +94,7 @@ std::chrono::milliseconds Election::look() {
     // A missing Lease may have been deleted a moment ago, and its holder may still write by it.
     const bool is_given_back = lease.holder.empty() && !lease.version.empty();
     const bool is_free = is_given_back || ours || now - seen_since_ > lasts;
-    if (!is_free) return options_.retry;
+    if (!is_free || !is_candidate) return options_.retry;
     const auto taken = take(lease);
     if (!taken && taken.error().code != Code::conflict) {
         log_event(Event::lease_error, {{"reason", taken.error().text}});
@@ -137,6 +142,7 @@ void Election::give_back() {
     // The Lease is good for longer than this wait (begin_write).
     const auto rest = [this] {
         const MutexLock lock(mutex_);
+        term_begun_ = false;
         return last_write_ends_ - clock_.steady();
     }();
     if (rest > std::chrono::nanoseconds::zero()) {

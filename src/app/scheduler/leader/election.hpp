@@ -27,6 +27,9 @@ struct ElectionOptions {
     // How long a write of a killed process may still take. A process that finds the Lease with its
     // own identity follows an earlier process, and waits this long for that one's writes.
     std::chrono::milliseconds write = KubeApi::kBindTakes;
+    // Asked before each round, by the running thread. While it is false, this process does not take
+    // the Lease, and gives it back if it has it. Empty: always true.
+    std::function<bool()> is_candidate{};
 };
 
 // Any thread may call the const functions, begin_term() and begin_write(); one thread runs the
@@ -40,12 +43,12 @@ class Election {
     Election(LeaseStore& store, Clock& clock, ElectionOptions options,
              std::function<void(int term)> elected);
 
-    // Wins, renews and loses the Lease until `stop`, and then gives it back, so that the next
-    // leader need not wait. It first waits until the last allowed write is over, of this process or
-    // of the one that had the Lease under our identity. All writers must have ended by then.
+    // Wins, renews and loses the Lease until `stop`, and then gives it back.
     void run(const std::stop_token& stop);
     // One round; returns the pause until the next.
     std::chrono::milliseconds step();
+    // So the next leader need not wait. No further write is allowed. Waits until the last allowed
+    // one is over, of this process or of the one that had the Lease under our identity.
     void give_back();
 
     // No effect if a later term has begun or this one is over.
@@ -59,7 +62,7 @@ class Election {
 
   private:
     std::chrono::milliseconds renew();
-    std::chrono::milliseconds look();
+    std::chrono::milliseconds look(bool is_candidate);
     Result<> take(const Lease& from);
     std::chrono::milliseconds announce(std::chrono::milliseconds pause);
     void lose();

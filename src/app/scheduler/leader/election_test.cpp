@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "app/scheduler/leader/own_scheduler.hpp"
 #include "testing/fakes/fake_clock.hpp"
 #include "testing/fakes/fake_lease_store.hpp"
 
@@ -193,6 +194,58 @@ TEST_F(ElectionTest, BackUnderItsNameAndGone) {
     again.election.give_back();
     EXPECT_EQ(clock_.steady() - begin, seconds(5));
     EXPECT_EQ(store_.now().holder, "");
+}
+
+// Goal: a replica leads only while it is a candidate. When it is one no more, it writes nothing
+// new, and gives the Lease back once its last write is over.
+TEST_F(ElectionTest, OnlyACandidateLeads) {
+    bool is_candidate = false;
+    Election c(store_, clock_,
+               {.identity = "c",
+                .url = "http://c",
+                .duration = seconds(8),
+                .is_candidate = [&] { return is_candidate; }},
+               [&c](int term) { c.begin_term(term); });
+    c.step();
+    EXPECT_EQ(store_.now().holder, "");
+    is_candidate = true;
+    c.step();
+    EXPECT_TRUE(c.begin_write(kWrite));
+    is_candidate = false;
+    clock_.on_sleep([&] {
+        EXPECT_EQ(store_.now().holder, "c");
+        EXPECT_FALSE(c.may_write({}));
+    });
+    const auto begin = clock_.steady();
+    c.step();
+    EXPECT_EQ(clock_.steady() - begin, kWrite);
+    EXPECT_EQ(store_.now().holder, "");
+    c.step();
+    EXPECT_EQ(store_.now().holder, "");
+    a_.election.step();
+    EXPECT_TRUE(a_.leads());
+    c.step();
+    EXPECT_EQ(c.leader_url(), "http://a") << "it still redirects to the leader";
+}
+
+// Goal: the controller of a pod is a candidate where kube-scheduler of the same pod leads.
+TEST(OwnScheduler, HoldsItsLease) {
+    FakeLeaseStore lease;
+    OwnScheduler own(lease, "tessera-controller-6b5-x");
+    EXPECT_FALSE(own.leads()) << "there is no Lease yet";
+    const auto with_holder = [&](const std::string& holder) {
+        lease.edit({.holder = holder});
+        return own.leads();
+    };
+    EXPECT_TRUE(with_holder("tessera-controller-6b5-x_0a5e"));
+    lease.set_down(true);
+    EXPECT_TRUE(own.leads());
+    lease.set_down(false);
+    EXPECT_FALSE(with_holder("tessera-controller-6b5-xy_0a5e"));
+    EXPECT_FALSE(with_holder("tessera-controller-6b5-x"));
+    EXPECT_FALSE(with_holder(""));
+    lease.set_down(true);
+    EXPECT_FALSE(own.leads());
 }
 
 // Goal: an edited Lease does not block replicas for ever, and lets none take over too early.

@@ -1,4 +1,4 @@
-#include "adapters/os/base64.hpp"
+#include "wire/text/base64.hpp"
 
 #include <openssl/evp.h>
 

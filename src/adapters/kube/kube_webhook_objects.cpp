@@ -1,0 +1,60 @@
+#include "adapters/kube/kube_webhook_objects.hpp"
+
+#include <utility>
+
+#include "adapters/kube/kube_call.hpp"
+#include "wire/kube/webhook_json.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::chrono::seconds kDeadline{5};
+constexpr std::string_view kConfigurations =
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/";
+
+}  // namespace
+
+KubeWebhookObjects::KubeWebhookObjects(HttpClient& api, WebhookNames names)
+    : http_(api),
+      names_(std::move(names)),
+      secrets_("/api/v1/namespaces/" + names_.ns + "/secrets") {}
+
+Result<std::optional<AuthoritySecret>> KubeWebhookObjects::read_authority() {
+    const auto body =
+        kube_call(http_, {.method = "GET", .path = secrets_ + "/" + names_.secret}, kDeadline);
+    if (!body && body.error().code == Code::not_found) return std::optional<AuthoritySecret>();
+    if (!body) return fail(body.error());
+    TRY(const auto document, JsonDocument::parse(*body));
+    return read_authority_secret(document.root());
+}
+
+// A patch keeps the labels and annotations of other programs, such as Helm.
+Result<> KubeWebhookObjects::write_authority(const AuthoritySecret& secret) {
+    const bool is_new = secret.version.empty();
+    TRY_VOID(
+        kube_call(http_,
+                  {.method = is_new ? "POST" : "PATCH",
+                   .path = is_new ? secrets_ : secrets_ + "/" + names_.secret,
+                   .body = write_authority_secret(names_.secret, names_.ns, secret),
+                   .content_type = is_new ? "application/json" : "application/merge-patch+json"},
+                  kDeadline));
+    return {};
+}
+
+Result<> KubeWebhookObjects::trust(const std::string& certificates) {
+    if (names_.configuration.empty()) return {};
+    const std::string path = std::string(kConfigurations) + names_.configuration;
+    TRY(const auto body, kube_call(http_, {.method = "GET", .path = path}, kDeadline));
+    TRY(const auto document, JsonDocument::parse(body));
+    const std::string patch = write_trust_patch(document.root(), certificates);
+    if (patch.empty()) return {};
+    TRY_VOID(kube_call(http_,
+                       {.method = "PATCH",
+                        .path = path,
+                        .body = patch,
+                        .content_type = "application/json-patch+json"},
+                       kDeadline));
+    return {};
+}
+
+}  // namespace tessera

@@ -1,0 +1,60 @@
+// The certificates of the admission webhook, without any work by hand. The replicas share a
+// certificate authority in a Secret. Each replica signs a certificate for itself, which it keeps in
+// memory, and makes the API server trust the authority. An authority is replaced long before it
+// ends: until the old one has ended, the API server trusts both.
+//
+// Every replica does all of it. What two of them do at the same time is the same, or one gets a
+// conflict and tries again. So nothing is lost if they all stop for years: the first one that
+// starts replaces what has expired.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "ports/certificates.hpp"
+#include "ports/clock.hpp"
+#include "ports/webhook_objects.hpp"
+
+namespace tessera {
+
+class WebhookCertificates {
+  public:
+    static constexpr std::chrono::seconds kPeriod{30};
+    static constexpr std::chrono::hours kAuthorityLasts{24 * 3650};
+    static constexpr std::chrono::hours kAuthorityIsReplaced{24 * 365};  // before its end
+    static constexpr std::chrono::hours kServerLasts{24 * 90};
+    static constexpr std::chrono::hours kServerIsReplaced{24 * 30};  // before its end
+
+    // `dns_names`: those of the Service, by which the API server calls. All references outlive
+    // this.
+    WebhookCertificates(CertificateMaker& maker, WebhookObjects& objects, Clock& clock,
+                        std::vector<std::string> dns_names);
+
+    // Makes what is missing or old. One thread. If something fails, it is logged, and the next
+    // round tries again.
+    void run_round();
+    // Any thread. unavailable until a round has succeeded.
+    [[nodiscard]] Result<CertifiedKey> server() const;
+
+  private:
+    Result<> renew();
+    Result<AuthoritySecret> authority();
+    Result<AuthoritySecret> replace(const AuthoritySecret& before);
+    [[nodiscard]] bool is_good_for(const std::string& certificate, std::chrono::seconds rest) const;
+
+    CertificateMaker& maker_;
+    WebhookObjects& objects_;
+    Clock& clock_;
+    const std::vector<std::string> dns_names_;
+    std::string signed_by_;  // of the running thread: the authority's certificate
+    std::string fault_;      // of the running thread: the last logged one, as long as it lasts
+
+    mutable Mutex mutex_;
+    std::optional<CertifiedKey> server_ TESSERA_GUARDED_BY(mutex_);
+};
+
+}  // namespace tessera

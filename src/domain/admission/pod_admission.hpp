@@ -1,0 +1,64 @@
+// What the admission webhook changes in a pod that is created: what its creator would otherwise
+// have to write in every pod, and allocations that only Tessera may write. Pure.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "domain/dialect/dialect.hpp"
+#include "domain/request/container_spec.hpp"
+
+namespace tessera {
+
+// A container with a limit of a dialect.
+struct CreatedContainer {
+    std::size_t position = 0;  // in the pod's list of containers, or of init containers
+    ContainerSpec spec;        // only the limits of dialects
+};
+
+// A pod as it reaches the API server.
+struct CreatedPod {
+    NodeName node;           // not empty: no scheduler places it
+    bool is_mirror = false;  // of a static pod: kubelet refuses it if it was changed
+    std::string scheduler;
+    std::string runtime_class;
+    std::vector<CreatedContainer> containers;
+    std::vector<std::string> annotations;  // the keys
+};
+
+struct AdmissionRules {
+    // Annotations that only Tessera writes, beside those of dialects; outlive the rules.
+    std::span<const std::string_view> own_annotations = {};
+    // The scheduler of pods that request GPUs and name none; empty: not set.
+    std::string scheduler;
+    // The RuntimeClass of pods that request GPUs and have none; empty: not set.
+    std::string runtime_class;
+};
+
+struct AddedLimit {
+    ContainerKind kind;  // an app container, or any init container
+    std::size_t position;
+    std::string resource;
+    std::string amount;
+
+    friend bool operator==(const AddedLimit&, const AddedLimit&) = default;
+};
+
+// Empty texts: nothing is set.
+struct PodEdits {
+    std::string scheduler;
+    std::string runtime_class;
+    std::vector<AddedLimit> limits;
+    std::vector<std::string> removed_annotations;
+
+    friend bool operator==(const PodEdits&, const PodEdits&) = default;
+};
+
+// A pod that requests no GPU, in any dialect that is switched on, keeps all but forged allocations.
+PodEdits admit_pod(const CreatedPod& pod, const AdmissionRules& rules, const Dialects& dialects);
+
+}  // namespace tessera

@@ -1,0 +1,29 @@
+// The controller's configuration, and what its components take from it.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "domain/admission/pod_admission.hpp"
+#include "programs/common/config.hpp"
+#include "programs/common/run_program.hpp"
+#include "programs/controller/leadership.hpp"
+#include "programs/controller/listen_config.hpp"
+#include "programs/controller/service_port.hpp"
+
+namespace tessera {
+
+#define CONFIG_TABLE "programs/controller/controller.def"
+#include "programs/common/typed_config.inc"
+#undef CONFIG_TABLE
+
+// The first fault, with the name of its row and the fix.
+Result<> check_config(const ConfigValues& values);
+
+ListenConfig listen_config_of(const Config& config);
+// Errors are invalid_argument, and name the row.
+Result<LeadershipOptions> leadership_of(const Config& config);
+Result<ServicePortOptions> service_port_of(const Config& config);
+AdmissionRules admission_of(const Config& config);
+
+}  // namespace tessera

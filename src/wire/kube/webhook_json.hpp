@@ -1,0 +1,22 @@
+// The Secret of the webhook's certificate authority, and the part of a MutatingWebhookConfiguration
+// (admissionregistration.k8s.io/v1) with the certificates that the API server trusts.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "domain/admission/authority_secret.hpp"
+#include "wire/text/json.hpp"
+
+namespace tessera {
+
+// A value that is no base64 reads as an empty text.
+AuthoritySecret read_authority_secret(JsonValue secret);
+std::string write_authority_secret(std::string_view name, std::string_view ns,
+                                   const AuthoritySecret& secret);
+
+// The JSON Patch that makes all webhooks of the configuration trust these certificates (PEM); empty
+// if they do already. The API server refuses it if the configuration has changed meanwhile.
+std::string write_trust_patch(JsonValue configuration, const std::string& certificates);
+
+}  // namespace tessera
