@@ -16,7 +16,19 @@ def settings(name: str) -> list[str]:
             if not line.strip().startswith(("#", *WAYS)) and "- urlPrefix" not in line]
 
 
+CHART = "chart/tessera/templates/scheduler-config.yaml"
+
+
+def extender(name: str) -> list[str]:
+    """The lines of the extender's settings, without indentation."""
+    found = [line.strip() for line in settings(name)]
+    return [line for line in found[found.index("extenders:"):] if not line.startswith("{{")]
+
+
 class ManifestsTest(unittest.TestCase):
+    def test_the_charts_kube_scheduler_has_the_same_extender(self) -> None:
+        self.assertEqual(extender(CHART), extender("scheduler/config.yaml"))
+
     def test_kube_schedulers_differ_in_the_way_to_the_extender_alone(self) -> None:
         self.assertEqual(settings("scheduler/config.yaml"), settings("ha/scheduler.yaml"))
 

@@ -167,6 +167,11 @@ def pinned_version(module: Module) -> str:
     return match[1]
 
 
+def kubernetes_version() -> str:
+    """The version of the Kubernetes programs, such as v1.36.3."""
+    return pinned_version(next(module for module in TABLE if module.folder == "kubernetes"))
+
+
 def _build(go: str, module: Module, out: Path) -> None:
     if all((out / program).exists() for program in module.programs()):
         return

@@ -10,8 +10,6 @@ from kube.errors import KubeError
 
 ROOT = Path(__file__).resolve().parents[2]
 IMAGE_TOOL = ROOT / "deploy" / "images" / "build"
-CONTROLLER = "localhost/tessera-controller:dev"
-AGENT = "localhost/tessera-agent:dev"
 GPUHOG = "localhost/gpuhog:dev"
 GUARD = Path("guard/lib/libtessera-guard.so")
 
@@ -33,21 +31,26 @@ def images(directory: Path) -> list[Path]:
     """Makes the images of Tessera and of the sample program in `directory`."""
     directory.mkdir(parents=True, exist_ok=True)
     made = [
-        _image(directory, CONTROLLER, "tessera-controller"),
-        _image(directory, AGENT, "tessera-agent", "--file",
+        _image(directory, "tessera-controller"),
+        _image(directory, "tessera-agent", "--file",
                f"{build_directory() / GUARD}=/usr/lib/tessera/libtessera-guard.so"),
         # As on a real node, the driver comes from the node and not from the image.
-        _image(directory, GPUHOG, "gpuhog", "--program", f"{program('gpusmi')}=/usr/bin/gpusmi",
+        _image(directory, "gpuhog", "--program", f"{program('gpusmi')}=/usr/bin/gpusmi",
                "--program", f"{program('gpuspin')}=/usr/bin/gpuspin", "--busybox", "--without", "libcuda.so.1", "--without", "libnvidia-ml.so.1"),
     ]
     return made
 
 
-def _image(directory: Path, name: str, binary: str, *options: str) -> Path:
-    out = directory / f"{binary}.tar"
-    command = [str(IMAGE_TOOL), name, str(out), "--program", f"{program(binary)}=/usr/bin/{binary}",
-               *options, "--entrypoint", f"/usr/bin/{binary}"]
-    done = subprocess.run(command, capture_output=True, text=True)
+def make_image(directory: Path, name: str, *options: str) -> Path:
+    """Makes the docker archive NAME.tar with these options of deploy/images/build."""
+    out = directory / f"{name}.tar"
+    tag = f"localhost/{name}:dev"
+    done = subprocess.run([str(IMAGE_TOOL), tag, str(out), *options], capture_output=True, text=True)
     if done.returncode != 0:
-        raise KubeError(f"image {name}: {done.stderr.strip()}")
+        raise KubeError(f"image {tag}: {done.stderr.strip()}")
     return out
+
+
+def _image(directory: Path, binary: str, *options: str) -> Path:
+    return make_image(directory, binary, "--program", f"{program(binary)}=/usr/bin/{binary}",
+                      *options, "--entrypoint", f"/usr/bin/{binary}")

@@ -1,0 +1,47 @@
+{{/* The recommended labels of an object. Call it with (list . "COMPONENT"). */}}
+{{- define "tessera.labels" -}}
+{{- $root := index . 0 -}}
+app.kubernetes.io/name: tessera
+app.kubernetes.io/component: {{ index . 1 }}
+app.kubernetes.io/instance: {{ $root.Release.Name }}
+app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ $root.Release.Service }}
+helm.sh/chart: {{ $root.Chart.Name }}-{{ $root.Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{/* The labels by which objects select the pods of a component. They never change. */}}
+{{- define "tessera.selector" -}}
+app.kubernetes.io/name: tessera
+app.kubernetes.io/component: {{ . }}
+{{- end -}}
+
+{{/* An image of ours. Call it with (list . "tessera-agent"). */}}
+{{- define "tessera.image" -}}
+{{- $root := index . 0 -}}
+{{- $registry := required "image.registry: missing; set it to the registry with Tessera's images (./dev release push REGISTRY fills one)" $root.Values.image.registry -}}
+{{ trimSuffix "/" $registry }}/{{ index . 1 }}:{{ $root.Values.image.tag | default $root.Chart.AppVersion }}
+{{- end -}}
+
+{{/* The stock kube-scheduler. A cluster's version may have a suffix: v1.33.1+k3s1, v1.31.7-eks-bcf3d70. */}}
+{{- define "tessera.schedulerImage" -}}
+{{- $image := .Values.scheduler.image -}}
+{{- $version := regexFind "^v[0-9]+\\.[0-9]+\\.[0-9]+" .Capabilities.KubeVersion.Version -}}
+{{ $image.repository | default "registry.k8s.io/kube-scheduler" }}:{{ $image.tag | default $version }}
+{{- end -}}
+
+{{- define "tessera.pullSecrets" -}}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* What a container may do that needs no right of the host. */}}
+{{- define "tessera.restricted" -}}
+readOnlyRootFilesystem: true
+allowPrivilegeEscalation: false
+capabilities: {drop: [ALL]}
+seccompProfile: {type: RuntimeDefault}
+{{- end -}}

@@ -1,0 +1,101 @@
+"""A cluster with Tessera from its Helm chart, exactly as it is shipped: packed by Helm, installed by
+Helm, and with images that containerd pulls from a registry.
+
+    with ChartStack([GpuNode("node-a", GPUs)]) as stack:
+        stack.install()
+        stack.cluster.kubectl("apply", "-f", "-", input=manifest)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+import yaml
+
+from kube import binaries
+from kube.cluster import Cluster
+from kube.registry import ImageRegistry
+from stack import builds
+from stack.gpu_node import DRIVER_ROOT, GpuNode
+
+CHART = builds.ROOT / "deploy" / "chart" / "tessera"
+NAMESPACE = "tessera-system"
+RELEASE = "tessera"
+SCHEDULER = "tessera-scheduler"
+WAIT_SECONDS = 600
+
+
+def app_version() -> str:
+    """The version of the images that the chart uses."""
+    return str(yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"])
+
+
+class ChartStack:
+    """nodes: nodes with simulated GPUs. Their driver is in a folder of the node, as with the GPU
+    Operator's driver container."""
+
+    def __init__(self, nodes: Sequence[GpuNode], name: str | None = None) -> None:
+        self.nodes = list(nodes)
+        self.cluster = Cluster(name=name, services=True)
+        self.registry: ImageRegistry
+        self.gpuhog = ""  # the image of the sample program, as pods name it
+
+    def start(self) -> "ChartStack":
+        """Starts the cluster and fills the registry. A failure leaves nothing."""
+        cluster = self.cluster
+        try:
+            cluster.nodes = [node.spec(cluster.directory) for node in self.nodes]
+            cluster.start()
+            self.registry = ImageRegistry(cluster)
+            images = cluster.directory / "stack-images"
+            for archive in builds.images(images):
+                pushed = self.registry.push(archive, f"{archive.stem}:{app_version()}")
+                if archive.stem == "gpuhog":
+                    self.gpuhog = pushed
+            self.registry.push(self._scheduler_image(images),
+                               f"kube-scheduler:{binaries.kubernetes_version()}")
+        except BaseException as error:
+            self.__exit__(type(error), error, error.__traceback__)
+            raise
+        return self
+
+    def __enter__(self) -> "ChartStack":
+        return self.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.cluster.__exit__(kind, error, trace)
+
+    def package(self, chart: Path = CHART) -> Path:
+        """Packs the chart and returns the .tgz."""
+        into = self.cluster.directory / "charts"
+        printed = self.helm("package", str(chart), "--destination", str(into))
+        return Path(printed.strip().rsplit(": ", 1)[1])
+
+    def helm(self, *arguments: str, check: bool = True) -> str:
+        """Runs Helm in Tessera's namespace."""
+        return self.cluster.helm("--namespace", NAMESPACE, *arguments, check=check)
+
+    def install(self, package: Path, *values: str) -> str:
+        """Installs a packed chart; `values` are NAME=VALUE. Returns what Helm prints."""
+        return self.helm("install", RELEASE, str(package), "--create-namespace",
+                         *self.arguments(*values))
+
+    def upgrade(self, package: Path, *values: str) -> str:
+        """Upgrades to a packed chart with these values."""
+        return self.helm("upgrade", RELEASE, str(package), *self.arguments(*values))
+
+    def arguments(self, *values: str) -> list[str]:
+        """The options of Helm's install and upgrade."""
+        all_values = [f"image.registry={self.registry.address}",
+                      f"scheduler.image.repository={self.registry.address}/kube-scheduler",
+                      f"agent.driver.root={DRIVER_ROOT}", *values]
+        return [*(f"--set={value}" for value in all_values), "--wait", f"--timeout={WAIT_SECONDS}s"]
+
+    def _scheduler_image(self, directory: Path) -> Path:
+        path = "/usr/local/bin/kube-scheduler"
+        return builds.make_image(directory, "kube-scheduler", "--program",
+                                 f"{binaries.directory() / 'kube-scheduler'}={path}",
+                                 "--entrypoint", path)
