@@ -55,7 +55,7 @@ class Reader {
                     .reports = read_reports(),
                     .asked = read_answers()};
         facts.pods = read_pods();
-        facts.nodes = read_nodes(selector_of(agents));
+        facts.nodes = read_nodes(pod_spec_of(agents));
         facts.lease = look_again(lease, begin + kRenewals);
         return facts;
     }
@@ -92,10 +92,10 @@ class Reader {
         if (!document) return fail(document.error());
         return read_workload(document->root());
     }
-    // The node selector of its pods; absent if unknown. Valid as long as the document.
-    static JsonValue selector_of(const Result<JsonDocument>& document) {
+    // The spec of its pods; absent if unknown. Valid as long as the document.
+    static JsonValue pod_spec_of(const Result<JsonDocument>& document) {
         if (!document) return {};
-        return document->root()["spec"]["template"]["spec"]["nodeSelector"];
+        return document->root()["spec"]["template"]["spec"];
     }
 
     Result<Lease> read_lease_once() {
@@ -130,10 +130,10 @@ class Reader {
         return out;
     }
 
-    Result<std::vector<doctor::Node>> read_nodes(JsonValue selector) {
+    Result<std::vector<doctor::Node>> read_nodes(JsonValue agent) {
         std::vector<doctor::Node> out;
         TRY_VOID(each("/api/v1/nodes", "list nodes", [&](JsonValue json) {
-            out.push_back(read_doctor_node(json, selector));
+            out.push_back(read_doctor_node(json, agent));
             out.back().agent_ready = with_agent_.contains(out.back().inventory.name);
         }));
         return out;

@@ -58,12 +58,16 @@ bool match(const LabelTerms& terms, const Labels& labels) {
                                [&](const LabelTerm& term) { return holds_for(term, labels); });
 }
 
-bool may_run(const NodeRules& rules, const NodeTraits& node) {
+bool selects(const NodeRules& rules, const NodeTraits& node) {
     if (!match(rules.selector, node.labels)) return false;
     const auto is_one = [&](const LabelTerms& terms) {
         return !terms.empty() && match(terms, node.labels);
     };
-    if (rules.has_affinity && std::ranges::none_of(rules.affinity, is_one)) return false;
+    return !rules.has_affinity || std::ranges::any_of(rules.affinity, is_one);
+}
+
+bool may_run(const NodeRules& rules, const NodeTraits& node) {
+    if (!selects(rules, node)) return false;
     return std::ranges::all_of(node.taints, [&](const Taint& taint) {
         return taint.effect == "PreferNoSchedule" ||
                std::ranges::any_of(rules.tolerations, [&](const Toleration& toleration) {

@@ -68,6 +68,8 @@ struct NodeRules {
     friend auto operator<=>(const NodeRules&, const NodeRules&) = default;
 };
 
+// Whether the selector and the affinity allow the node, whatever its taints are.
+bool selects(const NodeRules& rules, const NodeTraits& node);
 // Ignores a cordon (`closed`).
 bool may_run(const NodeRules& rules, const NodeTraits& node);
 

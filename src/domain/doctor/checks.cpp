@@ -52,10 +52,9 @@ Judgement controller(const Facts& facts) {
     if (!facts.controller) {
         if (facts.controller.error().code != Code::not_found)
             return unread(facts.controller.error());
-        return {
-            Status::failed, fmt::format("no Deployment tessera-controller in {}", facts.ns),
-            "apply your own kustomization again (the first time: README.md), or name the namespace "
-            "with --namespace"};
+        return {Status::failed, fmt::format("no Deployment tessera-controller in {}", facts.ns),
+                "install the Helm chart or your kustomization (README.md), or name the namespace "
+                "with --namespace"};
     }
     const Workload& it = *facts.controller;
     if (it.ready == 0)
@@ -142,7 +141,7 @@ Judgement agents(const Facts& facts) {
     if (!facts.agents) {
         if (facts.agents.error().code != Code::not_found) return unread(facts.agents.error());
         return {Status::failed, fmt::format("no DaemonSet tessera-agent in {}", facts.ns),
-                "apply your own kustomization again (the first time: README.md)"};
+                "install the Helm chart or your kustomization (README.md)"};
     }
     if (!facts.nodes) return unread(facts.nodes.error());
     if (!facts.pods) return unread(facts.pods.error());  // which tell where an agent is ready
@@ -343,12 +342,13 @@ Judgement key(const Facts& facts) {
     for (const auto* workload : {&facts.controller, &facts.agents}) {
         if (!*workload || (*workload)->signs) continue;
         const char* name = workload == &facts.controller ? "controller" : "agents";
-        return {Status::warning,
-                fmt::format("the {} run without --allocation-key-file: a user that may edit a "
-                            "pod's annotations can take any GPU",
-                            name),
-                "apply your own kustomization again, with that argument as deploy/base has it, and "
-                "with the Secret tessera-allocation-key (README.md)"};
+        return {
+            Status::warning,
+            fmt::format("the {} run without --allocation-key-file: a user that may edit a "
+                        "pod's annotations can take any GPU",
+                        name),
+            "set that argument in your kustomization, as deploy/base and the Helm chart do, and "
+            "create the Secret tessera-allocation-key (README.md)"};
     }
     if (!facts.key) return unread(facts.key.error());
     if (!*facts.key) {
@@ -376,7 +376,8 @@ Judgement admission(const Facts& facts) {
     }
     if (faults.any()) {
         return {Status::failed, faults.text(),
-                "kubectl apply -f deploy/base/admission.yaml (Kubernetes 1.30; SECURITY.md says "
+                "helm upgrade with admissionPolicies=true, or kubectl apply -f "
+                "deploy/base/admission.yaml (Kubernetes 1.30; SECURITY.md says "
                 "what they protect)"};
     }
     return {Status::ok, fmt::format("{} policies, all bound", facts.policies->size()), ""};

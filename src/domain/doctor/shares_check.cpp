@@ -64,12 +64,11 @@ Judgement shares(const Facts& facts) {
                 ""};
     }
     if (others.any()) {
-        return {
-            Status::warning,
-            "the guard enforces shares on other nodes, and not on " + others.text(),
-            fmt::format("are all agents of one release and one kustomization? kubectl -n {} get "
-                        "pods -l app.kubernetes.io/component=agent -o yaml (--guard-library)",
-                        facts.ns)};
+        return {Status::warning,
+                "the guard enforces shares on other nodes, and not on " + others.text(),
+                fmt::format("do all agents have the same version and arguments? kubectl -n {} get "
+                            "pods -l app.kubernetes.io/component=agent -o yaml (--guard-library)",
+                            facts.ns)};
     }
     Faults free;
     int enforced = 0;

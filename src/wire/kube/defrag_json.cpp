@@ -74,6 +74,8 @@ LabelTerms read_node_term(JsonValue json) {
     return *std::move(terms);
 }
 
+}  // namespace
+
 defrag::NodeRules read_node_rules(JsonValue spec) {
     defrag::NodeRules rules;
     if (auto selector = read_terms(spec["nodeSelector"], {})) {
@@ -96,8 +98,6 @@ defrag::NodeRules read_node_rules(JsonValue spec) {
     }
     return rules;
 }
-
-}  // namespace
 
 defrag::PodState read_pod_state(JsonValue pod) {
     const JsonValue metadata = pod["metadata"];

@@ -23,6 +23,9 @@ defrag::Budget read_budget(JsonValue budget);
 // other Job.
 std::optional<std::string> read_waiting_job(JsonValue job);
 
+// Where the pods of a v1.PodSpec may run. A rule that cannot be understood is one that no node
+// matches.
+defrag::NodeRules read_node_rules(JsonValue spec);
 // The traits of a v1.Node.
 defrag::NodeTraits read_node_traits(JsonValue node);
 

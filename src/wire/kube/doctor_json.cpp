@@ -5,6 +5,7 @@
 #include "domain/dialect/native.hpp"
 #include "domain/placement/engine/policy.hpp"
 #include "domain/request/foreign_resources.hpp"
+#include "wire/kube/defrag_json.hpp"
 #include "wire/kube/kube_objects.hpp"
 #include "wire/tessera/keys.hpp"
 #include "wire/tessera/node_gpus_json.hpp"
@@ -38,7 +39,7 @@ std::vector<std::string> words_of(JsonValue container) {
 
 }  // namespace
 
-doctor::Node read_doctor_node(JsonValue json, JsonValue selector) {
+doctor::Node read_doctor_node(JsonValue json, JsonValue agent) {
     doctor::Node node{.inventory = read_node(json)};
     node.has_report = json["metadata"]["annotations"][key::kGpus].present();
     node.runtime = json["status"]["nodeInfo"]["containerRuntimeVersion"].text_or("");
@@ -46,11 +47,8 @@ doctor::Node read_doctor_node(JsonValue json, JsonValue selector) {
         const auto gpus = read_node_gpus(*report);
         if (gpus) node.identity = gpus->identity;
     }
-    const JsonValue labels = json["metadata"]["labels"];
     node.wants_agent =
-        selector.present() && std::ranges::all_of(selector.members(), [&](const auto& wanted) {
-            return labels[wanted.first].text_or("") == wanted.second.text_or("");
-        });
+        agent.present() && defrag::selects(read_node_rules(agent), read_node_traits(json));
     node.slots = amount(json["status"]["allocatable"], resource::kGpuShare);
     for (const auto& [resource, quantity] : json["status"]["capacity"].members()) {
         const std::string name(resource);

@@ -8,9 +8,9 @@
 
 namespace tessera {
 
-// A v1.Node; whether its agent is ready is filled in later. `selector`: the DaemonSet's
-// nodeSelector; absent if unknown.
-doctor::Node read_doctor_node(JsonValue node, JsonValue selector);
+// A v1.Node; whether its agent is ready is filled in later. `agent`: the spec of the DaemonSet's
+// pods; absent if unknown.
+doctor::Node read_doctor_node(JsonValue node, JsonValue agent);
 // A v1.Pod. With a seal, an allocation that the seal has not signed is an error.
 doctor::Pod read_doctor_pod(JsonValue pod, const AllocationSeal* seal);
 // A Deployment or DaemonSet.
