@@ -58,7 +58,8 @@ TEST(OpensslCertificates, AreAccepted) {
     EXPECT_FALSE(accepts(*authority, *server, "other.ns.svc", kNow));
     EXPECT_TRUE(accepts(*authority, *server, "tessera-controller.ns", kNow - 300));
     EXPECT_FALSE(accepts(*authority, *server, "tessera-controller.ns", kNow - 3'600));
-    EXPECT_FALSE(accepts(*authority, *server, "tessera-controller.ns", kNow + 25 * 3'600));
+    EXPECT_FALSE(
+        accepts(*authority, *server, "tessera-controller.ns", kNow + std::int64_t{25} * 3'600));
     const auto other = maker.make_authority("tessera", kNow, hours(240));
     ASSERT_TRUE(other);
     EXPECT_FALSE(accepts(*other, *server, "tessera-controller.ns", kNow));
@@ -70,7 +71,7 @@ TEST(OpensslCertificates, End) {
     OpensslCertificates maker;
     const auto authority = maker.make_authority("tessera", kNow, hours(240));
     ASSERT_TRUE(authority);
-    EXPECT_EQ(maker.end_of(authority->certificate).value_or(0), kNow + 240 * 3'600);
+    EXPECT_EQ(maker.end_of(authority->certificate).value_or(0), kNow + std::int64_t{240} * 3'600);
     EXPECT_FALSE(maker.end_of("no certificate"));
 }
 

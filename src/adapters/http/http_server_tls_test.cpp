@@ -309,7 +309,7 @@ TEST_F(TlsHttpServer, SlowHandshakes) {
     std::vector<RawPeer> slow;
     for (int i = 0; i < 20; ++i) {
         slow.push_back(RawPeer::connect(port_));
-        if (i % 2 == 0) slow.back().send(kHello.substr(0, static_cast<std::size_t>(1 + i / 2)));
+        if (i % 2 == 0) slow.back().send(kHello.substr(0, static_cast<std::size_t>(i / 2) + 1));
     }
     HttpClient client(endpoint(&client_));
     const auto answer = client.send({"GET", "/x", "", ""}, milliseconds(1'500));
@@ -345,6 +345,7 @@ TEST_F(TlsHttpServer, ManyStrangers) {
     HttpClient known(endpoint(&client_));
     EXPECT_TRUE(known.send({"GET", "/x", "", ""}, kDeadline));
     std::vector<RawPeer> silent;
+    silent.reserve(40);
     for (int i = 0; i < 40; ++i)
         silent.push_back(RawPeer::connect(port_));
     EXPECT_EQ(get(&client_), "200 /x0");
@@ -358,9 +359,10 @@ TEST_F(TlsHttpServer, ManyStrangers) {
 TEST_F(TlsHttpServer, GreetedStrangers) {
     serve({.threads = 2, .most_connections = 6});
     std::vector<std::unique_ptr<TlsPeer>> greeted;
+    greeted.reserve(5);
     for (int i = 0; i < 5; ++i)
         greeted.push_back(std::make_unique<TlsPeer>(port_));
-    RawPeer greeting = RawPeer::connect(port_);
+    const RawPeer greeting = RawPeer::connect(port_);
     for (int i = 0; i < 5; ++i)
         greeted.push_back(std::make_unique<TlsPeer>(port_));
     pollfd entry{greeting.fd(), POLLIN, 0};
@@ -372,7 +374,7 @@ TEST_F(TlsHttpServer, Stop) {
     serve({.threads = 2});
     const TlsPeer idle(port_);
     RawPeer silent = RawPeer::connect(port_);
-    RawPeer half = RawPeer::connect(port_);
+    const RawPeer half = RawPeer::connect(port_);
     half.send("\x16\x03");
     auto ended = std::async(std::launch::async, [this] {
         thread_.request_stop();
