@@ -4,6 +4,8 @@ again, on a real cluster with Services and a registry."""
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import time
 import unittest
 from typing import Any, ClassVar
@@ -76,6 +78,12 @@ class InstallTest(unittest.TestCase):
     def in_pod(self, name: str, command: str) -> str:
         return self.cluster.kubectl("exec", name, "--", "sh", "-c", f"{command} 2>&1 || true")
 
+    def tessera(self, *arguments: str) -> str:
+        """Runs our command line as cluster-admin."""
+        environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
+        return subprocess.run([str(builds.program("tessera")), *arguments], env=environment,
+                              text=True, capture_output=True, timeout=300).stdout
+
     def leader(self, lease: str) -> str:
         """The pod that holds a Lease; empty if none does."""
         spec = self.api.json("GET", f"{LEASES}/{lease}").get("spec") or {}
@@ -110,6 +118,12 @@ class InstallTest(unittest.TestCase):
         self.assertEqual(pod["metadata"]["annotations"]["tessera.dev/enforced-by"], "guard")
         self.assertIn("allocated", self.in_pod("share", "gpuhog --once 1024MiB"))
         self.assertIn("OUT_OF_MEMORY", self.in_pod("share", "gpuhog --once 1025MiB"))
+
+    def test_doctor_finds_no_fault(self) -> None:
+        self.create(self.pod("share", MEMORY))
+        self.running("share")
+        found = self.tessera("doctor")
+        self.assertEqual([line for line in found.splitlines() if not line.startswith("ok ")], [])
 
     def test_a_copied_pod_is_placed_as_a_new_one(self) -> None:
         self.create(self.pod("first", MEMORY))
