@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import shlex
 import subprocess
 import sys
 import time
@@ -57,7 +59,16 @@ class Demo:
 
     def kubectl(self, *arguments: str) -> str:
         """Shows a kubectl command; returns its output."""
-        return self.show("kubectl " + " ".join(arguments), self.cluster.kubectl(*arguments))
+        return self.show(shlex.join(["kubectl", *arguments]), self.cluster.kubectl(*arguments))
+
+    def event(self, pod: str, reason: str) -> str:
+        """Waits for an event of the pod, and shows its message."""
+        command = ["get", "events", "--field-selector",
+                   f"involvedObject.name={pod},reason={reason}", "-o",
+                   "jsonpath={.items[0].message}"]
+        message = str(self.cluster.wait_for(f"the event {reason} of {pod}",
+                                            lambda: self.cluster.kubectl(*command), 20))
+        return self.show(shlex.join(["kubectl", *command]), message)
 
     def apply(self, file: str) -> None:
         """Applies a manifest, and shows the command."""
@@ -152,14 +163,9 @@ def too_large(demo: Demo) -> None:
     demo.say("A pod of 25 GiB fits the sum of a node, but no GPU. It waits, and its event says why.")
     demo.apply("too-large.yaml")
 
-    def refused() -> str:
-        events = demo.cluster.kubectl("get", "events", "--field-selector",
-                                      "involvedObject.name=too-large,reason=FailedScheduling",
-                                      "-o", "jsonpath={.items[0].message}")
-        return events if "GPU Memory" in events else ""
-    message = demo.cluster.wait_for("the event of too-large", refused, 20)
+    message = demo.event("too-large", "FailedScheduling")
+    expect("GPU Memory" in message, "the event says that the pod waits for a GPU's memory")
     demo.kubectl("get", "pod", "too-large")
-    demo.show("kubectl get events --field-selector involvedObject.name=too-large", str(message))
 
 
 def native(demo: Demo) -> None:
@@ -181,10 +187,7 @@ def held(demo: Demo) -> None:
     refused = demo.in_pod("greedy", "gpuhog --once 12GiB")
     expect("OUT_OF_MEMORY" in refused, "an allocation beyond the share is refused")
     demo.say("An event of the pod says why.")
-    told = demo.cluster.wait_for("the event of greedy", lambda: demo.cluster.kubectl(
-        "get", "events", "--field-selector", "involvedObject.name=greedy,reason=GpuMemoryLimit",
-        "-o", "jsonpath={.items[*].message}"), 20)
-    demo.show("kubectl get events --field-selector involvedObject.name=greedy", str(told))
+    demo.event("greedy", "GpuMemoryLimit")
     demo.say("What each container uses of its share: TIME% is its percentage of the GPU's time.")
     shares = demo.cluster.wait_for("both are busy", demo.times_of_held, 60)
     demo.show_top()
@@ -252,6 +255,9 @@ def main() -> int:
     except KeyboardInterrupt:
         print("demo: interrupted; the cluster is gone", file=sys.stderr)
         return 130
+    except BrokenPipeError:  # `./dev demo | head`: the reader had enough
+        sys.stdout = open(os.devnull, "w")
+        return 0
     return 0
 
 
