@@ -101,7 +101,8 @@ class Registry:
             if record.name == name:
                 return Run(self.base / name, record)
         names = ", ".join(r.name for r in self.live()) or "none"
-        raise KubeError(f"no cluster {name}: run `kube up --name {name}` (there: {names})")
+        raise KubeError(f"no cluster {name}; there is: {names}. Name one with --name, or start it: "
+                        f"`kube up --name {name}`")
 
     def live(self) -> list[Record]:
         """The records of the runs that are not dead."""

@@ -110,7 +110,7 @@ class RegistryTest(unittest.TestCase):
 
     def test_an_unknown_name_lists_the_known(self) -> None:
         run = self.registry.claim("dev")
-        with self.assertRaisesRegex(KubeError, "there: dev"):
+        with self.assertRaisesRegex(KubeError, "there is: dev"):
             self.registry.find("other")
         self.assertEqual(json.loads((run.directory / "run.json").read_text())["name"], "dev")
         self.registry.remove(run)
