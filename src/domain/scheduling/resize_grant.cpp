@@ -81,11 +81,6 @@ Result<> change(Allocation& allocation, const RequestedShares::Container& reques
     auto& container =
         allocation.containers[static_cast<std::size_t>(found - allocation.containers.data())];
     for (GpuShare& share : container.gpus) {
-        if (share.whole) {
-            return refuse(Code::unsupported, fmt::format("container {} has whole GPUs: there is "
-                                                         "nothing to resize",
-                                                         requested.name));
-        }
         share = with_amounts(share, requested);
         if (requested.memory) TRY_VOID(check_memory(requested.name, share, allocation, room));
         TRY_VOID(check_compute(requested.name, share));
@@ -134,10 +129,22 @@ Result<> check_room(const Growth& growth, const ResizeRoom& room) {
 
 }  // namespace
 
+Result<> check_has_shares(const RequestedShares& requested, const Allocation& now) {
+    for (const RequestedShares::Container& container : requested.containers) {
+        const ContainerAllocation* found = find_container(now, container.name);
+        if (found == nullptr || std::ranges::none_of(found->gpus, &GpuShare::whole)) continue;
+        return refuse(
+            Code::unsupported,
+            fmt::format("container {} has whole GPUs: there is nothing to resize", container.name));
+    }
+    return {};
+}
+
 Result<Allocation> resize(const Allocation& now, const RequestedShares& requested,
                           const ResizeRoom& room) {
     Allocation after = now;
     ++after.revision;
+    TRY_VOID(check_has_shares(requested, now));
     for (const RequestedShares::Container& container : requested.containers)
         TRY_VOID(change(after, container, room));
     const auto allocated = allocated_by_gpu(now.containers);

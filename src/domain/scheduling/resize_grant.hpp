@@ -17,6 +17,9 @@ struct ResizeRoom {
     MemoryUnit unit = MemoryUnit::gib;
 };
 
+// unsupported, with a text for the user, if a container of the request has whole GPUs.
+Result<> check_has_shares(const RequestedShares& requested, const Allocation& now);
+
 // The allocation that grants the request: `now` with other amounts and the next revision. A larger
 // amount must fit on its GPU beside the other pods; a smaller one is always granted. Errors are
 // texts for the user: not_found (a container without a share), unsupported (a whole GPU),

@@ -57,6 +57,7 @@ Result<ResizeTurn> ClusterState::begin_resize(const PodInfo& pod, bool is_over) 
                     "delete the pod");
     }
     if (is_granted(**pod.resize, assigned)) return ResizeTurn{};
+    TRY_VOID(check_has_shares(**pod.resize, assigned));
     if (!pod.is_guarded) {
         return fail(
             Code::unsupported,

@@ -161,6 +161,7 @@ TEST_F(StateResize, WhoCannotBeResized) {
     PodInfo unguarded = pod;
     unguarded.is_guarded = false;
     EXPECT_EQ(refused(unguarded).code, Code::unsupported);
+    EXPECT_TRUE(refused(unguarded).text.starts_with("the guard does not")) << "not its GPUs";
     PodInfo without = pod;
     without.allocation.reset();
     EXPECT_EQ(refused(without).code, Code::unsupported);
@@ -168,6 +169,19 @@ TEST_F(StateResize, WhoCannotBeResized) {
     (**edited.allocation).containers[0].gpus[0].memory = gibibytes(16);
     EXPECT_EQ(refused(edited).code, Code::conflict);
     EXPECT_EQ(allocated(), 4);
+}
+
+// The guard enforces no whole GPUs, but that is not the reason to name.
+TEST_F(StateResize, WholeGpus) {
+    PodInfo pod = build::pod("w", build::native(gibibytes(16)));
+    pod = build::bound(
+        pod,
+        build::allocation(pod, "n1",
+                          {{.uuid = GpuUuid("GPU-n1-0"), .memory = gibibytes(16), .whole = true}}));
+    state_.set_pod(pod);
+    const auto turn = begin(with_resize_request(pod, 3));
+    ASSERT_FALSE(turn);
+    EXPECT_EQ(turn.error().text, "container main has whole GPUs: there is nothing to resize");
 }
 
 // Another text in the annotation counts only if it is a resize of the earlier one.
