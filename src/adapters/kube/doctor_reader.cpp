@@ -35,13 +35,14 @@ class Reader {
 
     Facts read() {
         const auto begin = std::chrono::steady_clock::now();
+        const auto version = read_version();
         const auto lease = read_lease_once();
         const auto agents = get_workload("daemonsets", "tessera-agent");
         Facts facts{.own_version = options_.own_version,
                     .now_s = std::time(nullptr),
                     .ns = options_.ns,
                     .server = fmt::format("{}:{}", http_.endpoint().host, http_.endpoint().port),
-                    .api_version = read_version(),
+                    .api_version = version,
                     .controller = workload_of(get_workload("deployments", "tessera-controller")),
                     .agents = workload_of(agents),
                     .lease = fail(Code::internal, "not read"),
@@ -63,6 +64,7 @@ class Reader {
   private:
     // permission_denied has the missing permission as its text, not the server's message.
     Result<JsonDocument> get(const std::string& path, const std::string& right) {
+        if (away_) return fail(*away_);
         const auto body = kube_call(http_, {.method = "GET", .path = path}, kDeadline);
         if (!body && body.error().code == Code::permission_denied)
             return fail(Code::permission_denied, right);
@@ -80,8 +82,11 @@ class Reader {
     }
 
     Result<std::string> read_version() {
-        TRY(const auto document, get("/version", "get /version"));
-        return document.root()["gitVersion"].text_or("of no version");
+        const auto document = get("/version", "get /version");
+        // Each further request would wait for its deadline.
+        if (!document && document.error().code == Code::unavailable) away_ = document.error();
+        if (!document) return fail(document.error());
+        return document->root()["gitVersion"].text_or("of no version");
     }
 
     Result<JsonDocument> get_workload(const std::string& kind, const std::string& name) {
@@ -248,6 +253,7 @@ class Reader {
     HttpClient& http_;
     const DoctorReaderOptions options_;
     std::optional<AllocationSeal> seal_;
+    std::optional<Error> away_;  // the API server does not answer
     std::set<NodeName> with_agent_;
 };
 

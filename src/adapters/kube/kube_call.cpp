@@ -13,6 +13,7 @@ Code code_of(int status) {
         case 422:
             return Code::invalid_argument;
         case 401:
+            return Code::unauthenticated;
         case 403:
             return Code::permission_denied;
         case 404:
@@ -31,6 +32,7 @@ Code code_of(int status) {
 Error kube_error(const HttpResponse& response, std::string_view path) {
     std::string text = fmt::format("API server answers {} to {}: {}", response.status,
                                    path.substr(0, path.find('?')), status_message(response.body));
+    if (response.status == 401) text += "; it does not accept the credentials: get new ones";
     return {code_of(response.status), std::move(text)};
 }
 

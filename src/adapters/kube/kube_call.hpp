@@ -10,7 +10,8 @@
 namespace tessera {
 
 // Returns the body of a 2xx answer. Any other answer is an error with the server's message. Its
-// status decides the code: conflict, not_found, permission_denied, expired or unavailable.
+// status decides the code: conflict, not_found, unauthenticated, permission_denied, expired or
+// unavailable.
 Result<std::string> kube_call(HttpClient& http, const HttpRequest& request,
                               std::chrono::milliseconds deadline, const std::stop_token& stop = {});
 // The error for such an answer to a request for `path`.

@@ -21,11 +21,10 @@ std::string pod_json(const std::string& name, const std::string& uid) {
 // Goal: each status of the API server becomes the code that callers act on, with its own message.
 TEST(KubeClient, StatusesBecomeCodes) {
     const std::vector<std::pair<int, Code>> cases = {
-        {400, Code::invalid_argument},  {422, Code::invalid_argument},
-        {401, Code::permission_denied}, {403, Code::permission_denied},
-        {404, Code::not_found},         {409, Code::conflict},
-        {410, Code::expired},           {429, Code::unavailable},
-        {500, Code::unavailable},       {503, Code::unavailable}};
+        {400, Code::invalid_argument},  {422, Code::invalid_argument}, {401, Code::unauthenticated},
+        {403, Code::permission_denied}, {404, Code::not_found},        {409, Code::conflict},
+        {410, Code::expired},           {429, Code::unavailable},      {500, Code::unavailable},
+        {503, Code::unavailable}};
     for (const auto& [status, code] : cases) {
         ScriptedServer server;
         server.answer("GET /api/v1/namespaces/d/pods/p", status, R"({"message":"because"})");

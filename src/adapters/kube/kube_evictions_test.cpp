@@ -65,7 +65,7 @@ TEST(KubeEvictions, Refusals) {
     for (const Case& c :
          {Case{429, kBudget, true, {}}, Case{403, "{}", true, {}}, Case{400, "{}", true, {}},
           Case{422, "{}", true, {}}, Case{403, kNoRight, false, Code::permission_denied},
-          Case{401, "{}", false, Code::permission_denied},
+          Case{401, "{}", false, Code::unauthenticated},
           Case{409, kNamesake, false, Code::not_found}, Case{429, "{}", false, Code::unavailable},
           Case{500, "{}", false, Code::unavailable}, Case{404, "{}", false, Code::not_found},
           Case{409, "{}", false, Code::conflict}}) {

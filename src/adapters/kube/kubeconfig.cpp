@@ -55,10 +55,16 @@ Result<std::vector<Parsed>> parse(const std::vector<KubeconfigText>& files) {
         } catch (const YAML::Exception& error) {
             return bad(fmt::format("{}kubeconfig: {}", which, error.what()));
         }
+        // kubectl creates an empty file at the first `kubectl config`.
+        if (out.back().root.IsNull() && files.size() > 1) {
+            out.pop_back();
+            continue;
+        }
         if (!out.back().root.IsMap()) {
             return bad(which + "kubeconfig: is empty or not a mapping");
         }
     }
+    if (out.empty()) return bad("kubeconfig: all files are empty");
     return out;
 }
 

@@ -181,6 +181,10 @@ TEST(Kubeconfig, SeveralFiles) {
     EXPECT_NE(found.error().text.find("/nonexistent/ca"), std::string::npos) << found.error().text;
     const auto wrong = read_kubeconfig({{first, "/", "one"}, {"- x", "/", "two"}}, "");
     EXPECT_EQ(wrong.error().text, "two: kubeconfig: is empty or not a mapping");
+    const auto with_empty = read_kubeconfig({{"", "/", "none"}, {"- x", "/", "two"}}, "");
+    EXPECT_EQ(with_empty.error().text, "two: kubeconfig: is empty or not a mapping");
+    const auto all_empty = read_kubeconfig({{"", "/", "one"}, {"# none", "/", "two"}}, "");
+    EXPECT_EQ(all_empty.error().text, "kubeconfig: all files are empty");
 }
 
 class KubeconfigFiles : public ::testing::Test {

@@ -32,6 +32,9 @@ std::string head(const PodExplanation& explanation) {
         case PodExplanation::Source::pod:
             out += fmt::format("Its own policy is {}", explanation.policy);
             break;
+        case PodExplanation::Source::option:
+            out += fmt::format("The policy is {} (--policy)", explanation.policy);
+            break;
         case PodExplanation::Source::controller:
             out += fmt::format("The cluster's policy is {}", explanation.policy);
             break;

@@ -40,7 +40,7 @@ struct PodExplanation {
     PodName pod;
     NodeName on;         // empty: the pod waits
     std::string policy;  // the option
-    enum class Source { pod, controller, assumed } policy_source = Source::assumed;
+    enum class Source { pod, option, controller, assumed } policy_source = Source::assumed;
     bool learns = false;     // the policy learns from the pods that arrive
     std::size_t learnt = 0;  // pods of the snapshot that it learnt from
     bool gated = false;      // by scheduling gates: it is not scheduled yet

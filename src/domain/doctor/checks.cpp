@@ -36,7 +36,8 @@ bool is_live_and_asks(const Pod& pod) {
 Judgement api_server(const Facts& facts) {
     if (!facts.api_version) {
         const Error& error = facts.api_version.error();
-        const bool is_stranger = error.code == Code::permission_denied;
+        const bool is_stranger =
+            error.code == Code::unauthenticated || error.code == Code::permission_denied;
         return {Status::failed, error.text,
                 is_stranger
                     ? "the API server does not accept the kubeconfig's credentials; get new ones"
@@ -52,9 +53,10 @@ Judgement controller(const Facts& facts) {
     if (!facts.controller) {
         if (facts.controller.error().code != Code::not_found)
             return unread(facts.controller.error());
-        return {Status::failed, fmt::format("no Deployment tessera-controller in {}", facts.ns),
-                "install the Helm chart or your kustomization (README.md), or name the namespace "
-                "with --namespace"};
+        return {
+            Status::failed, fmt::format("no Deployment tessera-controller in {}", facts.ns),
+            "install the Helm chart or your kustomization (docs/install), or name the namespace "
+            "with --namespace"};
     }
     const Workload& it = *facts.controller;
     if (it.ready == 0)
@@ -141,7 +143,7 @@ Judgement agents(const Facts& facts) {
     if (!facts.agents) {
         if (facts.agents.error().code != Code::not_found) return unread(facts.agents.error());
         return {Status::failed, fmt::format("no DaemonSet tessera-agent in {}", facts.ns),
-                "install the Helm chart or your kustomization (README.md)"};
+                "install the Helm chart or your kustomization (docs/install)"};
     }
     if (!facts.nodes) return unread(facts.nodes.error());
     if (!facts.pods) return unread(facts.pods.error());  // which tell where an agent is ready
@@ -348,7 +350,7 @@ Judgement key(const Facts& facts) {
                         "pod's annotations can take any GPU",
                         name),
             "set that argument in your kustomization, as deploy/base and the Helm chart do, and "
-            "create the Secret tessera-allocation-key (README.md)"};
+            "create the Secret tessera-allocation-key (docs/install)"};
     }
     if (!facts.key) return unread(facts.key.error());
     if (!*facts.key) {

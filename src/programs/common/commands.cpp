@@ -1,6 +1,8 @@
 #include "programs/common/commands.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <iostream>
 #include <vector>
@@ -19,6 +21,12 @@ std::string names_of(std::span<const CommandRow> commands) {
         out += row.name;
     }
     return out;
+}
+
+// The output goes to a pipe whose reader has ended, as in `tessera top | head`: it had enough.
+bool is_reader_gone() {
+    pollfd output{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+    return ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }
 
 }  // namespace
@@ -57,6 +65,7 @@ int run_commands(const CommandProgram& program, int argc, char** argv) {
         const Result<int> status = runs[i]();
         if (!status) return print_error(program.name, status.error());
         if (*status != 0 || std::cout.flush()) return *status;
+        if (is_reader_gone()) return 0;
         return print_error(program.name, {Code::unavailable, "the output cannot be written"});
     }
     return 0;

@@ -35,6 +35,9 @@ Result<std::string> explain(const ExplainOptions& options) {
     TRY(const ClusterPolicy policy, cluster_policy(http, options.policy));
     TRY(const defrag::ClusterObjects objects, read_cluster(http));
     TRY(PodExplanation explanation, explain_pod(objects, pod, policy.name));
+    if (!options.policy.policy.empty() &&
+        explanation.policy_source == PodExplanation::Source::assumed)
+        explanation.policy_source = PodExplanation::Source::option;
     if (!policy.is_assumed && explanation.policy_source == PodExplanation::Source::assumed)
         explanation.policy_source = PodExplanation::Source::controller;
     return options.output == "json" ? explain_json(explanation) + "\n"
