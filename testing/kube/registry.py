@@ -52,12 +52,13 @@ class ImageRegistry:
         cluster.wait_for(f"{PROGRAM} serves requests", self._serves)
 
     def push(self, archive: Path, name: str) -> str:
-        """Copies a docker archive to the registry. name: NAME:TAG. Returns the full name of the
-        image, for pods."""
+        """Copies a docker archive, or an OCI archive (.oci.tar), to the registry. name: NAME:TAG.
+        Returns the full name of the image, for pods."""
+        kind = "oci-archive" if archive.name.endswith(".oci.tar") else "docker-archive"
         image = f"{self.address}/{name}"
         self.cluster.in_network(
             "skopeo", "--insecure-policy", "--tmpdir", str(self.directory), "copy", "--quiet",
-            "--dest-tls-verify=false", "--dest-no-creds", f"docker-archive:{archive}",
+            "--dest-tls-verify=false", "--dest-no-creds", f"{kind}:{archive}",
             f"docker://{image}")
         return image
 
