@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from kube.api import Api, ApiError
 from kube.cluster import Cluster
 from kube.errors import CommandError
-from stack import builds
+from stack import builds, deploy
 from stack.chart import NAMESPACE, SCHEDULER, ChartStack
 from stack.gpu_node import GpuNode
 
@@ -35,7 +35,6 @@ class InstallTest(unittest.TestCase):
     stack: ClassVar[ChartStack]
     cluster: ClassVar[Cluster]
     api: ClassVar[Api]
-    package: ClassVar[Any]
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -44,8 +43,7 @@ class InstallTest(unittest.TestCase):
         cls.addClassCleanup(cls.stack.cluster.stop)
         cls.cluster = cls.stack.cluster
         cls.api = cls.cluster.api()
-        cls.package = cls.stack.package()
-        cls.stack.install(cls.package)
+        cls.stack.install()
 
     def tearDown(self) -> None:
         self.cluster.kubectl("delete", "pods", "--all", "--now", "--wait=true")
@@ -180,7 +178,7 @@ class InstallTest(unittest.TestCase):
         """Running pods stay as they are, and pods are placed all the time afterwards."""
         self.create(self.pod("stays", MEMORY))
         before, = self.running("stays")
-        self.stack.upgrade(self.package, "controller.policy=spread", "agent.slotsPerGpu=32")
+        self.stack.upgrade("controller.policy=spread", "agent.slotsPerGpu=32")
         self.create(self.pod("after-upgrade", MEMORY))
         self.running("after-upgrade")
         self.stack.helm("rollback", "tessera", "--wait", "--timeout=600s")
@@ -204,7 +202,7 @@ class InstallTest(unittest.TestCase):
         self.assertEqual(sorted(left), ["configmap/kube-root-ca.crt", "secret/tessera-allocation-key",
                                         "serviceaccount/default"])
         self.running("stays")
-        self.stack.install(self.package)
+        self.stack.install()
         self.create(self.pod("new", MEMORY))
         after, _ = self.running("stays", "new")
         self.assertEqual(after["metadata"]["annotations"], before["metadata"]["annotations"])
@@ -227,5 +225,27 @@ class InstallTest(unittest.TestCase):
                                ("nonsense=1", "additional properties 'nonsense' not allowed"),
                                ("image.registry=", "image.registry: missing; set it to")):
             with self.assertRaises(CommandError) as refused:
-                self.stack.upgrade(self.package, value)
+                self.stack.upgrade(value)
             self.assertIn(message, str(refused.exception))
+
+
+class ExtenderModeTest(unittest.TestCase):
+    """mode: extender, with the shipped configuration for the cluster's own kube-scheduler. The
+    control-plane node has the label as k3s gives it."""
+
+    def test_a_share_runs_and_the_dialect_of_gpushare_too(self) -> None:
+        node = GpuNode("node-a", GPUS / "two-15gib.yaml",
+                       labels={"node-role.kubernetes.io/control-plane": "true"})
+        stack = ChartStack([node])
+        stack.cluster.scheduler_config = deploy.scheduler_config(int(deploy.SHIPPED_PORT))
+        with stack:
+            stack.install("mode=extender")
+            api = stack.cluster.api()
+            for name, limits in (("native", MEMORY), ("gpushare", {"aliyun.com/gpu-mem": "3"})):
+                pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
+                    "containers": [{"name": "main", "image": stack.gpuhog, "args": ["512MiB"],
+                                    "resources": {"limits": limits}}]}}
+                created = api.json("POST", PODS, pod)
+                self.assertEqual(created["spec"]["schedulerName"], "default-scheduler")
+            stack.cluster.kubectl("wait", "--for=condition=Ready", "pod", "native", "gpushare",
+                                  "--timeout=120s")

@@ -30,15 +30,21 @@ def program(name: str) -> Path:
 def images(directory: Path) -> list[Path]:
     """Makes the images of Tessera and of the sample program in `directory`."""
     directory.mkdir(parents=True, exist_ok=True)
-    made = [
+    return [
         _image(directory, "tessera-controller"),
         _image(directory, "tessera-agent", "--file",
                f"{build_directory() / GUARD}=/usr/lib/tessera/libtessera-guard.so"),
-        # As on a real node, the driver comes from the node and not from the image.
-        _image(directory, "gpuhog", "--program", f"{program('gpusmi')}=/usr/bin/gpusmi",
-               "--program", f"{program('gpuspin')}=/usr/bin/gpuspin", "--busybox", "--without", "libcuda.so.1", "--without", "libnvidia-ml.so.1"),
+        gpuhog_image(directory),
     ]
-    return made
+
+
+def gpuhog_image(directory: Path) -> Path:
+    """Makes the image of the sample program in `directory`. As on a real node, the driver comes from
+    the node and not from the image."""
+    directory.mkdir(parents=True, exist_ok=True)
+    return _image(directory, "gpuhog", "--program", f"{program('gpusmi')}=/usr/bin/gpusmi",
+                  "--program", f"{program('gpuspin')}=/usr/bin/gpuspin", "--busybox",
+                  "--without", "libcuda.so.1", "--without", "libnvidia-ml.so.1")
 
 
 def make_image(directory: Path, name: str, *options: str) -> Path:

@@ -1,5 +1,5 @@
-"""A cluster with Tessera from its Helm chart, exactly as it is shipped: packed by Helm, installed by
-Helm, and with images that containerd pulls from a registry.
+"""A cluster with Tessera from its Helm chart, exactly as it is shipped: the chart and the images that
+tools/release makes, installed by Helm and pulled by containerd from a registry.
 
     with ChartStack([GpuNode("node-a", GPUs)]) as stack:
         stack.install()
@@ -12,24 +12,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-import yaml
-
 from kube import binaries
 from kube.cluster import Cluster
 from kube.registry import ImageRegistry
-from stack import builds
+from stack import builds, release
 from stack.gpu_node import DRIVER_ROOT, GpuNode
 
-CHART = builds.ROOT / "deploy" / "chart" / "tessera"
 NAMESPACE = "tessera-system"
 RELEASE = "tessera"
 SCHEDULER = "tessera-scheduler"
 WAIT_SECONDS = 600
-
-
-def app_version() -> str:
-    """The version of the images that the chart uses."""
-    return str(yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"])
 
 
 class ChartStack:
@@ -40,6 +32,7 @@ class ChartStack:
         self.nodes = list(nodes)
         self.cluster = Cluster(name=name, services=True)
         self.registry: ImageRegistry
+        self.package: Path  # the packed chart
         self.gpuhog = ""  # the image of the sample program, as pods name it
 
     def start(self) -> "ChartStack":
@@ -49,11 +42,11 @@ class ChartStack:
             cluster.nodes = [node.spec(cluster.directory) for node in self.nodes]
             cluster.start()
             self.registry = ImageRegistry(cluster)
+            self.package, released = release.write(cluster.directory / "release")
+            for name, archive in released.items():
+                self.registry.push(archive, f"{name}:{release.VERSION}")
             images = cluster.directory / "stack-images"
-            for archive in builds.images(images):
-                pushed = self.registry.push(archive, f"{archive.stem}:{app_version()}")
-                if archive.stem == "gpuhog":
-                    self.gpuhog = pushed
+            self.gpuhog = self.registry.push(builds.gpuhog_image(images), "gpuhog:test")
             self.registry.push(self._scheduler_image(images),
                                f"kube-scheduler:{binaries.kubernetes_version()}")
         except BaseException as error:
@@ -68,24 +61,18 @@ class ChartStack:
                  trace: TracebackType | None) -> None:
         self.cluster.__exit__(kind, error, trace)
 
-    def package(self, chart: Path = CHART) -> Path:
-        """Packs the chart and returns the .tgz."""
-        into = self.cluster.directory / "charts"
-        printed = self.helm("package", str(chart), "--destination", str(into))
-        return Path(printed.strip().rsplit(": ", 1)[1])
-
     def helm(self, *arguments: str, check: bool = True) -> str:
         """Runs Helm in Tessera's namespace."""
         return self.cluster.helm("--namespace", NAMESPACE, *arguments, check=check)
 
-    def install(self, package: Path, *values: str) -> str:
-        """Installs a packed chart; `values` are NAME=VALUE. Returns what Helm prints."""
-        return self.helm("install", RELEASE, str(package), "--create-namespace",
+    def install(self, *values: str) -> str:
+        """Installs the chart; `values` are NAME=VALUE. Returns what Helm prints."""
+        return self.helm("install", RELEASE, str(self.package), "--create-namespace",
                          *self.arguments(*values))
 
-    def upgrade(self, package: Path, *values: str) -> str:
-        """Upgrades to a packed chart with these values."""
-        return self.helm("upgrade", RELEASE, str(package), *self.arguments(*values))
+    def upgrade(self, *values: str) -> str:
+        """Upgrades to the chart with these values."""
+        return self.helm("upgrade", RELEASE, str(self.package), *self.arguments(*values))
 
     def arguments(self, *values: str) -> list[str]:
         """The options of Helm's install and upgrade."""

@@ -1,0 +1,58 @@
+"""tools/release: versions, the packed chart, and which release is pushed."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tarfile
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import yaml
+
+from stack import builds, release
+
+TOOL = release.module()
+
+
+class ReleaseTest(unittest.TestCase):
+    def test_versions(self) -> None:
+        for good in ("0.1.0", "10.20.30", "1.0.0-rc.1"):
+            self.assertEqual(TOOL.directory_of(good).name, f"release-{good}")
+        for bad in ("", "1", "1.0", "v1.0.0", "01.0.0", "1.0.0+5", "1.0.0-", "../1.0.0", "1.0.0\n"):
+            with self.assertRaisesRegex(TOOL.ReleaseError, "is no version: write MAJOR.MINOR.PATCH"):
+                TOOL.directory_of(bad)
+
+    def test_the_chart_has_the_version_and_the_same_bytes(self) -> None:
+        packed = TOOL.chart("7.8.9")
+        self.assertEqual(packed, TOOL.chart("7.8.9"))
+        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+            names = archive.getnames()
+            member = archive.extractfile("tessera/Chart.yaml")
+            assert member is not None
+            chart = yaml.safe_load(member.read())
+            self.assertEqual({info.mtime for info in archive.getmembers()}, {0})
+        self.assertEqual((chart["version"], chart["appVersion"], chart["apiVersion"]),
+                         ("7.8.9", "7.8.9", "v2"))
+        for needed in ("values.yaml", "values.schema.json", "templates/agent.yaml", "templates/NOTES.txt"):
+            self.assertIn(f"tessera/{needed}", names)
+
+    def test_push_without_a_version_needs_exactly_one_release(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(TOOL, "ROOT", Path(folder)):
+            with self.assertRaisesRegex(TOOL.ReleaseError, "run ./dev release VERSION first"):
+                TOOL.only_version()
+            (Path(folder) / "build" / "release-0.1.0").mkdir(parents=True)
+            (Path(folder) / "build" / "release-0.2.0.partial").mkdir()
+            self.assertEqual(TOOL.only_version(), "0.1.0")
+            (Path(folder) / "build" / "release-0.2.0").mkdir()
+            with self.assertRaisesRegex(TOOL.ReleaseError, "0.1.0, 0.2.0; name one"):
+                TOOL.only_version()
+
+    def test_usage(self) -> None:
+        tool = str(builds.ROOT / "tools" / "release")
+        for arguments, status in ((["--help"], 0), ([], 2), (["--what"], 2), (["a", "b"], 2)):
+            done = subprocess.run([tool, *arguments], text=True, capture_output=True)
+            self.assertEqual(done.returncode, status, arguments)
+            self.assertIn("usage: release VERSION", done.stdout)
