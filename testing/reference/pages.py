@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from monitoring import tables
+from reference import rbac, values
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "reference"
@@ -102,6 +103,39 @@ def routes() -> str:
     return "".join(out)
 
 
+def rights() -> str:
+    """The rights of the programs that the Helm chart installs."""
+    out = ["# Rights\n\n", GENERATED, "\n\n",
+           "What the Helm chart lets its programs do in the API server (RBAC). A right that only a\n"
+           "feature needs is left out when that feature is off. In `mode: scheduler` the account of\n"
+           "`tessera-controller` also has Kubernetes' own roles `system:kube-scheduler`,\n"
+           "`system:volume-scheduler` and, in `kube-system`, `extension-apiserver-authentication-reader`,\n"
+           "because kube-scheduler runs in the same pod.\n"]
+    role = ""
+    for rule in rbac.rules():
+        if rule.role != role:
+            role = rule.role
+            out.append(f"\n## {role}\n\n| resources | verbs | only with | what for |\n|---|---|---|---|\n")
+        what = rule.fields.get("resources") or rule.fields["nonResourceURLs"]
+        group = rule.fields.get("apiGroups", "core")
+        named = rule.fields.get("resourceNames", "")
+        out.append(f"| `{what}`{'' if group == 'core' else f' of `{group}`'}"
+                   f"{f', named `{named}`' if named else ''} | {rule.fields['verbs']} | "
+                   f"{rule.only_with} | {_cell(rule.purpose)} |\n")
+    return "".join(out)
+
+
+def chart_values() -> str:
+    """What an administrator can set when the Helm chart is installed."""
+    out = ["# Values of the Helm chart\n\n", GENERATED, "\n\n",
+           "Set them with `--set NAME=VALUE` or a file (`--values FILE`). [Install with\n"
+           "Helm](../install/helm.md) says which ones a cluster needs.\n\n"
+           "| value | default | meaning |\n|---|---|---|\n"]
+    out += [f"| `{value.name}` | {_code(value.default)} | {_linked(value.meaning)} |\n"
+            for value in values.values()]
+    return "".join(out)
+
+
 @dataclass(frozen=True)
 class Key:
     """A row of keys.def."""
@@ -154,7 +188,9 @@ CONTENT: dict[str, tuple[str, Callable[[], str]]] = {
     "events.md": ("events that users see on their pods", pod_events),
     "log-events.md": ("lines of the programs' logs", log_events),
     "errors.md": ("kinds of failure, with their exit and HTTP statuses", errors),
-    "http.md": ("the controller's HTTP routes", routes)}
+    "http.md": ("the controller's HTTP routes", routes),
+    "values.md": ("the values of the Helm chart", chart_values),
+    "rbac.md": ("the rights of the programs, and what each is for", rights)}
 PAGES: dict[str, Callable[[], str]] = {
     "README.md": index, **{name: make for name, (_, make) in CONTENT.items()}}
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
-from reference import pages
+from reference import pages, rbac, values
 
 SOURCES = pages.ROOT / "src"
 GPUSHARE = "src/domain/dialect/gpushare.hpp"
@@ -96,3 +98,32 @@ class KeysTest(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
+
+
+class ChartTest(unittest.TestCase):
+    """The Helm chart, which becomes docs/reference/values.md and rbac.md."""
+
+    def test_the_schema_has_each_value_and_no_other(self) -> None:
+        self.assertEqual(values.names(), values.schema_names())
+
+    def test_each_value_has_a_comment(self) -> None:
+        silent = [value.name for value in values.values() if not value.meaning]
+        self.assertEqual(silent, [], "add a comment in values.yaml")
+
+    def test_each_rule_of_the_templates_has_a_purpose_and_a_row(self) -> None:
+        texts = [path.read_text() for path in rbac.TEMPLATES.glob("*.yaml")]
+        count = sum(len(re.findall(r"^  - (?:apiGroups|nonResourceURLs):", text, re.M))
+                    for text in texts if "ClusterRole" in text)
+        self.assertEqual(len(rbac.rules()), count)
+
+    def test_a_rule_without_a_purpose_is_refused(self) -> None:
+        for text, fault in (
+                ("kind: Role\nmetadata:\n  name: r\nrules:\n  - apiGroups: [\"\"]\n",
+                 "must say what it is for"),
+                ("kind: Role\nmetadata:\n  name: r\nrules:\n  {{- if .Values.x }}\n  # Why.\n"
+                 "  - apiGroups: [\"\"]\n", "does not explain .Values.x")):
+            with tempfile.TemporaryDirectory() as folder, \
+                    mock.patch.object(rbac, "TEMPLATES", Path(folder)):
+                (Path(folder) / "x-rbac.yaml").write_text(text)
+                with self.assertRaisesRegex(ValueError, fault):
+                    rbac.rules()

@@ -18,7 +18,7 @@ app.kubernetes.io/component: {{ . }}
 {{/* An image of ours. Call it with (list . "tessera-agent"). */}}
 {{- define "tessera.image" -}}
 {{- $root := index . 0 -}}
-{{- $registry := required "image.registry: missing; set it to the registry with Tessera's images (./dev release push REGISTRY fills one)" $root.Values.image.registry -}}
+{{- $registry := required "image.registry: missing; set it to the registry with Tessera's images (docs/install/helm.md)" $root.Values.image.registry -}}
 {{ trimSuffix "/" $registry }}/{{ index . 1 }}:{{ $root.Values.image.tag | default $root.Chart.AppVersion }}
 {{- end -}}
 

@@ -1,0 +1,80 @@
+"""The rights of the Helm chart, read from its templates: a line per rule, with its purpose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TEMPLATES = Path(__file__).resolve().parents[2] / "deploy" / "chart" / "tessera" / "templates"
+# What the conditions of the templates mean, in terms of values.
+CONDITIONS = {
+    ".Values.controller.preempt": "`controller.preempt`",
+    ".Values.webhook.enabled": "`webhook.enabled`",
+    ".Values.guard.enabled": "`guard.enabled`",
+    ".Values.agent.listen": "`agent.listen`",
+    "$isScheduler": "`mode: scheduler`",
+    "$listsPods": "`agent.identity` other than `nri`",
+}
+
+
+@dataclass
+class Rule:
+    """One rule of a role. only_with: the values that it depends on; empty: it is always there."""
+
+    role: str
+    only_with: str
+    purpose: str
+    fields: dict[str, str] = field(default_factory=dict)
+
+
+def rules() -> list[Rule]:
+    """All rules, in the order of the templates. Raises ValueError for a rule without a purpose, and
+    for a condition that CONDITIONS does not explain."""
+    return [rule for path in sorted(TEMPLATES.glob("*-rbac.yaml"), reverse=True)
+            for rule in _rules_of(path)]
+
+
+def _rules_of(path: Path) -> Iterator[Rule]:
+    role = kind = ""
+    conditions: list[str] = []
+    comments: list[str] = []
+    rule: Rule | None = None
+    in_rules = False
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        text = line.strip()
+        if match := re.fullmatch(r"\{\{- if (.*) \}\}", text):
+            conditions.append(match[1])
+        elif text == "{{- end }}":
+            conditions.pop()
+        elif text.startswith("#"):
+            comments.append(text.removeprefix("#").strip())
+            continue
+        elif text == "---":
+            role, in_rules = "", False
+        elif match := re.fullmatch("kind: (.*)", line):
+            kind = match[1]
+        elif kind in ("Role", "ClusterRole") and not role and (match := re.fullmatch("  name: (.*)", line)):
+            role = f"{kind} `{match[1]}`"
+        elif text == "rules:":
+            in_rules = True
+        elif in_rules and (match := re.fullmatch(r"(- )?(\w+): \[(.*)\]", text)):
+            if match[1]:
+                if rule is not None:
+                    yield rule
+                if not comments:
+                    raise ValueError(f"{path.name}:{number}: a comment before a rule must say what it is for")
+                rule = Rule(role, ", ".join(_meaning(path, number, c) for c in conditions),
+                            " ".join(comments))
+            assert rule is not None
+            rule.fields[match[2]] = match[3].replace('""', "core")
+        comments = []
+    if rule is not None:
+        yield rule
+
+
+def _meaning(path: Path, number: int, condition: str) -> str:
+    if condition not in CONDITIONS:
+        raise ValueError(f"{path.name}:{number}: reference/rbac.py does not explain {condition}")
+    return CONDITIONS[condition]
