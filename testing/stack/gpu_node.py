@@ -19,15 +19,14 @@ DRIVER_ROOT = "/run/nvidia/driver"  # inside the node
 @dataclass(frozen=True)
 class GpuNode:
     """gpus: a file of gpusim/gpus (see gpusim/README.md for its format). kubelet: entries of its
-    configuration. publishes: whether its agent is expected to start. labels: more labels of the
-    Node. containerd_release: as in NodeSpec."""
+    configuration. publishes: whether its agent is expected to start. containerd_release: as in
+    NodeSpec."""
 
     name: str
     gpus: Path
     nri: bool = True
     kubelet: Mapping[str, Any] = field(default_factory=dict)
     publishes: bool = True
-    labels: Mapping[str, str] = field(default_factory=dict)
     containerd_release: str = ""
 
     def driver_root(self, directory: Path) -> Path:
@@ -42,7 +41,7 @@ class GpuNode:
         cdi = gpusimctl("cdi", str(root)).replace(str(root), DRIVER_ROOT)
         json.loads(cdi)
         return NodeSpec(self.name, nri=self.nri, binds=((root, DRIVER_ROOT),),
-                        files={"/run/cdi/nvidia.json": cdi}, labels={"tessera.dev/agent": "true", **self.labels},
+                        files={"/run/cdi/nvidia.json": cdi}, labels={"tessera.dev/agent": "true"},
                         kubelet=self.kubelet, containerd_release=self.containerd_release)
 
 

@@ -218,7 +218,7 @@ TEST(KubeClient, FollowsPods) {
     Mutex errors_mutex;
     std::vector<Error> errors;
     {
-        std::jthread follower([&](const std::stop_token& stop) {
+        const std::jthread follower([&](const std::stop_token& stop) {
             kube.follow_pods([&](PodChanges changes) { collected.add(std::move(changes)); },
                              [&](const Error& error) {
                                  const MutexLock lock(errors_mutex);

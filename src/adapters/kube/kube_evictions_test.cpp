@@ -7,8 +7,8 @@
 namespace tessera {
 namespace {
 
-const PodUid kUid("u");
-const PodName kPod{"s", "p"};
+const PodUid pod_uid("u");
+const PodName pod_name{"s", "p"};
 constexpr const char* kEvict = "POST /api/v1/namespaces/s/pods/p/eviction";
 constexpr const char* kStatus = "PATCH /api/v1/namespaces/s/pods/p/status";
 
@@ -23,14 +23,14 @@ TEST(KubeEvictions, Writes) {
     const auto has = [](const std::string& text, const char* part) {
         return text.find(part) != std::string::npos;
     };
-    EXPECT_TRUE(evictions.may_evict(kUid, kPod).value());
+    EXPECT_TRUE(evictions.may_evict(pod_uid, pod_name).value());
     EXPECT_TRUE(has(last(), R"("dryRun":["All"])"));
-    EXPECT_TRUE(evictions.evict(kUid, kPod).value());
+    EXPECT_TRUE(evictions.evict(pod_uid, pod_name).value());
     EXPECT_FALSE(has(last(), "dryRun"));
-    EXPECT_TRUE(evictions.mark_preempted(kUid, kPod, {"s", "high"}));
+    EXPECT_TRUE(evictions.mark_preempted(pod_uid, pod_name, {"s", "high"}));
     EXPECT_TRUE(has(server.requests()[2].body, "PreemptionByScheduler"));
     EXPECT_TRUE(has(last(), "Preempted by pod s/high"));
-    EXPECT_TRUE(evictions.nominate(kUid, kPod, NodeName("n")));
+    EXPECT_TRUE(evictions.nominate(pod_uid, pod_name, NodeName("n")));
     EXPECT_TRUE(has(last(), R"("nominatedNodeName":"n")"));
     EXPECT_EQ(server.requests().size(), 5U);
 }
@@ -42,7 +42,7 @@ TEST(KubeEvictions, DoNotNamePodsOfOtherNamespaces) {
     server.answer(kStatus, 200, "{}");
     server.answer("POST /api/v1/namespaces/s/events", 201, "{}");
     KubeEvictions evictions(server.client());
-    EXPECT_TRUE(evictions.mark_preempted(kUid, kPod, {"secret-team", "secret-pod"}));
+    EXPECT_TRUE(evictions.mark_preempted(pod_uid, pod_name, {"secret-team", "secret-pod"}));
     ASSERT_EQ(server.requests().size(), 2U);
     for (const auto& request : server.requests()) {
         EXPECT_EQ(request.body.find("secret"), std::string::npos) << request.body;
@@ -72,7 +72,8 @@ TEST(KubeEvictions, Refusals) {
         ScriptedServer server;
         server.answer(kEvict, c.status, c.body);
         KubeEvictions evictions(server.client());
-        for (const auto& answer : {evictions.evict(kUid, kPod), evictions.may_evict(kUid, kPod)}) {
+        for (const auto& answer :
+             {evictions.evict(pod_uid, pod_name), evictions.may_evict(pod_uid, pod_name)}) {
             ASSERT_EQ(answer.has_value(), c.is_no) << c.status;
             if (c.is_no) {
                 EXPECT_FALSE(*answer) << c.status;

@@ -41,9 +41,10 @@ std::string head(const PodExplanation& explanation) {
         case PodExplanation::Source::assumed:
             out += assumed_policy_text(explanation.policy);
     }
-    if (explanation.learns)
+    if (explanation.learns) {
         out += fmt::format("; learned from {} of the current cluster",
                            counted(explanation.learnt, "pod"));
+    }
     out += explanation.on.empty()
                ? ".\n"
                : ".\nIf it were placed again now, with all other pods in place:\n";

@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto kOwn = std::to_array<std::string_view>({"tessera.dev/allocation"});
 
-const AdmissionRules kRules = {
+const AdmissionRules all_rules = {
     .own_annotations = kOwn, .scheduler = "tessera-scheduler", .runtime_class = "nvidia"};
 
 CreatedContainer container(std::vector<std::pair<std::string, std::string>> limits,
@@ -24,7 +24,7 @@ CreatedPod share_of(const std::string& scheduler = "default-scheduler") {
                 container({{"tessera.dev/gpu-share", "1"}, {"tessera.dev/gpu-memory", "3Gi"}})}};
 }
 
-PodEdits admitted(const CreatedPod& pod, const AdmissionRules& rules = kRules) {
+PodEdits admitted(const CreatedPod& pod, const AdmissionRules& rules = all_rules) {
     return admit_pod(pod, rules, all_dialects());
 }
 
@@ -56,7 +56,7 @@ TEST(PodAdmission, OnlyDialectsThatAreOn) {
     EXPECT_EQ(admitted(pod).scheduler, "tessera-scheduler");
     const auto native = all_dialects().only(std::vector<std::string>{"native"});
     ASSERT_TRUE(native);
-    EXPECT_EQ(admit_pod(pod, kRules, *native), PodEdits{});
+    EXPECT_EQ(admit_pod(pod, all_rules, *native), PodEdits{});
 }
 
 // Goal: memory without a number of shares means one share, in each container that has it. A
