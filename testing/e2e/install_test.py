@@ -234,11 +234,11 @@ class ExtenderModeTest(unittest.TestCase):
     control-plane node has the label as k3s gives it."""
 
     def test_a_share_runs_and_the_dialect_of_gpushare_too(self) -> None:
-        node = GpuNode("node-a", GPUS / "two-15gib.yaml",
-                       labels={"node-role.kubernetes.io/control-plane": "true"})
-        stack = ChartStack([node])
+        stack = ChartStack([GpuNode("node-a", GPUS / "two-15gib.yaml")])
         stack.cluster.scheduler_config = deploy.scheduler_config(int(deploy.SHIPPED_PORT))
         with stack:
+            stack.cluster.kubectl("label", "node", "node-a",
+                                  "node-role.kubernetes.io/control-plane=true")
             stack.install("mode=extender")
             api = stack.cluster.api()
             for name, limits in (("native", MEMORY), ("gpushare", {"aliyun.com/gpu-mem": "3"})):
