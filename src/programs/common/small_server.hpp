@@ -21,7 +21,8 @@ struct SmallServer {
     std::size_t most_connections = 16;
 };
 
-// Serves plain HTTP until `stop`. The caller owns the thread. Errors as HttpServer::listen.
+// Serves plain HTTP until `stop`, or until the thread is stopped, as its destructor does: a program
+// that cannot start must end. The caller owns the thread. Errors as HttpServer::listen.
 Result<std::jthread> serve_beside(const SmallServer& server, HttpServer::Handler handler,
                                   const std::stop_token& stop);
 

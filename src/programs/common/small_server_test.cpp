@@ -72,6 +72,22 @@ TEST(SmallServer, SaysNothingOfAFreePort) {
     EXPECT_EQ(reported, 0);
 }
 
+// Goal: a program that cannot start ends, although it was not told to stop: its servers end with
+// their threads, whether they serve or wait for their port.
+TEST(SmallServer, EndsWithItsThread) {
+    const RawListener other;
+    FakeClock clock;
+    const std::stop_source never;
+    for (const int port : {RawListener().port(), other.port()}) {
+        const auto waiting = serve_when_free(
+            {.address = "127.0.0.1", .port = port}, here, clock, [](const Result<>&) {},
+            never.get_token());
+        const auto beside =
+            serve_beside({.address = "127.0.0.1", .port = 0}, here, never.get_token());
+        EXPECT_TRUE(beside);
+    }
+}
+
 // Goal: a server that never gets its port ends when it is asked to stop.
 TEST(SmallServer, StopsWaitingForAPort) {
     const RawListener other;

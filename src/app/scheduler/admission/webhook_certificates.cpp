@@ -38,7 +38,7 @@ bool WebhookCertificates::is_good_for(const std::string& certificate,
 // The newest authority, which is made if there is none or if it ends soon.
 Result<AuthoritySecret> WebhookCertificates::authority() {
     TRY(const auto found, objects_.read_authority());
-    const AuthoritySecret before = found.value_or(AuthoritySecret{});
+    AuthoritySecret before = found.value_or(AuthoritySecret{});
     const auto known = each_of(before.certificates);
     if (!known.empty() && is_good_for(known.front(), kAuthorityIsReplaced)) return before;
     return replace(before);

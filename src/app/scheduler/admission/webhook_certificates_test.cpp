@@ -143,7 +143,8 @@ TEST_F(WebhookCertificatesTest, RenewedInTime) {
         certificates_.run_round();
         ASSERT_TRUE(is_trusted()) << "on day " << day;
         const std::int64_t now_s = clock_.unix_ns() / 1'000'000'000;
-        ASSERT_GT(maker_.end_of(shown()).value_or(0), now_s + 24 * 3'600) << "on day " << day;
+        ASSERT_GT(maker_.end_of(shown()).value_or(0), now_s + std::int64_t{24} * 3'600)
+            << "on day " << day;
         std::size_t count = 0;
         for (std::size_t at = 0; (at = objects_.trusted.find("BEGIN", at)) != std::string::npos;
              ++at)
