@@ -29,6 +29,15 @@ CLUSTER_KINDS = ("clusterroles,clusterrolebindings,mutatingwebhookconfigurations
 Json = dict[str, Any]
 
 
+def pod_of(stack: ChartStack, name: str, limits: Json | None = None,
+           script: str = "exec gpuhog 512MiB", **spec: object) -> Json:
+    """A pod that names no scheduler, unless `spec` does."""
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
+        "terminationGracePeriodSeconds": 1, **spec, "containers": [{
+            "name": "main", "image": stack.gpuhog, "command": ["sh", "-c", script],
+            "resources": {"limits": limits or {}}}]}}
+
+
 class InstallTest(unittest.TestCase):
     """The tests share a cluster on which the chart is installed. Each leaves it installed."""
 
@@ -50,13 +59,8 @@ class InstallTest(unittest.TestCase):
 
     # ---- tools
 
-    def pod(self, name: str, limits: Json | None = None, script: str = "exec gpuhog 512MiB",
-            **spec: object) -> Json:
-        """A pod that says nothing about schedulers."""
-        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
-            "terminationGracePeriodSeconds": 1, **spec, "containers": [{
-                "name": "main", "image": self.stack.gpuhog, "command": ["sh", "-c", script],
-                "resources": {"limits": limits or {}}}]}}
+    def pod(self, name: str, limits: Json | None = None, **more: Any) -> Json:
+        return pod_of(self.stack, name, limits, **more)
 
     def create(self, pod: Json) -> Json:
         created: Json = self.api.json("POST", PODS, pod)
@@ -98,8 +102,8 @@ class InstallTest(unittest.TestCase):
 
     def kill(self, pod: str) -> None:
         """Kills both programs of a controller's pod at the same time."""
-        node = self.api.json("GET", f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}")["spec"]["nodeName"]
-        uid = self.api.json("GET", f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}")["metadata"]["uid"]
+        found = self.api.json("GET", f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}")
+        node, uid = found["spec"]["nodeName"], found["metadata"]["uid"]
         script = (f'kill -9 $(grep -l "pod{uid}" /proc/[0-9]*/cgroup | cut -d/ -f3 |'
                   ' while read p; do grep -q -e tessera-controller -e kube-scheduler'
                   ' /proc/$p/cmdline && echo $p; done)')
@@ -242,10 +246,7 @@ class ExtenderModeTest(unittest.TestCase):
             stack.install("mode=extender")
             api = stack.cluster.api()
             for name, limits in (("native", MEMORY), ("gpushare", {"aliyun.com/gpu-mem": "3"})):
-                pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
-                    "containers": [{"name": "main", "image": stack.gpuhog, "args": ["512MiB"],
-                                    "resources": {"limits": limits}}]}}
-                created = api.json("POST", PODS, pod)
+                created = api.json("POST", PODS, pod_of(stack, name, limits))
                 self.assertEqual(created["spec"]["schedulerName"], "default-scheduler")
             stack.cluster.kubectl("wait", "--for=condition=Ready", "pod", "native", "gpushare",
                                   "--timeout=120s")
