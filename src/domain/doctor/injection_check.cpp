@@ -60,7 +60,7 @@ Judgement injection(const Facts& facts) {
         const std::string& name = node.inventory.name.str();
         ++runtimes[fmt::format("{} {}", runtime.name, runtime.version)];
         const auto carried =
-            node.identity == "nri" ? check_cdi_from_nri(runtime.name, runtime.version) : Result<>();
+            node.identity == "nri" ? check_cdi_from_nri_of(node.runtime) : Result<>();
         if (!carried) dropping.add(fmt::format("{}: {}", name, carried.error().text));
         if (node.inventory.injection_fault.empty()) continue;
         without_device.add(fmt::format("{}: {}", name, node.inventory.injection_fault));

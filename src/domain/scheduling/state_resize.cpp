@@ -57,8 +57,8 @@ Result<ResizeTurn> ClusterState::begin_resize(const PodInfo& pod, bool is_over) 
                     "delete the pod");
     }
     if (is_granted(**pod.resize, assigned)) return ResizeTurn{};
-    TRY_VOID(check_has_shares(**pod.resize, assigned));
     if (!pod.is_guarded) {
+        TRY_VOID(check_has_shares(**pod.resize, assigned));
         return fail(
             Code::unsupported,
             "the guard does not enforce the pod's shares (annotation tessera.dev/enforced-by), so "

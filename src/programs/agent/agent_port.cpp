@@ -9,6 +9,17 @@
 #include "wire/tessera/share_uses_json.hpp"
 
 namespace tessera {
+namespace {
+
+// Logs that a port cannot be opened, and that it is open after that.
+std::function<void(const Result<>&)> teller(Event off, Event on, std::int64_t port) {
+    return [off, on, port](const Result<>& listens) {
+        if (!listens) log_event(off, {{"reason", listens.error().text}});
+        if (listens) log_event(on, {{"port", std::to_string(port)}});
+    };
+}
+
+}  // namespace
 
 std::jthread serve_metrics(const SmallServer& server, const GpuMonitor& gpus,
                            const ShareKeeping* held, Clock& clock, const std::stop_token& stop) {
@@ -23,11 +34,8 @@ std::jthread serve_metrics(const SmallServer& server, const GpuMonitor& gpus,
                                                      read_process_facts("tessera-agent")),
                             .content_type = "text/plain; version=0.0.4; charset=utf-8"};
     };
-    const auto tell = [port = server.port](const Result<>& listens) {
-        if (!listens) log_event(Event::metrics_off, {{"reason", listens.error().text}});
-        if (listens) log_event(Event::metrics_on, {{"port", std::to_string(port)}});
-    };
-    return serve_when_free(server, answer, clock, tell, stop);
+    return serve_when_free(server, answer, clock,
+                           teller(Event::metrics_off, Event::metrics_on, server.port), stop);
 }
 
 void AgentHealth::set(Check check) {
@@ -53,11 +61,8 @@ std::jthread serve_health(const SmallServer& server, const AgentHealth& health, 
         return HttpResponse{
             .status = 503, .body = ready.error().text + "\n", .content_type = "text/plain"};
     };
-    const auto tell = [port = server.port](const Result<>& listens) {
-        if (!listens) log_event(Event::health_off, {{"reason", listens.error().text}});
-        if (listens) log_event(Event::health_on, {{"port", std::to_string(port)}});
-    };
-    return serve_when_free(server, answer, clock, tell, stop);
+    return serve_when_free(server, answer, clock,
+                           teller(Event::health_off, Event::health_on, server.port), stop);
 }
 
 }  // namespace tessera

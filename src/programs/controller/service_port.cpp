@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "programs/common/small_server.hpp"
 #include "programs/controller/listen_config.hpp"
 
 namespace tessera {
 namespace {
 
 constexpr std::chrono::milliseconds kCertificatePoll{100};
-constexpr std::chrono::seconds kListenAgain{3};
 constexpr int kThreads = 16;
 // A pod in etcd has 1.5 MiB at most, and a review has one or two.
 constexpr std::size_t kMostBodyBytes = std::size_t{4} << 20;

@@ -62,7 +62,8 @@ class BypassDetector {
     // A pod is reported one look before its process is killed, so that its user sees why.
     static constexpr int kLooksToEnd = kLooks + 1;
 
-    BypassDetector(BypassPorts ports, BypassOptions options) : ports_(ports), options_(options) {}
+    BypassDetector(BypassPorts ports, BypassOptions options)
+        : ports_(std::move(ports)), options_(options) {}
 
     // Compares once. Call it from one thread only.
     void look();

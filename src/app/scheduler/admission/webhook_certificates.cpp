@@ -31,8 +31,7 @@ WebhookCertificates::WebhookCertificates(CertificateMaker& maker, WebhookObjects
 bool WebhookCertificates::is_good_for(const std::string& certificate,
                                       std::chrono::seconds rest) const {
     const auto end = maker_.end_of(certificate);
-    const std::int64_t now_s = clock_.unix_ns() / 1'000'000'000;
-    return end && *end - now_s > rest.count();
+    return end && *end - now_s() > rest.count();
 }
 
 // The newest authority, which is made if there is none or if it ends soon.
@@ -45,8 +44,7 @@ Result<AuthoritySecret> WebhookCertificates::authority() {
 }
 
 Result<AuthoritySecret> WebhookCertificates::replace(const AuthoritySecret& before) {
-    const std::int64_t now_s = clock_.unix_ns() / 1'000'000'000;
-    TRY(const auto made, maker_.make_authority("tessera-webhook", now_s, kAuthorityLasts));
+    TRY(const auto made, maker_.make_authority("tessera-webhook", now_s(), kAuthorityLasts));
     AuthoritySecret next = {
         .certificates = made.certificate, .key = made.key, .version = before.version};
     for (const std::string& certificate : each_of(before.certificates)) {
@@ -67,8 +65,7 @@ Result<> WebhookCertificates::renew() {
         if (server_ && signed_by_ == newest && is_good_for(server_->certificate, kServerIsReplaced))
             return {};
     }
-    auto made = maker_.sign_server({newest, found.key}, dns_names_,
-                                   clock_.unix_ns() / 1'000'000'000, kServerLasts);
+    auto made = maker_.sign_server({newest, found.key}, dns_names_, now_s(), kServerLasts);
     if (!made && made.error().code == Code::corrupt) {
         // The Secret was edited. The next round signs with what replaces it.
         TRY_VOID(replace(found));

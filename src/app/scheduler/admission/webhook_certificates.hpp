@@ -44,6 +44,7 @@ class WebhookCertificates {
     Result<> renew();
     Result<AuthoritySecret> authority();
     Result<AuthoritySecret> replace(const AuthoritySecret& before);
+    [[nodiscard]] std::int64_t now_s() const { return clock_.unix_ns() / 1'000'000'000; }
     [[nodiscard]] bool is_good_for(const std::string& certificate, std::chrono::seconds rest) const;
 
     CertificateMaker& maker_;
