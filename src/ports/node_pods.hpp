@@ -4,7 +4,7 @@
 #include <functional>
 #include <stop_token>
 
-#include "ports/kube_api.hpp"
+#include "ports/kube/kube_api.hpp"
 
 namespace tessera {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "ports/access_review.hpp"
+#include "ports/kube/access_review.hpp"
 
 namespace tessera {
 

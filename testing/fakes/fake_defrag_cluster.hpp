@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "ports/defrag_cluster.hpp"
+#include "ports/kube/defrag_cluster.hpp"
 
 namespace tessera {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "ports/evictions.hpp"
+#include "ports/kube/evictions.hpp"
 
 namespace tessera {
 

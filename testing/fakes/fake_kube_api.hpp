@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "ports/kube_api.hpp"
+#include "ports/kube/kube_api.hpp"
 
 namespace tessera {
 

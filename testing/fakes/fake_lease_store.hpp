@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "ports/lease_store.hpp"
+#include "ports/kube/lease_store.hpp"
 
 namespace tessera {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "ports/pod_events.hpp"
+#include "ports/kube/pod_events.hpp"
 
 namespace tessera {
 

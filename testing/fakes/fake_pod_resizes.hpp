@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "ports/pod_resizes.hpp"
+#include "ports/kube/pod_resizes.hpp"
 #include "wire/tessera/allocation_json.hpp"
 #include "wire/tessera/keys.hpp"
 #include "wire/tessera/resize_json.hpp"

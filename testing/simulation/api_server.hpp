@@ -1,5 +1,5 @@
 // The API server: objects, and the log of their changes that watches read. It follows the rules
-// that Tessera relies on (ports/kube_api.hpp):
+// that Tessera relies on (ports/kube/kube_api.hpp):
 // - A Binding is refused for another uid and for a bound pod (409), and for a missing pod (404).
 // - A Binding merges its annotations into the pod in the same step.
 // - A pod with a deletionTimestamp stays until kubelet reports that its containers are gone.
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "domain/leadership/lease.hpp"
-#include "ports/kube_api.hpp"
+#include "ports/kube/kube_api.hpp"
 #include "testing/simulation/scene.hpp"
 
 namespace tessera::simulation {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "ports/evictions.hpp"
-#include "ports/lease_store.hpp"
+#include "ports/kube/evictions.hpp"
+#include "ports/kube/lease_store.hpp"
 #include "testing/simulation/api_server.hpp"
 
 namespace tessera::simulation {

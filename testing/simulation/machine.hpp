@@ -9,7 +9,7 @@
 
 #include "ports/cdi_store.hpp"
 #include "ports/gpu_inventory.hpp"
-#include "ports/kube_api.hpp"
+#include "ports/kube/kube_api.hpp"
 #include "ports/kubelet.hpp"
 #include "testing/simulation/scene.hpp"
 

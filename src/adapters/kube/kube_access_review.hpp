@@ -2,7 +2,7 @@
 #pragma once
 
 #include "adapters/http/http.hpp"
-#include "ports/access_review.hpp"
+#include "ports/kube/access_review.hpp"
 
 namespace tessera {
 

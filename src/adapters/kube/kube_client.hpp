@@ -8,9 +8,9 @@
 #include "adapters/http/http.hpp"
 #include "adapters/kube/kube_pages.hpp"
 #include "domain/dialect/dialect.hpp"
-#include "ports/kube_api.hpp"
+#include "ports/kube/kube_api.hpp"
+#include "ports/kube/pod_groups.hpp"
 #include "ports/node_pods.hpp"
-#include "ports/pod_groups.hpp"
 #include "wire/tessera/allocation_seal.hpp"
 #include "wire/text/json.hpp"
 

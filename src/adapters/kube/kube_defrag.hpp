@@ -2,7 +2,7 @@
 #pragma once
 
 #include "adapters/http/http.hpp"
-#include "ports/defrag_cluster.hpp"
+#include "ports/kube/defrag_cluster.hpp"
 
 namespace tessera {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "adapters/http/http.hpp"
-#include "ports/evictions.hpp"
+#include "ports/kube/evictions.hpp"
 
 namespace tessera {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "adapters/http/http.hpp"
-#include "ports/lease_store.hpp"
+#include "ports/kube/lease_store.hpp"
 
 namespace tessera {
 

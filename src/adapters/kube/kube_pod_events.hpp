@@ -7,7 +7,7 @@
 
 #include "adapters/http/http.hpp"
 #include "base/mutex.hpp"
-#include "ports/pod_events.hpp"
+#include "ports/kube/pod_events.hpp"
 
 namespace tessera {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "adapters/http/http.hpp"
-#include "ports/pod_resizes.hpp"
+#include "ports/kube/pod_resizes.hpp"
 #include "wire/tessera/allocation_seal.hpp"
 
 namespace tessera {

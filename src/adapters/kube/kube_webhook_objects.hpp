@@ -4,7 +4,7 @@
 #include <string>
 
 #include "adapters/http/http.hpp"
-#include "ports/webhook_objects.hpp"
+#include "ports/kube/webhook_objects.hpp"
 
 namespace tessera {
 

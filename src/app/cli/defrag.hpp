@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "ports/clock.hpp"
-#include "ports/defrag_cluster.hpp"
+#include "ports/kube/defrag_cluster.hpp"
 
 namespace tessera {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "ports/clock.hpp"
-#include "ports/pod_resizes.hpp"
+#include "ports/kube/pod_resizes.hpp"
 
 namespace tessera {
 

@@ -15,7 +15,7 @@
 #include "app/scheduler/scoring/policy_set.hpp"
 #include "domain/dialect/dialect.hpp"
 #include "ports/clock.hpp"
-#include "ports/kube_api.hpp"
+#include "ports/kube/kube_api.hpp"
 #include "wire/extender/extender_json.hpp"
 #include "wire/extender/preemption_json.hpp"
 #include "wire/tessera/allocation_seal.hpp"

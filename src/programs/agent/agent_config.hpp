@@ -6,7 +6,7 @@
 
 #include "domain/container_start/identity.hpp"
 #include "domain/container_start/start_rules.hpp"
-#include "ports/kube_api.hpp"
+#include "ports/kube/kube_api.hpp"
 #include "programs/common/config.hpp"
 #include "programs/common/run_program.hpp"
 

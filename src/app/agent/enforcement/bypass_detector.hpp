@@ -14,7 +14,7 @@
 #include "base/mutex.hpp"
 #include "domain/usage/unaccounted.hpp"
 #include "ports/gpu_inventory.hpp"
-#include "ports/pod_events.hpp"
+#include "ports/kube/pod_events.hpp"
 #include "ports/process_table.hpp"
 #include "ports/shares/share_meter.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/log.hpp"
-#include "ports/pod_events.hpp"
+#include "ports/kube/pod_events.hpp"
 
 namespace tessera {
 

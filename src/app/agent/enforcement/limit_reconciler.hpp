@@ -15,7 +15,7 @@
 
 #include "app/agent/enforcement/enforcers.hpp"
 #include "base/mutex.hpp"
-#include "ports/kube_api.hpp"
+#include "ports/kube/kube_api.hpp"
 #include "ports/shares/resized_allocations.hpp"
 
 namespace tessera {

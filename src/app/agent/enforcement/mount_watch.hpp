@@ -14,7 +14,7 @@
 
 #include "app/agent/enforcement/enforcers.hpp"
 #include "base/mutex.hpp"
-#include "ports/pod_events.hpp"
+#include "ports/kube/pod_events.hpp"
 #include "ports/process_table.hpp"
 
 namespace tessera {

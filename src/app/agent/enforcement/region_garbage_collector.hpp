@@ -11,7 +11,7 @@
 
 #include "app/agent/enforcement/enforcers.hpp"
 #include "base/mutex.hpp"
-#include "ports/kube_api.hpp"
+#include "ports/kube/kube_api.hpp"
 #include "ports/kubelet.hpp"
 
 namespace tessera {

@@ -8,7 +8,7 @@
 #include <string>
 #include <tuple>
 
-#include "ports/pod_events.hpp"
+#include "ports/kube/pod_events.hpp"
 #include "ports/shares/reported_limits.hpp"
 #include "ports/shares/share_meter.hpp"
 

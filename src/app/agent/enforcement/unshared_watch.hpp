@@ -11,7 +11,7 @@
 
 #include "base/ids.hpp"
 #include "base/mutex.hpp"
-#include "ports/pod_events.hpp"
+#include "ports/kube/pod_events.hpp"
 #include "ports/process_table.hpp"
 
 namespace tessera {

@@ -5,7 +5,7 @@
 #include <stop_token>
 
 #include "base/ids.hpp"
-#include "ports/kube_api.hpp"
+#include "ports/kube/kube_api.hpp"
 
 namespace tessera {
 

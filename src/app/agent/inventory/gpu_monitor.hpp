@@ -19,7 +19,7 @@
 #include "domain/health/gpu_health.hpp"
 #include "ports/cdi_store.hpp"
 #include "ports/gpu_inventory.hpp"
-#include "ports/kube_api.hpp"
+#include "ports/kube/kube_api.hpp"
 #include "ports/kubelet.hpp"
 #include "ports/shares/share_meter.hpp"
 

@@ -1,6 +1,6 @@
 // Keeps the Node object in the API server in the state that the agent last set. It has its own
 // thread, so that the agent still reads faults while the server does not answer
-// (ports/kube_api.hpp: each call may last its whole deadline).
+// (ports/kube/kube_api.hpp: each call may last its whole deadline).
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 #include "base/mutex.hpp"
 #include "domain/cluster/node.hpp"
 #include "domain/dialect/dialect.hpp"
-#include "ports/kube_api.hpp"
+#include "ports/kube/kube_api.hpp"
 
 namespace tessera {
 

@@ -17,7 +17,7 @@
 #include "base/mutex.hpp"
 #include "ports/certificates.hpp"
 #include "ports/clock.hpp"
-#include "ports/webhook_objects.hpp"
+#include "ports/kube/webhook_objects.hpp"
 
 namespace tessera {
 

@@ -10,8 +10,8 @@
 
 #include "app/scheduler/http/route_answer.hpp"
 #include "base/mutex.hpp"
-#include "ports/access_review.hpp"
 #include "ports/clock.hpp"
+#include "ports/kube/access_review.hpp"
 
 namespace tessera {
 

@@ -13,8 +13,8 @@
 #include "app/scheduler/observe/metrics.hpp"
 #include "app/scheduler/scheduler.hpp"
 #include "base/mutex.hpp"
-#include "ports/kube_api.hpp"
-#include "ports/pod_groups.hpp"
+#include "ports/kube/kube_api.hpp"
+#include "ports/kube/pod_groups.hpp"
 
 namespace tessera {
 

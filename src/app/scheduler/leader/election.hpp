@@ -12,8 +12,8 @@
 
 #include "base/mutex.hpp"
 #include "ports/clock.hpp"
-#include "ports/kube_api.hpp"
-#include "ports/lease_store.hpp"
+#include "ports/kube/kube_api.hpp"
+#include "ports/kube/lease_store.hpp"
 
 namespace tessera {
 

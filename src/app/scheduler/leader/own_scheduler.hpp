@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "ports/lease_store.hpp"
+#include "ports/kube/lease_store.hpp"
 
 namespace tessera {
 

@@ -7,7 +7,7 @@
 
 #include "app/scheduler/cache/cluster_cache.hpp"
 #include "app/scheduler/leader/write_fence.hpp"
-#include "ports/pod_events.hpp"
+#include "ports/kube/pod_events.hpp"
 
 namespace tessera {
 

@@ -14,8 +14,8 @@
 #include "app/scheduler/leader/write_fence.hpp"
 #include "app/scheduler/observe/metrics.hpp"
 #include "ports/clock.hpp"
-#include "ports/pod_events.hpp"
-#include "ports/pod_resizes.hpp"
+#include "ports/kube/pod_events.hpp"
+#include "ports/kube/pod_resizes.hpp"
 #include "wire/tessera/allocation_seal.hpp"
 
 namespace tessera {

@@ -20,7 +20,7 @@
 #include "app/scheduler/self_preemption/unschedulable_pods.hpp"
 #include "domain/placement/victims.hpp"
 #include "ports/clock.hpp"
-#include "ports/evictions.hpp"
+#include "ports/kube/evictions.hpp"
 
 namespace tessera {
 

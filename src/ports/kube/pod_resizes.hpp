@@ -7,7 +7,7 @@
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "domain/cluster/pod_info.hpp"
-#include "ports/kube_api.hpp"
+#include "ports/kube/kube_api.hpp"
 
 namespace tessera {
 
