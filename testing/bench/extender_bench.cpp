@@ -3,27 +3,20 @@
 // time of the same bytes against a server that does no work, in the same run: the cost of the
 // transport alone on this machine.
 #include <fmt/format.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <random>
-#include <thread>
 #include <tuple>
 
 #include "base/check.hpp"
 #include "testing/bench/cluster_text.hpp"
+#include "testing/bench/fake_api.hpp"
 #include "testing/bench/figure.hpp"
 #include "testing/bench/raw_http.hpp"
-
-extern char** environ;
+#include "testing/bench/started_controller.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -40,162 +33,13 @@ double ms_since(Clock::time_point begin) {
     return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-// The needed part of an API server: lists in pages, watches without events, single pods, bindings,
-// and "/floor".
-class FakeApi {
-  public:
-    explicit FakeApi(const ClusterText& text) : text_(text), listener_(listen_anywhere()) {
-        acceptor_ = std::thread([this] {
-            for (int fd = 0; (fd = accept_from(listener_)) >= 0;) {
-                std::thread([this, fd] { serve(fd); }).detach();
-            }
-        });
-        acceptor_.detach();
-    }
-    [[nodiscard]] int port() const { return listener_.port; }
-
-  private:
-    void serve(int fd) const {
-        Wire wire(fd);
-        while (true) {
-            const Wire::Message request = wire.receive();
-            if (request.head.empty()) return;
-            const std::string line = request.head.substr(0, request.head.find("\r\n"));
-            if (line.find("watch=1") != std::string::npos) {
-                wire.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
-                wire.receive();  // until the other side closes
-                return;
-            }
-            wire.send(reply(line, request.body));
-        }
-    }
-
-    [[nodiscard]] std::string reply(const std::string& line, const std::string& body) const {
-        if (line.starts_with("POST /floor")) return answer(200, body);
-        if (line.starts_with("POST")) return answer(201, "{}");
-        const std::size_t at = line.find("continue=");
-        const std::size_t first = at == std::string::npos ? 0 : std::stoul(line.substr(at + 9));
-        if (line.starts_with("GET /api/v1/nodes")) {
-            return answer(200, list_page("NodeList", text_.nodes, first, 500));
-        }
-        if (line.starts_with("GET /api/v1/pods")) {
-            return answer(200, list_page("PodList", text_.pods, first, 500));
-        }
-        // GET /api/v1/namespaces/default/pods/NAME: the uid is made of the name.
-        const std::size_t begin = line.rfind('/', line.rfind(" HTTP")) + 1;
-        const std::string name = line.substr(begin, line.rfind(' ') - begin);
-        return answer(200, pending_pod(name, "uid-" + name, 3));
-    }
-
-    const ClusterText& text_;
-    Listener listener_;
-    std::thread acceptor_;
-};
-
-// A running controller that has listed the whole cluster.
-class Controller {
-  public:
-    Controller(const std::string& program, int api_port, int best_nodes,
-               const std::string& policy = "binpack")
-        : port_(free_port()) {
-        path_ =
-            std::filesystem::temp_directory_path() / fmt::format("extender-bench-{}", ::getpid());
-        std::ofstream(path_) << fmt::format(
-            "{{current-context: x, contexts: [{{name: x, context: {{cluster: c, user: u}}}}], "
-            "users: "
-            "[{{name: u, user: {{token: t}}}}], clusters: [{{name: c, cluster: {{server: "
-            "\"http://127.0.0.1:{}\"}}}}]}}",
-            api_port);
-        const std::string kubeconfig = "--kubeconfig=" + path_.string();
-        const std::string port = fmt::format("--port={}", port_);
-        const std::string placed = "--policy=" + policy;
-        const std::string best = fmt::format("--best-nodes={}", best_nodes);
-        std::vector<char*> arguments = {
-            const_cast<char*>(program.c_str()), const_cast<char*>(kubeconfig.c_str()),
-            const_cast<char*>(port.c_str()),    const_cast<char*>(best.c_str()),
-            const_cast<char*>(placed.c_str()),  const_cast<char*>("--health-port=0"),
-            const_cast<char*>("--open-reads"),  nullptr};
-        TESSERA_CHECK(
-            ::posix_spawn(&pid_, program.c_str(), nullptr, nullptr, arguments.data(), environ) == 0,
-            "start tessera-controller");
-        wait_ready();
-    }
-    Controller(const Controller&) = delete;
-    Controller& operator=(const Controller&) = delete;
-    ~Controller() {
-        ::kill(pid_, SIGTERM);
-        ::waitpid(pid_, nullptr, 0);
-        std::filesystem::remove(path_);
-    }
-
-    [[nodiscard]] int port() const { return port_; }
-
-    // Returns when the controller is idle, that is, when its policies have learnt from the pods.
-    void wait_idle() const {
-        constexpr double kIdle = 0.02;  // of a core
-        constexpr int kSeconds = 3;     // consecutive
-        int idle_seconds = 0;
-        for (double before = cpu_seconds(); idle_seconds < kSeconds;) {
-            std::this_thread::sleep_for(std::chrono::seconds(1));
-            const double now = cpu_seconds();
-            idle_seconds = now - before < kIdle ? idle_seconds + 1 : 0;
-            before = now;
-        }
-    }
-
-    // CPU time of all its threads. It is exact for threads that sleep.
-    // Source: /proc/PID/task/TID/schedstat, nanoseconds first (sched-stats.rst).
-    [[nodiscard]] double cpu_ms() const {
-        double ns = 0;
-        const auto tasks = fmt::format("/proc/{}/task", pid_);
-        for (const auto& task : std::filesystem::directory_iterator(tasks)) {
-            double of_task = 0;
-            std::ifstream(task.path() / "schedstat") >> of_task;
-            ns += of_task;
-        }
-        return ns / 1e6;
-    }
-
-    [[nodiscard]] double rss_mb() const {
-        std::ifstream status(fmt::format("/proc/{}/status", pid_));
-        for (std::string line; std::getline(status, line);) {
-            if (line.starts_with("VmRSS:")) return std::stod(line.substr(6)) / 1024;
-        }
-        return 0;
-    }
-
-  private:
-    // Source: /proc/PID/stat, utime and stime, which come after the name in parentheses.
-    [[nodiscard]] double cpu_seconds() const {
-        std::ifstream file(fmt::format("/proc/{}/stat", pid_));
-        std::string skipped;
-        std::getline(file, skipped, ')');
-        for (int field = 3; field < 14; ++field)
-            file >> skipped;
-        double user = 0;
-        double system = 0;
-        file >> user >> system;
-        return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
-    }
-
-    void wait_ready() const {
-        const auto begin = Clock::now();
-        while (ms_since(begin) < 120'000) {
-            const int fd = connect_to(port_);
-            if (fd >= 0) {
-                Wire wire(fd);
-                wire.send(get("/readyz"));
-                if (wire.receive().head.starts_with("HTTP/1.1 200")) return;
-            }
-            std::this_thread::sleep_for(std::chrono::milliseconds(50));
-        }
-        TESSERA_CHECK(false, "the controller is ready within two minutes");
-    }
-
-    int port_;
-    pid_t pid_ = 0;
-    std::filesystem::path path_;
-};
+// `best_nodes`: how many nodes the filter offers; 0: all.
+std::unique_ptr<StartedController> start(const std::string& program, int api_port, int best_nodes,
+                                         const std::string& policy = "binpack") {
+    return std::make_unique<StartedController>(
+        program, api_port,
+        std::vector<std::string>{"--policy=" + policy, fmt::format("--best-nodes={}", best_nodes)});
+}
 
 std::string names_json(std::vector<std::string> names, std::mt19937& random) {
     std::ranges::shuffle(names, random);
@@ -255,7 +99,7 @@ std::string pod_of(int i, std::mt19937& random) {
 // Calls filter, and then, like kube-scheduler, prioritize with the nodes that the filter left.
 // Returns the prioritize request. `of`: the controller whose CPU time is measured.
 std::string ask_one(Wire& wire, const std::string& pod, const Asked& asked, Samples* samples,
-                    const Controller* of = nullptr) {
+                    const StartedController* of = nullptr) {
     const bool full = asked.names == "null";
     std::string answer;
     const auto cpu_ms = [of] { return of == nullptr ? 0 : of->cpu_ms(); };
@@ -308,7 +152,7 @@ Samples request(int port, int api_port, const ClusterText& text, bool full, int 
 
 // Sends the same requests to all controllers, one after the other. The first controller changes in
 // each round, so that other work on the machine disturbs all of them equally.
-std::vector<Samples> ask_all(const std::vector<std::unique_ptr<Controller>>& controllers,
+std::vector<Samples> ask_all(const std::vector<std::unique_ptr<StartedController>>& controllers,
                              const ClusterText& text, int rounds) {
     std::mt19937 random(7);
     std::vector<std::unique_ptr<Wire>> wires;
@@ -406,10 +250,10 @@ struct Turn {
 };
 
 Turn ask_policies(const std::string& program, int api_port, const ClusterText& text) {
-    std::vector<std::unique_ptr<Controller>> controllers;
-    controllers.push_back(std::make_unique<Controller>(program, api_port, 0));
+    std::vector<std::unique_ptr<StartedController>> controllers;
+    controllers.push_back(start(program, api_port, 0));
     for (const char* policy : kPolicies)
-        controllers.push_back(std::make_unique<Controller>(program, api_port, 0, policy));
+        controllers.push_back(start(program, api_port, 0, policy));
     Turn turn;
     for (const auto& controller : controllers) {
         controller->wait_idle();
@@ -481,16 +325,16 @@ bool run(const std::string& program, int nodes) {
     const FakeApi& api = *new FakeApi(text);  // its threads end with the process
     const std::string at = fmt::format("{} nodes x 8 GPUs, {} pods: ", nodes, text.pods.size());
     {
-        const Controller offers_all(program, api.port(), 0);
-        const Samples names = request(offers_all.port(), api.port(), text, false, kRounds);
+        const auto offers_all = start(program, api.port(), 0);
+        const Samples names = request(offers_all->port(), api.port(), text, false, kRounds);
         show(at + "names, all offered: filter", names.filter);
         show(at + "names, all offered: prioritize", names.prioritize);
         show(at + "names, all offered: filter+prioritize", names.both);
     }
     const bool policies_hold = run_policies(program, api, text, at);
-    const Controller controller(program, api.port(), 16);
-    const double loaded = controller.rss_mb();
-    const std::vector<Samples> turns = ask_in_turns(controller.port(), api.port(), text);
+    const auto controller = start(program, api.port(), 16);
+    const double loaded = controller->rss_mb();
+    const std::vector<Samples> turns = ask_in_turns(controller->port(), api.port(), text);
     const Samples& names = turns.front();
     show(at + "names: filter", names.filter);
     show(at + "names: prioritize", names.prioritize);
@@ -500,17 +344,17 @@ bool run(const std::string& program, int nodes) {
     const auto slowest = std::ranges::max_element(turns, {}, both_p99);
     shown(fmt::format("{}names: filter+prioritize p99 in the slowest of {} turns", at, kTurns),
           both_p99(*slowest), "ms");
-    show(at + "names: filter, no node fits", ask_in_vain(controller.port(), text));
-    show(at + "bind", bind(controller.port(), text));
-    holds &=
-        at_most(at + "scrape of /metrics p50", 300, quantile(scrape(controller.port()), 0.5), "ms");
+    show(at + "names: filter, no node fits", ask_in_vain(controller->port(), text));
+    show(at + "bind", bind(controller->port(), text));
+    holds &= at_most(at + "scrape of /metrics p50", 300, quantile(scrape(controller->port()), 0.5),
+                     "ms");
     holds &= at_most(at + "RSS in names mode, after scrapes", 200,
-                     std::max(loaded, controller.rss_mb()), "MB");
-    const Samples full = request(controller.port(), api.port(), text, true, kFullRounds);
+                     std::max(loaded, controller->rss_mb()), "MB");
+    const Samples full = request(controller->port(), api.port(), text, true, kFullRounds);
     show(at + "full objects: filter", full.filter);
     show(at + "full objects: prioritize", full.prioritize);
     show(at + "full objects: floor of both", full.floor);
-    shown(at + "RSS after full objects", controller.rss_mb(), "MB");
+    shown(at + "RSS after full objects", controller->rss_mb(), "MB");
     return holds;
 }
 
