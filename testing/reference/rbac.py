@@ -12,6 +12,7 @@ TEMPLATES = Path(__file__).resolve().parents[2] / "deploy" / "chart" / "tessera"
 CONDITIONS = {
     ".Values.controller.preempt": "`controller.preempt`",
     ".Values.webhook.enabled": "`webhook.enabled`",
+    ".Values.uninstall.cleanNodes": "`uninstall.cleanNodes`",
     ".Values.guard.enabled": "`guard.enabled`",
     ".Values.agent.listen": "`agent.listen`",
     "$isScheduler": "`mode: scheduler`",
@@ -31,7 +32,11 @@ class Rule:
 
 def rules() -> list[Rule]:
     """All rules, in the order of the templates. Raises ValueError for a rule without a purpose, and
-    for a condition that CONDITIONS does not explain."""
+    for a condition that CONDITIONS does not explain, and for a role in any other template."""
+    for path in TEMPLATES.iterdir():
+        if not path.name.endswith("-rbac.yaml") and re.search(r"^kind: (Cluster)?Role$",
+                                                              path.read_text(), re.MULTILINE):
+            raise ValueError(f"{path.name}: move its role to a template with the name *-rbac.yaml")
     return [rule for path in sorted(TEMPLATES.glob("*-rbac.yaml"), reverse=True)
             for rule in _rules_of(path)]
 

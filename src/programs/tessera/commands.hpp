@@ -13,6 +13,7 @@ CommandRow resize_command();
 CommandRow defrag_command();
 CommandRow explain_command();
 CommandRow snapshot_command();
+CommandRow clean_nodes_command();
 CommandRow completion_command();
 
 }  // namespace tessera

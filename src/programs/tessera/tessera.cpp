@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
         defrag_command(),
         explain_command(),
         snapshot_command(),
+        clean_nodes_command(),
         completion_command(),
     });
     return run_commands({.name = "tessera",

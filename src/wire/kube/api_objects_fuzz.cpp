@@ -5,6 +5,7 @@
 #include "wire/kube/host_resources.hpp"
 #include "wire/kube/lease_json.hpp"
 #include "wire/kube/pod_group_json.hpp"
+#include "wire/kube/published_node_json.hpp"
 #include "wire/tessera/allocation_json.hpp"
 #include "wire/text/json.hpp"
 
@@ -22,6 +23,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const JsonValue root = document->root();
     (void)read_lease(root);
     (void)read_pod_group(root);
+    (void)write_amounts_removal(read_published_node(root).amounts);
     (void)read_doctor_node(root, root["spec"]);
     (void)read_doctor_pod(root, nullptr);
     (void)read_workload(root);

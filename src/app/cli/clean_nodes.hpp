@@ -1,0 +1,24 @@
+// tessera clean-nodes: removes what agents have published on Node objects, after an uninstall.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "ports/clock.hpp"
+#include "ports/kube/published_nodes.hpp"
+
+namespace tessera {
+
+struct CleanNodesOptions {
+    bool dry_run = false;
+    // How long agents may need to end. An agent that runs would publish its node again.
+    std::chrono::seconds patience{120};
+};
+
+// Calls `print` with a line for each Node, and a line at the end. Removing can be repeated. Errors:
+// conflict if agents still run, with their nodes; those of the port, with the Node's name.
+Result<> clean_nodes(PublishedNodes& nodes, Clock& clock, const CleanNodesOptions& options,
+                     const std::function<void(const std::string&)>& print);
+
+}  // namespace tessera
