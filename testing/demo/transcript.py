@@ -1,4 +1,4 @@
-"""Compares the transcript in docs/tour.md with what a run of the demo printed. Pure."""
+"""Compares the transcript of a page, such as docs/tour.md, with what a run printed. Pure."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _MASKS = tuple((re.compile(expression), instead) for expression, instead in (
     (r'"pod":"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"', '"pod":"UID"'),
     (r"\b10\.\d+\.\d+\.\d+\b", "ADDRESS"),
     (r"(?<= )(\d+m(\d+s)?|\d+s)\b", "AGE"),
+    (r"^LAST DEPLOYED: .*", "LAST DEPLOYED: TIME"),
     (r"^Done in \d+ s\.$", "Done in SECONDS s."),
     # The pods of the second scaling start in any order, so any of them is on the second GPU.
     (r"^(node-\S+ +\d+ +default/binpack-1)-\d ", r"\1-N "),

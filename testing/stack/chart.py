@@ -22,6 +22,9 @@ NAMESPACE = "tessera-system"
 RELEASE = "tessera"
 SCHEDULER = "tessera-scheduler"
 WAIT_SECONDS = 600
+# The charts of earlier versions that are kept in testing/fixtures/charts. They are installed with the
+# present programs.
+OLD_VERSIONS = ("0.1.0",)
 
 
 class ChartStack:
@@ -44,7 +47,8 @@ class ChartStack:
             self.registry = ImageRegistry(cluster)
             self.package, released = release.write(cluster.directory / "release")
             for name, archive in released.items():
-                self.registry.push(archive, f"{name}:{release.VERSION}")
+                for version in (release.VERSION, *OLD_VERSIONS):
+                    self.registry.push(archive, f"{name}:{version}")
             images = cluster.directory / "stack-images"
             self.gpuhog = self.registry.push(builds.gpuhog_image(images), "gpuhog:test")
             self.registry.push(self._scheduler_image(images),
@@ -65,9 +69,10 @@ class ChartStack:
         """Runs Helm in Tessera's namespace."""
         return self.cluster.helm("--namespace", NAMESPACE, *arguments, check=check)
 
-    def install(self, *values: str) -> str:
-        """Installs the chart; `values` are NAME=VALUE. Returns what Helm prints."""
-        return self.helm("install", RELEASE, str(self.package), "--create-namespace",
+    def install(self, *values: str, chart: Path | None = None) -> str:
+        """Installs the chart, or another one; `values` are NAME=VALUE. Returns what Helm prints. The
+        images have the tags of all charts in testing/fixtures/charts, too."""
+        return self.helm("install", RELEASE, str(chart or self.package), "--create-namespace",
                          *self.arguments(*values))
 
     def upgrade(self, *values: str) -> str:

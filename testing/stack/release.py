@@ -15,7 +15,7 @@ assert _SPEC is not None
 _RELEASE = importlib.util.module_from_spec(_SPEC)
 _LOADER.exec_module(_RELEASE)
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 
 
 def module() -> ModuleType:
