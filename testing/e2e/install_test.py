@@ -4,87 +4,24 @@ again, on a real cluster with Services and a registry."""
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import time
 import unittest
-from typing import Any, ClassVar
 
-from kube.api import Api, ApiError
-from kube.cluster import Cluster
+from e2e.case import GPUS, PODS
+from e2e.chart_case import MEMORY, ChartCase, pod_of
+from kube.api import ApiError
 from kube.errors import CommandError
-from stack import builds, deploy
+from stack import deploy
 from stack.chart import NAMESPACE, SCHEDULER, ChartStack
 from stack.gpu_node import GpuNode
 
-GPUS = builds.ROOT / "gpusim" / "gpus"
-PODS = "/api/v1/namespaces/default/pods"
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
-MEMORY = {"tessera.dev/gpu-memory": "1Gi"}
-KINDS = ("all,secrets,configmaps,leases,serviceaccounts,roles,rolebindings,poddisruptionbudgets,"
-         "resourcequotas")
-CLUSTER_KINDS = ("clusterroles,clusterrolebindings,mutatingwebhookconfigurations,"
-                 "validatingadmissionpolicies,validatingadmissionpolicybindings")
-
-Json = dict[str, Any]
 
 
-def pod_of(stack: ChartStack, name: str, limits: Json | None = None,
-           script: str = "exec gpuhog 512MiB", **spec: object) -> Json:
-    """A pod that names no scheduler, unless `spec` does."""
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
-        "terminationGracePeriodSeconds": 1, **spec, "containers": [{
-            "name": "main", "image": stack.gpuhog, "command": ["sh", "-c", script],
-            "resources": {"limits": limits or {}}}]}}
-
-
-class InstallTest(unittest.TestCase):
+class InstallTest(ChartCase):
     """The tests share a cluster on which the chart is installed. Each leaves it installed."""
 
-    stack: ClassVar[ChartStack]
-    cluster: ClassVar[Cluster]
-    api: ClassVar[Api]
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.stack = ChartStack([GpuNode("node-a", GPUS / "two-15gib.yaml"),
-                                GpuNode("node-b", GPUS / "15-and-24gib.yaml")]).start()
-        cls.addClassCleanup(cls.stack.cluster.stop)
-        cls.cluster = cls.stack.cluster
-        cls.api = cls.cluster.api()
-        cls.stack.install()
-
-    def tearDown(self) -> None:
-        self.cluster.kubectl("delete", "pods", "--all", "--now", "--wait=true")
-
     # ---- tools
-
-    def pod(self, name: str, limits: Json | None = None, **more: Any) -> Json:
-        return pod_of(self.stack, name, limits, **more)
-
-    def create(self, pod: Json) -> Json:
-        created: Json = self.api.json("POST", PODS, pod)
-        return created
-
-    def running(self, *names: str) -> list[Json]:
-        """Waits until these pods run, and returns them."""
-        def all_run() -> list[Json]:
-            pods = [self.api.json("GET", f"{PODS}/{name}") for name in names]
-            waiting = [pod["metadata"]["name"] for pod in pods
-                       if not any(status["ready"] for status in
-                                  pod["status"].get("containerStatuses", []))]
-            return [] if waiting else pods
-        found: list[Json] = self.cluster.wait_for(f"{', '.join(names)} run", all_run, 40)
-        return found
-
-    def in_pod(self, name: str, command: str) -> str:
-        return self.cluster.kubectl("exec", name, "--", "sh", "-c", f"{command} 2>&1 || true")
-
-    def tessera(self, *arguments: str) -> str:
-        """Runs our command line as cluster-admin."""
-        environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
-        return subprocess.run([str(builds.program("tessera")), *arguments], env=environment,
-                              text=True, capture_output=True, timeout=300).stdout
 
     def leader(self, lease: str) -> str:
         """The pod that holds a Lease; empty if none does."""
@@ -195,16 +132,7 @@ class InstallTest(unittest.TestCase):
     def test_uninstall_leaves_the_key_and_a_new_installation_accepts_running_pods(self) -> None:
         self.create(self.pod("stays", MEMORY))
         before, = self.running("stays")
-        self.stack.helm("uninstall", "tessera", "--wait", "--timeout=300s")
-        self.cluster.kubectl("-n", NAMESPACE, "wait", "--for=delete", "pod", "--all",
-                             "--timeout=120s")
-        left = self.cluster.kubectl("-n", NAMESPACE, "get", KINDS, "-o", "name").split()
-        left += [name for name in self.cluster.kubectl("get", CLUSTER_KINDS, "-o", "name").split()
-                 if "tessera" in name]
-        left += [name for name in self.cluster.kubectl("-n", "kube-system", "get", "rolebindings",
-                                                       "-o", "name").split() if "tessera" in name]
-        self.assertEqual(sorted(left), ["configmap/kube-root-ca.crt", "secret/tessera-allocation-key",
-                                        "serviceaccount/default"])
+        self.uninstall()
         self.running("stays")
         self.stack.install()
         self.create(self.pod("new", MEMORY))
