@@ -6,16 +6,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import time
 import unittest
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from demo.transcript import stable
 from e2e import console_block
+from e2e.case import GPUS, PODS
+from e2e.chart_case import MEMORY, ChartCase, pod_of
 from kube import binaries
-from kube.api import Api, ApiError
-from kube.cluster import Cluster
+from kube.api import ApiError
 from kube.errors import CommandError
 from stack import builds, deploy
 from stack.chart import NAMESPACE, SCHEDULER, ChartStack
@@ -23,51 +23,21 @@ from stack.gpu_node import GpuNode
 
 README = builds.ROOT / "README.md"
 PREVIOUS = builds.ROOT / "testing" / "fixtures" / "charts" / "tessera-0.1.0.tgz"
-GPUS = builds.ROOT / "gpusim" / "gpus"
-PODS_PATH = "/api/v1/namespaces/default/pods"
-# `./dev check failover` sets larger ones.
-PODS = int(os.environ.get("TESSERA_PODS", "16"))
+# `./dev check failover` sets larger numbers.
+ARRIVING = int(os.environ.get("TESSERA_PODS", "16"))
 KILLS = int(os.environ.get("TESSERA_KILLS", "2"))
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
-MEMORY = {"tessera.dev/gpu-memory": "1Gi"}
-KINDS = ("all,secrets,configmaps,leases,serviceaccounts,roles,rolebindings,poddisruptionbudgets,"
-         "resourcequotas")
-CLUSTER_KINDS = ("clusterroles,clusterrolebindings,mutatingwebhookconfigurations,"
-                 "validatingadmissionpolicies,validatingadmissionpolicybindings")
-
-Json = dict[str, Any]
 
 
-def pod_of(stack: ChartStack, name: str, limits: Json | None = None,
-           script: str = "exec gpuhog 512MiB", **spec: object) -> Json:
-    """A pod that names no scheduler, unless `spec` does."""
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
-        "terminationGracePeriodSeconds": 1, **spec, "containers": [{
-            "name": "main", "image": stack.gpuhog, "command": ["sh", "-c", script],
-            "resources": {"limits": limits or {}}}]}}
-
-
-class InstallTest(unittest.TestCase):
+class InstallTest(ChartCase):
     """The tests share a cluster on which the chart is installed. Each leaves it installed."""
 
-    stack: ClassVar[ChartStack]
-    transcript: ClassVar[tuple[str, str]]
-    cluster: ClassVar[Cluster]
-    api: ClassVar[Api]
+    transcript: ClassVar[tuple[str, str]]  # of the README, and what its commands printed
 
     @classmethod
-    def setUpClass(cls) -> None:
-        cls.stack = ChartStack([GpuNode("node-a", GPUS / "two-15gib.yaml"),
-                                GpuNode("node-b", GPUS / "15-and-24gib.yaml")]).start()
-        cls.addClassCleanup(cls.stack.cluster.stop)
-        cls.cluster = cls.stack.cluster
-        cls.api = cls.cluster.api()
-        cls.transcript = cls.install_as_in_the_readme()
-
-    @classmethod
-    def install_as_in_the_readme(cls) -> tuple[str, str]:
-        """Runs the commands of the README's section, and returns it and what they printed. Helm
-        also gets the places of this cluster's driver and kube-scheduler."""
+    def install_chart(cls) -> None:
+        """Runs the commands of the README's section, and keeps what they print. Helm also gets
+        the places of this cluster's driver and kube-scheduler."""
         cls.cluster.kubectl("label", "node", "--all", "tessera.dev/agent-")
         place = cls.cluster.directory / "readme"
         place.mkdir()
@@ -85,39 +55,9 @@ class InstallTest(unittest.TestCase):
                 command = " ".join([command, *cls.stack.arguments()])
             expected += f"$ {step.command}\n{step.printed}"
             printed += f"$ {step.command}\n{console_block.run(command, environment, place)}"
-        return expected, printed
-
-    def tearDown(self) -> None:
-        self.cluster.kubectl("delete", "pods", "--all", "--now", "--wait=true")
+        cls.transcript = expected, printed
 
     # ---- tools
-
-    def pod(self, name: str, limits: Json | None = None, **more: Any) -> Json:
-        return pod_of(self.stack, name, limits, **more)
-
-    def create(self, pod: Json) -> Json:
-        created: Json = self.api.json("POST", PODS_PATH, pod)
-        return created
-
-    def running(self, *names: str) -> list[Json]:
-        """Waits until these pods run, and returns them."""
-        def all_run() -> list[Json]:
-            pods = [self.api.json("GET", f"{PODS_PATH}/{name}") for name in names]
-            waiting = [pod["metadata"]["name"] for pod in pods
-                       if not any(status["ready"] for status in
-                                  pod["status"].get("containerStatuses", []))]
-            return [] if waiting else pods
-        found: list[Json] = self.cluster.wait_for(f"{', '.join(names)} run", all_run, 40)
-        return found
-
-    def in_pod(self, name: str, command: str) -> str:
-        return self.cluster.kubectl("exec", name, "--", "sh", "-c", f"{command} 2>&1 || true")
-
-    def tessera(self, *arguments: str) -> str:
-        """Runs our command line as cluster-admin."""
-        environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
-        return subprocess.run([str(builds.program("tessera")), *arguments], env=environment,
-                              text=True, capture_output=True, timeout=300).stdout
 
     def leader(self, lease: str) -> str:
         """The pod that holds a Lease; empty if none does."""
@@ -131,18 +71,6 @@ class InstallTest(unittest.TestCase):
             return leaders.pop() if len(leaders) == 1 else ""
         found: str = self.cluster.wait_for("the kube-scheduler and controller of one pod lead",
                                            same, 40)
-        return found
-
-    def published(self) -> list[str]:
-        """What Nodes have of Tessera, apart from the label that an administrator sets. Kubelet keeps
-        an amount of 0 for each device plugin that has ended."""
-        found = []
-        for node in self.api.json("GET", "/api/v1/nodes")["items"]:
-            texts = {**node["metadata"]["annotations"], **node["metadata"]["labels"],
-                     **node["status"]["capacity"], **node["status"]["allocatable"]}
-            found += [f"{node['metadata']['name']}: {key}={value}" for key, value in texts.items()
-                      if key.startswith(("tessera.dev/", "aliyun.com/")) and value != "0"
-                      and key != "tessera.dev/agent"]
         return found
 
     def kill(self, pod: str) -> None:
@@ -209,10 +137,10 @@ class InstallTest(unittest.TestCase):
     def test_failover_of_the_leading_pod(self) -> None:
         """Both programs of the leading pod are killed again and again while pods arrive and end:
         every pod runs to its end, and no GPU is ever over capacity."""
-        names = [f"pod-{number}" for number in range(PODS)]
+        names = [f"pod-{number}" for number in range(ARRIVING)]
         slowest = 0.0
         for number, name in enumerate(names):
-            if number % (PODS // KILLS) == 0:
+            if number % (ARRIVING // KILLS) == 0:
                 began = time.monotonic()
                 leader = self.wait_led()
                 slowest = max(slowest, time.monotonic() - began)
@@ -226,21 +154,22 @@ class InstallTest(unittest.TestCase):
 
         def left() -> list[str]:
             self.assert_no_gpu_is_over_capacity()
-            return [pod["metadata"]["name"] for pod in self.api.json("GET", PODS_PATH)["items"]
+            return [pod["metadata"]["name"] for pod in self.api.json("GET", PODS)["items"]
                     if pod["status"]["phase"] != "Succeeded"]
-        self.cluster.wait_for(f"{PODS} pods have ended", lambda: not left(), 120 + PODS)
+        self.cluster.wait_for(f"{ARRIVING} pods have ended", lambda: not left(), 120 + ARRIVING)
         self.wait_led()
-        print(f"{PODS} pods and {KILLS} kills; one pod leads again after {slowest:.0f} s at most")
+        print(f"{ARRIVING} pods and {KILLS} kills; one pod leads again after {slowest:.0f} s at most")
 
     def assert_no_gpu_is_over_capacity(self) -> None:
         used: dict[str, int] = {}
-        for pod in self.api.json("GET", PODS_PATH)["items"]:
+        for pod in self.api.json("GET", PODS)["items"]:
             text = pod["metadata"].get("annotations", {}).get("tessera.dev/allocation")
             if text is None or pod["status"]["phase"] in ("Succeeded", "Failed"):
                 continue
             for gpu in json.loads(text)["containers"][0]["gpus"]:
                 used[gpu["uuid"]] = used.get(gpu["uuid"], 0) + gpu["memory"]
-        sizes = {gpu["uuid"]: gpu["memory"] - gpu["reserved"] for node in self.api.json("GET", "/api/v1/nodes")["items"]
+        nodes = self.api.json("GET", "/api/v1/nodes")["items"]
+        sizes = {gpu["uuid"]: gpu["memory"] - gpu["reserved"] for node in nodes
                  for gpu in json.loads(node["metadata"]["annotations"]["tessera.dev/gpus"])["gpus"]}
         for uuid, memory in used.items():
             self.assertLessEqual(memory, sizes[uuid], uuid)
@@ -248,7 +177,7 @@ class InstallTest(unittest.TestCase):
     def test_upgrade_and_rollback(self) -> None:
         """From the previous chart, with other values, and back: running pods stay as they are, and
         pods are placed afterwards."""
-        self.stack.helm("uninstall", "tessera", "--wait", "--timeout=300s")
+        self.uninstall()
         self.stack.install(chart=PREVIOUS)
         self.create(self.pod("stays", MEMORY))
         before, = self.running("stays")
@@ -270,17 +199,7 @@ class InstallTest(unittest.TestCase):
     def test_uninstall_leaves_the_key_and_a_new_installation_accepts_running_pods(self) -> None:
         self.create(self.pod("stays", MEMORY))
         before, = self.running("stays")
-        self.stack.helm("uninstall", "tessera", "--wait", "--timeout=300s")
-        self.cluster.kubectl("-n", NAMESPACE, "wait", "--for=delete", "pod", "--all",
-                             "--timeout=120s")
-        left = self.cluster.kubectl("-n", NAMESPACE, "get", KINDS, "-o", "name").split()
-        left += [name for name in self.cluster.kubectl("get", CLUSTER_KINDS, "-o", "name").split()
-                 if "tessera" in name]
-        left += [name for name in self.cluster.kubectl("-n", "kube-system", "get", "rolebindings",
-                                                       "-o", "name").split() if "tessera" in name]
-        self.assertEqual(sorted(left), ["configmap/kube-root-ca.crt", "secret/tessera-allocation-key",
-                                        "serviceaccount/default"])
-        self.assertEqual(self.published(), [])
+        self.uninstall()
         self.running("stays")
         self.stack.install()
         self.create(self.pod("new", MEMORY))
@@ -322,7 +241,7 @@ class ExtenderModeTest(unittest.TestCase):
             stack.install("mode=extender")
             api = stack.cluster.api()
             for name, limits in (("native", MEMORY), ("gpushare", {"aliyun.com/gpu-mem": "3"})):
-                created = api.json("POST", PODS_PATH, pod_of(stack, name, limits))
+                created = api.json("POST", PODS, pod_of(stack, name, limits))
                 self.assertEqual(created["spec"]["schedulerName"], "default-scheduler")
             stack.cluster.kubectl("wait", "--for=condition=Ready", "pod", "native", "gpushare",
                                   "--timeout=120s")

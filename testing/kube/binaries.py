@@ -56,21 +56,28 @@ def _containerd(folder: str, path: str, version: str = "{version}") -> Module:
         f"-s -w -X {path}/version.Version={version}", "no_btrfs no_devmapper no_zfs")
 
 
+# Without a version the components report v0.0.0, and refuse to work with each other.
+def _kubernetes(folder: str, *programs: str) -> Module:
+    return Module(folder, "k8s.io/kubernetes",
+                  tuple(f"k8s.io/kubernetes/cmd/{name}" for name in programs), _KUBE_LDFLAGS)
+
+
+_KUBE_PROGRAMS = ("kube-apiserver", "kube-scheduler", "kube-controller-manager", "kubelet",
+                  "kubectl")
 TABLE = (
     Module("etcd", "go.etcd.io/etcd/server/v3", ("go.etcd.io/etcd/server/v3",)),
     _containerd("containerd", "github.com/containerd/containerd/v2"),
-    # Without a version the components report v0.0.0, and refuse to work with each other.
-    Module("kubernetes", "k8s.io/kubernetes",
-           tuple(f"k8s.io/kubernetes/cmd/{name}" for name in (
-               "kube-apiserver", "kube-scheduler", "kube-controller-manager", "kubelet",
-               "kubectl")),
-           _KUBE_LDFLAGS),
+    _kubernetes("kubernetes", *_KUBE_PROGRAMS),
 )
 
 
 # For clusters with Services. It has the same version as the others, but its own key of the cache.
-PROXY = (Module("kube-proxy", "k8s.io/kubernetes", ("k8s.io/kubernetes/cmd/kube-proxy",),
-                _KUBE_LDFLAGS),)
+PROXY = (_kubernetes("kube-proxy", "kube-proxy"),)
+
+# Other minor versions of Kubernetes, by the name in versions.TABLE; built on demand. Each has its
+# own kube-proxy. etcd and containerd are those of TABLE.
+KUBERNETES = {minor: (_kubernetes(f"kubernetes-{minor}", *_KUBE_PROGRAMS, "kube-proxy"),)
+              for minor in ("1.30", "1.32", "1.34", "1.37")}
 
 # Helm, for ClusterHandle.helm. Without a version it reports only v4.3.
 HELM = (Module("helm", "helm.sh/helm/v4", ("helm.sh/helm/v4/cmd/helm",),
@@ -165,11 +172,6 @@ def pinned_version(module: Module) -> str:
     if not match:
         raise KubeError(f"modules/{module.folder}/go.mod does not require {module.pin}")
     return match[1]
-
-
-def kubernetes_version() -> str:
-    """The version of the Kubernetes programs, such as v1.36.3."""
-    return pinned_version(next(module for module in TABLE if module.folder == "kubernetes"))
 
 
 def _build(go: str, module: Module, out: Path) -> None:

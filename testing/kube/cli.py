@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from kube import binaries, doctor, images
+from kube import binaries, doctor, images, versions
 from kube.cluster import Cluster, stop_init
 from kube.errors import KubeError
 from kube.handle import ClusterHandle
@@ -54,19 +54,20 @@ def up(options: argparse.Namespace) -> None:
     """kube up"""
     doctor.require_usable()
     print(doctor.TOUCHES, file=sys.stderr)
-    binaries.ensure()
+    versions.of(options.kubernetes).ensure(options.services)
     began = time.monotonic()
     nodes = [parse_node(text) for text in options.node or ["node-a"]]
     archives = [*options.image, *([images.busybox_archive()] if options.busybox else [])]
     cluster = Cluster(nodes, images=archives, scheduler_config=options.scheduler_config,
-                      name=options.name, audit=options.audit, services=options.services)
+                      name=options.name, audit=options.audit, services=options.services,
+                      kubernetes=options.kubernetes)
     cluster.start()
-    kubeconfig = cluster.kubeconfig
+    kubeconfig, programs = cluster.kubeconfig, cluster.kubernetes.programs
     cluster.detach()
     name = "" if options.name == DEFAULT_NAME else f" --name {options.name}"
     print(f"cluster {options.name} is up after {time.monotonic() - began:.1f} s: "
           f"{', '.join(node.name for node in nodes)}\n"
-          f"  export KUBECONFIG={kubeconfig} PATH={binaries.directory()}:$PATH\n"
+          f"  export KUBECONFIG={kubeconfig} PATH={programs}:$PATH\n"
           f"  {sys.argv[0]} kubectl{name} -- get pods -A     run the cluster's own kubectl\n"
           f"  {sys.argv[0]} nsenter{name} {nodes[0].name} -- sh     open a shell in a node\n"
           f"  {sys.argv[0]} down{name}     end the cluster and remove all its files")
@@ -105,7 +106,7 @@ def _ends_with(record: Record) -> str:
 def kubectl(options: argparse.Namespace) -> None:
     """kube kubectl"""
     handle = find(options.name)
-    program = str(binaries.directory() / "kubectl")
+    program = str(handle.kubernetes.programs / "kubectl")
     os.execv(program, [program, f"--kubeconfig={handle.kubeconfig}",
                        f"--cache-dir={handle.directory / 'kubectl-cache'}",
                        *without_dashes(options.arguments)])
@@ -190,6 +191,8 @@ def parser() -> argparse.ArgumentParser:
                      help="a KubeSchedulerConfiguration; KUBECONFIG_PATH in it is filled in")
     sub.add_argument("--services", action="store_true",
                      help="kube-proxy, and a network namespace for the cluster")
+    sub.add_argument("--kubernetes", default=versions.DEFAULT, metavar="VERSION",
+                     help=f"{', '.join(versions.TABLE)} (default: {versions.DEFAULT})")
     sub.add_argument("--audit", action="store_true", help="the API server writes logs/audit.log")
     sub = command("down", down, "end a cluster and remove all its files", named=True)
     sub.add_argument("--all", action="store_true",

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 
-from kube import binaries, doctor
+from kube import binaries, doctor, versions
 from kube.control import Init
 from kube.control_plane import COMPONENTS
 from kube.handle import ClusterHandle
@@ -40,7 +40,7 @@ class Cluster(ClusterHandle):
     control_plane: the components that `start` starts, at least etcd and kube-apiserver. Start the
     others with `start_component`. If any is left out, `start` does not wait until pods can be
     created. services: kube-proxy, so that Services have traffic; the run then has a network
-    namespace of its own.
+    namespace of its own. kubernetes: the minor version, one of versions.TABLE.
     """
 
     def __init__(self, nodes: Sequence[NodeSpec] = (NodeSpec("node-a"),), *,
@@ -48,7 +48,8 @@ class Cluster(ClusterHandle):
                  name: str | None = None, audit: bool = False,
                  audit_users: Sequence[str] = (),
                  extra_arguments: Mapping[str, Sequence[str]] | None = None,
-                 control_plane: Sequence[str] = COMPONENTS, services: bool = False) -> None:
+                 control_plane: Sequence[str] = COMPONENTS, services: bool = False,
+                 kubernetes: str = versions.DEFAULT) -> None:
         self.nodes = list(nodes)
         self.images = [Path(image) for image in images]
         self.scheduler_config = scheduler_config
@@ -58,6 +59,7 @@ class Cluster(ClusterHandle):
         self._extra = extra_arguments or {}
         self._control_plane = control_plane
         self._services = services
+        self._kubernetes = versions.of(kubernetes)
         self._registry = Registry()
         self._claimed: Run | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -67,13 +69,12 @@ class Cluster(ClusterHandle):
         doctor.require_usable()
         for spec in self.nodes:
             spec.check()
-        programs = binaries.ensure()
+        binaries.ensure()  # etcd and containerd
         for table in {spec.containerd_table() for spec in self.nodes}:
             binaries.ensure(table=table)
-        if self._services:
-            binaries.ensure(table=binaries.PROXY)
+        self._kubernetes.ensure(self._services)
         try:
-            self._boot(programs)
+            self._boot()
         except BaseException:
             self._fail()
             raise
@@ -130,12 +131,12 @@ class Cluster(ClusterHandle):
             self._claimed = self._registry.claim(self._wanted_name)
         return self._claimed
 
-    def _boot(self, programs: Path) -> None:
+    def _boot(self) -> None:
         config = self.scheduler_config
-        launch = Launch(self._run(), programs, Options(
+        launch = Launch(self._run(), Options(
             self.nodes, self.images, config.read_text() if isinstance(config, Path) else config,
             self._audit or bool(self.audit_users), self.audit_users, self._extra,
-            self._services))
+            self._services, self._kubernetes))
         launch.prepare()
         self._process = launch.start_init()
         control_plane = self._init()

@@ -71,13 +71,15 @@ class Ports:
 class ControlPlane:
     """The directory of the run, the directory of the programs, the keys and the ports.
 
+    etcd: the path of etcd, which is not a program of Kubernetes and so not in `programs`.
     node: the name of the node whose address kube-proxy uses."""
 
     directory: Path
     programs: Path
     pki: Pki
     ports: Ports
-    addresses: Addresses = Addresses()
+    addresses: Addresses
+    etcd: Path
     node: str = ""
 
     @property
@@ -139,11 +141,12 @@ class ControlPlane:
     def commands(self, audit: bool, extra: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
         """The command line of each component. Arguments in `extra` come last, so they take
         precedence."""
-        lines = {"etcd": self._etcd(), "kube-apiserver": self._apiserver(audit),
+        lines = {"kube-apiserver": self._apiserver(audit),
                  "kube-controller-manager": self._controller_manager(),
                  "kube-scheduler": self._scheduler()}
-        return {name: [str(self.programs / name), *line, *extra.get(name, ())]
-                for name, line in lines.items()}
+        of_kubernetes = {name: [str(self.programs / name), *line, *extra.get(name, ())]
+                         for name, line in lines.items()}
+        return {"etcd": [str(self.etcd), *self._etcd(), *extra.get("etcd", ())], **of_kubernetes}
 
     def _etcd(self) -> list[str]:
         client = f"https://127.0.0.1:{self.ports.etcd}"

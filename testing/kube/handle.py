@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from kube import binaries, launch, network
+from kube import binaries, launch, network, versions
 from kube.api import Api, ApiError
 from kube.cgroups import PREFIX, Cgroups
 from kube.control import Init
@@ -58,6 +58,11 @@ class ClusterHandle:
         """The port of the API server."""
         return int(self._state()["api_port"])
 
+    @property
+    def kubernetes(self) -> versions.KubernetesVersion:
+        """The version of Kubernetes."""
+        return versions.of(self._state()["kubernetes"])
+
     # ---- the API
 
     @property
@@ -68,7 +73,7 @@ class ClusterHandle:
     def kubectl(self, *arguments: str, input: str | None = None, check: bool = True,
                 timeout: float = 300.0) -> str:
         """Runs kubectl as cluster-admin and returns its stdout."""
-        command = [str(binaries.directory() / "kubectl"), f"--kubeconfig={self.kubeconfig}",
+        command = [str(self.kubernetes.programs / "kubectl"), f"--kubeconfig={self.kubeconfig}",
                    f"--cache-dir={self.directory / 'kubectl-cache'}", *arguments]
         environment = {**os.environ, "HOME": str(self.directory)}  # it writes to ~/.kube
         return _run(["kubectl", *arguments], command, environment, input, check, timeout)

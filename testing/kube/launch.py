@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kube import binaries, cgroups, images, mounts, network
+from kube import binaries, cgroups, images, mounts, network, versions
 from kube.containerd import SOCKET
 from kube.control import Init, init_argv, init_env
 from kube.control_plane import PROXY, Addresses, ControlPlane, Ports
@@ -42,24 +42,24 @@ class Options:
     audit_users: Sequence[str] = ()
     extra_arguments: Mapping[str, Sequence[str]] = field(default_factory=dict)
     services: bool = False
+    kubernetes: versions.KubernetesVersion = versions.of(versions.DEFAULT)
 
 
 class Launch:
-    """Starts the components of one run. programs: the cache directory of the binaries."""
+    """Starts the components of one run, whose programs are built."""
 
-    def __init__(self, run: Run, programs: Path, options: Options) -> None:
+    def __init__(self, run: Run, options: Options) -> None:
         self.run = run
         self.options = options
         self.directory = run.directory
         self.init = Init(self.directory)
-        self._cache = programs
         self.programs = self.directory / "bin"
         self.pki = Pki(self.directory / "pki")
         take = run.ports.take
         self.link = network.Link(run.record.slot) if options.services else None
         self.plane = ControlPlane(self.directory, self.programs, self.pki,
                                   Ports(take(), take(), take(), take(), take()),
-                                  self._addresses(),
+                                  self._addresses(), binaries.directory() / "etcd",
                                   options.nodes[0].name if options.nodes else "")
         self.nodes = {spec.name: self._node(index, spec)
                       for index, spec in enumerate(options.nodes)}
@@ -76,13 +76,14 @@ class Launch:
         (self.directory / "cluster.json").write_text(json.dumps({
             "api_host": self.plane.addresses.host, "api_port": self.plane.ports.api,
             "api_service": self.plane.addresses.api_service if self.link else None,
-            "scheduler_port": self.plane.ports.scheduler, "nodes": list(self.nodes)}))
+            "scheduler_port": self.plane.ports.scheduler, "nodes": list(self.nodes),
+            "kubernetes": self.options.kubernetes.minor}))
         self.groups = cgroups.Cgroups.of_machine()
         for name in (f"{self.run.cgroup}/daemons", *(n.cgroup for n in self.nodes.values())):
             self.groups.create(name)
         self.init.write_spec(
             join=self.groups.join_files(f"{self.run.cgroup}/daemons"),
-            steps=[mounts.bind(self._cache, self.programs),
+            steps=[mounts.bind(self.options.kubernetes.programs, self.programs),
                    mounts.bind(self.directory / "hosts", "/etc/hosts")],
             ends_with_stdin=True, keep_open=self.run.locks[:1])
         commands = self.plane.commands(self.options.audit, self.options.extra_arguments)
@@ -91,7 +92,7 @@ class Launch:
         if self.link:
             self.plane.write_proxy_config()
             self.init.define(
-                PROXY, self.plane.proxy(binaries.directory(binaries.PROXY) / PROXY),
+                PROXY, self.plane.proxy(self.options.kubernetes.kube_proxy),
                 # The lock of older versions of iptables is in the machine's /run.
                 {"XTABLES_LOCKFILE": str(self.directory / "xtables.lock")})
 
@@ -149,9 +150,10 @@ class Launch:
                                (self.pki.key(name), "kubelet.key")):
             shutil.copy(source, etc / target)
         self.pki.kubeconfig(etc / "kubelet.kubeconfig", self.plane.server, name)
-        (etc / "kubelet.json").write_text(json.dumps(node.kubelet_config(
-            *(Path(NODE_ETC, file) for file in ("ca.crt", "kubelet.crt", "kubelet.key"))),
-            indent=1))
+        config = node.kubelet_config(
+            *(Path(NODE_ETC, file) for file in ("ca.crt", "kubelet.crt", "kubelet.key")))
+        (etc / "kubelet.json").write_text(
+            json.dumps(self.options.kubernetes.kubelet_config(config), indent=1))
         init = Init(node.directory)
         init.write_spec(join=[], steps=steps, hostname=name)
         # containerd finds its shim by PATH.

@@ -8,11 +8,11 @@ tools/release makes, installed by Helm and pulled by containerd from a registry.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from kube import binaries
+from kube import versions
 from kube.cluster import Cluster
 from kube.registry import ImageRegistry
 from stack import builds, release
@@ -29,11 +29,14 @@ OLD_VERSIONS = ("0.1.0",)
 
 class ChartStack:
     """nodes: nodes with simulated GPUs. Their driver is in a folder of the node, as with the GPU
-    Operator's driver container."""
+    Operator's driver container. kubernetes and extra_arguments: as in Cluster."""
 
-    def __init__(self, nodes: Sequence[GpuNode], name: str | None = None) -> None:
+    def __init__(self, nodes: Sequence[GpuNode], name: str | None = None, *,
+                 kubernetes: str = versions.DEFAULT,
+                 extra_arguments: Mapping[str, Sequence[str]] | None = None) -> None:
         self.nodes = list(nodes)
-        self.cluster = Cluster(name=name, services=True)
+        self.cluster = Cluster(name=name, services=True, kubernetes=kubernetes,
+                               extra_arguments=extra_arguments)
         self.registry: ImageRegistry
         self.package: Path  # the packed chart
         self.gpuhog = ""  # the image of the sample program, as pods name it
@@ -52,7 +55,7 @@ class ChartStack:
             images = cluster.directory / "stack-images"
             self.gpuhog = self.registry.push(builds.gpuhog_image(images), "gpuhog:test")
             self.registry.push(self._scheduler_image(images),
-                               f"kube-scheduler:{binaries.kubernetes_version()}")
+                               f"kube-scheduler:{cluster.kubernetes.release}")
         except BaseException as error:
             self.__exit__(type(error), error, error.__traceback__)
             raise
@@ -89,5 +92,5 @@ class ChartStack:
     def _scheduler_image(self, directory: Path) -> Path:
         path = "/usr/local/bin/kube-scheduler"
         return builds.make_image(directory, "kube-scheduler", "--program",
-                                 f"{binaries.directory() / 'kube-scheduler'}={path}",
+                                 f"{self.cluster.kubernetes.programs / 'kube-scheduler'}={path}",
                                  "--entrypoint", path)

@@ -15,17 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-from kube import binaries
+from kube import binaries, versions
 from kube.cluster import Cluster
 from kube.errors import CommandError
 from stack import builds, deploy
 from stack.deploy import AgentRules
 from stack.gpu_node import GpuNode
-
-_GATES = "--feature-gates=GenericWorkload=true,GangScheduling=true"
-# Enables Kubernetes' own gang scheduling, which is alpha in 1.36.
-POD_GROUPS = {"kube-apiserver": (_GATES, "--runtime-config=scheduling.k8s.io/v1alpha2=true"),
-              "kube-scheduler": (_GATES,)}
 
 
 class Stack:
@@ -45,8 +40,9 @@ class Stack:
         self.guard = guard
         self.rules = rules
         users = (deploy.CONTROLLER_USER, deploy.AGENT_USER) if audit else ()
+        groups = versions.of(versions.DEFAULT).pod_groups if pod_groups else None
         self.cluster = Cluster(name=name, audit_users=users,
-                               extra_arguments=POD_GROUPS if pod_groups else None)
+                               extra_arguments=groups.arguments() if groups else None)
         self.port = self.health_port = 0
         self.key = secrets.token_hex(32)
 

@@ -245,13 +245,14 @@ void KubeClient::follow_pods_at(const std::string& path,
 void KubeClient::follow_pod_groups(const std::function<void(PodGroupChanges)>& sink,
                                    const ErrorSink& on_error, std::stop_token stop) {
     while (!stop.stop_requested()) {
-        const auto served = get(with_query(kPodGroupsPath, "limit=1"), kPageDeadline, stop);
-        if (served) break;
-        if (served.error().code != Code::not_found && !stop.stop_requested())
-            on_error(served.error());
+        for (const char* path : kPodGroupsPaths) {
+            const auto served = get(with_query(path, "limit=1"), kPageDeadline, stop);
+            if (served) follow_all(PodGroupKind{}, path, sink, on_error, stop);
+            if (stop.stop_requested()) return;
+            if (!served && served.error().code != Code::not_found) on_error(served.error());
+        }
         pause_for(kUnknownApi, stop);
     }
-    follow_all(PodGroupKind{}, kPodGroupsPath, sink, on_error, stop);
 }
 
 Result<> KubeClient::bind(const PodUid& uid, const PodName& pod, const NodeName& node,

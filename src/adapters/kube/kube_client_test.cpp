@@ -1,5 +1,6 @@
 #include "adapters/kube/kube_client.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -8,6 +9,7 @@
 #include "adapters/kube/scripted_server_test.hpp"
 #include "base/mutex.hpp"
 #include "testing/builders/builders.hpp"
+#include "wire/kube/pod_group_json.hpp"
 
 namespace tessera {
 namespace {
@@ -139,6 +141,27 @@ TEST(KubeClient, BookmarksAreHeard) {
         },
         [](const Error&) {}, stop.get_token());
     EXPECT_EQ(lists, (std::vector<bool>{true, false}));
+}
+
+// Goal: pod groups are found in each version of the API that a server may have.
+TEST(KubeClient, PodGroupsOfEachVersion) {
+    for (const char* path : kPodGroupsPaths) {
+        ScriptedServer server;
+        server.answer(fmt::format("GET {}", path), 200,
+                      R"({"metadata":{"resourceVersion":"7"},"items":[{"metadata":)"
+                      R"({"name":"g","namespace":"d"},"spec":)"
+                      R"({"schedulingPolicy":{"gang":{"minCount":3}}}}]})");
+        KubeClient kube(server.client());
+        std::stop_source stop;
+        std::vector<PodGroup> found;
+        kube.follow_pod_groups(
+            [&](const PodGroupChanges& changes) {
+                found = changes.upserted;
+                stop.request_stop();
+            },
+            [](const Error& error) { ADD_FAILURE() << error.text; }, stop.get_token());
+        EXPECT_EQ(found, (std::vector<PodGroup>{{{"d", "g"}, 3}})) << path;
+    }
 }
 
 // Goal: the node is compared with what was published, in any form in which kubelet writes amounts.

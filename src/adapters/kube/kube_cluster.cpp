@@ -25,10 +25,13 @@ bool leaves_size_to_a_group(const PodInfo& pod) {
 // Empty if the API server has no PodGroups, or if they may not be read. Code that needs a missing
 // group reports that.
 std::vector<PodGroup> read_groups(HttpClient& http) {
-    std::vector<PodGroup> out;
-    const auto read = each_item(http, kPodGroupsPath, "list PodGroups",
-                                [&](JsonValue json) { out.push_back(read_pod_group(json)); });
-    return read ? out : std::vector<PodGroup>();
+    for (const char* path : kPodGroupsPaths) {
+        std::vector<PodGroup> out;
+        const auto read = each_item(http, path, "list PodGroups",
+                                    [&](JsonValue json) { out.push_back(read_pod_group(json)); });
+        if (read) return out;
+    }
+    return {};
 }
 
 }  // namespace

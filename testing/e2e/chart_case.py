@@ -1,0 +1,117 @@
+"""A TestCase with its own cluster on which the Helm chart is installed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import unittest
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from e2e.case import GPUS, PODS
+from kube import versions
+from kube.api import Api
+from kube.cluster import Cluster
+from stack import builds
+from stack.chart import NAMESPACE, ChartStack
+from stack.gpu_node import GpuNode
+
+MEMORY = {"tessera.dev/gpu-memory": "1Gi"}
+KINDS = ("all,secrets,configmaps,leases,serviceaccounts,roles,rolebindings,poddisruptionbudgets,"
+         "resourcequotas")
+CLUSTER_KINDS = ("clusterroles,clusterrolebindings,mutatingwebhookconfigurations,"
+                 "validatingadmissionpolicies,validatingadmissionpolicybindings")
+
+Json = dict[str, Any]
+
+
+def pod_of(stack: ChartStack, name: str, limits: Json | None = None,
+           script: str = "exec gpuhog 512MiB", **spec: object) -> Json:
+    """A pod that names no scheduler, unless `spec` does."""
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
+        "terminationGracePeriodSeconds": 1, **spec, "containers": [{
+            "name": "main", "image": stack.gpuhog, "command": ["sh", "-c", script],
+            "resources": {"limits": limits or {}}}]}}
+
+
+class ChartCase(unittest.TestCase):
+    """The tests share the cluster. Each leaves the chart installed, unless its comment says
+    otherwise. Subclasses may set the version of Kubernetes, and arguments of its components."""
+
+    kubernetes: ClassVar[str] = versions.DEFAULT
+    extra_arguments: ClassVar[Mapping[str, Sequence[str]]] = {}
+    stack: ClassVar[ChartStack]
+    cluster: ClassVar[Cluster]
+    api: ClassVar[Api]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.stack = ChartStack([GpuNode("node-a", GPUS / "two-15gib.yaml"),
+                                GpuNode("node-b", GPUS / "15-and-24gib.yaml")],
+                               kubernetes=cls.kubernetes,
+                               extra_arguments=cls.extra_arguments).start()
+        cls.addClassCleanup(cls.stack.cluster.stop)
+        cls.cluster = cls.stack.cluster
+        cls.api = cls.cluster.api()
+        cls.install_chart()
+
+    @classmethod
+    def install_chart(cls) -> None:
+        """Installs the chart before the first test."""
+        cls.stack.install()
+
+    def tearDown(self) -> None:
+        self.cluster.kubectl("delete", "pods", "--all", "--now", "--wait=true")
+
+    def pod(self, name: str, limits: Json | None = None, **more: Any) -> Json:
+        return pod_of(self.stack, name, limits, **more)
+
+    def create(self, pod: Json) -> Json:
+        created: Json = self.api.json("POST", PODS, pod)
+        return created
+
+    def running(self, *names: str) -> list[Json]:
+        """Waits until these pods run, and returns them."""
+        def all_run() -> list[Json]:
+            pods = [self.api.json("GET", f"{PODS}/{name}") for name in names]
+            waiting = [pod["metadata"]["name"] for pod in pods
+                       if not any(status["ready"] for status in
+                                  pod["status"].get("containerStatuses", []))]
+            return [] if waiting else pods
+        found: list[Json] = self.cluster.wait_for(f"{', '.join(names)} run", all_run, 40)
+        return found
+
+    def in_pod(self, name: str, command: str) -> str:
+        return self.cluster.kubectl("exec", name, "--", "sh", "-c", f"{command} 2>&1 || true")
+
+    def tessera(self, *arguments: str) -> str:
+        """Runs our command line as cluster-admin."""
+        environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
+        return subprocess.run([str(builds.program("tessera")), *arguments], env=environment,
+                              text=True, capture_output=True, timeout=300).stdout
+
+    def published(self) -> list[str]:
+        """What Nodes have of Tessera, apart from the label that an administrator sets. Kubelet keeps
+        an amount of 0 for each device plugin that has ended."""
+        found = []
+        for node in self.api.json("GET", "/api/v1/nodes")["items"]:
+            texts = {**node["metadata"]["annotations"], **node["metadata"]["labels"],
+                     **node["status"]["capacity"], **node["status"]["allocatable"]}
+            found += [f"{node['metadata']['name']}: {key}={value}" for key, value in texts.items()
+                      if key.startswith(("tessera.dev/", "aliyun.com/")) and value != "0"
+                      and key != "tessera.dev/agent"]
+        return found
+
+    def uninstall(self) -> None:
+        """Uninstalls the chart. Only the key is left."""
+        self.stack.helm("uninstall", "tessera", "--wait", "--timeout=300s")
+        self.cluster.kubectl("-n", NAMESPACE, "wait", "--for=delete", "pod", "--all",
+                             "--timeout=120s")
+        left = self.cluster.kubectl("-n", NAMESPACE, "get", KINDS, "-o", "name").split()
+        left += [name for name in self.cluster.kubectl("get", CLUSTER_KINDS, "-o", "name").split()
+                 if "tessera" in name]
+        left += [name for name in self.cluster.kubectl("-n", "kube-system", "get", "rolebindings",
+                                                       "-o", "name").split() if "tessera" in name]
+        self.assertEqual(sorted(left), [
+            "configmap/kube-root-ca.crt", "secret/tessera-allocation-key", "serviceaccount/default"])
+        self.assertEqual(self.published(), [])
