@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "programs/common/command_line.hpp"
+#include "programs/common/version.hpp"
 
 namespace tessera {
 namespace {
@@ -38,7 +39,7 @@ int print_error(std::string_view program, const Error& error) {
 
 int run_commands(const CommandProgram& program, int argc, char** argv) {
     CLI::App app{program.description, program.name};
-    app.set_version_flag("--version", program.name + " " TESSERA_VERSION);
+    app.set_version_flag("--version", version_text(program.name));
     app.require_subcommand(1)->footer(program.footer);
     std::vector<CommandRun> runs;
     std::vector<CLI::App*> commands;

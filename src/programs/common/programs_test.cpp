@@ -1,4 +1,5 @@
 // All programs as processes: their help, and how they parse their options.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -21,6 +22,15 @@ TEST(Help, NamesPolicies) {
               std::string::npos);
 }
 
+// Goal: a bug report can name the commit that a program was built from.
+TEST(Version, NamesTheCommit) {
+    const std::string commit = R"( \(([0-9a-f]{12}(-changed)?|unknown)\))";
+    for (const std::string program : {"tessera", "tessera-controller"}) {
+        EXPECT_THAT(output_of(program, {"--version"}),
+                    ::testing::ContainsRegex("^" + program + " " TESSERA_VERSION + commit));
+    }
+}
+
 std::set<std::string> flags_in(std::string text) {
     for (char& c : text) {
         const bool is_of_a_word = (c >= 'a' && c <= 'z') || c == '-';
@@ -38,7 +48,7 @@ std::set<std::string> flags_in(std::string text) {
 TEST(CompletionWords, AreTheOptions) {
     const std::string script = output_of("tessera", {"completion", "bash"});
     for (const std::string command :
-         {"inspect", "top", "doctor", "resize", "snapshot", "completion"}) {
+         {"inspect", "top", "doctor", "resize", "snapshot", "clean-nodes", "completion"}) {
         const std::size_t begin = script.find("    " + command + ") words=\"");
         ASSERT_NE(begin, std::string::npos) << script;
         const auto words = flags_in(script.substr(begin, script.find(";;", begin) - begin));

@@ -10,6 +10,7 @@
 #include "adapters/os/text_file.hpp"
 #include "base/log.hpp"
 #include "programs/common/command_line.hpp"
+#include "programs/common/version.hpp"
 
 namespace tessera {
 namespace {
@@ -121,7 +122,7 @@ int run_program(const ProgramInfo& info, int argc, char** argv,
         });
     app.add_flag("--check-config", check_only, "Check the configuration and exit");
     app.add_flag("--print-config", print_only, "Print the configuration in force and exit");
-    app.set_version_flag("--version", std::string(info.name) + " " TESSERA_VERSION);
+    app.set_version_flag("--version", version_text(info.name));
     try {
         app.parse(command_line(argc, argv));
     } catch (const CLI::ParseError& error) {
