@@ -23,7 +23,7 @@ class Gate(StackCase):
                     pods.simple("bypass-native", pods.native("1Gi"), nodeName="node-a"))
         for name in ("bypass", "bypass-native"):
             self.wait_event(name, "was not placed by Tessera", "tessera.dev/allocation",
-                            "is spec.nodeName left empty?", "delete the pod")
+                            "or spec.nodeName was set", "delete the pod")
             self.assert_never_started(name)
         self.assertEqual(sum(self.allocated().values()), 0)
 

@@ -46,9 +46,10 @@ class InstallTest(ChartCase):
         example = console_block.yaml_block(README, "Example")
         (place / "train.yaml").write_text(example.replace(
             "registry.example/train", f"{cls.stack.gpuhog}\n      command: [gpuhog, 512MiB]"))
-        environment = {"KUBECONFIG": str(cls.cluster.kubeconfig), "HOME": str(place), "PATH": ":".join(
-            str(folder) for folder in (binaries.directory(), binaries.ensure(table=binaries.HELM),
-                                       builds.program("tessera").parent, "/usr/bin", "/bin"))}
+        folders = (binaries.directory(), binaries.ensure(table=binaries.HELM),
+                   builds.program("tessera").parent, "/usr/bin", "/bin")
+        environment = {"KUBECONFIG": str(cls.cluster.kubeconfig), "HOME": str(place),
+                       "PATH": ":".join(map(str, folders))}
         expected, printed = "", ""
         for step in console_block.steps(README, "Install"):
             command = step.command.replace("REGISTRY", cls.stack.registry.address)
@@ -126,6 +127,20 @@ class InstallTest(ChartCase):
         created = self.create(self.pod("other", MEMORY, schedulerName="another-scheduler"))
         self.assertEqual(created["spec"]["schedulerName"], "another-scheduler")
 
+    def test_a_pod_that_no_webhook_completed_says_what_is_wrong(self) -> None:
+        """The webhook leaves kube-system alone, so the cluster's own scheduler places the pod."""
+        self.addCleanup(self.cluster.kubectl, "-n", "kube-system", "delete", "pod", "forgets", "--now")
+        pods_of_system = "/api/v1/namespaces/kube-system/pods"
+        created = self.api.json("POST", pods_of_system, self.pod(
+            "forgets", {**MEMORY, "tessera.dev/gpu-share": "1"}))
+        self.assertEqual(created["spec"]["schedulerName"], "default-scheduler")
+
+        def is_explained() -> bool:
+            events = self.cluster.kubectl("-n", "kube-system", "get", "events", "-o",
+                                          "jsonpath={.items[*].message}")
+            return "spec.schedulerName does not name Tessera's kube-scheduler" in events
+        self.cluster.wait_for("an event of the pod names the scheduler", is_explained, 40)
+
     def test_without_controllers_only_pods_with_gpus_are_refused(self) -> None:
         self.cluster.kubectl("-n", NAMESPACE, "scale", "deployment/tessera-controller", "--replicas=0")
         self.cluster.kubectl("-n", NAMESPACE, "wait", "--for=delete", "pod", "--timeout=120s",
@@ -166,7 +181,7 @@ class InstallTest(ChartCase):
         def left() -> list[str]:
             self.assert_no_gpu_is_over_capacity()
             return [pod["metadata"]["name"] for pod in self.api.json("GET", PODS)["items"]
-                    if pod["status"]["phase"] != "Succeeded"]
+                    if pod["metadata"]["name"] in names and pod["status"]["phase"] != "Succeeded"]
         self.cluster.wait_for(f"{ARRIVING} pods have ended", lambda: not left(), 120 + ARRIVING)
         self.wait_led(killed)
         print(f"{ARRIVING} pods and {KILLS} kills; the next kill was {slowest.seconds} s later at most")

@@ -19,10 +19,9 @@ namespace {
 
 constexpr std::string_view kNoAllocation =
     "Tessera: this container asks for a GPU, but the pod was not placed by Tessera: no {} "
-    "annotation for it. "
-    "Is kube-scheduler configured with Tessera's extender, and is spec.nodeName left empty? Fix "
-    "that, then "
-    "delete the pod";
+    "annotation for it. Either spec.schedulerName does not name Tessera's kube-scheduler "
+    "(tessera-scheduler with the Helm chart; its webhook sets it), or kube-scheduler has no "
+    "extender from Tessera, or spec.nodeName was set. Fix that, then delete the pod";
 
 constexpr std::string_view kNoDevices =
     "container {} was given no GPU device by kubelet, so the share that the annotation {} names is "
