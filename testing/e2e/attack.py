@@ -7,20 +7,15 @@ policies. They also check that the attack works without both: otherwise they cou
 from __future__ import annotations
 
 import contextlib
-import http.client
-import json
-import ssl
 from collections.abc import Callable, Iterator
 
-from e2e import pods, truth
+from e2e import agent_identity, pods, truth
 from e2e.case import PODS, SECONDS, StackCase
 from e2e.truth import GIB, Json
 from kube.api import ApiError
 from stack import deploy
 
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
-MERGE = "application/merge-patch+json"
-AGENT = f"/api/v1/namespaces/{deploy.NAMESPACE}/serviceaccounts/tessera-agent/token"
 
 
 class Attack(StackCase):
@@ -62,14 +57,17 @@ class Attack(StackCase):
         self.assert_shares(self.wait_running("next"))
 
     def test_an_agent_speaks_for_its_own_node_alone(self) -> None:
-        token = self.agent_token("node-a")
-        self.assertEqual(self.patch_node(token, "node-a", "/status"), 200)
-        self.assertEqual(self.patch_node(token, "node-a"), 200)
-        self.assertEqual(self.patch_node(token, "node-b"), 403)
-        self.assertEqual(self.patch_node(token, "node-b", "/status"), 403)
+        token = agent_identity.token_of(self.cluster, "node-a")
+
+        def patch(node: str, part: str = "") -> int:
+            return agent_identity.patch_node(self.cluster, token, node, part)
+        self.assertEqual(patch("node-a", "/status"), 200)
+        self.assertEqual(patch("node-a"), 200)
+        self.assertEqual(patch("node-b"), 403)
+        self.assertEqual(patch("node-b", "/status"), 403)
         with self.without_policy("tessera-restrict-agent-nodes"):
             self.cluster.wait_for("the attack works without the policy",
-                                  lambda: self.patch_node(token, "node-b") == 200, SECONDS)
+                                  lambda: patch("node-b") == 200, SECONDS)
 
     # ---- steps
 
@@ -87,7 +85,8 @@ class Attack(StackCase):
 
     def annotate(self, pod: str, annotations: dict[str, str]) -> None:
         """Sets annotations of a pod, as its owner may."""
-        self.api.json("PATCH", f"{PODS}/{pod}", {"metadata": {"annotations": annotations}}, MERGE)
+        self.api.json("PATCH", f"{PODS}/{pod}", {"metadata": {"annotations": annotations}},
+                      agent_identity.MERGE)
 
     @contextlib.contextmanager
     def without_policy(self, name: str) -> Iterator[None]:
@@ -131,24 +130,3 @@ class Attack(StackCase):
             {"name": "agent", "args": change(container["args"])}]}}}},
             "application/strategic-merge-patch+json")
         deploy.wait_rolled_out(self.cluster, "daemonset/tessera-agent")
-
-    def agent_token(self, node: str) -> str:
-        """The token that kubelet gives this node's agent."""
-        agent = next(pod for pod in self.agents()
-                     if pod["spec"]["nodeName"] == node)["metadata"]
-        made = self.api.json("POST", AGENT, {"spec": {"boundObjectRef": {
-            "apiVersion": "v1", "kind": "Pod", "name": agent["name"], "uid": agent["uid"]}}})
-        return str(made["status"]["token"])
-
-    def patch_node(self, token: str, node: str, part: str = "") -> int:
-        """Changes a Node with that token. Returns the HTTP status of the response."""
-        connection = http.client.HTTPSConnection(
-            self.api.host, self.api.port, timeout=10,
-            context=ssl.create_default_context(cafile=str(self.cluster.ca)))
-        try:
-            connection.request("PATCH", f"/api/v1/nodes/{node}{part}",
-                               json.dumps({"metadata": {"annotations": {"example.com/x": "y"}}}),
-                               {"Content-Type": MERGE, "Authorization": f"Bearer {token}"})
-            return connection.getresponse().status
-        finally:
-            connection.close()

@@ -10,7 +10,7 @@ import time
 import unittest
 from typing import NamedTuple
 
-from e2e import report, truth
+from e2e import agent_identity, report, truth
 from e2e.case import PODS, SECONDS
 from e2e.chart_case import MEMORY, ChartCase, Json
 from e2e.run import SKIPPED, Timed
@@ -20,7 +20,6 @@ from kube.errors import KubeError
 from stack.chart import NAMESPACE, SCHEDULER
 
 SHOW = "gpuhog 512MiB"  # prints its GPUs, allocates this amount, and keeps it
-MERGE = "application/merge-patch+json"
 AGENTS = "daemonset/tessera-agent"
 
 
@@ -72,6 +71,12 @@ class Smoke(ChartCase):
     def test_a_whole_gpu(self) -> None:
         self.assert_has_its_gpus(self.started("whole", {"tessera.dev/gpu": "1"}))
 
+    def test_an_agent_changes_only_its_own_node(self) -> None:
+        token = agent_identity.token_of(self.cluster, "node-a")
+        for node, status in (("node-a", 200), ("node-b", 403)):
+            for part in ("", "/status"):
+                self.assertEqual(agent_identity.patch_node(self.cluster, token, node, part), status)
+
     def test_doctor_and_inspect(self) -> None:
         pod = self.started("share")
         found = self.tessera("doctor")
@@ -91,7 +96,8 @@ class Smoke(ChartCase):
         self.assertEqual(len(truth.uuids(pod)), 1)
         with self.assertRaisesRegex(ApiError, "only Tessera writes it"):
             self.api.json("PATCH", f"{PODS}/forged", {"metadata": {"annotations": {
-                truth.ALLOCATION: truth.annotation(first, truth.ALLOCATION)}}}, MERGE)
+                truth.ALLOCATION: truth.annotation(first, truth.ALLOCATION)}}},
+                agent_identity.MERGE)
 
     def test_pods_survive_a_restart_of_the_agents(self) -> None:
         before = self.started("stays")

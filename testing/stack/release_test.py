@@ -18,6 +18,45 @@ from stack import builds, release
 TOOL = release.module()
 
 
+class SbomTest(unittest.TestCase):
+    def test_document(self) -> None:
+        """Each artifact contains its packages, and every reference leads to something."""
+        sbom = TOOL.sbom
+        packages = sbom.of_names(["libc6", "libstdc++6"])
+        self.assertEqual([package.name for package in packages], ["libc6", "libstdc++6"])
+        with tempfile.TemporaryDirectory() as folder:
+            first, second = Path(folder) / "a.oci.tar", Path(folder) / "b+c"
+            first.write_bytes(b"first")
+            second.write_bytes(b"second")
+            contents = {first: packages, second: packages[:1]}
+            text = sbom.document("1.2.3", "2026-01-01T00:00:00Z", contents)
+            self.assertEqual(text, sbom.document("1.2.3", "2026-01-01T00:00:00Z", contents))
+        made = json.loads(text)
+        ids = {item["SPDXID"] for item in made["packages"]} | {made["SPDXID"]}
+        self.assertEqual(len(ids), 5)
+        for name in ids:
+            self.assertRegex(name, r"^SPDXRef-[A-Za-z0-9.-]+$")
+        used = [(item["spdxElementId"], item["relatedSpdxElement"]) for item in made["relationships"]]
+        self.assertEqual(len(used), 5)
+        self.assertLessEqual({name for pair in used for name in pair}, ids)
+
+    def test_packages_of_an_image(self) -> None:
+        """A library of the machine is found by its path without /usr; our own program is not."""
+        libc = next(Path("/lib").glob("*-linux-gnu/libc.so.6"))
+        with tempfile.TemporaryDirectory() as folder:
+            layer = io.BytesIO()
+            with tarfile.open(fileobj=layer, mode="w") as archive:
+                for name in (str(libc).lstrip("/"), "usr/bin/tessera-none"):
+                    archive.addfile(tarfile.TarInfo(name))
+            image = Path(folder) / "image.tar"
+            with tarfile.open(image, "w") as archive:
+                for name, data in (("blobs/sha256/a", layer.getvalue()), ("blobs/sha256/b", b"{}")):
+                    info = tarfile.TarInfo(name)
+                    info.size = len(data)
+                    archive.addfile(info, io.BytesIO(data))
+            self.assertEqual([package.name for package in TOOL.sbom.of_image(image)], ["libc6"])
+
+
 class ReleaseTest(unittest.TestCase):
     def test_versions(self) -> None:
         for good in ("0.1.0", "10.20.30", "1.0.0-rc.1"):
