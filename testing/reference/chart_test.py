@@ -26,6 +26,11 @@ ACCOUNT = "monitoring.serviceAccount.namespace=monitoring,monitoring.serviceAcco
 # Kinds of which there is none by default.
 OPTIONAL = {"ServiceMonitor", "PodMonitor", "PrometheusRule", "NetworkPolicy",
             "SecurityContextConstraints"}
+# The fields that the schema of this kind requires (openshift/api, security/v1).
+REQUIRED_OF_OPENSHIFT = {
+    "allowHostDirVolumePlugin", "allowHostIPC", "allowHostNetwork", "allowHostPID", "allowHostPorts",
+    "allowPrivilegedContainer", "allowedCapabilities", "defaultAddCapabilities", "priority",
+    "readOnlyRootFilesystem", "requiredDropCapabilities", "volumes"}
 
 
 def objects(*values: str) -> list[Json]:
@@ -201,6 +206,7 @@ class ChartTest(unittest.TestCase):
                 allowed = one(found, "SecurityContextConstraints", "tessera-agent")
                 agent = one(found, "DaemonSet", "tessera-agent")["spec"]["template"]["spec"]
                 used = container(found)["securityContext"]
+                self.assertEqual(REQUIRED_OF_OPENSHIFT - set(allowed), set())
                 self.assertEqual(agent["securityContext"]["seLinuxOptions"], {"type": "spc_t"})
                 self.assertEqual(allowed["allowHostPID"], agent.get("hostPID", False))
                 self.assertIs(allowed["allowPrivilegedContainer"], privileged)
