@@ -5,11 +5,14 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
+from typing import Any
 
 from kube.handle import ClusterHandle
 from stack import deploy
 
 TOKEN = f"/api/v1/namespaces/{deploy.NAMESPACE}/serviceaccounts/tessera-agent/token"
+Json = dict[str, Any]
+
 MERGE = "application/merge-patch+json"
 
 
@@ -23,14 +26,16 @@ def token_of(cluster: ClusterHandle, node: str) -> str:
     return str(made["status"]["token"])
 
 
-def patch_node(cluster: ClusterHandle, token: str, node: str, part: str = "") -> int:
-    """Changes a Node with that token. Returns the HTTP status of the response."""
+def patch_node(cluster: ClusterHandle, token: str, node: str, part: str = "",
+               change: Json | None = None) -> int:
+    """Changes a Node with that token; without `change`, as an agent does. Returns the HTTP status of
+    the response."""
+    change = change or {"metadata": {"annotations": {"tessera.dev/x": "y"}}}
     connection = http.client.HTTPSConnection(
         cluster.api_host, cluster.api_port, timeout=10,
         context=ssl.create_default_context(cafile=str(cluster.ca)))
     try:
-        connection.request("PATCH", f"/api/v1/nodes/{node}{part}",
-                           json.dumps({"metadata": {"annotations": {"example.com/x": "y"}}}),
+        connection.request("PATCH", f"/api/v1/nodes/{node}{part}", json.dumps(change),
                            {"Content-Type": MERGE, "Authorization": f"Bearer {token}"})
         return connection.getresponse().status
     finally:

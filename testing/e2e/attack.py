@@ -69,6 +69,28 @@ class Attack(StackCase):
             self.cluster.wait_for("the attack works without the policy",
                                   lambda: patch("node-b") == 200, SECONDS)
 
+    def test_an_agent_changes_what_it_publishes_alone(self) -> None:
+        """Of its own Node, too."""
+        token = agent_identity.token_of(self.cluster, "node-a")
+        refused: list[tuple[str, Json]] = [
+            ("", {"metadata": {"annotations": {"example.com/x": "y"}}}),
+            ("", {"metadata": {"labels": {"topology.kubernetes.io/zone": "y"}}}),
+            ("", {"metadata": {"labels": {"kubernetes.io/hostname": None}}}),
+            ("", {"metadata": {"finalizers": ["example.com/x"]}}),
+            ("", {"spec": {"unschedulable": True}}),
+            ("", {"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}}),
+            ("/status", {"status": {"capacity": {"cpu": "1000"}}}),
+            ("/status", {"status": {"allocatable": {"memory": None}}}),
+            ("/status", {"status": {"addresses": []}}),
+            ("/status", {"status": {"conditions": []}})]
+        for part, change in refused:
+            self.assertEqual(agent_identity.patch_node(self.cluster, token, "node-a", part, change),
+                             403, change)
+        for part, change in (("", {"metadata": {"labels": {"tessera.dev/gpu-model": "x"}}}),
+                             ("/status", {"status": {"capacity": {"aliyun.com/gpu-count": "2"}}})):
+            self.assertEqual(agent_identity.patch_node(self.cluster, token, "node-a", part, change),
+                             200, change)
+
     # ---- steps
 
     def waiting_pod(self, name: str) -> dict[str, str]:
