@@ -3,6 +3,7 @@ again, on a real cluster with Services and a registry."""
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
@@ -114,6 +115,53 @@ class InstallTest(ChartCase):
         found = self.tessera("doctor")
         self.assertEqual([line for line in found.splitlines() if not line.startswith("ok ")], [])
 
+    def test_helm_test_runs_doctor_in_the_cluster(self) -> None:
+        """Its account has the rights that doctor needs, and the Pod is gone afterwards."""
+        self.create(self.pod("share", MEMORY))
+        self.running("share")
+        printed = self.stack.helm("test", "tessera", "--logs", "--timeout=180s")
+        self.assertRegex(printed, r"TEST SUITE: +tessera-test\n.*\n.*\nPhase: +Succeeded\n")
+        found = [line for line in printed.splitlines() if line.startswith(("ok ", "skipped ", "warning "))]
+        self.assertGreater(len(found), 10, printed)
+        # It may not read the Secrets of the namespace, nor ask the agents.
+        self.assertEqual([line.split()[1] for line in found if not line.startswith("ok ")],
+                         ["key", "certificates"], printed)
+        self.assertNotIn("tessera-test", self.cluster.kubectl("-n", NAMESPACE, "get", "pods"))
+
+    def test_optional_values(self) -> None:
+        """Images by digest, a privileged agent, another port and NetworkPolicies. A reader of the
+        metrics does what the chart's ServiceMonitor says. No NetworkPolicy is enforced here."""
+        self.cluster.kubectl("create", "namespace", "monitoring")
+        self.cluster.kubectl("-n", "monitoring", "create", "serviceaccount", "prometheus")
+        digests = {name: self.stack.digests[f"tessera-{name}"] for name in ("controller", "agent")}
+        self.stack.upgrade(*(f"image.digests.{name}={digest}" for name, digest in digests.items()),
+                           "agent.driver.privileged=true", "agent.listen=true", "webhook.port=10250",
+                           "webhook.annotations.note=x", "webhook.excludedNamespaces={monitoring}",
+                           "networkPolicy.enabled=true", "monitoring.grafanaDashboard.enabled=true",
+                           "monitoring.serviceAccount.namespace=monitoring",
+                           "monitoring.serviceAccount.name=prometheus")
+        pods = self.api.json("GET", f"/api/v1/namespaces/{NAMESPACE}/pods")["items"]
+        images = {pod["spec"]["containers"][0]["image"] for pod in pods}
+        self.assertEqual(images, {f"{self.stack.registry.address}/tessera-{name}@{digest}"
+                                  for name, digest in digests.items()})
+        self.create(self.pod("share", MEMORY))
+        self.running("share")
+        address = next(pod["status"]["podIP"] for pod in pods
+                       if pod["spec"]["serviceAccountName"] == "tessera-controller")
+        secret = self.api.json("GET", f"/api/v1/namespaces/{NAMESPACE}/secrets/tessera-webhook-ca")
+        authority = self.cluster.directory / "webhook-ca.crt"
+        authority.write_bytes(base64.b64decode(secret["data"]["ca.crt"]))
+        name = f"tessera-controller.{NAMESPACE}.svc"
+        for account, status in (("prometheus", "200"), ("default", "403")):
+            token = self.cluster.kubectl("-n", "monitoring", "create", "token", account).strip()
+            answer = self.cluster.in_network(
+                "curl", "--silent", "--show-error", "--cacert", str(authority),
+                "--resolve", f"{name}:10250:{address}", "--header", f"Authorization: Bearer {token}",
+                "--write-out", "\n%{http_code}", f"https://{name}:10250/metrics")
+            self.assertEqual(answer.rsplit("\n", 1)[1], status, account)
+            self.assertEqual("tessera_leading" in answer, account == "prometheus")
+        self.stack.upgrade()
+
     def test_a_copied_pod_is_placed_as_a_new_one(self) -> None:
         self.create(self.pod("first", MEMORY))
         first, = self.running("first")
@@ -209,7 +257,7 @@ class InstallTest(ChartCase):
         before, = self.running("stays")
         new_chart = ("upgrade", "tessera", str(self.stack.package), "--wait", "--timeout=600s",
                      "--set=controller.policy=spread,agent.slotsPerGpu=32")
-        with self.assertRaisesRegex(CommandError, "missing property 'uninstall'"):
+        with self.assertRaisesRegex(CommandError, "missing propert.*'uninstall'"):
             self.stack.helm(*new_chart, "--reuse-values")  # without the defaults of the new chart
         self.stack.helm(*new_chart, "--reset-then-reuse-values")
         self.create(self.pod("after-upgrade", MEMORY))

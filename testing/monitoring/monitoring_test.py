@@ -1,5 +1,6 @@
-"""Tests of deploy/monitoring and docs/reference/metrics.md: Prometheus accepts the rules, and they fire when
-they should; Grafana can load the dashboard; and every metric that these use exists."""
+"""Tests of deploy/monitoring, of the chart's rules and dashboard, and of docs/reference/metrics.md:
+Prometheus accepts the rules, and they fire when they should; Grafana can load the dashboard; and
+every metric that these use exists."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ from monitoring import dashboard, promtool, tables
 from monitoring.tables import ROOT
 
 DEPLOY = ROOT / "deploy" / "monitoring"
-RULES = DEPLOY / "rules.yaml"
-DASHBOARD = DEPLOY / "dashboard.json"
+RULES = ROOT / "deploy/chart/tessera/files/rules.yaml"
+DASHBOARD = RULES.with_name("dashboard.json")
 RULE_CASES = Path(__file__).parent / "rules_test.yaml"
 
 
@@ -36,7 +37,7 @@ def rules() -> list[dict[str, Any]]:
 
 
 class RulesTest(unittest.TestCase):
-    """deploy/monitoring/rules.yaml."""
+    """deploy/chart/tessera/files/rules.yaml."""
 
     def test_prometheus_takes_them(self) -> None:
         self.assertEqual(promtool.run("check", "rules", str(RULES)), "")
@@ -130,7 +131,7 @@ class ScrapeTest(unittest.TestCase):
 
 
 class DashboardTest(unittest.TestCase):
-    """deploy/monitoring/dashboard.json."""
+    """deploy/chart/tessera/files/dashboard.json."""
 
     def setUp(self) -> None:
         self.dashboard = json.loads(DASHBOARD.read_text())

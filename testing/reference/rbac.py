@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "deploy" / "chart" / "tessera" / "templates"
+# The templates that come first on the page, without "-rbac.yaml".
+ORDER = ("controller", "agent", "reader", "clean-nodes", "test")
 # What the conditions of the templates mean, in terms of values.
 CONDITIONS = {
     ".Values.controller.preempt": "`controller.preempt`",
@@ -15,6 +17,8 @@ CONDITIONS = {
     ".Values.uninstall.cleanNodes": "`uninstall.cleanNodes`",
     ".Values.guard.enabled": "`guard.enabled`",
     ".Values.agent.listen": "`agent.listen`",
+    ".Values.openshift.enabled": "`openshift.enabled`",
+    "$account.name": "`monitoring.serviceAccount`",
     "$isScheduler": "`mode: scheduler`",
     "$listsPods": "`agent.identity` other than `nri`",
 }
@@ -31,14 +35,19 @@ class Rule:
 
 
 def rules() -> list[Rule]:
-    """All rules, in the order of the templates. Raises ValueError for a rule without a purpose, and
+    """All rules; the templates are in the order ORDER. Raises ValueError for a rule without a purpose, and
     for a condition that CONDITIONS does not explain, and for a role in any other template."""
     for path in TEMPLATES.iterdir():
         if not path.name.endswith("-rbac.yaml") and re.search(r"^kind: (Cluster)?Role$",
                                                               path.read_text(), re.MULTILINE):
             raise ValueError(f"{path.name}: move its role to a template with the name *-rbac.yaml")
-    return [rule for path in sorted(TEMPLATES.glob("*-rbac.yaml"), reverse=True)
+    return [rule for path in sorted(TEMPLATES.glob("*-rbac.yaml"), key=_place)
             for rule in _rules_of(path)]
+
+
+def _place(path: Path) -> tuple[int, str]:
+    name = path.name.removesuffix("-rbac.yaml")
+    return ORDER.index(name) if name in ORDER else len(ORDER), name
 
 
 def _rules_of(path: Path) -> Iterator[Rule]:

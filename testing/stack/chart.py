@@ -39,6 +39,7 @@ class ChartStack:
                                extra_arguments=extra_arguments)
         self.registry: ImageRegistry
         self.package: Path  # the packed chart
+        self.digests: dict[str, str] = {}  # of our images, by name
         self.gpuhog = ""  # the image of the sample program, as pods name it
 
     def start(self) -> "ChartStack":
@@ -50,6 +51,7 @@ class ChartStack:
             self.registry = ImageRegistry(cluster)
             self.package, released = release.write(cluster.directory / "release")
             for name, archive in released.items():
+                self.digests[name] = release.module().digest(archive)
                 for version in (release.VERSION, *OLD_VERSIONS):
                     self.registry.push(archive, f"{name}:{version}")
             images = cluster.directory / "stack-images"
@@ -86,7 +88,7 @@ class ChartStack:
         """The options of Helm's install and upgrade."""
         all_values = [f"image.registry={self.registry.address}",
                       f"scheduler.image.repository={self.registry.address}/kube-scheduler",
-                      f"agent.driver.root={DRIVER_ROOT}", *values]
+                      f"agent.driver.root={DRIVER_ROOT}", "agent.driver.runtimeClassName=", *values]
         return [*(f"--set={value}" for value in all_values), "--wait", f"--timeout={WAIT_SECONDS}s"]
 
     def _scheduler_image(self, directory: Path) -> Path:

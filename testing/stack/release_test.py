@@ -79,6 +79,23 @@ class ReleaseTest(unittest.TestCase):
         for needed in ("values.yaml", "values.schema.json", "templates/agent.yaml", "templates/NOTES.txt"):
             self.assertIn(f"tessera/{needed}", names)
 
+    def test_the_chart_has_the_rules_and_the_dashboard(self) -> None:
+        with tarfile.open(fileobj=io.BytesIO(TOOL.chart("7.8.9"))) as archive:
+            self.assertLessEqual({"tessera/files/rules.yaml", "tessera/files/dashboard.json"},
+                                 set(archive.getnames()))
+
+    def test_digests_are_values_of_the_chart(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for number, name in enumerate(TOOL.IMAGES):
+                index = json.dumps({"manifests": [{"digest": f"sha256:{number}"}]}).encode()
+                with tarfile.open(Path(folder) / f"{name}-7.8.9.oci.tar", "w") as archive:
+                    info = tarfile.TarInfo("index.json")
+                    info.size = len(index)
+                    archive.addfile(info, io.BytesIO(index))
+            values = yaml.safe_load(TOOL.digest_values(Path(folder), "7.8.9"))
+        self.assertEqual(values, {"image": {"digests": {"controller": "sha256:0",
+                                                        "agent": "sha256:1"}}})
+
     def test_push_without_a_version_needs_exactly_one_release(self) -> None:
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(TOOL, "ROOT", Path(folder)):
             with self.assertRaisesRegex(TOOL.ReleaseError, "run ./dev release VERSION first"):

@@ -15,11 +15,12 @@ app.kubernetes.io/name: tessera
 app.kubernetes.io/component: {{ . }}
 {{- end -}}
 
-{{/* An image of ours. Call it with (list . "tessera-agent"). */}}
+{{/* An image of ours, by its digest or else by its tag. Call it with (list . "tessera-agent"). */}}
 {{- define "tessera.image" -}}
 {{- $root := index . 0 -}}
 {{- $registry := required "image.registry: missing; set it to the registry with Tessera's images (docs/install/helm.md)" $root.Values.image.registry -}}
-{{ trimSuffix "/" $registry }}/{{ index . 1 }}:{{ $root.Values.image.tag | default $root.Chart.AppVersion }}
+{{- $digest := index $root.Values.image.digests (trimPrefix "tessera-" (index . 1)) -}}
+{{ trimSuffix "/" $registry }}/{{ index . 1 }}{{ with $digest }}@{{ . }}{{ else }}:{{ $root.Values.image.tag | default $root.Chart.AppVersion }}{{ end }}
 {{- end -}}
 
 {{/* The stock kube-scheduler. A cluster's version may have a suffix: v1.33.1+k3s1, v1.31.7-eks-bcf3d70. */}}
