@@ -171,6 +171,27 @@ class InstallTest(ChartCase):
         self.assertEqual(created["metadata"].get("annotations", {}), {})
         self.running("second")
 
+    def test_a_share_in_a_namespace_with_the_restricted_pod_security_standard(self) -> None:
+        """The guard and the devices come without anything that the standard forbids in the pod."""
+        self.cluster.kubectl("create", "namespace", "restricted")
+        self.addCleanup(self.cluster.kubectl, "delete", "namespace", "restricted", "--wait=false")
+        self.cluster.kubectl("label", "namespace", "restricted",
+                             "pod-security.kubernetes.io/enforce=restricted")
+        pod = self.pod("share", MEMORY, script="sleep 1000", securityContext={
+            "runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}})
+        path = "/api/v1/namespaces/restricted/pods"
+        with self.assertRaisesRegex(ApiError, "violates PodSecurity"):
+            self.api.json("POST", path, pod)
+        pod["spec"]["containers"][0]["securityContext"] = {
+            "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+        self.api.json("POST", path, pod)
+        self.cluster.kubectl("-n", "restricted", "wait", "--for=condition=Ready", "pod/share",
+                             "--timeout=60s")
+        for amount, answer in (("1024MiB", "allocated"), ("1025MiB", "OUT_OF_MEMORY")):
+            self.assertIn(answer, self.cluster.kubectl(
+                "-n", "restricted", "exec", "share", "--", "sh", "-c",
+                f"gpuhog --once {amount} 2>&1 || true"))
+
     def test_a_scheduler_that_the_user_chose_stays(self) -> None:
         created = self.create(self.pod("other", MEMORY, schedulerName="another-scheduler"))
         self.assertEqual(created["spec"]["schedulerName"], "another-scheduler")

@@ -36,8 +36,9 @@ class ControllerProgram : public ::testing::Test {
         arguments.insert(arguments.end(), more.begin(), more.end());
         return std::make_unique<Program>("tessera-controller", arguments, folder_.file("log"));
     }
-    static std::string get(int port, const std::string& path) {
-        const auto answer = HttpClient({.host = "127.0.0.1", .port = port, .tls = false})
+    static std::string get(int port, const std::string& path,
+                           const std::string& host = "127.0.0.1") {
+        const auto answer = HttpClient({.host = host, .port = port, .tls = false})
                                 .send({"GET", path, "", ""}, seconds(5));
         return answer ? std::to_string(answer->status) + " " + answer->body : answer.error().text;
     }
@@ -125,6 +126,17 @@ TEST(CheckConfig, OpenDoor) {
     EXPECT_TRUE(unknown.starts_with("78 ")) << unknown;
     EXPECT_NE(unknown.find("is unknown; write one or more of: native, gpushare"), std::string::npos)
         << unknown;
+}
+
+// Goal: it runs on an IPv6-only cluster. The chart passes the pod's address, which is IPv6 there.
+TEST_F(ControllerProgram, ListensOnIpv6Alone) {
+    const auto controller =
+        start({"--listen=::1", "--health-listen=::1", "--service-listen=::1", "--open-reads"});
+    for (int i = 0; i < 1'000 && get(health_port_, "/healthz", "::1") != "200 ok\n"; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_EQ(get(health_port_, "/healthz", "::1"), "200 ok\n") << controller->output();
+    EXPECT_TRUE(get(port_, "/metrics", "::1").starts_with("200 "));
+    EXPECT_FALSE(get(port_, "/metrics").starts_with("200 ")) << "only the given address";
 }
 
 // Goal: metrics and inspect need a token unless open_reads is set; health never does.
