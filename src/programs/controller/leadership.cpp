@@ -44,6 +44,12 @@ WriteFence Leadership::fence() const {
     return WriteFence([this](auto within) { return election_->begin_write(within); });
 }
 
+void Leadership::wait_to_lead(const std::stop_token& stop) const {
+    // kube-scheduler waits 15 s for an answer (httpTimeout in the chart).
+    constexpr std::chrono::seconds kMost{10};
+    if (scheduler_) election_->wait_to_write(kMost, stop);
+}
+
 void Leadership::begin(Informers& informers) {
     informers_ = &informers;
     if (!election_) return;

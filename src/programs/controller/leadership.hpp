@@ -37,6 +37,13 @@ class Leadership {
     [[nodiscard]] const Election* election() const { return election_.get(); }
     [[nodiscard]] WriteFence fence() const;
 
+    // In scheduler mode, returns when this replica leads, after some seconds, or on `stop`;
+    // otherwise at once. To call before a filter request of kube-scheduler is answered:
+    // kube-scheduler asks the controller beside it, which follows it to the lead a moment later.
+    // Binds before that would be refused, and kube-scheduler would delay those pods for up to ten
+    // seconds. It filters one pod at a time, so no more than one thread waits.
+    void wait_to_lead(const std::stop_token& stop) const;
+
     // `informers` outlives end().
     void begin(Informers& informers);
     // Releases the Lease. No write may be in progress.

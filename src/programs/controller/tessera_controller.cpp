@@ -73,7 +73,8 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     SchedulerRoutes routes(scheduler, cache, metrics, informers.synced(), leadership.election(),
                            config.preempt ? &tasks.preemption() : nullptr,
                            SchedulerRoutes::kOwnerBound, &admission);
-    const HttpServer::Handler answer = [&routes](HttpRequest& request) {
+    const HttpServer::Handler answer = [&](HttpRequest& request) {
+        if (request.path == path_of(Route::filter)) leadership.wait_to_lead(stop);
         return to_http(routes.answer({request.method, request.path, request.body}));
     };
     KubeAccessReview review(api);

@@ -167,6 +167,13 @@ void Election::begin_term(int term) {
     if (term == term_ && good_until_ != std::chrono::nanoseconds{}) term_begun_ = true;
 }
 
+void Election::wait_to_write(std::chrono::milliseconds most, const std::stop_token& stop) const {
+    constexpr std::chrono::milliseconds kPoll{10};
+    const auto deadline = clock_.steady() + most;
+    while (!may_write(options_.write) && clock_.steady() < deadline && !stop.stop_requested())
+        clock_.sleep_for(kPoll, stop);
+}
+
 bool Election::may_write(std::chrono::nanoseconds within) const {
     const auto end = clock_.steady() + within;
     const MutexLock lock(mutex_);

@@ -57,6 +57,8 @@ class Election {
     [[nodiscard]] bool may_write(std::chrono::nanoseconds within) const;
     // The same for a write that does begin: the Lease is not given back before it is over.
     [[nodiscard]] bool begin_write(std::chrono::nanoseconds within);
+    // Returns when a write may begin, after `most`, or on `stop`.
+    void wait_to_write(std::chrono::milliseconds most, const std::stop_token& stop) const;
     // Where the leader answers; empty if there is no leader, or if this process leads.
     [[nodiscard]] std::string leader_url() const;
 

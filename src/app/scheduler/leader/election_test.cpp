@@ -61,6 +61,26 @@ TEST_F(ElectionTest, FirstWins) {
     EXPECT_EQ(store_.now().duration_s, 8);
 }
 
+// Goal: a wait for the lead ends as soon as this replica leads, or after its limit.
+TEST_F(ElectionTest, WaitsToWrite) {
+    const std::stop_token never;
+    clock_.on_sleep([&] {
+        if (clock_.sleeps() == 5) a_.election.step();
+    });
+    a_.election.wait_to_write(seconds(10), never);
+    EXPECT_TRUE(a_.leads());
+    EXPECT_EQ(clock_.sleeps(), 5);
+    a_.election.wait_to_write(seconds(10), never);
+    EXPECT_EQ(clock_.sleeps(), 5) << "a leader does not wait";
+    const auto begin = clock_.steady();
+    b_.election.wait_to_write(seconds(2), never);
+    EXPECT_EQ(clock_.steady() - begin, seconds(2));
+    std::stop_source stopped;
+    stopped.request_stop();
+    b_.election.wait_to_write(seconds(2), stopped.get_token());
+    EXPECT_EQ(clock_.steady() - begin, seconds(2));
+}
+
 // Goal: a leader that renews stays the leader.
 TEST_F(ElectionTest, RenewsInTime) {
     a_.election.step();
