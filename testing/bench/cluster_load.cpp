@@ -146,7 +146,7 @@ struct Verb {
 };
 constexpr std::array kVerbs = {
     Verb{"nodes", 1, "COUNT", nodes},
-    Verb{"pods", 3, "GROUP plain|extended|ours COUNT", pods},
+    Verb{"pods", 3, "GROUP plain|extended|ours|own COUNT", pods},
     Verb{"remove", 2, "GROUP COUNT", remove},
     Verb{"place", 2, "NODES PODS", place},
     Verb{"watch", 3, "GROUP COUNT SECONDS", watch},

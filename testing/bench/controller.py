@@ -6,7 +6,7 @@ import http.client
 import time
 import urllib.request
 
-from bench import fake_nodes
+from bench import fake_nodes, own_scheduler
 from kube.cluster import Cluster
 from kube.errors import KubeError
 from stack import builds
@@ -32,7 +32,7 @@ class Controller:
         """Starts it and waits until it is ready, that is, has listed the whole cluster. Returns the
         seconds that this took."""
         begin = time.monotonic()
-        self._cluster.start_program(NAME, self._command)
+        self._cluster.start_program(NAME, self._command, env=own_scheduler.POD_NAME)
         while not self._ready():
             if time.monotonic() - begin > READY_SECONDS:
                 raise KubeError(f"{NAME} is not ready: {self._cluster.logs(NAME)[-500:]}")

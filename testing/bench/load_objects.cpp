@@ -30,20 +30,21 @@ NodeInventory inventory(int number) {
 }
 
 std::string limits(Asks asks) {
-    constexpr std::array<std::string_view, 3> kResource = {"", "example.com/gpu-mem",
-                                                           "aliyun.com/gpu-mem"};
+    constexpr std::array<std::string_view, 4> kResource = {
+        "", "example.com/gpu-mem", "aliyun.com/gpu-mem", "aliyun.com/gpu-mem"};
     if (asks == Asks::nothing) return "{}";
     return fmt::format(R"({{"{}":"{}"}})", kResource.at(static_cast<std::size_t>(asks)), kShareGib);
 }
 
-std::string pod_object(const std::string& name, const std::string& group, const std::string& node,
+// `choice`: members of the spec that choose the node or the scheduler, each with a comma behind it.
+std::string pod_object(const std::string& name, const std::string& group, const std::string& choice,
                        const std::string& limits) {
     return fmt::format(
         R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","labels":{{"bench":"{}"}}}},)"
         R"("spec":{{{}"terminationGracePeriodSeconds":0,"containers":[{{"name":"main",)"
         R"("image":"registry.example/app","resources":{{"requests":{{"cpu":"1","memory":"8Gi"}},)"
         R"("limits":{}}}}}]}}}})",
-        name, group, node.empty() ? "" : fmt::format(R"("nodeName":"{}",)", node), limits);
+        name, group, choice, limits);
 }
 
 }  // namespace
@@ -52,6 +53,7 @@ std::optional<Asks> asks_of(std::string_view name) {
     if (name == "plain") return Asks::nothing;
     if (name == "extended") return Asks::extended;
     if (name == "ours") return Asks::ours;
+    if (name == "own") return Asks::own;
     return std::nullopt;
 }
 
@@ -77,7 +79,9 @@ std::string node_object(int number) {
 }
 
 std::string waiting_pod(const std::string& group, int number, Asks asks) {
-    return pod_object(fmt::format("{}-{:05}", group, number), group, "", limits(asks));
+    return pod_object(fmt::format("{}-{:05}", group, number), group,
+                      asks == Asks::own ? R"("schedulerName":"tessera-scheduler",)" : "",
+                      limits(asks));
 }
 
 std::vector<Placed> placed_pods(int nodes, int pods) {
@@ -98,7 +102,8 @@ std::vector<Placed> placed_pods(int nodes, int pods) {
 std::string placed_pod(const Placed& pod) {
     const std::string limits =
         fmt::format(R"({{"example.com/gpu-mem":"{0}","aliyun.com/gpu-mem":"{0}"}})", pod.gib);
-    return pod_object(pod.name, "placed", node_name(pod.node), limits);
+    return pod_object(pod.name, "placed", fmt::format(R"("nodeName":"{}",)", node_name(pod.node)),
+                      limits);
 }
 
 std::string running_patch(const Placed& pod, const std::string& uid, const AllocationSeal* seal) {

@@ -17,8 +17,9 @@ enum class Asks : std::uint8_t {
     nothing,   // "plain": a pod without a GPU
     extended,  // example.com/gpu-mem: an amount per node, which no extender handles
     ours,      // aliyun.com/gpu-mem
+    own,       // the same, with the schedulerName of the Helm chart
 };
-std::optional<Asks> asks_of(std::string_view name);  // plain, extended, ours
+std::optional<Asks> asks_of(std::string_view name);  // plain, extended, ours, own
 
 std::string node_name(int number);
 // v1.Node, Ready: 128 cores, 1 TiB, 500 pods, 8 GPUs of 80 GiB, and the same memory as

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench import own_scheduler
 from bench.controller import Controller
 from bench.load import Bound, Load
 from kube.cluster import Cluster
@@ -23,7 +24,8 @@ KIND = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerCo
 
 @dataclass(frozen=True)
 class Variant:
-    """asks: the kind of request, as cluster_load names it. every_node: kube-scheduler looks at all
+    """asks: the kind of request, as cluster_load names it. "own": as "ours", with a kube-scheduler of
+    our own beside the cluster's, as the Helm chart installs it. every_node: kube-scheduler looks at all
     nodes for each pod, not at a sample. batchable: kube-scheduler's default topology spreading is
     off, because kube-scheduler keeps no ranking for pods that it spreads."""
 
@@ -33,9 +35,15 @@ class Variant:
     options: tuple[str, ...] = ()
 
     @property
+    def is_ours(self) -> bool:
+        """Whether our controller places the pods."""
+        return self.asks in ("ours", "own")
+
+    @property
     def title(self) -> str:
         """The name that the benchmark prints."""
-        name = {"plain": "plain", "extended": "extended resource", "ours": "ours"}[self.asks]
+        name = {"plain": "plain", "extended": "extended resource", "ours": "ours",
+                "own": "ours, scheduler mode"}[self.asks]
         return name + (", every node" if self.every_node else "") + "".join(
             f", {option}" for option in self.options)
 
@@ -88,13 +96,13 @@ def scheduler_config(variant: Variant, port: int) -> str:
 
 
 def _scheduler_config(variant: Variant, port: int) -> str:
-    if variant.asks != "ours":
+    if not variant.is_ours:
         config = {**KIND, "leaderElection": {"leaderElect": False},
                   "clientConnection": {"kubeconfig": "KUBECONFIG_PATH", **QPS}}
         if variant.every_node:
             config["percentageOfNodesToScore"] = 100
         return json.dumps(config)
-    text = deploy.scheduler_config(port)
+    text = deploy.scheduler_config(port) if variant.asks == "ours" else own_scheduler.config(port)
     for key, value in QPS.items():
         text = re.sub(rf"\b{key}: \d+", f"{key}: {value}", text)
     every = re.sub(r"\bpercentageOfNodesToScore: \d+", "percentageOfNodesToScore: 100", text)
@@ -106,9 +114,12 @@ def measure(cluster: Cluster, load: Load, variant: Variant, group: str, pods: in
     """Creates `pods` pods, starts the variant's scheduler, and waits until all pods are bound."""
     say(f"{variant.title}: {pods} pods")
     load.request("pods", group, variant.asks, pods)
-    controller = Controller(cluster, *variant.options)
-    if variant.asks == "ours":
+    options = own_scheduler.CONTROLLER if variant.asks == "own" else ()
+    controller = Controller(cluster, *variant.options, *options)
+    if variant.is_ours:
         controller.start()
+    if variant.asks == "own":
+        own_scheduler.start_the_clusters_scheduler(cluster)
     cluster.write_scheduler_config(scheduler_config(variant, controller.port))
     before: dict[str, float] = {}
     bound = load.watch(group, pods, seconds, lambda: cluster.start_component("kube-scheduler"),
@@ -123,12 +134,14 @@ def measure(cluster: Cluster, load: Load, variant: Variant, group: str, pods: in
     row.looks_at_batches = _looks_at_batches(scheduler)
     row.cycle = _mean_ms(scheduler, "scheduler_scheduling_algorithm_duration_seconds")
     cluster.kill("kube-scheduler")
-    if variant.asks == "ours":
+    if variant.asks == "own":
+        cluster.kill(own_scheduler.CLUSTERS)
+    if variant.is_ours:
         row.refused = controller.refused_binds()
         row.verbs = _verbs(controller.metrics())
         controller.stop()
     seen = load.request("check", group)
-    if seen["overcommitted"] or seen["placed"] != (pods if variant.asks == "ours" else 0):
+    if seen["overcommitted"] or seen["placed"] != (pods if variant.is_ours else 0):
         raise KubeError(f"wrong: {seen}, of {pods} pods")
     row.nodes = seen["nodes"]
     say(f"{variant.title}: {row}")

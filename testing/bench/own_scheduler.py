@@ -1,0 +1,50 @@
+"""The chart's mode scheduler in a benchmark: its kube-scheduler beside the cluster's own."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import socket
+
+from kube import binaries
+from kube.cluster import Cluster
+from stack import builds
+
+TEMPLATE = builds.ROOT / "deploy" / "chart" / "tessera" / "templates" / "scheduler-config.yaml"
+CLUSTERS = "default-sched"  # the name of the cluster's own kube-scheduler as a program
+# RBAC gives kube-scheduler this Lease, so the chart's own Lease is not used.
+LEASE = ("kube-system", "kube-scheduler")
+# The controller leads where the kube-scheduler of its "pod" leads. That names itself after the host.
+CONTROLLER = (f"--lease={LEASE[0]}/tessera-controller", f"--scheduler-lease={'/'.join(LEASE)}")
+POD_NAME = {"POD_NAME": socket.gethostname()}
+
+
+def config(port: int) -> str:
+    """The chart's KubeSchedulerConfiguration. port: the port of our controller."""
+    _, _, block = TEMPLATE.read_text().partition("  config.yaml: |\n")
+    text = re.sub(r"^    ", "", block.partition("{{- end }}")[0], flags=re.MULTILINE)
+    for written, instead in (("{{ .Release.Namespace }}", LEASE[0]),
+                             ("resourceName: tessera-scheduler", f"resourceName: {LEASE[1]}"),
+                             ("{{ .Values.scheduler.name }}", "tessera-scheduler"),
+                             ("127.0.0.1:12345", f"127.0.0.1:{port}"),
+                             ("clientConnection: {", "clientConnection: {kubeconfig: KUBECONFIG_PATH, ")):
+        if written not in text:
+            raise ValueError(f"{TEMPLATE.name}: no {written}")
+        text = text.replace(written, instead)
+    return text
+
+
+def start_the_clusters_scheduler(cluster: Cluster) -> None:
+    """Starts a kube-scheduler for pods that name no other. It ends with the cluster."""
+    program = cluster.directory / CLUSTERS  # a name of its own in the list of processes
+    if not program.exists():
+        shutil.copy(binaries.directory() / "kube-scheduler", program)
+    kubeconfig = str(cluster.directory / "kube-scheduler.kubeconfig")
+    file = cluster.directory / f"{CLUSTERS}.json"
+    file.write_text(json.dumps({
+        "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+        "leaderElection": {"leaderElect": False}, "clientConnection": {"kubeconfig": kubeconfig}}))
+    cluster.start_program(CLUSTERS, [
+        str(program), f"--config={file}", "--bind-address=127.0.0.1",
+        f"--secure-port={cluster.free_port()}", f"--cert-dir={cluster.directory / 'certificates'}"])
