@@ -67,10 +67,11 @@ class KubernetesVersion:
         return binaries.directory(self.proxy) / "kube-proxy"
 
     def ensure(self, services: bool) -> None:
-        """Builds missing programs; kube-proxy only for a cluster with Services."""
-        binaries.ensure(table=self.modules)
+        """Builds missing programs; kube-proxy only for a cluster with Services. After a build,
+        Go's cache is deleted if the disk is nearly full."""
+        binaries.ensure(trim_go_cache=True, table=self.modules)
         if services:
-            binaries.ensure(table=self.proxy)
+            binaries.ensure(trim_go_cache=True, table=self.proxy)
 
     def kubelet_config(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The fields of this configuration that the kubelet knows."""

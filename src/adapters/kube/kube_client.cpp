@@ -247,12 +247,27 @@ void KubeClient::follow_pod_groups(const std::function<void(PodGroupChanges)>& s
     while (!stop.stop_requested()) {
         for (const char* path : kPodGroupsPaths) {
             const auto served = get(with_query(path, "limit=1"), kPageDeadline, stop);
-            if (served) follow_all(PodGroupKind{}, path, sink, on_error, stop);
+            if (served) follow_pod_groups_at(path, sink, on_error, stop);
             if (stop.stop_requested()) return;
             if (!served && served.error().code != Code::not_found) on_error(served.error());
         }
         pause_for(kUnknownApi, stop);
     }
+}
+
+// Until the API server no longer has this path, because its Kubernetes was upgraded.
+void KubeClient::follow_pod_groups_at(const std::string& path,
+                                      const std::function<void(PodGroupChanges)>& sink,
+                                      const ErrorSink& on_error, const std::stop_token& stop) {
+    std::stop_source ended;
+    const std::stop_callback with_caller(stop, [&ended] { ended.request_stop(); });
+    const auto heard = [&](const Error& error) {
+        if (error.code == Code::not_found)
+            ended.request_stop();
+        else
+            on_error(error);
+    };
+    follow_all(PodGroupKind{}, path, sink, heard, ended.get_token());
 }
 
 Result<> KubeClient::bind(const PodUid& uid, const PodName& pod, const NodeName& node,

@@ -55,6 +55,9 @@ class KubeClient final : public KubeApi, public NodePods, public PodGroups {
                     const ErrorSink& on_error, const std::stop_token& stop);
     void follow_pods_at(const std::string& path, const std::function<void(PodChanges)>& sink,
                         const ErrorSink& on_error, const std::stop_token& stop);
+    void follow_pod_groups_at(const std::string& path,
+                              const std::function<void(PodGroupChanges)>& sink,
+                              const ErrorSink& on_error, const std::stop_token& stop);
     Result<JsonDocument> get(const std::string& path, std::chrono::milliseconds deadline,
                              const std::stop_token& stop = {});
     // As each_item().

@@ -164,6 +164,27 @@ TEST(KubeClient, PodGroupsOfEachVersion) {
     }
 }
 
+// Goal: when an upgraded API server has another version of the API, its pod groups are listed.
+// Method: the watch of the first version answers 404.
+TEST(KubeClient, PodGroupsAfterAnUpgrade) {
+    ScriptedServer server;
+    const std::string before = fmt::format("GET {}", kPodGroupsPaths.front());
+    const std::string empty = R"({"metadata":{"resourceVersion":"7"},"items":[]})";
+    server.answer(before, 200, empty);
+    server.answer(before, 200, empty);
+    server.answer(before, 404, R"({"message":"gone"})");
+    server.answer(fmt::format("GET {}", kPodGroupsPaths.back()), 200, empty);
+    KubeClient kube(server.client());
+    std::stop_source stop;
+    int lists = 0;
+    kube.follow_pod_groups(
+        [&](const PodGroupChanges& changes) {
+            if (changes.listed && ++lists == 2) stop.request_stop();
+        },
+        [](const Error& error) { ADD_FAILURE() << error.text; }, stop.get_token());
+    EXPECT_EQ(lists, 2);
+}
+
 // Goal: the node is compared with what was published, in any form in which kubelet writes amounts.
 TEST(KubeClient, NodeShows) {
     ScriptedServer server;
