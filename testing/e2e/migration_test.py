@@ -29,7 +29,8 @@ Json = dict[str, Any]
 
 
 class Watch:
-    """Looks at the cluster all the time, for a node with both labels or both plugins."""
+    """Looks at the cluster all the time, for a node with both labels or both plugins. A pod whose
+    containers have ended may be listed a moment longer."""
 
     def __init__(self, api: Api) -> None:
         self.problems: set[str] = set()
@@ -52,7 +53,8 @@ class Watch:
             for pod in self._api.json("GET", "/api/v1/pods")["items"]:
                 labels = pod["metadata"].get("labels", {})
                 component = labels.get("component", labels.get("app.kubernetes.io/component"))
-                if component in PLUGINS and pod["spec"].get("nodeName"):
+                has_ended = pod["status"]["phase"] in ("Succeeded", "Failed")
+                if component in PLUGINS and pod["spec"].get("nodeName") and not has_ended:
                     nodes.setdefault(pod["spec"]["nodeName"], set()).add(component)
             self.problems |= {f"{node} has both plugins" for node, found in nodes.items()
                               if len(found) > 1}
@@ -115,6 +117,13 @@ class MigrationTest(unittest.TestCase):
             process.send_signal(signal.SIGKILL)
         self.assertIn(line, printed)
 
+    def doctor(self) -> dict[str, str]:
+        """Check -> its status, by `tessera doctor`."""
+        environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
+        done = subprocess.run([str(builds.program("tessera")), "doctor", "-o", "json"],
+                              env=environment, text=True, capture_output=True, timeout=300)
+        return {each["check"]: each["status"] for each in json.loads(done.stdout)["checks"]}
+
     def refused(self, name: str) -> str:
         """Waits until the pod does not fit, and returns why."""
         def reason() -> str:
@@ -151,6 +160,7 @@ class MigrationTest(unittest.TestCase):
         self.install_beside_the_extender()
         before += self.place_by_tessera_on_a_node_of_gpushare()
         self.plan()
+        self.put_a_node_back_whose_agent_fails()
         self.apply_with_interruptions()
         self.assert_never_restarted(before)
         before += self.count_the_memory()
@@ -206,6 +216,16 @@ class MigrationTest(unittest.TestCase):
             self.assertIn(line, planned.stdout.splitlines())
         self.assert_served_by("node-a", False)
 
+    def put_a_node_back_whose_agent_fails(self) -> None:
+        agents = "daemonset/tessera-agent"
+        self.cluster.kubectl("-n", NAMESPACE, "set", "image", agents, "agent=localhost:1/missing:1")
+        applied = self.migrate("--apply", "--node", "node-b", "--timeout", "20")
+        self.cluster.kubectl("-n", NAMESPACE, "rollout", "undo", agents)
+        self.assertEqual(applied.returncode, CONFLICT, applied.stdout + applied.stderr)
+        self.assertIn("node node-b: put back to gpushare, because it took more than 20 s until "
+                      "Tessera's agent is ready", applied.stderr)
+        self.assert_served_by("node-b", False)
+
     def apply_with_interruptions(self) -> None:
         self.interrupted("node-a: cordon, and annotate tessera.dev/migrated-from=gpushare")
         self.interrupted("node-a: remove the label gpushare=true")
@@ -216,6 +236,7 @@ class MigrationTest(unittest.TestCase):
         for node in ("node-a", "node-b"):
             self.assert_served_by(node, True)
         self.assertEqual(self.migrate("--apply").stdout, "node-a: migrated\nnode-b: migrated\n")
+        self.assertEqual(self.doctor()["others"], "ok")
 
     def count_the_memory(self) -> list[Json]:
         """gpushare's pods have 10 GiB of GPU 0 and 3 GiB of GPU 1."""
