@@ -33,8 +33,8 @@ std::string path_of(const std::string& image) {
     return "/" + path.substr(0, colon) + "/";
 }
 
-bool runs(const Pod& pod, const Stranger& stranger) {
-    return std::ranges::any_of(pod.images, [&](const std::string& image) {
+bool runs(const std::vector<std::string>& images, const Stranger& stranger) {
+    return std::ranges::any_of(images, [&](const std::string& image) {
         return path_of(image).find(stranger.in_image) != std::string::npos;
     });
 }
@@ -63,7 +63,7 @@ Judgement others(const Facts& facts) {
         for (const Stranger& stranger : kStrangers) {
             const bool concerns_us =
                 stranger.reach == Reach::anywhere || ours.contains(pod.info.node);
-            if (!concerns_us || !runs(pod, stranger)) continue;
+            if (!concerns_us || !runs(pod.images, stranger)) continue;
             faults.add(fmt::format("{} ({}) runs on {}", stranger.what, pod.info.name.str(),
                                    pod.info.node.str()));
         }
@@ -76,6 +76,12 @@ Judgement others(const Facts& facts) {
     if (!facts.pods) return unread(facts.pods.error());
     if (!facts.slices) return unread(facts.slices.error());
     return {Status::ok, "no other plugin on our nodes, no other extender", ""};
+}
+
+const char* other_gpu_program(const std::vector<std::string>& images) {
+    const auto* at = std::ranges::find_if(
+        kStrangers, [&](const Stranger& stranger) { return runs(images, stranger); });
+    return at == kStrangers.end() ? nullptr : at->what;
 }
 
 }  // namespace tessera::doctor

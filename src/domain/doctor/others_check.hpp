@@ -1,10 +1,17 @@
 // Checks that no other extender, device plugin or DRA driver assigns the same GPUs.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "domain/doctor/judgement.hpp"
 
 namespace tessera::doctor {
 
 Judgement others(const Facts& facts);
+
+// The program of strangers.def that runs in a pod with these images, as "NVIDIA's device plugin".
+// Null if there is none.
+const char* other_gpu_program(const std::vector<std::string>& images);
 
 }  // namespace tessera::doctor

@@ -14,6 +14,7 @@ CommandRow defrag_command();
 CommandRow explain_command();
 CommandRow snapshot_command();
 CommandRow clean_nodes_command();
+CommandRow migrate_command();
 CommandRow completion_command();
 
 }  // namespace tessera

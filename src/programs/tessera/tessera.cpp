@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
         explain_command(),
         snapshot_command(),
         clean_nodes_command(),
+        migrate_command(),
         completion_command(),
     });
     return run_commands({.name = "tessera",

@@ -4,6 +4,7 @@
 #include "wire/kube/eviction_json.hpp"
 #include "wire/kube/host_resources.hpp"
 #include "wire/kube/lease_json.hpp"
+#include "wire/kube/migration_json.hpp"
 #include "wire/kube/pod_group_json.hpp"
 #include "wire/kube/published_node_json.hpp"
 #include "wire/tessera/allocation_json.hpp"
@@ -23,6 +24,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const JsonValue root = document->root();
     (void)read_lease(root);
     (void)read_pod_group(root);
+    (void)read_migration_node(root, root["spec"]);
+    (void)read_migration_pod(root, "tessera-system");
+    (void)read_old_plugin(root);
+    (void)is_webhook_trusted(root);
+    (void)has_own_scheduler(root);
     (void)write_amounts_removal(read_published_node(root).amounts);
     (void)read_doctor_node(root, root["spec"]);
     (void)read_doctor_pod(root, nullptr);
