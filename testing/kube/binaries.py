@@ -74,11 +74,6 @@ TABLE = (
 # For clusters with Services. It has the same version as the others, but its own key of the cache.
 PROXY = (_kubernetes("kube-proxy", "kube-proxy"),)
 
-# Other minor versions of Kubernetes, by the name in versions.TABLE; built on demand. Each has its
-# own kube-proxy. etcd and containerd are those of TABLE.
-KUBERNETES = {minor: (_kubernetes(f"kubernetes-{minor}", *_KUBE_PROGRAMS, "kube-proxy"),)
-              for minor in ("1.30", "1.32", "1.34", "1.37")}
-
 # Helm, for ClusterHandle.helm. Without a version it reports only v4.3.
 HELM = (Module("helm", "helm.sh/helm/v4", ("helm.sh/helm/v4/cmd/helm",),
                "-s -w -X helm.sh/helm/v4/internal/version.version={version}"),)
@@ -97,6 +92,12 @@ CONTAINERDS = {
                                    "unknown"),),
     "1.7.30": (_containerd("containerd-1.7.30", "github.com/containerd/containerd"),),
 }
+
+
+def other_kubernetes(minor: str) -> tuple[Module, ...]:
+    """The table of another minor version of Kubernetes, with its kube-proxy; built on demand. etcd
+    and containerd are those of TABLE."""
+    return (_kubernetes(f"kubernetes-{minor}", *_KUBE_PROGRAMS, "kube-proxy"),)
 
 
 def cache_root() -> Path:

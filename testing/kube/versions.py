@@ -81,7 +81,7 @@ class KubernetesVersion:
 
 def _other(minor: str, *, unknown_to_kubelet: Sequence[str] = (),
            pod_groups: PodGroupApi | None = None) -> KubernetesVersion:
-    modules = binaries.KUBERNETES[minor]
+    modules = binaries.other_kubernetes(minor)
     return KubernetesVersion(minor, modules, modules, frozenset(unknown_to_kubelet), pod_groups)
 
 

@@ -262,10 +262,11 @@ void KubeClient::follow_pod_groups_at(const std::string& path,
     std::stop_source ended;
     const std::stop_callback with_caller(stop, [&ended] { ended.request_stop(); });
     const auto heard = [&](const Error& error) {
-        if (error.code == Code::not_found)
+        if (error.code == Code::not_found) {
             ended.request_stop();
-        else
+        } else {
             on_error(error);
+        }
     };
     follow_all(PodGroupKind{}, path, sink, heard, ended.get_token());
 }
