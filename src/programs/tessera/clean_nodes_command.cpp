@@ -37,7 +37,8 @@ Result<int> run(const CleanOptions& options) {
     TRY_VOID(clean_nodes(
         nodes, clock,
         {.dry_run = options.dry_run, .patience = std::chrono::seconds(options.timeout_s)},
-        [](const std::string& line) { std::cout << line << std::endl; }));
+        [](const std::string& line) { std::cout << line << "\n"
+                                                << std::flush; }));
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "wire/kube/host_resources.hpp"
+#include "wire/kube/text_patch.hpp"
 #include "wire/kube/unknown_annotations.hpp"
 #include "wire/tessera/allocation_json.hpp"
 #include "wire/tessera/keys.hpp"
@@ -319,26 +320,10 @@ std::string write_binding(const PodUid& uid, const PodName& pod, const NodeName&
     return w.take();
 }
 
-namespace {
-
-// `name` is "annotations" or "labels".
-void write_patch_of(JsonWriter& w, std::string_view name, const StringMap& texts) {
-    w.object(name, [&] {
-        for (const auto& [key, value] : texts) {
-            if (value.empty()) {
-                w.raw_member(key, "null");
-            } else {
-                w.member(key, value);
-            }
-        }
-    });
-}
-
-}  // namespace
-
 std::string write_annotations_patch(const Annotations& annotations) {
     JsonWriter w;
-    w.object([&] { w.object("metadata", [&] { write_patch_of(w, "annotations", annotations); }); });
+    w.object(
+        [&] { w.object("metadata", [&] { write_text_patch(w, "annotations", annotations); }); });
     return w.take();
 }
 
@@ -346,8 +331,8 @@ std::string write_metadata_patch(const Annotations& annotations, const StringMap
     JsonWriter w;
     w.object([&] {
         w.object("metadata", [&] {
-            write_patch_of(w, "annotations", annotations);
-            write_patch_of(w, "labels", labels);
+            write_text_patch(w, "annotations", annotations);
+            write_text_patch(w, "labels", labels);
         });
     });
     return w.take();
@@ -360,7 +345,7 @@ std::string write_annotations_patch(const PodUid& uid, std::string_view resource
         w.object("metadata", [&] {
             w.member("uid", uid.str());
             if (!resource_version.empty()) w.member("resourceVersion", resource_version);
-            write_patch_of(w, "annotations", annotations);
+            write_text_patch(w, "annotations", annotations);
         });
     });
     return w.take();

@@ -10,6 +10,7 @@
 #include "wire/kube/doctor_json.hpp"
 #include "wire/kube/kube_objects.hpp"
 #include "wire/kube/published_node_json.hpp"
+#include "wire/kube/text_patch.hpp"
 
 namespace tessera {
 namespace {
@@ -69,19 +70,6 @@ migration::DaemonSet read_daemon_set(JsonValue json) {
     return {.name = PodName{metadata["namespace"].text_or(""), metadata["name"].text_or("")}.str(),
             .unit = unit_of(read_command(pods)),
             .needs_old_label = is_true(pods["spec"]["nodeSelector"], migration::kOldLabel)};
-}
-
-void write_texts(JsonWriter& w, std::string_view name, const StringMap& texts) {
-    if (texts.empty()) return;
-    w.object(name, [&] {
-        for (const auto& [key, value] : texts) {
-            if (value.empty()) {
-                w.raw_member(key, "null");
-            } else {
-                w.member(key, value);
-            }
-        }
-    });
 }
 
 }  // namespace
@@ -156,8 +144,8 @@ std::string write_node_change(std::string_view version, const migration::NodeCha
     w.object([&] {
         w.object("metadata", [&] {
             w.member("resourceVersion", version);
-            write_texts(w, "annotations", change.annotations);
-            write_texts(w, "labels", change.labels);
+            if (!change.annotations.empty()) write_text_patch(w, "annotations", change.annotations);
+            if (!change.labels.empty()) write_text_patch(w, "labels", change.labels);
         });
         if (change.is_cordoned)
             w.object("spec", [&] { w.member("unschedulable", *change.is_cordoned); });
