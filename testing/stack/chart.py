@@ -42,13 +42,9 @@ class ChartStack:
             cluster.nodes = [node.spec(cluster.directory) for node in self.nodes]
             cluster.start()
             self.registry = ImageRegistry(cluster)
-            self.package, released = release.write(cluster.directory / "release")
-            for name, archive in released.items():
-                self.registry.push(archive, f"{name}:{release.VERSION}")
+            self.package = publish(self.registry, cluster.directory)
             images = cluster.directory / "stack-images"
             self.gpuhog = self.registry.push(builds.gpuhog_image(images), "gpuhog:test")
-            self.registry.push(self._scheduler_image(images),
-                               f"kube-scheduler:{binaries.kubernetes_version()}")
         except BaseException as error:
             self.__exit__(type(error), error, error.__traceback__)
             raise
@@ -76,13 +72,29 @@ class ChartStack:
 
     def arguments(self, *values: str) -> list[str]:
         """The options of Helm's install and upgrade."""
-        all_values = [f"image.registry={self.registry.address}",
-                      f"scheduler.image.repository={self.registry.address}/kube-scheduler",
-                      f"agent.driver.root={DRIVER_ROOT}", *values]
-        return [*(f"--set={value}" for value in all_values), "--wait", f"--timeout={WAIT_SECONDS}s"]
+        return options(self.registry.address, *values)
 
-    def _scheduler_image(self, directory: Path) -> Path:
-        path = "/usr/local/bin/kube-scheduler"
-        return builds.make_image(directory, "kube-scheduler", "--program",
-                                 f"{binaries.directory() / 'kube-scheduler'}={path}",
-                                 "--entrypoint", path)
+
+def publish(registry: ImageRegistry, directory: Path) -> Path:
+    """Makes a release below `directory`, and pushes its images and that of kube-scheduler. Returns
+    the packed chart."""
+    package, released = release.write(directory / "release")
+    for name, archive in released.items():
+        registry.push(archive, f"{name}:{release.VERSION}")
+    path = "/usr/local/bin/kube-scheduler"
+    made = directory / "scheduler-image"
+    made.mkdir()
+    scheduler = builds.make_image(made, "kube-scheduler", "--program",
+                                  f"{binaries.directory() / 'kube-scheduler'}={path}",
+                                  "--entrypoint", path)
+    registry.push(scheduler, f"kube-scheduler:{binaries.kubernetes_version()}")
+    return package
+
+
+def options(registry: str, *values: str, seconds: int = WAIT_SECONDS) -> list[str]:
+    """The options of Helm's install and upgrade. registry: its address, as nodes reach it.
+    values: NAME=VALUE. seconds: how long Helm waits."""
+    all_values = [f"image.registry={registry}",
+                  f"scheduler.image.repository={registry}/kube-scheduler",
+                  f"agent.driver.root={DRIVER_ROOT}", *values]
+    return [*(f"--set={value}" for value in all_values), "--wait", f"--timeout={seconds}s"]
