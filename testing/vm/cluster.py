@@ -36,10 +36,16 @@ from vm.agent import GuestAgent
 from vm.image import Image, ensure
 
 QEMU = "qemu-system-x86_64"
+# What these two features protect costs an emulated processor much at each entry into the kernel and
+# at each miss of its page tables.
+CPU = "max,-la57,-smap"
 MEMORY = "4096"
-PROCESSORS = os.environ.get("VMSMP","2")
+PROCESSORS = str(min(4, os.cpu_count() or 1))
 KERNEL_LINE = ("root=/dev/vda rw console=ttyS0 quiet panic=-1 net.ifnames=0 mitigations=off "
-               "audit=0 nowatchdog rcupdate.rcu_cpu_stall_suppress=1 random.trust_cpu=on")
+               "audit=0 nowatchdog rcupdate.rcu_cpu_stall_suppress=1 random.trust_cpu=on "
+               # Another clock would be read by an exit to QEMU. An unmap within a huge page would
+               # make QEMU forget all translations of addresses.
+               "tsc=reliable transparent_hugepage=never")
 BOOT_SECONDS = 600.0  # multiplied by handle.PATIENCE, like all limits of `wait_for`
 COMMAND_SECONDS = 600.0
 HELM_SECONDS = 1800
@@ -52,7 +58,7 @@ BOOT_ID = "/proc/sys/kernel/random/boot_id"
 class VmCluster(ClusterHandle):
     """gpus: a file of gpusim/gpus with two GPUs, which the node has."""
 
-    poll_seconds = 2.0  # a TLS handshake takes the emulated processors a tenth of a second
+    poll_seconds = 5.0  # a TLS handshake takes the emulated processors a tenth of a second
 
     def __init__(self, gpus: Path) -> None:
         self.gpus = gpus
@@ -186,7 +192,8 @@ class VmCluster(ClusterHandle):
         target = Path(base) / self.directory.name
         shutil.copytree(self.directory / "logs", target, dirs_exist_ok=True)
         try:
-            text = self.guest("sh", "-c", "journalctl --no-pager | tail -c 8000000", timeout=120.0)
+            text = self.guest("sh", "-c", "journalctl --no-pager | tail -c 2000000; "
+                              "tail -c 1000000 /var/log/kubernetes/*.log", timeout=120.0)
         except KubeError as error:
             text = str(error)
         (target / "journal.log").write_text(text)
@@ -213,7 +220,7 @@ class VmCluster(ClusterHandle):
     def _command(self, program: str, image: Image, archive: Path, api_port: int) -> list[str]:
         forward = f"hostfwd=tcp:127.0.0.1:{api_port}-{guest.ADDRESS}:{guest.API_PORT}"
         return [
-            program, "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", PROCESSORS, "-m", MEMORY,
+            program, "-accel", "tcg,thread=multi", "-cpu", CPU, "-smp", PROCESSORS, "-m", MEMORY,
             "-nodefaults", "-display", "none", "-serial", f"file:{self.directory}/logs/console.log",
             "-kernel", str(image.kernel), "-initrd", str(image.initrd), "-append", KERNEL_LINE,
             # What the machine writes is in a file without a name, which ends with QEMU.
