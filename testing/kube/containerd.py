@@ -12,9 +12,9 @@ SOCKET = "/run/containerd/containerd.sock"
 CNI_DIRECTORIES = ("/usr/lib/cni", "/opt/cni/bin")
 
 
-def config(release: str, *, nri: bool) -> str:
+def config(release: str, *, nri: bool, systemd: bool = False) -> str:
     """The text of the file. release: as in NodeSpec.containerd_release. nri: whether NRI is
-    enabled."""
+    enabled. systemd: whether systemd creates the cgroups of containers."""
     runc = shutil.which("runc", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
     cni = [place for place in CNI_DIRECTORIES if Path(place, "ptp").exists()]
     # Since 2.1 there is a list, bin_dirs.
@@ -26,7 +26,8 @@ def config(release: str, *, nri: bool) -> str:
         runtime, version = "io.containerd.cri.v1.runtime", 3
         sandbox = _SANDBOX_2.format(pause=images.PAUSE)
     return _COMMON.format(version=version, socket=SOCKET, nri_disable=str(not nri).lower()) + \
-        sandbox + _RUNTIME.format(runtime=runtime, bin_dir=bin_dir, runc=runc)
+        sandbox + _RUNTIME.format(runtime=runtime, bin_dir=bin_dir, runc=runc,
+                                  systemd=str(systemd).lower())
 
 
 # opt: the default path is in /opt, which belongs to the machine.
@@ -64,5 +65,5 @@ _RUNTIME = """  restrict_oom_score_adj = true
     runtime_type = "io.containerd.runc.v2"
     [plugins."{runtime}".containerd.runtimes.runc.options]
       BinaryName = "{runc}"
-      SystemdCgroup = false
+      SystemdCgroup = {systemd}
 """

@@ -38,7 +38,11 @@ API_SERVICE_PORT = 443
 class ClusterHandle:
     """A running cluster in `directory`. Its API server listens on `api_host` and `api_port`.
     Without Services, a pod with hostNetwork needs them as KUBERNETES_SERVICE_HOST and
-    KUBERNETES_SERVICE_PORT."""
+    KUBERNETES_SERVICE_PORT.
+
+    poll_seconds: how long `wait_for` sleeps between two calls of its condition."""
+
+    poll_seconds = POLL_SECONDS
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -114,7 +118,7 @@ class ClusterHandle:
                 last = f"; last: {error}"
             if time.monotonic() > deadline:
                 raise KubeError(f"{what}: not within {timeout:.0f} s{last}")
-            time.sleep(POLL_SECONDS)
+            time.sleep(self.poll_seconds)
 
     def wait_ready(self, timeout: float = READY_SECONDS) -> None:
         """Returns when all nodes are Ready, and pods can be created and scheduled. With Services,

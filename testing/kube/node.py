@@ -107,7 +107,7 @@ class Node:
             (self.directory / part).mkdir(parents=True)
         etc = self.directory / "etc"
         self._write(etc / "hosts", hosts)
-        self._write(etc / "cni" / "net.d" / "10-ptp.conflist", json.dumps(self._cni()))
+        self._write(etc / "cni" / "net.d" / "10-ptp.conflist", self.cni())
         self._write(etc / "containerd" / "config.toml", self._containerd_toml())
         for empty in (etc / "cdi", etc / "nri" / "conf.d"):
             empty.mkdir(parents=True)
@@ -158,11 +158,12 @@ class Node:
             "serializeImagePulls": False, "kubeAPIQPS": 500, "kubeAPIBurst": 1000,
             **self.spec.kubelet}
 
-    def _cni(self) -> dict[str, Any]:
+    def cni(self) -> str:
+        """The text of its file in /etc/cni/net.d."""
         ipam = {"type": "host-local", "ranges": [[{"subnet": self.pod_network}]],
                 "routes": [{"dst": "0.0.0.0/0"}] if self.services else []}
-        return {"cniVersion": "1.0.0", "name": "tessera",
-                "plugins": [{"type": "ptp", "ipMasq": False, "ipam": ipam}]}
+        return json.dumps({"cniVersion": "1.0.0", "name": "tessera",
+                           "plugins": [{"type": "ptp", "ipMasq": False, "ipam": ipam}]})
 
     def _containerd_toml(self) -> str:
         text = containerd.config(self.spec.containerd_release, nri=self.spec.nri)

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, Protocol
 
 from kube import binaries
-from kube.cluster import Cluster
 from kube.errors import KubeError
 
 PROGRAM = "docker-registry"
@@ -28,6 +29,25 @@ def program() -> Path:
     return Path(found)
 
 
+class Host(Protocol):
+    """What the registry needs of its run. A `Cluster` is one; see `ClusterHandle` for the
+    contracts."""
+
+    directory: Path
+
+    def free_port(self) -> int: ...
+
+    def start_program(self, name: str, argv: Sequence[str]) -> None: ...
+
+    def running(self) -> list[str]: ...
+
+    def logs(self, name: str) -> str: ...
+
+    def in_network(self, *command: str) -> str: ...
+
+    def wait_for(self, what: str, condition: Callable[[], Any]) -> Any: ...
+
+
 class ImageRegistry:
     """The registry of a running cluster.
 
@@ -35,7 +55,7 @@ class ImageRegistry:
         image = registry.push(Path("agent.tar"), "tessera-agent:0.1.0")
     """
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Host) -> None:
         """Starts the registry, and returns when it serves requests."""
         self.cluster = cluster
         self.directory = cluster.directory / "registry"

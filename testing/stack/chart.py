@@ -49,15 +49,10 @@ class ChartStack:
             cluster.nodes = [node.spec(cluster.directory) for node in self.nodes]
             cluster.start()
             self.registry = ImageRegistry(cluster)
-            self.package, released = release.write(cluster.directory / "release")
-            for name, archive in released.items():
-                self.digests[name] = release.module().digest(archive)
-                for version in (release.VERSION, *OLD_VERSIONS):
-                    self.registry.push(archive, f"{name}:{version}")
+            self.package, self.digests = publish(self.registry, cluster.directory,
+                                                 cluster.kubernetes)
             images = cluster.directory / "stack-images"
             self.gpuhog = self.registry.push(builds.gpuhog_image(images), "gpuhog:test")
-            self.registry.push(self._scheduler_image(images),
-                               f"kube-scheduler:{cluster.kubernetes.release}")
         except BaseException as error:
             self.__exit__(type(error), error, error.__traceback__)
             raise
@@ -86,13 +81,33 @@ class ChartStack:
 
     def arguments(self, *values: str) -> list[str]:
         """The options of Helm's install and upgrade."""
-        all_values = [f"image.registry={self.registry.address}",
-                      f"scheduler.image.repository={self.registry.address}/kube-scheduler",
-                      f"agent.driver.root={DRIVER_ROOT}", "agent.driver.runtimeClassName=", *values]
-        return [*(f"--set={value}" for value in all_values), "--wait", f"--timeout={WAIT_SECONDS}s"]
+        return options(self.registry.address, *values)
 
-    def _scheduler_image(self, directory: Path) -> Path:
-        path = "/usr/local/bin/kube-scheduler"
-        return builds.make_image(directory, "kube-scheduler", "--program",
-                                 f"{self.cluster.kubernetes.programs / 'kube-scheduler'}={path}",
-                                 "--entrypoint", path)
+
+def publish(registry: ImageRegistry, directory: Path,
+            kubernetes: versions.KubernetesVersion) -> tuple[Path, dict[str, str]]:
+    """Makes a release below `directory`, and pushes its images and that of kube-scheduler. Returns
+    the packed chart, and the digests of our images by name."""
+    package, released = release.write(directory / "release")
+    digests = {}
+    for name, archive in released.items():
+        digests[name] = release.module().digest(archive)
+        for version in (release.VERSION, *OLD_VERSIONS):
+            registry.push(archive, f"{name}:{version}")
+    path = "/usr/local/bin/kube-scheduler"
+    made = directory / "scheduler-image"
+    made.mkdir()
+    scheduler = builds.make_image(made, "kube-scheduler", "--program",
+                                  f"{kubernetes.programs / 'kube-scheduler'}={path}",
+                                  "--entrypoint", path)
+    registry.push(scheduler, f"kube-scheduler:{kubernetes.release}")
+    return package, digests
+
+
+def options(registry: str, *values: str, seconds: int = WAIT_SECONDS) -> list[str]:
+    """The options of Helm's install and upgrade. registry: its address, as nodes reach it.
+    values: NAME=VALUE. seconds: how long Helm waits."""
+    all_values = [f"image.registry={registry}",
+                  f"scheduler.image.repository={registry}/kube-scheduler",
+                  f"agent.driver.root={DRIVER_ROOT}", "agent.driver.runtimeClassName=", *values]
+    return [*(f"--set={value}" for value in all_values), "--wait", f"--timeout={seconds}s"]

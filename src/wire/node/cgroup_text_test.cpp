@@ -22,6 +22,11 @@ TEST(CgroupText, FindsThePod) {
            "cri-containerd-c0ffee.scope\n",
            true},
           {"0::/../../pod0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9/c0ffee\n", true},
+          // As a container with a cgroup namespace of its own sees the processes of other pods.
+          {"0::/../../../kubepods-besteffort.slice/"
+           "kubepods-besteffort-pod0a1b2c3d_4e5f_6071_8293_a4b5c6d7e8f9.slice/"
+           "cri-containerd-c0ffee.scope\n",
+           true},
           {"12:pids:/x/pod0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9/c\n11:cpu:/\n", true},
           {"0::/podman/podlet/pod0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9", true},
           {"0::/kubepods/besteffort/pod7d3f0a8e9b6c5d4e3f2a1b0c9d8e7f6a/c0ffee\n", false},
