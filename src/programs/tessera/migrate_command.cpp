@@ -58,8 +58,9 @@ Result<int> run(const MigrateOptions& options) {
         return plan.is_blocked() ? exit_status(Code::conflict) : 0;
     }
     SystemClock clock;
-    TRY_VOID(apply_migration(cluster, clock, request,
-                             [](const std::string& line) { std::cout << line << std::endl; }));
+    TRY_VOID(apply_migration(cluster, clock, request, [](const std::string& line) {
+        std::cout << line << "\n" << std::flush;
+    }));
     return 0;
 }
 
