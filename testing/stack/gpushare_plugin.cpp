@@ -38,7 +38,7 @@ struct Match {
 // The API server, as the plugin uses it.
 class Api {
   public:
-    explicit Api(const HttpEndpoint& endpoint) : http_(endpoint), node_(std::getenv("NODE_NAME")) {}
+    Api(const HttpEndpoint& endpoint, std::string node) : http_(endpoint), node_(std::move(node)) {}
 
     Result<> show_count(std::size_t gpus) {
         return patch("/api/v1/nodes/" + node_ + "/status",
@@ -154,7 +154,9 @@ Result<> run(const std::string& driver_root) {
     sigaddset(&ends, SIGINT);
     pthread_sigmask(SIG_BLOCK, &ends, nullptr);
     TRY(const KubeConnection connection, connect_info({}));
-    Api api(connection.endpoint);
+    const char* node = std::getenv("NODE_NAME");
+    if (node == nullptr) return fail(Code::invalid_argument, "NODE_NAME: missing");
+    Api api(connection.endpoint, node);
     TRY(const auto nvml, open_nvml(driver_root));
     TRY(const auto gpus, nvml->read());
     if (gpus.empty()) return fail(Code::unavailable, "no GPU");

@@ -118,9 +118,10 @@ TEST(Hindrances, OfANode) {
 
 PodInfo placed(PodInfo pod, int gpus) {
     std::vector<GpuShare> shares;
+    shares.reserve(static_cast<std::size_t>(gpus));
     for (int i = 0; i < gpus; ++i)
         shares.push_back({.uuid = GpuUuid("GPU-n-" + std::to_string(i)), .index = i});
-    Allocation allocation = build::allocation(pod, "n", shares);
+    const Allocation allocation = build::allocation(pod, "n", shares);
     pod = build::bound(std::move(pod), allocation);
     pod.started = true;
     return pod;
