@@ -12,7 +12,8 @@ import threading
 import unittest
 from typing import Any, ClassVar
 
-from e2e.install_test import GPUS, PODS_PATH, pod_of
+from e2e.case import GPUS, PODS
+from e2e.chart_case import pod_of
 from kube.api import Api
 from kube.cluster import Cluster
 from stack import builds, gpushare
@@ -83,7 +84,7 @@ class MigrationTest(unittest.TestCase):
                       nodeSelector={"kubernetes.io/hostname": node}, **more)
 
     def get(self, name: str) -> Json:
-        found: Json = self.api.json("GET", f"{PODS_PATH}/{name}")
+        found: Json = self.api.json("GET", f"{PODS}/{name}")
         return found
 
     def running(self, *names: str) -> list[Json]:
@@ -198,7 +199,7 @@ class MigrationTest(unittest.TestCase):
 
     def place_by_tessera_on_a_node_of_gpushare(self) -> list[Json]:
         """Tessera's scheduler counts gpushare's pods, and gpushare's plugin starts its pods."""
-        self.assertEqual(self.api.json("POST", PODS_PATH, self.pod("between", 11, "node-b"))
+        self.assertEqual(self.api.json("POST", PODS, self.pod("between", 11, "node-b"))
                          ["spec"]["schedulerName"], SCHEDULER)
         pod, = self.running("between")
         self.assertEqual(pod["metadata"]["annotations"][INDEX], "1")
@@ -240,9 +241,9 @@ class MigrationTest(unittest.TestCase):
 
     def count_the_memory(self) -> list[Json]:
         """gpushare's pods have 10 GiB of GPU 0 and 3 GiB of GPU 1."""
-        self.api.json("POST", PODS_PATH, self.pod("too-large", 13, "node-a"))
+        self.api.json("POST", PODS, self.pod("too-large", 13, "node-a"))
         self.assertIn("Insufficient GPU Memory in one device", self.refused("too-large"))
-        self.api.json("POST", PODS_PATH, self.pod("fits", 11, "node-a"))
+        self.api.json("POST", PODS, self.pod("fits", 11, "node-a"))
         pod, = self.running("fits")
         self.assertEqual(pod["metadata"]["annotations"][INDEX], "1")
         gpus = json.loads(self.node("node-a")["metadata"]["annotations"]["tessera.dev/gpus"])["gpus"]
@@ -255,7 +256,7 @@ class MigrationTest(unittest.TestCase):
         pods counted, and a pod of Tessera's scheduler starts there."""
         native = pod_of(self.stack, "native", {"tessera.dev/gpu-memory": "1Gi"}, "sleep 10000",
                         nodeSelector={"kubernetes.io/hostname": "node-a"})
-        self.api.json("POST", PODS_PATH, native)
+        self.api.json("POST", PODS, native)
         self.running("native")
         refused = self.migrate("--rollback", "--node", "node-a")
         self.assertEqual((refused.returncode, refused.stdout), (CONFLICT, ""))
@@ -266,9 +267,9 @@ class MigrationTest(unittest.TestCase):
         self.assert_served_by("node-a", False)
         self.assert_served_by("node-b", True)
         # GPU 0 has 5 GiB left, and GPU 1 has 1 GiB.
-        self.api.json("POST", PODS_PATH, self.pod("six", 6, "node-a"))
+        self.api.json("POST", PODS, self.pod("six", 6, "node-a"))
         self.assertIn("Insufficient GPU Memory in one device", self.refused("six"))
-        self.api.json("POST", PODS_PATH, self.pod("back", 4, "node-a"))
+        self.api.json("POST", PODS, self.pod("back", 4, "node-a"))
         pod, = self.running("back")
         self.assertEqual(pod["metadata"]["annotations"][INDEX], "0")
         self.assertIn(f"{INDEX}=0\n", self.cluster.kubectl("exec", "back", "--", "env"))
