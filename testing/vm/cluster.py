@@ -32,7 +32,7 @@ from kube.pki import Pki
 from kube.registry import ImageRegistry
 from kube.run_dir import Registry, Run
 from stack import builds, chart
-from vm import guest, seed
+from vm import clock, guest, seed
 from vm.agent import GuestAgent
 from vm.image import Image, ensure
 
@@ -224,7 +224,8 @@ class VmCluster(ClusterHandle):
         return [
             program, "-accel", "tcg,thread=multi", "-cpu", CPU, "-smp", PROCESSORS, "-m", MEMORY,
             "-nodefaults", "-display", "none", "-serial", f"file:{self.directory}/logs/console.log",
-            "-kernel", str(image.kernel), "-initrd", str(image.initrd), "-append", KERNEL_LINE,
+            "-kernel", str(image.kernel), "-initrd", str(image.initrd), "-append",
+            f"{KERNEL_LINE} tsc_early_khz={clock.tsc_khz()}",
             # What the machine writes is in a file without a name, which ends with QEMU.
             "-drive", f"file={image.disk},if=virtio,format=raw,cache=unsafe,snapshot=on",
             "-drive", f"file={archive},if=virtio,format=raw,readonly=on",
