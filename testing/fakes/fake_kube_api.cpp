@@ -244,10 +244,12 @@ void FakeKubeApi::label_node(const NodeName& node, StringMap labels) {
 Result<NodeShown> FakeKubeApi::node_shows(const NodeName& node, const NodeWanted& wanted) {
     const std::scoped_lock lock(mutex_);
     if (down_) return no_answer();
-    return NodeShown{shows_all(annotations_[node], wanted.annotations) &&
+    const StringMap& annotations = annotations_[node];
+    const auto report = annotations.find(key::kGpus);
+    return NodeShown{shows_all(annotations, wanted.annotations) &&
                          shows_all(labels_[node], wanted.labels) &&
                          shows_all(resources_[node], wanted.amounts),
-                     labels_[node], annotations_[node][std::string(key::kGpus)]};
+                     labels_[node], report == annotations.end() ? "" : report->second};
 }
 
 Result<> FakeKubeApi::set_node_metadata(const NodeName& node, const StringMap& annotations,

@@ -61,8 +61,8 @@ class GpuMonitorTest : public ::testing::Test {
         const auto at = annotations.find("tessera.dev/gpus");
         if (at == annotations.end()) return {};
         const auto read = read_node_gpus(at->second);
-        EXPECT_TRUE(read);
-        return *read;
+        EXPECT_TRUE(read) << at->second;
+        return read ? *read : NodeGpusReport{};
     }
     bool healthy(std::size_t gpu) { return gpus_->inventory()->gpus[gpu].usable(); }
     Result<> load() { return GpuMonitor(driver_, kube_, plugins_, options_).load(); }
