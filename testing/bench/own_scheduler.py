@@ -27,11 +27,16 @@ def config(port: int) -> str:
     for written, instead in (("{{ .Release.Namespace }}", LEASE[0]),
                              ("resourceName: tessera-scheduler", f"resourceName: {LEASE[1]}"),
                              ("{{ .Values.scheduler.name }}", "tessera-scheduler"),
+                             ("{{ .Values.scheduler.leaseSeconds }}", "10"),
+                             ("{{ div (mul .Values.scheduler.leaseSeconds 7) 10 }}", "7"),
+                             ("{{ div .Values.scheduler.leaseSeconds 5 }}", "2"),
                              ("127.0.0.1:12345", f"127.0.0.1:{port}"),
                              ("clientConnection: {", "clientConnection: {kubeconfig: KUBECONFIG_PATH, ")):
         if written not in text:
             raise ValueError(f"{TEMPLATE.name}: no {written}")
         text = text.replace(written, instead)
+    if "{{" in text:
+        raise ValueError(f"{TEMPLATE.name}: own_scheduler.py does not know a value in it")
     return text
 
 
