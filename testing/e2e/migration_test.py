@@ -96,18 +96,20 @@ class MigrationTest(unittest.TestCase):
         found: Json = self.api.json("GET", f"/api/v1/nodes/{name}")
         return found
 
+    def environment(self) -> dict[str, str]:
+        """Of our command line, as cluster-admin."""
+        return {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
+
     def command(self, *arguments: str) -> list[str]:
         return [str(builds.program("tessera")), "migrate", "gpushare", *arguments]
 
     def migrate(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
-        return subprocess.run(self.command(*arguments), env=environment, text=True,
+        return subprocess.run(self.command(*arguments), env=self.environment(), text=True,
                               capture_output=True, timeout=300)
 
     def interrupted(self, line: str) -> None:
         """Starts the migration, and kills it when it has printed this line."""
-        environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
-        with subprocess.Popen(self.command("--apply"), env=environment, text=True,
+        with subprocess.Popen(self.command("--apply"), env=self.environment(), text=True,
                               stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             printed = []
@@ -120,9 +122,8 @@ class MigrationTest(unittest.TestCase):
 
     def doctor(self) -> dict[str, str]:
         """Check -> its status, by `tessera doctor`."""
-        environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
         done = subprocess.run([str(builds.program("tessera")), "doctor", "-o", "json"],
-                              env=environment, text=True, capture_output=True, timeout=300)
+                              env=self.environment(), text=True, capture_output=True, timeout=300)
         return {each["check"]: each["status"] for each in json.loads(done.stdout)["checks"]}
 
     def refused(self, name: str) -> str:
