@@ -41,8 +41,9 @@ class Api {
     Api(const HttpEndpoint& endpoint, std::string node) : http_(endpoint), node_(std::move(node)) {}
 
     Result<> show_count(std::size_t gpus) {
-        return patch("/api/v1/nodes/" + node_ + "/status",
-                     write_capacity_patch({{"aliyun.com/gpu-count", std::to_string(gpus)}}));
+        return kube_merge_patch(
+            http_, "/api/v1/nodes/" + node_ + "/status",
+            write_capacity_patch({{"aliyun.com/gpu-count", std::to_string(gpus)}}), kDeadline);
     }
     // A pod of this size whose container was not given its GPU yet.
     Result<std::optional<Match>> match(std::int64_t units) {
@@ -59,8 +60,8 @@ class Api {
         return found;
     }
     Result<> mark(const PodName& pod) {
-        return patch("/api/v1/namespaces/" + pod.ns + "/pods/" + pod.name,
-                     write_annotations_patch({{kAssigned, "true"}}));
+        return kube_merge_patch(http_, "/api/v1/namespaces/" + pod.ns + "/pods/" + pod.name,
+                                write_annotations_patch({{kAssigned, "true"}}), kDeadline);
     }
 
   private:
@@ -69,16 +70,6 @@ class Api {
         for (const ContainerRequest& request : pod.request.value_or(ContainerRequests()))
             sum += request.gpu.memory.amount;
         return sum;
-    }
-    Result<> patch(const std::string& path, std::string body) {
-        const auto done = kube_call(http_,
-                                    {.method = "PATCH",
-                                     .path = path,
-                                     .body = std::move(body),
-                                     .content_type = "application/merge-patch+json"},
-                                    kDeadline);
-        if (!done) return fail(done.error());
-        return {};
     }
 
     HttpClient http_;

@@ -47,12 +47,7 @@ Error advise(Error error, const std::string& ns) {
 }
 
 Result<std::vector<AgentPod>> list_agents(HttpClient& http, const std::string& ns) {
-    const auto body =
-        kube_call(http,
-                  {.method = "GET",
-                   .path = pods_path(ns) + "?labelSelector=app.kubernetes.io%2Fname%3Dtessera,"
-                                           "app.kubernetes.io%2Fcomponent%3Dagent"},
-                  kDeadline);
+    const auto body = kube_call(http, {.method = "GET", .path = agent_pods_path(ns)}, kDeadline);
     if (!body) return fail(advise(body.error(), ns));
     TRY(const auto document, JsonDocument::parse(*body));
     std::vector<AgentPod> agents;
@@ -89,6 +84,12 @@ Result<std::vector<ShareUse>> request(HttpClient& http, const std::string& ns,
 }
 
 }  // namespace
+
+std::string agent_pods_path(const std::string& ns) {
+    return pods_path(ns) +
+           "?labelSelector=app.kubernetes.io%2Fname%3Dtessera,"
+           "app.kubernetes.io%2Fcomponent%3Dagent";
+}
 
 Result<std::vector<AgentAnswer>> query_agents(HttpClient& http, const std::string& ns,
                                               const NodeName& node) {

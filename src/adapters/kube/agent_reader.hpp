@@ -11,6 +11,9 @@
 
 namespace tessera {
 
+// The list of the agents' pods in Tessera's namespace.
+std::string agent_pods_path(const std::string& ns);
+
 struct AgentAnswer {
     NodeName node;
     Result<std::vector<ShareUse>> shares;

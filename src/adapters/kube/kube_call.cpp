@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "wire/kube/kube_objects.hpp"
 
 namespace tessera {
@@ -41,6 +43,17 @@ Result<std::string> kube_call(HttpClient& http, const HttpRequest& request,
     TRY(HttpResponse response, http.send(request, deadline, stop));
     if (response.status >= 200 && response.status < 300) return std::move(response.body);
     return fail(kube_error(response, request.path));
+}
+
+Result<> kube_merge_patch(HttpClient& http, const std::string& path, std::string patch,
+                          std::chrono::milliseconds deadline) {
+    TRY_VOID(kube_call(http,
+                       {.method = "PATCH",
+                        .path = path,
+                        .body = std::move(patch),
+                        .content_type = "application/merge-patch+json"},
+                       deadline));
+    return {};
 }
 
 }  // namespace tessera

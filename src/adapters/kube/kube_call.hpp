@@ -14,6 +14,9 @@ namespace tessera {
 // unavailable.
 Result<std::string> kube_call(HttpClient& http, const HttpRequest& request,
                               std::chrono::milliseconds deadline, const std::stop_token& stop = {});
+// Sends a merge patch (RFC 7396). Errors as kube_call.
+Result<> kube_merge_patch(HttpClient& http, const std::string& path, std::string patch,
+                          std::chrono::milliseconds deadline);
 // The error for such an answer to a request for `path`.
 Error kube_error(const HttpResponse& response, std::string_view path);
 

@@ -334,25 +334,13 @@ Result<NodeShown> KubeClient::node_shows(const NodeName& node, const NodeWanted&
 
 Result<> KubeClient::set_node_metadata(const NodeName& node, const StringMap& annotations,
                                        const StringMap& labels) {
-    const auto done = kube_call(http_,
-                                {.method = "PATCH",
-                                 .path = "/api/v1/nodes/" + node.str(),
-                                 .body = write_metadata_patch(annotations, labels),
-                                 .content_type = "application/merge-patch+json"},
-                                KubeClient::kOneObject);
-    if (!done) return fail(done.error());
-    return {};
+    return kube_merge_patch(http_, "/api/v1/nodes/" + node.str(),
+                            write_metadata_patch(annotations, labels), KubeClient::kOneObject);
 }
 
 Result<> KubeClient::set_node_resources(const NodeName& node, const StringMap& amounts) {
-    const auto done = kube_call(http_,
-                                {.method = "PATCH",
-                                 .path = "/api/v1/nodes/" + node.str() + "/status",
-                                 .body = write_capacity_patch(amounts),
-                                 .content_type = "application/merge-patch+json"},
-                                KubeClient::kOneObject);
-    if (!done) return fail(done.error());
-    return {};
+    return kube_merge_patch(http_, "/api/v1/nodes/" + node.str() + "/status",
+                            write_capacity_patch(amounts), KubeClient::kOneObject);
 }
 
 }  // namespace tessera

@@ -100,14 +100,8 @@ Result<migration::Node> KubeMigration::read_node(const NodeName& name) {
 
 Result<> KubeMigration::write(const migration::Node& node, const migration::NodeChange& change) {
     if (change.removes_report) return KubePublishedNodes(http_, ns_).remove(node.published);
-    const auto done = kube_call(http_,
-                                {.method = "PATCH",
-                                 .path = "/api/v1/nodes/" + node.name().str(),
-                                 .body = write_node_change(node.version, change),
-                                 .content_type = "application/merge-patch+json"},
-                                kDeadline);
-    if (!done) return fail(done.error());
-    return {};
+    return kube_merge_patch(http_, "/api/v1/nodes/" + node.name().str(),
+                            write_node_change(node.version, change), kDeadline);
 }
 
 }  // namespace tessera

@@ -69,13 +69,8 @@ Result<> KubePodEvents::tell(const PodEvent& event) {
 
 // The event may be gone, because the API server keeps events for an hour.
 Result<> KubePodEvents::tell_again(const PodEvent& event, const Known& known) {
-    TRY_VOID(kube_call(http_,
-                       {.method = "PATCH",
-                        .path = fmt::format("{}/{}", events_of(event), known.name),
-                        .body = write_event_again(known.count, unix_s()),
-                        .content_type = "application/merge-patch+json"},
-                       kDeadline));
-    return {};
+    return kube_merge_patch(http_, fmt::format("{}/{}", events_of(event), known.name),
+                            write_event_again(known.count, unix_s()), kDeadline);
 }
 
 }  // namespace tessera

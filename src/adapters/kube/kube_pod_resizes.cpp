@@ -34,26 +34,17 @@ Result<PodResizes::Shown> KubePodResizes::read(const PodName& pod) {
 
 Result<> KubePodResizes::write(const PodUid& uid, const PodName& pod, const std::string& version,
                                const StringMap& annotations) {
-    TRY_VOID(kube_call(http_,
-                       {.method = "PATCH",
-                        .path = fmt::format("/api/v1/namespaces/{}/pods/{}/status?timeout={}ms",
-                                            pod.ns, pod.name, kServers.count()),
-                        .body = write_annotations_patch(uid, version, annotations),
-                        .content_type = "application/merge-patch+json"},
-                       kDeadline));
-    return {};
+    return kube_merge_patch(http_,
+                            fmt::format("/api/v1/namespaces/{}/pods/{}/status?timeout={}ms", pod.ns,
+                                        pod.name, kServers.count()),
+                            write_annotations_patch(uid, version, annotations), kDeadline);
 }
 
 Result<> KubePodResizes::request(const PodUid& uid, const PodName& pod, const std::string& version,
                                  const std::string& text) {
     const StringMap annotations{{std::string(key::kResize), text}};
-    TRY_VOID(kube_call(http_,
-                       {.method = "PATCH",
-                        .path = fmt::format("/api/v1/namespaces/{}/pods/{}", pod.ns, pod.name),
-                        .body = write_annotations_patch(uid, version, annotations),
-                        .content_type = "application/merge-patch+json"},
-                       kDeadline));
-    return {};
+    return kube_merge_patch(http_, fmt::format("/api/v1/namespaces/{}/pods/{}", pod.ns, pod.name),
+                            write_annotations_patch(uid, version, annotations), kDeadline);
 }
 
 }  // namespace tessera

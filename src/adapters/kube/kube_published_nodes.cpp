@@ -1,9 +1,8 @@
 #include "adapters/kube/kube_published_nodes.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "adapters/kube/agent_reader.hpp"
 #include "adapters/kube/kube_call.hpp"
 #include "adapters/kube/kube_pages.hpp"
 #include "wire/kube/kube_objects.hpp"
@@ -26,11 +25,7 @@ StringMap without_values(const std::vector<std::string>& keys) {
 
 Result<std::vector<NodeName>> KubePublishedNodes::nodes_with_agents() {
     std::vector<NodeName> nodes;
-    const std::string path = fmt::format(
-        "/api/v1/namespaces/{}/pods?labelSelector=app.kubernetes.io%2Fname%3Dtessera,"
-        "app.kubernetes.io%2Fcomponent%3Dagent",
-        ns_);
-    TRY_VOID(each_item(http_, path, "list pods", [&](JsonValue pod) {
+    TRY_VOID(each_item(http_, agent_pods_path(ns_), "list pods", [&](JsonValue pod) {
         const std::string phase = pod["status"]["phase"].text_or("");
         const std::string node = pod["spec"]["nodeName"].text_or("");
         if (!node.empty() && phase != "Succeeded" && phase != "Failed") nodes.emplace_back(node);
@@ -58,12 +53,7 @@ Result<> KubePublishedNodes::remove(const PublishedNode& node) {
 }
 
 Result<> KubePublishedNodes::patch(const std::string& path, std::string body) {
-    const auto done = kube_call(http_,
-                                {.method = "PATCH",
-                                 .path = path,
-                                 .body = std::move(body),
-                                 .content_type = "application/merge-patch+json"},
-                                kDeadline);
+    const auto done = kube_merge_patch(http_, path, std::move(body), kDeadline);
     if (!done && done.error().code != Code::not_found) return fail(done.error());
     return {};
 }
