@@ -10,26 +10,12 @@ import subprocess
 import tempfile
 import unittest
 
-import yaml
-
-from bench import own_scheduler
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("TESSERA_BUILD", ROOT / "build" / "release"))
 
 
 def said(*command: str | pathlib.Path) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-class OwnScheduler(unittest.TestCase):
-    def test_configuration(self) -> None:
-        """It is made from the chart's template, whose values may become more."""
-        config = yaml.safe_load(own_scheduler.config(4321))
-        self.assertEqual(config["profiles"], [{"schedulerName": "tessera-scheduler"}])
-        self.assertEqual(config["leaderElection"]["leaseDuration"], "10s")
-        self.assertEqual(config["extenders"][0]["urlPrefix"],
-                         "http://127.0.0.1:4321/gpushare-scheduler")
 
 
 class Help(unittest.TestCase):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import socket
 
 from kube import binaries
 from kube.cluster import Cluster
-from stack import builds
+from stack.render import scheduler_config
 
-TEMPLATE = builds.ROOT / "deploy" / "chart" / "tessera" / "templates" / "scheduler-config.yaml"
 CLUSTERS = "default-sched"  # the name of the cluster's own kube-scheduler as a program
 # RBAC gives kube-scheduler this Lease, so the chart's own Lease is not used.
 LEASE = ("kube-system", "kube-scheduler")
@@ -22,22 +20,10 @@ POD_NAME = {"POD_NAME": socket.gethostname()}
 
 def config(port: int) -> str:
     """The chart's KubeSchedulerConfiguration. port: the port of our controller."""
-    _, _, block = TEMPLATE.read_text().partition("  config.yaml: |\n")
-    text = re.sub(r"^    ", "", block.partition("{{- end }}")[0], flags=re.MULTILINE)
-    for written, instead in (("{{ .Release.Namespace }}", LEASE[0]),
-                             ("resourceName: tessera-scheduler", f"resourceName: {LEASE[1]}"),
-                             ("{{ .Values.scheduler.name }}", "tessera-scheduler"),
-                             ("{{ .Values.scheduler.leaseSeconds }}", "10"),
-                             ("{{ div (mul .Values.scheduler.leaseSeconds 7) 10 }}", "7"),
-                             ("{{ div .Values.scheduler.leaseSeconds 5 }}", "2"),
-                             ("127.0.0.1:12345", f"127.0.0.1:{port}"),
-                             ("clientConnection: {", "clientConnection: {kubeconfig: KUBECONFIG_PATH, ")):
-        if written not in text:
-            raise ValueError(f"{TEMPLATE.name}: no {written}")
-        text = text.replace(written, instead)
-    if "{{" in text:
-        raise ValueError(f"{TEMPLATE.name}: own_scheduler.py does not know a value in it")
-    return text
+    made = scheduler_config()
+    made["clientConnection"]["kubeconfig"] = "KUBECONFIG_PATH"
+    made["leaderElection"] |= {"resourceNamespace": LEASE[0], "resourceName": LEASE[1]}
+    return json.dumps(made).replace("127.0.0.1:12345", f"127.0.0.1:{port}")
 
 
 def start_the_clusters_scheduler(cluster: Cluster) -> None:

@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from bench import own_scheduler
 from bench.controller import Controller
@@ -85,28 +86,20 @@ def say(text: str) -> None:
 
 def scheduler_config(variant: Variant, port: int) -> str:
     """kube-scheduler's configuration for the variant. port: the port of our controller."""
-    text = _scheduler_config(variant, port)
-    if not variant.batchable:
-        return text
-    profiles = [{"schedulerName": "default-scheduler", "pluginConfig": [
-        {"name": "PodTopologySpread", "args": {"defaultingType": "List"}}]}]
-    if text.startswith("{"):
-        return json.dumps({**json.loads(text), "profiles": profiles})
-    return f"{text}\nprofiles: {json.dumps(profiles)}\n"
-
-
-def _scheduler_config(variant: Variant, port: int) -> str:
     if not variant.is_ours:
-        config = {**KIND, "leaderElection": {"leaderElect": False},
-                  "clientConnection": {"kubeconfig": "KUBECONFIG_PATH", **QPS}}
-        if variant.every_node:
-            config["percentageOfNodesToScore"] = 100
-        return json.dumps(config)
-    text = deploy.scheduler_config(port) if variant.asks == "ours" else own_scheduler.config(port)
-    for key, value in QPS.items():
-        text = re.sub(rf"\b{key}: \d+", f"{key}: {value}", text)
-    every = re.sub(r"\bpercentageOfNodesToScore: \d+", "percentageOfNodesToScore: 100", text)
-    return every if variant.every_node else re.sub(r"\bpercentageOfNodesToScore:.*\n", "", text)
+        config: dict[str, Any] = {**KIND, "leaderElection": {"leaderElect": False},
+                                  "clientConnection": {"kubeconfig": "KUBECONFIG_PATH"}}
+    else:
+        charts = deploy.scheduler_config if variant.asks == "ours" else own_scheduler.config
+        config = json.loads(charts(port))
+    config["clientConnection"] |= QPS
+    config.pop("percentageOfNodesToScore", None)
+    if variant.every_node:
+        config["percentageOfNodesToScore"] = 100
+    if variant.batchable:
+        config["profiles"] = [{"schedulerName": "default-scheduler", "pluginConfig": [
+            {"name": "PodTopologySpread", "args": {"defaultingType": "List"}}]}]
+    return json.dumps(config)
 
 
 def measure(cluster: Cluster, load: Load, variant: Variant, group: str, pods: int,

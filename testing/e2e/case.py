@@ -14,7 +14,6 @@ from e2e.watch import Watch
 from kube.api import Api
 from kube.cluster import Cluster
 from stack import builds, deploy
-from stack.deploy import AgentRules
 from stack.gpu_node import GpuNode, gpusimctl
 from stack.stack import Stack
 
@@ -43,7 +42,7 @@ class StackCase(unittest.TestCase):
     guard: ClassVar[bool] = False
     audit: ClassVar[bool] = False
     pod_groups: ClassVar[bool] = False
-    rules: ClassVar[AgentRules] = AgentRules()
+    values: ClassVar[tuple[str, ...]] = ()  # further values of the chart, each NAME=VALUE
     stack: ClassVar[Stack]
     cluster: ClassVar[Cluster]
     api: ClassVar[Api]
@@ -65,7 +64,7 @@ class StackCase(unittest.TestCase):
     def setUpClass(cls) -> None:
         cls.stack = Stack(cls.gpu_nodes(), identity=cls.identity, memory_unit=cls.memory_unit,
                           tls=cls.tls, audit=cls.audit, guard=cls.guard,
-                          pod_groups=cls.pod_groups, rules=cls.rules)
+                          pod_groups=cls.pod_groups, values=cls.values)
         cls.stack.start()
         cls.addClassCleanup(cls.stack.cluster.stop)
         cls.cluster = cls.stack.cluster

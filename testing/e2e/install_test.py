@@ -19,7 +19,7 @@ from e2e.chart_case import MEMORY, ChartCase, pod_of
 from kube import binaries
 from kube.api import ApiError
 from kube.errors import CommandError
-from stack import builds, deploy
+from stack import builds
 from stack.chart import NAMESPACE, SCHEDULER, ChartStack
 from stack.gpu_node import GpuNode
 
@@ -328,15 +328,16 @@ class ExtenderModeTest(unittest.TestCase):
     control-plane node has the label as k3s gives it."""
 
     def test_a_share_runs_and_the_dialect_of_gpushare_too(self) -> None:
-        stack = ChartStack([GpuNode("node-a", GPUS / "two-15gib.yaml")])
-        stack.cluster.scheduler_config = deploy.scheduler_config(int(deploy.SHIPPED_PORT))
-        with stack:
-            stack.cluster.kubectl("label", "node", "node-a",
-                                  "node-role.kubernetes.io/control-plane=true")
-            stack.install("mode=extender")
+        with ChartStack([GpuNode("node-a", GPUS / "two-15gib.yaml")]) as stack:
+            cluster = stack.cluster
+            cluster.kubectl("label", "node", "node-a", "node-role.kubernetes.io/control-plane=true")
+            stack.install("mode=extender", "extender.kubeconfig=/KUBECONFIG_PATH")
+            written = cluster.kubectl("-n", NAMESPACE, "get", "configmap", "tessera-scheduler",
+                                      "-o", r"jsonpath={.data.config\.yaml}")
+            cluster.use_scheduler_config(written.replace("/KUBECONFIG_PATH", "KUBECONFIG_PATH"))
             api = stack.cluster.api()
             for name, limits in (("native", MEMORY), ("gpushare", {"aliyun.com/gpu-mem": "3"})):
                 created = api.json("POST", PODS, pod_of(stack, name, limits))
                 self.assertEqual(created["spec"]["schedulerName"], "default-scheduler")
-            stack.cluster.kubectl("wait", "--for=condition=Ready", "pod", "native", "gpushare",
+            cluster.kubectl("wait", "--for=condition=Ready", "pod", "native", "gpushare",
                                   "--timeout=120s")

@@ -13,7 +13,7 @@ class KubeletTest(sharing.Sharing, gate.Gate, lifecycle.Lifecycle, health.Health
     audit = True
 
     def test_zz_the_agent_has_the_rights_that_it_uses(self) -> None:
-        """Must be the last test. With deploy/identity-kubelet the agent has one right more."""
+        """Must be the last test. The agent has one right more than with nri."""
         self.assertEqual(rights.of_account(self.cluster, deploy.AGENT_USER), [])
 
     def test_the_runtime_has_no_nri(self) -> None:

@@ -31,7 +31,8 @@ class Replicas(StackCase):
         super().setUpClass()
         first = cls.api.json("GET", f"{DEPLOYMENTS}/{FIRST}")
         cls.second_port = cls.cluster.free_port()
-        cls.api.json("POST", DEPLOYMENTS, _second(first, cls.second_port, cls.cluster.free_port()))
+        cls.api.json("POST", DEPLOYMENTS, _second(
+            first, cls.second_port, cls.cluster.free_port(), cls.cluster.free_port()))
         deploy.wait_rolled_out(cls.cluster, f"deployment/{SECOND}")
 
     def setUp(self) -> None:
@@ -124,7 +125,7 @@ class Replicas(StackCase):
         return report.http_answer(port, method, path, body)
 
 
-def _second(first: Json, port: int, health_port: int) -> Json:
+def _second(first: Json, http: int, health: int, service: int) -> Json:
     """The Deployment of a second controller. It needs its own ports, because all nodes share one
     network on this machine."""
     spec = copy.deepcopy(first["spec"])
@@ -134,12 +135,9 @@ def _second(first: Json, port: int, health_port: int) -> Json:
     spec["template"]["metadata"]["labels"] = labels
     container = spec["template"]["spec"]["containers"][0]
     old = container["args"]
-    container["args"] = [a for a in old if not a.startswith(("--port", "--health", "--advertise"))]
-    if any(a.startswith("--advertise") for a in old):
-        container["args"] += [f"--advertise=https://$(POD_IP):{port}"]
-    container["args"] += [f"--port={port}", f"--health-port={health_port}"]
-    container["ports"] = deploy.ports_of(port, health_port)
-    for probe in ("readinessProbe", "livenessProbe"):
-        container[probe]["httpGet"]["port"] = health_port
+    container["args"] = [a for a in old if not a.startswith("--advertise")]
+    if len(container["args"]) < len(old):
+        container["args"].append(f"--advertise=https://$(POD_IP):{http}")
+    deploy.use_ports(container, http=http, health=health, service=service)
     return {"apiVersion": "apps/v1", "kind": "Deployment",
             "metadata": {"name": SECOND, "namespace": deploy.NAMESPACE}, "spec": spec}

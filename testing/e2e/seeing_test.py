@@ -55,21 +55,18 @@ class SeeingTest(StackCase):
         self.assert_found("agents", "failed", "no agent is ready", "logs")
 
     def test_key_and_policy_are_gone(self) -> None:
-        secret = self.api.json("GET", f"{SECRETS}/{KEY}")
-        secret["metadata"] = {"name": KEY}
+        self.addCleanup(self.stack.apply)
         self.api.json("DELETE", f"{SECRETS}/{KEY}")
-        self.addCleanup(self.api.json, "POST", SECRETS, secret)
         self.cluster.kubectl("delete", "validatingadmissionpolicy", POLICY)
-        self.addCleanup(self.cluster.kubectl, "apply", "-f", str(deploy.BASE / "admission.yaml"))
         self.assert_found("key", "failed", f"no Secret {KEY}", "openssl rand -hex 32")
-        self.assert_found("admission", "failed", f"{POLICY} is missing", "admission.yaml")
+        self.assert_found("admission", "failed", f"{POLICY} is missing", "admissionPolicies")
 
     def test_a_pod_that_came_past_us(self) -> None:
         """A pod with spec.nodeName, as if a scheduler without our configuration had bound it."""
         self.create(pods.simple("past", pods.aliyun(1), nodeName="node-a"))
         self.assert_found("routing", "failed",
                           "default/past (schedulerName default-scheduler) is on node-a without",
-                          "deploy/scheduler/config.yaml")
+                          "the ConfigMap tessera-scheduler")
         self.running(pods.simple("through", pods.native("1Gi"), node="node-b"))
         self.assert_found("routing", "failed", "default/past", "spec.nodeName")
 
@@ -169,8 +166,8 @@ class SeeingTest(StackCase):
 
     def agent_metrics(self, node: str) -> str:
         """The metrics of the agent of a node."""
-        arguments = self.api.json("GET", AGENTS)["spec"]["template"]["spec"]["containers"][0]["args"]
-        port = next(a.split("=")[1] for a in arguments if a.startswith("--metrics-port="))
+        container, = self.api.json("GET", AGENTS)["spec"]["template"]["spec"]["containers"]
+        port = next(p["containerPort"] for p in container["ports"] if p["name"] == "metrics")
         host = next(a["address"] for a in
                     self.api.json("GET", f"/api/v1/nodes/{node}")["status"]["addresses"]
                     if a["type"] == "InternalIP")

@@ -10,7 +10,6 @@ from e2e import pods, truth
 from e2e.case import StackCase
 from e2e.truth import Json
 from stack import deploy
-from stack.deploy import AgentRules
 
 SHARE = pods.aliyun(2)
 TAKES_TOO_MUCH = "gpuhog --once 3GiB 2>&1; true"
@@ -25,8 +24,8 @@ class StartRulesTest(StackCase):
     """Runs on case.two_nodes; the agents have the guard."""
 
     guard = True
-    rules = AgentRules((f"--preload-merge-from={FOLDER}", "--privileged-containers=refuse"),
-                       (FOLDER,))
+    values = (f"guard.preloadMergeFrom={{{FOLDER}}}",
+              "agent.extraArgs={--privileged-containers=refuse}")
 
     def traced(self, name: str, folder: str) -> Json:
         """A pod with a share that mounts its own preload list from a folder of the node."""

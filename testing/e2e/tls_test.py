@@ -1,4 +1,4 @@
-"""Two controllers over TLS, as in deploy/ha: kube-scheduler needs a certificate, readers need a
+"""Two controllers over TLS, as with extender.tls.enabled: kube-scheduler needs a certificate, readers need a
 token, and all other requests are refused."""
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ import subprocess
 import tempfile
 import time
 import unittest
-import urllib.parse
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -82,52 +81,18 @@ class RulesTest(unittest.TestCase):
 
 
 class ScrapeTest(unittest.TestCase):
-    """The examples of scrape configurations."""
+    """The example of a scrape configuration. chart_test.py compares it with the chart."""
 
-    def test_prometheus_takes_the_jobs(self) -> None:
-        for example in (DEPLOY / "scrape.yaml", ROOT / "deploy/ha/scrape.yaml"):
-            with self.subTest(example), tempfile.TemporaryDirectory() as name:
-                shutil.copy(RULES, name)
-                config = yaml.safe_load(example.read_text())
-                for job in config["scrape_configs"]:
-                    # Debian's promtool is built without Kubernetes.
-                    job.pop("kubernetes_sd_configs", None)
-                (Path(name) / "scrape.yaml").write_text(json.dumps(config))
-                self.assertEqual(promtool.run("check", "config", "--syntax-only",
-                                              str(Path(name) / "scrape.yaml")), "")
-
-    def test_they_name_what_is_deployed(self) -> None:
-        monitor = yaml.safe_load((DEPLOY / "podmonitor.yaml").read_text())
-        agent = yaml.safe_load((ROOT / "deploy/base/agent.yaml").read_text())
-        labels = agent["spec"]["template"]["metadata"]["labels"]
-        self.assertLessEqual(monitor["spec"]["selector"]["matchLabels"].items(), labels.items())
-        listening = ROOT / "deploy/listening/kustomization.yaml"
-        patch, = yaml.safe_load(listening.read_text())["patches"]
-        operations = yaml.safe_load(patch["patch"])
-        container, = agent["spec"]["template"]["spec"]["containers"]
-        ports = {p["name"]: p["containerPort"] for p in container["ports"]}
-        port, = (e["port"] for e in monitor["spec"]["podMetricsEndpoints"])
-        self.assertIn(f"--metrics-port={ports[port]}", [o["value"] for o in operations])
-        self.assertIn(f":{ports[port]}", (DEPLOY / "scrape.yaml").read_text())
-
-    def test_controllers_over_tls_are_asked_by_name_and_port(self) -> None:
-        ha = ROOT / "deploy/ha"
-        job, = yaml.safe_load((ha / "scrape.yaml").read_text())["scrape_configs"]
-        extender, = yaml.safe_load((ha / "scheduler.yaml").read_text())["extenders"]
-        name = job["tls_config"]["server_name"]
-        self.assertEqual(name, extender["tlsConfig"]["serverName"])
-        self.assertIn(f"subjectAltName=DNS:{name}\n", (ha / "certificates").read_text())
-        dns = [issued["spec"]["dnsNames"]
-               for issued in yaml.safe_load_all((ha / "cert-manager.yaml").read_text())
-               if issued["metadata"]["name"] == "tessera-controller-tls"]
-        self.assertEqual(dns, [[name]])
-        address, = (rule["replacement"] for rule in job["relabel_configs"]
-                    if rule.get("target_label") == "__address__")
-        port = address.rpartition(":")[2]
-        self.assertEqual(urllib.parse.urlsplit(extender["urlPrefix"]).port, int(port))
-        controller = yaml.safe_load((ha / "controller.yaml").read_text())
-        container, = controller["spec"]["template"]["spec"]["containers"]
-        self.assertIn(f"--port={port}", container["args"])
+    def test_prometheus_accepts_it(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            shutil.copy(RULES, name)
+            config = yaml.safe_load((DEPLOY / "scrape.yaml").read_text())
+            for job in config["scrape_configs"]:
+                # Debian's promtool is built without Kubernetes.
+                job.pop("kubernetes_sd_configs", None)
+            (Path(name) / "scrape.yaml").write_text(json.dumps(config))
+            self.assertEqual(promtool.run("check", "config", "--syntax-only",
+                                          str(Path(name) / "scrape.yaml")), "")
 
 
 class DashboardTest(unittest.TestCase):

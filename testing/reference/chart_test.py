@@ -5,21 +5,18 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import unittest
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 import yaml
 
-from kube import binaries, versions
-from monitoring.monitoring_test import DASHBOARD, RULES
-from reference.values import CHART
+from kube import binaries
+from kube.errors import KubeError
+from monitoring.monitoring_test import DASHBOARD, DEPLOY, RULES
+from stack import builds
+from stack.render import NAMESPACE, Json, render, scheduler_config
 
-Json = dict[str, Any]
-
-NAMESPACE = "tessera-system"
 REGISTRY = "image.registry=registry.example"
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 ACCOUNT = "monitoring.serviceAccount.namespace=monitoring,monitoring.serviceAccount.name=prometheus"
@@ -34,17 +31,8 @@ REQUIRED_OF_OPENSHIFT = {
 
 
 def objects(*values: str) -> list[Json]:
-    """The objects of the chart with these values, each NAME=VALUE. Raises ValueError if refused."""
-    program = binaries.directory(binaries.HELM) / "helm"
-    done = subprocess.run(
-        [str(program), "template", "tessera", str(CHART), "--namespace", NAMESPACE,
-         "--kube-version", versions.of(versions.DEFAULT).release,
-         *(f"--set={value}" for value in (REGISTRY, *values))],
-        text=True, capture_output=True, timeout=60,
-        env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"})
-    if done.returncode != 0:
-        raise ValueError(done.stderr)
-    return [found for found in yaml.safe_load_all(done.stdout) if found]
+    """The objects of the chart with these values, each NAME=VALUE. Raises KubeError if refused."""
+    return render(*(f"--set={value}" for value in (REGISTRY, *values)))
 
 
 def names(found: Iterable[Json]) -> Counter[str]:
@@ -107,6 +95,7 @@ class ChartTest(unittest.TestCase):
                  ["NetworkPolicy/tessera-agent", "NetworkPolicy/tessera-controller"]),
                 ("openshift.enabled=true", ["SecurityContextConstraints/tessera-agent"]),
                 ("agent.driver.privileged=true", []),
+                ("guard.preloadMergeFrom={/opt/apm}", []),
                 (f"image.digests.agent={DIGEST}", []),
                 ("webhook.annotations.a=b,webhook.excludedNamespaces={one,two}", [])):
             with self.subTest(values):
@@ -126,12 +115,15 @@ class ChartTest(unittest.TestCase):
                 ("networkPolicy.enabled=true,agent.listen=true",
                  "set monitoring.serviceAccount or networkPolicy.metricsClients"),
                 ("openshift.enabled=true,mode=extender", "openshift.enabled: "),
+                ("extender.tls.enabled=true", "set mode=extender"),
+                ("extender=null", "missing property 'extender'"),
+                ("guard.preloadMergeFrom={opt}", "/guard/preloadMergeFrom/0"),
                 ("webhook.port=12346", "webhook.port: 12346 is another port"),
                 ("webhook.port=443", "/webhook/port"),
                 ("webhook.timeoutSeconds=31", "/webhook/timeoutSeconds"),
                 ("image.digests.agent=0.2.0", "/image/digests/agent"),
                 ("monitoring=null", "missing property 'monitoring'")):
-            with self.subTest(values), self.assertRaises(ValueError) as refused:
+            with self.subTest(values), self.assertRaises(KubeError) as refused:
                 objects(values)
             self.assertIn(message, str(refused.exception))
 
@@ -170,6 +162,85 @@ class ChartTest(unittest.TestCase):
         self.assertEqual(binding["roleRef"]["name"], "tessera-reader")
         self.assertEqual(binding["subjects"], [{"kind": "ServiceAccount", "name": "prometheus",
                                                 "namespace": "monitoring"}])
+
+    def test_the_example_for_prometheus_finds_what_it_scrapes(self) -> None:
+        jobs = yaml.safe_load((DEPLOY / "scrape.yaml").read_text(encoding="utf-8"))["scrape_configs"]
+        found = objects("agent.listen=true")
+        for job, (kind, name) in zip(jobs, (("Deployment", "tessera-controller"),
+                                            ("DaemonSet", "tessera-agent")), strict=True):
+            pod = one(found, kind, name)["spec"]["template"]
+            component, port = (rule["regex"] for rule in job["relabel_configs"]
+                               if rule.get("action") == "keep")
+            self.assertEqual(pod["metadata"]["labels"]["app.kubernetes.io/component"], component)
+            ports = [each["name"] for c in pod["spec"]["containers"] for each in c["ports"]]
+            self.assertEqual(ports.count(port), 1, ports)
+        self.assertEqual(jobs[0]["tls_config"]["server_name"], f"tessera-controller.{NAMESPACE}.svc")
+
+    def test_one_scheduler_configuration_for_all_modes(self) -> None:
+        """The ways to the extender differ, and where the cluster's kube-scheduler has its own."""
+        own = scheduler_config()
+        plain = scheduler_config("mode=extender", "extender.kubeconfig=/a/b")
+        tls = scheduler_config("mode=extender", "extender.tls.enabled=true",
+                               "extender.tls.folder=/pki/")
+        self.assertEqual(plain["clientConnection"].pop("kubeconfig"), "/a/b")
+        self.assertEqual(tls["clientConnection"].pop("kubeconfig"), "/etc/kubernetes/scheduler.conf")
+        self.assertEqual([profile["schedulerName"] for profile in own.pop("profiles")],
+                         ["tessera-scheduler"])
+        election = own.pop("leaderElection")
+        self.assertEqual((election["leaseDuration"], election["renewDeadline"],
+                          election["retryPeriod"]), ("10s", "7s", "2s"))
+        self.assertEqual(plain.pop("leaderElection"), {"leaderElect": True})
+        self.assertEqual(tls.pop("leaderElection"), {"leaderElect": True})
+        extender = tls["extenders"][0]
+        self.assertEqual(extender.pop("tlsConfig"), {
+            "serverName": f"tessera-controller.{NAMESPACE}.svc", "caFile": "/pki/ca.crt",
+            "certFile": "/pki/tls.crt", "keyFile": "/pki/tls.key"})
+        extender["urlPrefix"] = plain["extenders"][0]["urlPrefix"]
+        extender["enableHTTPS"] = False
+        self.assertEqual((own, plain), (plain, tls))
+
+    def test_several_controllers_over_tls(self) -> None:
+        found = objects("mode=extender", "extender.tls.enabled=true", "controller.replicas=3",
+                        "extender.tls.secretName=mine")
+        deployment = one(found, "Deployment", "tessera-controller")["spec"]
+        pod = deployment["template"]["spec"]
+        only, = pod["containers"]
+        self.assertEqual(deployment["replicas"], 3)
+        self.assertIn("PodDisruptionBudget/tessera-controller", names(found))
+        self.assertIn("requiredDuringSchedulingIgnoredDuringExecution",
+                      pod["affinity"]["podAntiAffinity"])
+        self.assertIn("--listen=$(POD_IP)", only["args"])
+        folder, = (m["mountPath"] for m in only["volumeMounts"] if m["name"] == "tls")
+        for option in ("tls-certificate-file", "tls-key-file", "client-ca-file"):
+            self.assertTrue(any(a.startswith(f"--{option}={folder}/") for a in only["args"]), option)
+        secret, = (v["secret"]["secretName"] for v in pod["volumes"] if v["name"] == "tls")
+        self.assertEqual(secret, "mine")
+        self.assertNotIn("host", only["readinessProbe"]["httpGet"])
+        ports = one(found, "Service", "tessera-controller")["spec"]["ports"]
+        port, = (each for each in ports if each["name"] == "extender")
+        url = scheduler_config("mode=extender", "extender.tls.enabled=true")["extenders"][0]["urlPrefix"]
+        self.assertIn(f":{port['port']}/", url)
+        self.assertIn(port["targetPort"], [each["name"] for each in only["ports"]])
+        one_controller = objects("mode=extender")
+        self.assertEqual(one(one_controller, "Deployment", "tessera-controller")["spec"]["replicas"], 1)
+        self.assertNotIn("PodDisruptionBudget/tessera-controller", names(one_controller))
+
+    def test_certificates_are_for_the_name_that_kube_scheduler_checks(self) -> None:
+        name = f"tessera-controller.{NAMESPACE}.svc"
+        folder = builds.ROOT / "deploy" / "extender-tls"
+        self.assertIn(f"subjectAltName=DNS:{name}\n", (folder / "certificates").read_text())
+        dns = [issued["spec"]["dnsNames"]
+               for issued in yaml.safe_load_all((folder / "cert-manager.yaml").read_text())
+               if issued["metadata"]["name"] == "tessera-controller-tls"]
+        self.assertEqual(dns, [[name]])
+
+    def test_every_object_has_the_recommended_labels(self) -> None:
+        """Selectors, and the tools that find Tessera's pods, use these labels and no others."""
+        for each in objects("mode=extender", "extender.tls.enabled=true") + self.default:
+            labels = each["metadata"]["labels"]
+            self.assertEqual(labels["app.kubernetes.io/name"], "tessera", each)
+            self.assertIn(labels["app.kubernetes.io/component"],
+                          ("agent", "controller", "clean-nodes", "test"), each)
 
     def test_a_secret_in_place_of_the_token_of_prometheus(self) -> None:
         found = objects("monitoring.serviceMonitor.enabled=true",

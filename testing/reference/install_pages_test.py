@@ -85,7 +85,7 @@ class ValuesTest(unittest.TestCase):
                 "--set-string 'agent.nodeLabels.nvidia\\.com/gpu\\.present=true'",
                 "--set image.pullSecrets[0]=my-secret --set image.registry=REGISTRY",
                 "    helm install gpu-operator nvidia/gpu-operator --set driver.enabled=false",
-                "`deploy/scheduler/config.yaml`, `agent.def`, `driver.enabled=false` is the Operator's",
+                "`deploy/monitoring/scrape.yaml`, `agent.def`, `driver.enabled=false` is the Operator's",
                 "`mode`, `mode=scheduler`, `image` and `agent`",
                 "`--set NAME=VALUE`, `scheduler.framework.gpushare.allocation`",
                 "```yaml\nagent: {kubelet: /x}\n```",

@@ -6,7 +6,7 @@
 namespace tessera::simulation {
 namespace {
 
-constexpr Time kTimeout = 15s;  // deploy/scheduler/config.yaml, httpTimeout
+constexpr Time kTimeout = 15s;  // scheduler-config.yaml of the Helm chart, httpTimeout
 constexpr Time kFirstBackoff = 1s;
 constexpr Time kLongestBackoff = 10s;
 constexpr Time kFlush = 300s;  // until an unschedulable pod is tried again

@@ -1,12 +1,11 @@
-"""Deploys Tessera's own manifests (deploy/base) on a cluster of the harness without Services and
-without control-plane nodes."""
+"""Deploys the Helm chart, in extender mode, on a cluster of the harness without Services and without
+control-plane nodes. (stack/chart.py installs the chart as it is shipped.)"""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,18 @@ from kube.errors import KubeError
 from kube.handle import ClusterHandle
 from stack import builds
 from stack.gpu_node import DRIVER_ROOT
+from stack.render import CHART, NAMESPACE, Json, render
+from stack.render import scheduler_config as charts_scheduler_config
 
-DEPLOY = builds.ROOT / "deploy"
-BASE = DEPLOY / "base"
+__all__ = ["CHART", "NAMESPACE"]
+
+CERTIFICATES = builds.ROOT / "deploy" / "extender-tls" / "certificates"
 SHIPPED_PORT = "12345"
-NAMESPACE = "tessera-system"
 
-LEASE = f"--lease={NAMESPACE}/tessera-controller"
 CONTROLLER_USER = f"system:serviceaccount:{NAMESPACE}:tessera-controller"
 AGENT_USER = f"system:serviceaccount:{NAMESPACE}:tessera-agent"
-TLS_FILES = (("tls-certificate-file", "tls.crt"), ("tls-key-file", "tls.key"),
-             ("client-ca-file", "ca.crt"))
+TLS_FILES = ("tls.crt", "tls.key", "ca.crt")
 KEY_FILE = "--allocation-key-file=/etc/tessera/allocation-key/keys"
-GUARD_LIBRARY = "--guard-library=/usr/lib/tessera/libtessera-guard.so"
 
 
 def pods_of(component: str) -> str:
@@ -35,68 +33,26 @@ def pods_of(component: str) -> str:
             f"app.kubernetes.io%2Fcomponent%3D{component}")
 
 
-@dataclass(frozen=True)
-class AgentRules:
-    """arguments: additional arguments of the agents. folders: folders of the node that are mounted
-    read-only into the agents' pods, at the same paths."""
-
-    arguments: tuple[str, ...] = ()
-    folders: tuple[str, ...] = ()
-
-
 def scheduler_config(port: int, certificates: Path | None = None) -> str:
-    """The shipped configuration of kube-scheduler, with the controller on `port`, and without
-    leader election: there is only one kube-scheduler, and after a restart it must not wait for its
-    old Lease. certificates: the folder that `deploy/ha/certificates` made; then the extender uses
-    TLS."""
-    text = (DEPLOY / "scheduler" / "config.yaml").read_text()
+    """The chart's configuration of the cluster's kube-scheduler, with the controller on `port`, and
+    without leader election: there is only one kube-scheduler, and after a restart it must not wait
+    for its old Lease. certificates: the folder that `make_certificates` filled; then the extender
+    uses TLS."""
+    values = ["mode=extender", "extender.kubeconfig=/KUBECONFIG_PATH"]
     if certificates is not None:
-        text = (DEPLOY / "ha" / "scheduler.yaml").read_text()
-        text = text.replace("TESSERA_HOST", "127.0.0.1")
-        text = text.replace("/etc/kubernetes/tessera", str(certificates / "scheduler"))
-    return text.replace(SHIPPED_PORT, str(port)).replace("leaderElect: true", "leaderElect: false")
+        values += ["extender.tls.enabled=true", f"extender.tls.folder={certificates / 'scheduler'}"]
+    config = charts_scheduler_config(*values)
+    config["leaderElection"] = {"leaderElect": False}
+    text = json.dumps(config).replace("/KUBECONFIG_PATH", "KUBECONFIG_PATH")
+    return text.replace("TESSERA_HOST", "127.0.0.1").replace(SHIPPED_PORT, str(port))
 
 
 def make_certificates(directory: Path) -> None:
-    """Creates missing certificates with deploy/ha/certificates. Raises KubeError if that fails."""
-    done = subprocess.run([str(DEPLOY / "ha" / "certificates"), str(directory)], text=True,
-                          capture_output=True)
+    """Creates missing certificates with deploy/extender-tls/certificates. Raises KubeError if that
+    fails."""
+    done = subprocess.run([str(CERTIFICATES), str(directory)], text=True, capture_output=True)
     if done.returncode != 0:
-        raise KubeError(f"deploy/ha/certificates: {done.stderr.strip()}")
-
-
-def apply(cluster: ClusterHandle, port: int, health_port: int, key: str, identity: str = "nri",
-          memory_unit: str = "GiB", certificates: Path | None = None, guard: bool = False,
-          rules: AgentRules = AgentRules()) -> None:
-    """Deploys the shipped manifests; `wait` waits until they run. key: the hexadecimal key that
-    signs allocations. certificates: as for `scheduler_config`; then deploy/ha is used, for several
-    controllers."""
-    overlay = cluster.directory / "overlay"
-    overlay.mkdir(exist_ok=True)
-    def relative(path: Path) -> str:  # kustomize needs relative paths
-        return os.path.relpath(path, overlay.resolve())
-    components = [DEPLOY / "identity-kubelet"] if identity == "kubelet" else []
-    if guard:
-        components += [DEPLOY / "guard", DEPLOY / "kill-bypassing", DEPLOY / "listening"]
-    if certificates is not None:
-        components.append(DEPLOY / "ha")
-        cluster.kubectl("create", "namespace", NAMESPACE)
-        put_certificates(cluster, certificates)
-    # JSON is YAML.
-    (overlay / "kustomization.yaml").write_text(json.dumps({
-        "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
-        "resources": [relative(BASE)], "components": [relative(path) for path in components],
-        "secretGenerator": [{"name": "tessera-allocation-key", "namespace": NAMESPACE,
-                             "literals": [f"keys={key}"]}],
-        "generatorOptions": {"disableNameSuffixHash": True},
-        "patches": [
-            _patch("Deployment", "tessera-controller", _controller(
-                cluster, port, health_port, certificates is not None)),
-            _patch("DaemonSet", "tessera-agent", [
-                *_agent(cluster, identity, memory_unit, guard), *_rules(rules)]),
-        ],
-    }))
-    cluster.kubectl("apply", "-k", str(overlay))
+        raise KubeError(f"{CERTIFICATES.name}: {done.stderr.strip()}")
 
 
 def put_certificates(cluster: ClusterHandle, certificates: Path) -> None:
@@ -105,8 +61,58 @@ def put_certificates(cluster: ClusterHandle, certificates: Path) -> None:
     secret = cluster.kubectl(
         "-n", NAMESPACE, "create", "secret", "generic", "tessera-controller-tls",
         "--type=kubernetes.io/tls", "-o", "yaml", "--dry-run=client",
-        *(f"--from-file={folder / name}" for _, name in TLS_FILES))
+        *(f"--from-file={folder / name}" for name in TLS_FILES))
     cluster.kubectl("apply", "-f", "-", input=secret)
+
+
+def values(identity: str, memory_unit: str, guard: bool, tls_port: int | None) -> Json:
+    """The values of the chart. tls_port: the port of a controller over TLS; None without TLS."""
+    advertised = [] if tls_port is None else [f"--advertise=https://$(POD_IP):{tls_port}"]
+    return {
+        "mode": "extender",
+        "image": {"registry": "localhost", "tag": "dev"},
+        # All nodes share one network on this machine, so each replica would need its own ports.
+        "controller": {"replicas": 1,
+                       "extraArgs": advertised if advertised else ["--open-reads"]},
+        "extender": {"tls": {"enabled": tls_port is not None}},
+        "agent": {"identity": identity, "memoryUnit": memory_unit, "listen": True,
+                  "driver": {"root": DRIVER_ROOT, "runtimeClassName": ""}},
+        "guard": {"enabled": guard, "bypassAction": "kill"},
+        "webhook": {"enabled": False},
+        "allocationKey": {"create": False},
+    }
+
+
+def apply(cluster: ClusterHandle, port: int, health_port: int, key: str, identity: str = "nri",
+          memory_unit: str = "GiB", certificates: Path | None = None, guard: bool = False,
+          extra_values: Sequence[str] = ()) -> None:
+    """Deploys the chart; `wait` waits until it runs. key: the hexadecimal key that signs
+    allocations. certificates: as for `scheduler_config`. extra_values: further values of the chart,
+    each NAME=VALUE."""
+    tls_port = None if certificates is None else port
+    objects = render("--no-hooks", *(f"--set={value}" for value in extra_values),
+                     text=json.dumps(values(identity, memory_unit, guard, tls_port)))
+    for each in objects:
+        if each["kind"] in ("Deployment", "DaemonSet"):
+            _fit(each, cluster, port, health_port)
+    cluster.kubectl("apply", "-f", "-", input=json.dumps(_list([_namespace(), _key(key)])))
+    if certificates is not None:
+        put_certificates(cluster, certificates)
+    cluster.kubectl("-n", NAMESPACE, "apply", "-f", "-", input=json.dumps(_list(objects)))
+
+
+def _list(objects: Iterable[Json]) -> Json:
+    return {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+
+
+def _namespace() -> Json:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": {
+        "pod-security.kubernetes.io/enforce": "privileged"}}}
+
+
+def _key(key: str) -> Json:
+    return {"apiVersion": "v1", "kind": "Secret", "stringData": {"keys": key},
+            "metadata": {"name": "tessera-allocation-key", "namespace": NAMESPACE}}
 
 
 def wait(cluster: ClusterHandle, nodes: int) -> None:
@@ -127,75 +133,28 @@ def wait_rolled_out(cluster: ClusterHandle, what: str) -> None:
     cluster.kubectl("-n", NAMESPACE, "rollout", "status", what, "--timeout=300s", timeout=310)
 
 
-def _with_api(cluster: ClusterHandle) -> list[dict[str, Any]]:
-    variables = {"KUBERNETES_SERVICE_HOST": cluster.api_host,
-                 "KUBERNETES_SERVICE_PORT": str(cluster.api_port)}
-    return [{"op": "add", "path": "/spec/template/spec/containers/0/env/-",
-             "value": {"name": name, "value": value}} for name, value in variables.items()]
+def use_ports(container: Json, **ports: int) -> None:
+    """Gives a controller's container these ports, by their names in the manifest: http, health,
+    service."""
+    options = {"http": "--port", "health": "--health-port", "service": "--service-port"}
+    for each in container["ports"]:
+        each["containerPort"] = ports[each["name"]]
+    container["args"] = [
+        next((f"{option}={ports[name]}" for name, option in options.items()
+              if argument.startswith(f"{option}=")), argument) for argument in container["args"]]
 
 
-def ports_of(port: int, health_port: int) -> list[dict[str, Any]]:
-    """The declared ports of a controller."""
-    return [{"name": "http", "containerPort": port}, {"name": "health", "containerPort": health_port}]
-
-
-def _controller(cluster: ClusterHandle, port: int, health_port: int,
-                tls: bool) -> list[dict[str, Any]]:
-    container = "/spec/template/spec/containers/0"
-    listen = ["--listen=127.0.0.1", "--open-reads"]
-    replicas = []
-    if tls:
-        # All nodes share one network on this machine, so each replica needs its own ports.
-        replicas = [{"op": "replace", "path": "/spec/replicas", "value": 1}]
-        listen = ["--listen=0.0.0.0", f"--advertise=https://$(POD_IP):{port}",
-                  *(f"--{name}=/etc/tessera/tls/{file}" for name, file in TLS_FILES)]
-    return [
-        *replicas,
-        {"op": "remove", "path": "/spec/template/spec/nodeSelector"},
-        {"op": "replace", "path": f"{container}/ports", "value": ports_of(port, health_port)},
-        {"op": "replace", "path": f"{container}/args",
-         "value": [*listen, f"--port={port}", f"--health-port={health_port}", "--policy=binpack",
-                   KEY_FILE, LEASE]},
-        {"op": "replace", "path": f"{container}/readinessProbe/httpGet/port",
-         "value": health_port},
-        {"op": "replace", "path": f"{container}/livenessProbe/httpGet/port",
-         "value": health_port},
-        *_with_api(cluster),
-    ]
-
-
-def _agent(cluster: ClusterHandle, identity: str, memory_unit: str,
-           guard: bool) -> list[dict[str, Any]]:
-    container = "/spec/template/spec/containers/0"
-    port = cluster.free_port()
-    operations: list[dict[str, Any]] = [
-        {"op": "add", "path": "/spec/template/spec/hostNetwork", "value": True},
-        {"op": "replace", "path": f"{container}/args",
-         "value": [f"--driver-root={DRIVER_ROOT}", f"--memory-unit={memory_unit}",
-                   f"--identity={identity}", KEY_FILE, "--listen=$(POD_IP)",
-                   f"--metrics-port={port}",
-                   *([GUARD_LIBRARY, "--bypass-action=kill"] if guard else [])]},
-        # All nodes share one network here, so each agent uses the port on its own node's address.
-        {"op": "add", "path": f"{container}/env/-", "value": {
-            "name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}},
-    ]
-    operations.append({"op": "replace", "path": f"{container}/ports",
-                       "value": [{"name": "metrics", "containerPort": port}]})
-    return operations + _with_api(cluster)
-
-
-def _rules(rules: AgentRules) -> list[dict[str, Any]]:
-    pod = "/spec/template/spec"
-    container = f"{pod}/containers/0"
-    added: list[tuple[str, object]] = [(f"{container}/args/-", text) for text in rules.arguments]
-    for number, folder in enumerate(rules.folders):
-        name = f"folder-{number}"
-        added += [
-            (f"{container}/volumeMounts/-", {"name": name, "mountPath": folder, "readOnly": True}),
-            (f"{pod}/volumes/-",
-             {"name": name, "hostPath": {"path": folder, "type": "DirectoryOrCreate"}})]
-    return [{"op": "add", "path": path, "value": value} for path, value in added]
-
-
-def _patch(kind: str, name: str, operations: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"target": {"kind": kind, "name": name}, "patch": json.dumps(operations)}
+def _fit(workload: Json, cluster: ClusterHandle, port: int, health_port: int) -> None:
+    """Changes a workload of the chart for a cluster without Services, whose nodes share one network
+    and are no control-plane nodes."""
+    pod: dict[str, Any] = workload["spec"]["template"]["spec"]
+    container, = pod["containers"]
+    # Without Services, a pod reaches the API server only in the network of its node.
+    pod["hostNetwork"] = True
+    container["env"] += [{"name": "KUBERNETES_SERVICE_HOST", "value": cluster.api_host},
+                         {"name": "KUBERNETES_SERVICE_PORT", "value": str(cluster.api_port)}]
+    if workload["kind"] == "Deployment":
+        del pod["affinity"]["nodeAffinity"]
+        use_ports(container, http=port, health=health_port, service=cluster.free_port())
+        container["args"] = [a.replace("--listen=$(POD_IP)", "--listen=0.0.0.0")
+                             for a in container["args"]]

@@ -19,26 +19,25 @@ from kube import binaries, versions
 from kube.cluster import Cluster
 from kube.errors import CommandError
 from stack import builds, deploy
-from stack.deploy import AgentRules
 from stack.gpu_node import GpuNode
 
 
 class Stack:
     """nodes: nodes with simulated GPUs. identity: how the agents identify a container (nri,
-    kubelet). tls: use deploy/ha, with the certificates in `certificates`. audit: the API server
-    logs our programs' requests to logs/audit.log. guard: use deploy/guard. pod_groups: enable
-    Kubernetes' own gang scheduling. rules: an administrator's settings for the agents."""
+    kubelet). tls: kube-scheduler uses TLS, with the certificates in `certificates`. audit: the API
+    server logs our programs' requests to logs/audit.log. guard: shares are enforced. pod_groups:
+    enable Kubernetes' own gang scheduling. values: further values of the chart, each NAME=VALUE."""
 
     def __init__(self, nodes: Sequence[GpuNode], *, identity: str = "nri",
                  memory_unit: str = "GiB", name: str | None = None, tls: bool = False,
                  audit: bool = False, guard: bool = False, pod_groups: bool = False,
-                 rules: AgentRules = AgentRules()) -> None:
+                 values: Sequence[str] = ()) -> None:
         self.nodes = {node.name: node for node in nodes}
         self.identity = identity
         self.memory_unit = memory_unit
         self.tls = tls
         self.guard = guard
-        self.rules = rules
+        self.values = values
         users = (deploy.CONTROLLER_USER, deploy.AGENT_USER) if audit else ()
         groups = versions.of(versions.DEFAULT).pod_groups if pod_groups else None
         self.cluster = Cluster(name=name, audit_users=users,
@@ -69,12 +68,12 @@ class Stack:
         """Deploys Tessera with the current settings of this stack, and returns when it runs."""
         certificates = self.certificates if self.tls else None
         deploy.apply(self.cluster, self.port, self.health_port, self.key, self.identity,
-                     self.memory_unit, certificates, self.guard, self.rules)
+                     self.memory_unit, certificates, self.guard, self.values)
         deploy.wait(self.cluster, sum(node.publishes for node in self.nodes.values()))
 
     @property
     def certificates(self) -> Path:
-        """The folder of the certificates that deploy/ha/certificates made."""
+        """The folder of the certificates that deploy/extender-tls/certificates made."""
         return self.cluster.directory / "certificates"
 
     def __enter__(self) -> "Stack":

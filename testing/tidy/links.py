@@ -4,6 +4,9 @@ usage: links.py [ROOT]    prints one line per fault, exit status 1 if there is o
 
 Reads every *.md file under ROOT. Anchors follow GitHub's rules for headings. What is in a code
 fence or a code span is not a link. Links to other sites are not opened.
+
+Also reads the paths below deploy/ that documents, sources and scripts name: administrators follow
+them.
 """
 
 from __future__ import annotations
@@ -24,6 +27,10 @@ _LINK = re.compile(r"""\]\(\s*<?(?P<inline>[^)\s>]+)|^ {0,3}\[[^\]\n]+\]:\s+<?(?
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 _HEADING = re.compile(r"^ {0,3}#{1,6} +(?P<text>.*?)(?: +#+)? *$", re.MULTILINE)
 _NAMED_ANCHOR = re.compile(r'<\w+\b[^>]*\b(?:id|name)="([^"]+)"')
+# Sources with paths that are made up, or that no longer exist.
+_PATHS_IN = (".cpp", ".hpp", ".def", ".md", ".py", ".yaml", ".txt", "")
+_OTHER_PATHS = ("CHANGELOG.md", "docs/research/", "testing/tidy/", "testing/fixtures/")
+_DEPLOYED = re.compile(r"(?<![\w./-])deploy/[\w./-]*\w")
 _NOT_IN_ANCHOR = re.compile(r"[^\w\- ]")
 
 
@@ -36,6 +43,19 @@ def faults(root: Path) -> Iterator[str]:
             if fault := _fault(root, page, target):
                 line = text.count("\n", 0, link.start()) + 1
                 yield f"{page.relative_to(root)}:{line}: {target}: {fault}"
+
+
+def missing_paths(root: Path) -> Iterator[str]:
+    """Every path below deploy/ that a text under root names and that does not exist."""
+    for file in _files(root):
+        name = str(file.relative_to(root))
+        if file.suffix not in _PATHS_IN or name.startswith(_OTHER_PATHS):
+            continue
+        text = file.read_text(encoding="utf-8", errors="ignore")
+        for match in _DEPLOYED.finditer(text):
+            if not (root / match.group()).exists():
+                line = text.count("\n", 0, match.start()) + 1
+                yield f"{name}:{line}: {match.group()}: no such file."
 
 
 @functools.cache
@@ -75,9 +95,14 @@ def _fault(root: Path, page: Path, target: str) -> str:
 
 
 def _pages(root: Path) -> Iterator[Path]:
+    yield from (file for file in _files(root) if file.suffix == ".md")
+
+
+def _files(root: Path) -> Iterator[Path]:
     for folder, folders, names in os.walk(root):
-        folders[:] = sorted(each for each in folders if each[0] not in "._" and each != "build")
-        yield from (Path(folder) / name for name in sorted(names) if name.endswith(".md"))
+        folders[:] = sorted(each for each in folders if each[0] not in "._" and (
+            each != "build" or Path(folder) != root))
+        yield from (Path(folder) / name for name in sorted(names))
 
 
 def _without_code(text: str) -> str:
@@ -93,7 +118,7 @@ def _blank(pattern: re.Pattern[str], text: str) -> str:
 
 def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[2]).resolve()
-    found = list(faults(root))
+    found = [*faults(root), *missing_paths(root)]
     print("\n".join(found) if found else "links: no faults")
     return 1 if found else 0
 

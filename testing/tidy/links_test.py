@@ -33,6 +33,17 @@ class LinksTest(unittest.TestCase):
     def test_the_tree_has_no_fault(self) -> None:
         self.assertEqual(list(links.faults(ROOT)), [])
 
+    def test_paths_of_manifests_exist(self) -> None:
+        self.assertEqual(list(links.missing_paths(ROOT)), [])
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "deploy" / "chart").mkdir(parents=True)
+            (root / "a.cpp").write_text('say("apply deploy/chart,\\n"\n    "deploy/base/a.yaml.")')
+            (root / "CHANGELOG.md").write_text("deploy/base is gone")
+            (root / "b.md").write_text("REGISTRY/deploy/x, my-deploy/y and deploy/")
+            self.assertEqual(list(links.missing_paths(root)),
+                             ["a.cpp:2: deploy/base/a.yaml: no such file."])
+
     def test_finds_each_planted_fault(self) -> None:
         for text, fault in (
             ("\n[a](missing.md)\n", "docs/page.md:2: missing.md: no such file."),

@@ -336,7 +336,7 @@ Result<> GuardFolder::verify(const EnforcedContainer& container, std::int64_t pi
     if (!view) {
         return fail(
             view.error().in("the container's mounts cannot be checked; does the agent's "
-                            "pod have hostPID (deploy/guard)?"));
+                            "pod have hostPID (guard.enabled of the Helm chart)?"));
     }
     TRY(const auto mounts, read_mountinfo(view->text));
     const fs::path region = region_of(container.pod, container.container);

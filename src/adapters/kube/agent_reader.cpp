@@ -41,7 +41,7 @@ std::string pods_path(const std::string& ns) {
 Error advise(Error error, const std::string& ns) {
     if (error.code == Code::permission_denied) {
         error.text += fmt::format(
-            "; the user needs the Role tessera-viewer in {} (deploy/listening/viewer.yaml)", ns);
+            "; the user needs the Role tessera-viewer in {} (agent.listen of the Helm chart)", ns);
     }
     return error;
 }
@@ -65,8 +65,7 @@ Result<std::vector<ShareUse>> request(HttpClient& http, const std::string& ns,
                                       const AgentPod& agent) {
     if (!agent.port) {
         return fail(Code::unsupported,
-                    "its agent has no port named metrics; add deploy/listening to Tessera's "
-                    "kustomization");
+                    "its agent has no port named metrics; set agent.listen=true in the Helm chart");
     }
     const auto body = kube_call(
         http,

@@ -1,6 +1,6 @@
 // Asks the agents of a cluster for the use of their nodes' shares, through the API server's pod
 // proxy. The caller needs no network access to the nodes. It needs the permissions to list pods in
-// Tessera's namespace and to get pods/proxy there (deploy/listening/viewer.yaml).
+// Tessera's namespace and to get pods/proxy there (the Role tessera-viewer of the Helm chart).
 #pragma once
 
 #include <string>

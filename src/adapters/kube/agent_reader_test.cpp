@@ -42,7 +42,7 @@ TEST(AgentReader, AsksThroughTheApiServer) {
     ASSERT_FALSE((*answers)[1].shares);
     EXPECT_EQ((*answers)[1].shares.error().text, "the agent of n1 answers on its agent's port");
     ASSERT_FALSE((*answers)[2].shares);
-    EXPECT_NE((*answers)[2].shares.error().text.find("deploy/listening"), std::string::npos);
+    EXPECT_NE((*answers)[2].shares.error().text.find("agent.listen"), std::string::npos);
 }
 
 TEST(AgentReader, AsksOneNodeAlone) {

@@ -20,7 +20,7 @@ class KubeClient final : public KubeApi, public NodePods, public PodGroups {
   public:
     // The time limit of a call about one object. A bind makes up to three such calls: the pod if it
     // is unknown, the Binding, and the pod again if the response was lost. kube-scheduler's timeout
-    // (deploy/scheduler/config.yaml) covers all of them.
+    // (scheduler-config.yaml of the Helm chart) covers all of them.
     static constexpr std::chrono::milliseconds kOneObject{4'000};
 
     // `api` is the API server. With a seal, only allocations that it signed are accepted. Pods and

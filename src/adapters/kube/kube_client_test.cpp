@@ -57,7 +57,7 @@ TEST(KubeClient, NobodyAndRubbish) {
 // Goal: the calls of a bind end before kube-scheduler's timeout, with a margin: the read of an
 // unknown pod, the Binding, and the read that reconciles it.
 TEST(KubeClient, BindFitsTheSchedulersPatience) {
-    std::ifstream in(TESSERA_SOURCE_DIR "/deploy/scheduler/config.yaml");
+    std::ifstream in(TESSERA_SOURCE_DIR "/deploy/chart/tessera/templates/scheduler-config.yaml");
     const std::string config(std::istreambuf_iterator<char>(in), {});
     const std::size_t at = config.find("httpTimeout: ");
     ASSERT_NE(at, std::string::npos);

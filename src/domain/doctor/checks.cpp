@@ -53,10 +53,9 @@ Judgement controller(const Facts& facts) {
     if (!facts.controller) {
         if (facts.controller.error().code != Code::not_found)
             return unread(facts.controller.error());
-        return {
-            Status::failed, fmt::format("no Deployment tessera-controller in {}", facts.ns),
-            "install the Helm chart or your kustomization (docs/install), or name the namespace "
-            "with --namespace"};
+        return {Status::failed, fmt::format("no Deployment tessera-controller in {}", facts.ns),
+                "install the Helm chart (docs/install/helm.md), or name the namespace with "
+                "--namespace"};
     }
     const Workload& it = *facts.controller;
     if (it.ready == 0)
@@ -81,11 +80,11 @@ Judgement controller(const Facts& facts) {
 Judgement leader(const Facts& facts) {
     if (!facts.lease) {
         if (facts.lease.error().code != Code::not_found) return unread(facts.lease.error());
-        return {
-            Status::failed, "there is no Lease: controllers wait for one, and no GPU pod is bound",
-            fmt::format("kubectl apply -n {} -f deploy/base/controller-rbac.yaml creates it, and "
-                        "changes no Deployment",
-                        facts.ns)};
+        return {Status::failed,
+                "there is no Lease: controllers wait for one, and no GPU pod is bound",
+                fmt::format("helm upgrade tessera CHART -n {} --reuse-values creates it, with the "
+                            "version of the chart that is installed",
+                            facts.ns)};
     }
     const Lease& lease = facts.lease->lease;
     const std::string log = fmt::format(
@@ -143,7 +142,7 @@ Judgement agents(const Facts& facts) {
     if (!facts.agents) {
         if (facts.agents.error().code != Code::not_found) return unread(facts.agents.error());
         return {Status::failed, fmt::format("no DaemonSet tessera-agent in {}", facts.ns),
-                "install the Helm chart or your kustomization (docs/install)"};
+                "install the Helm chart (docs/install/helm.md)"};
     }
     if (!facts.nodes) return unread(facts.nodes.error());
     if (!facts.pods) return unread(facts.pods.error());  // which tell where an agent is ready
@@ -235,8 +234,8 @@ Judgement gpus(const Facts& facts) {
 // evidence.
 Judgement routing(const Facts& facts) {
     constexpr const char* kFix =
-        "give kube-scheduler deploy/scheduler/config.yaml, or with deploy/ha every one "
-        "deploy/ha/scheduler.yaml (--config), restart it, and create these pods again";
+        "give every kube-scheduler the configuration in the ConfigMap tessera-scheduler (--config; "
+        "docs/install/extender-mode.md), restart it, and create these pods again";
     if (!facts.pods) return unread(facts.pods.error());
     Faults past;
     int through = 0;
@@ -344,13 +343,12 @@ Judgement key(const Facts& facts) {
     for (const auto* workload : {&facts.controller, &facts.agents}) {
         if (!*workload || (*workload)->signs) continue;
         const char* name = workload == &facts.controller ? "controller" : "agents";
-        return {
-            Status::warning,
-            fmt::format("the {} run without --allocation-key-file: a user that may edit a "
-                        "pod's annotations can take any GPU",
-                        name),
-            "set that argument in your kustomization, as deploy/base and the Helm chart do, and "
-            "create the Secret tessera-allocation-key (docs/install)"};
+        return {Status::warning,
+                fmt::format("the {} run without --allocation-key-file: a user that may edit a "
+                            "pod's annotations can take any GPU",
+                            name),
+                "install the Helm chart, which sets that argument and creates the Secret "
+                "tessera-allocation-key (docs/install/helm.md)"};
     }
     if (!facts.key) return unread(facts.key.error());
     if (!*facts.key) {
@@ -378,9 +376,8 @@ Judgement admission(const Facts& facts) {
     }
     if (faults.any()) {
         return {Status::failed, faults.text(),
-                "helm upgrade with admissionPolicies=true, or kubectl apply -f "
-                "deploy/base/admission.yaml (Kubernetes 1.30; SECURITY.md says "
-                "what they protect)"};
+                "helm upgrade with admissionPolicies=true (Kubernetes 1.30; SECURITY.md says what "
+                "they protect)"};
     }
     return {Status::ok, fmt::format("{} policies, all bound", facts.policies->size()), ""};
 }

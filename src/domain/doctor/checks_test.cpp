@@ -87,7 +87,7 @@ std::vector<Case> workload_cases() {
          "controller",
          Status::failed,
          {"no Deployment"},
-         {"Helm chart or your kustomization", "--namespace"},
+         {"install the Helm chart", "--namespace"},
          [](Facts& f) { f.controller = fail(Code::not_found, "x"); }},
         {"none ready",
          "controller",
@@ -117,7 +117,7 @@ std::vector<Case> workload_cases() {
          "leader",
          Status::failed,
          {"no Lease"},
-         {"deploy/base/controller-rbac.yaml"},
+         {"helm upgrade", "--reuse-values"},
          [](Facts& f) { f.lease = fail(Code::not_found, "x"); }},
         {"no leader",
          "leader",
@@ -159,7 +159,7 @@ std::vector<Case> node_cases() {
          "agents",
          Status::failed,
          {"no DaemonSet"},
-         {"Helm chart or your kustomization"},
+         {"install the Helm chart"},
          [](Facts& f) { f.agents = fail(Code::not_found, "x"); }},
         {"no agent on a node",
          "agents",
@@ -225,7 +225,7 @@ std::vector<Case> pod_cases() {
          "routing",
          Status::failed,
          {"default/p", "on n1 without"},
-         {"deploy/scheduler/config.yaml"},
+         {"the ConfigMap tessera-scheduler"},
          drop},
         {"one of two that bypassed Tessera",
          "routing",
@@ -258,7 +258,7 @@ std::vector<Case> pod_cases() {
          "routing",
          Status::failed,
          {"without --config"},
-         {"deploy/scheduler/config.yaml"},
+         {"the ConfigMap tessera-scheduler"},
          [](Facts& f) {
              f.pods->clear();
              f.scheduler_commands = Commands{Words{"kube-scheduler", "--v=2"}};
@@ -276,7 +276,7 @@ std::vector<Case> pod_cases() {
          "routing",
          Status::failed,
          {"without --config"},
-         {"deploy/ha/scheduler.yaml"},
+         {"every kube-scheduler"},
          [](Facts& f) {
              f.pods->clear();
              f.scheduler_commands =

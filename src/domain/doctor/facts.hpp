@@ -72,7 +72,7 @@ struct ShareReport {
     std::string reason;  // one of kShareReports
 };
 
-// The answers of the agents that listen on a port (deploy/listening).
+// The answers of the agents that listen on a port (agent.listen of the Helm chart).
 struct AskedAgents {
     struct Silent {
         NodeName node;

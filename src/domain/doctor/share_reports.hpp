@@ -16,11 +16,12 @@ struct ShareReportRow {
 // The worst first.
 inline constexpr auto kShareReports = std::to_array<ShareReportRow>({
     {kMemoryUnaccounted, "bypassed the guard within the hour: ",
-     "check what they run: kubectl describe pod; deploy/kill-bypassing kills such processes"},
+     "check what they run: kubectl describe pod; guard.bypassAction=kill kills such processes"},
     {kShareMissing, "ran without their share within the hour: ",
-     "delete them, so that they are created again; deploy/kill-bypassing restarts such containers"},
+     "delete them, so that they are created again; guard.bypassAction=kill restarts such "
+     "containers"},
     {kEnforcementCovered, "covered or removed the guard's files within the hour: ",
-     "kubectl describe pod names the path; deploy/kill-bypassing restarts such containers"},
+     "kubectl describe pod names the path; guard.bypassAction=kill restarts such containers"},
     {kAccountsDamaged, "cut or overwrote their accounts within the hour: ",
      "they get no more GPU memory until their container restarts: delete them, so that they are "
      "created again"},

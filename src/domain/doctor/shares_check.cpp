@@ -59,8 +59,8 @@ Judgement shares(const Facts& facts) {
     }
     if (enforcing.empty()) {
         return {Status::ok,
-                "they are not enforced: the guard is not deployed (deploy/guard, "
-                "docs/internals/guard.md)",
+                "they are not enforced: the guard is off (guard.enabled of the Helm chart, "
+                "docs/limits.md)",
                 ""};
     }
     if (others.any()) {

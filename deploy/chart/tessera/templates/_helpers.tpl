@@ -23,6 +23,11 @@ app.kubernetes.io/component: {{ . }}
 {{ trimSuffix "/" $registry }}/{{ index . 1 }}{{ with $digest }}@{{ . }}{{ else }}:{{ $root.Values.image.tag | default $root.Chart.AppVersion }}{{ end }}
 {{- end -}}
 
+{{/* Whether kube-scheduler reaches the controllers over TLS. */}}
+{{- define "tessera.hasExtenderTls" -}}
+{{ and (eq .Values.mode "extender") .Values.extender.tls.enabled }}
+{{- end -}}
+
 {{/* The stock kube-scheduler. A cluster's version may have a suffix: v1.33.1+k3s1, v1.31.7-eks-bcf3d70. */}}
 {{- define "tessera.schedulerImage" -}}
 {{- $image := .Values.scheduler.image -}}

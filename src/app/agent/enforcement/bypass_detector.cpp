@@ -17,7 +17,7 @@ Result<std::vector<PodGpuProcess>> BypassDetector::read_processes() {
         if (process.pid == 0) {
             return fail(Code::permission_denied,
                         "the driver does not name the processes of a GPU: does the agent's pod "
-                        "have hostPID (deploy/guard)?");
+                        "have hostPID (guard.enabled of the Helm chart)?");
         }
         const PodUid pod = ports_.processes.pod_of(process.pid).value_or(PodUid());
         out.push_back({.gpu = process.gpu, .pid = process.pid, .pod = pod, .used = process.used});

@@ -16,8 +16,8 @@ namespace tessera {
 namespace {
 
 // kube-scheduler's scale is 0 to 10. The gap keeps the best node first when kube-scheduler's own
-// scorers, most of which prefer the emptiest node, add their scores (deploy/scheduler/config.yaml
-// has the weight).
+// scorers, most of which prefer the emptiest node, add their scores (scheduler-config.yaml of the
+// Helm chart has the weight).
 constexpr int kBestScore = 10;
 constexpr int kSecondScore = 7;
 
