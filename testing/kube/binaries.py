@@ -78,6 +78,9 @@ PROXY = (_kubernetes("kube-proxy", "kube-proxy"),)
 HELM = (Module("helm", "helm.sh/helm/v4", ("helm.sh/helm/v4/cmd/helm",),
                "-s -w -X helm.sh/helm/v4/internal/version.version={version}"),)
 
+# kubeadm, for ./dev check kubeadm; it is built on demand.
+KUBEADM = (_kubernetes("kubeadm", "kubeadm"),)
+
 # A program that only a benchmark needs; it is built on demand.
 KWOK = (Module("kwok", "sigs.k8s.io/kwok", ("sigs.k8s.io/kwok/cmd/kwok",)),)
 

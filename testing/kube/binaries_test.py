@@ -10,8 +10,8 @@ from kube import binaries
 
 class BinariesTest(unittest.TestCase):
     def test_every_module_is_pinned(self) -> None:
-        for module in (*binaries.TABLE, *binaries.PROXY, *binaries.HELM, *binaries.KWOK,
-                       *itertools.chain(*binaries.CONTAINERDS.values())):
+        for module in (*binaries.TABLE, *binaries.PROXY, *binaries.HELM, *binaries.KUBEADM,
+                       *binaries.KWOK, *itertools.chain(*binaries.CONTAINERDS.values())):
             self.assertRegex(binaries.pinned_version(module), r"^v\d+\.\d+\.\d+$")
 
     def test_a_release_of_containerd_has_the_version_that_names_it(self) -> None:
@@ -20,9 +20,9 @@ class BinariesTest(unittest.TestCase):
             self.assertTrue(f"{version}.".startswith(f"v{release.removesuffix('-unnamed')}."),
                             version)
 
-    def test_kube_proxy_has_the_version_of_the_others(self) -> None:
+    def test_programs_of_kubernetes_have_the_version_of_the_others(self) -> None:
         versions = {binaries.pinned_version(module) for module in (
-            *binaries.PROXY, *binaries.TABLE) if module.pin == "k8s.io/kubernetes"}
+            *binaries.PROXY, *binaries.KUBEADM, *binaries.TABLE) if module.pin == "k8s.io/kubernetes"}
         self.assertEqual(len(versions), 1, versions)
 
     def test_key_is_stable(self) -> None:

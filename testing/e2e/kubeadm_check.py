@@ -1,0 +1,137 @@
+"""The commands of docs/install/kubeadm.md for extender mode, run as they are written there, with the
+real kubeadm: `./dev check kubeadm`. kubeadm writes kube-scheduler's manifest, and the program then
+runs with the arguments of that manifest. There is no cluster that kubeadm made: kubeadm cannot start
+etcd and the API server here as pods of a kubelet with the machine's own folders."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import textwrap
+import unittest
+from pathlib import Path
+from typing import ClassVar
+
+import yaml
+
+from e2e.case import GPUS, PODS
+from e2e.chart_case import MEMORY, Json, pod_of
+from kube import binaries
+from stack import builds
+from stack.chart import ChartStack
+from stack.gpu_node import GpuNode
+
+PAGE = builds.ROOT / "docs" / "install" / "kubeadm.md"
+PATCH = "kube-scheduler+json.yaml"
+MANIFEST = "manifests/kube-scheduler.yaml"
+OPTION = "--config=/etc/kubernetes/tessera/scheduler.yaml"
+
+
+def steps() -> tuple[list[str], str]:
+    """The commands of the section about extender mode, and its patch of the manifest."""
+    text = PAGE.read_text(encoding="utf-8")
+    section = text[text.index("## Extender mode"):text.index("## Check")]
+    patch, = re.findall(r"```yaml\n(.*?)```", section, re.DOTALL)
+    blocks = re.findall(r"(?m)(?:^ {7}.*\n)+", section)
+    return [textwrap.dedent(block) for block in blocks], textwrap.dedent(patch)
+
+
+class KubeadmCheck(unittest.TestCase):
+    """The folders /etc/kubernetes and /root of the commands are folders of the run, because the
+    programs of this machine may be below /root."""
+
+    stack: ClassVar[ChartStack]
+    kubernetes: ClassVar[Path]
+    home: ClassVar[Path]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.programs = binaries.ensure(table=binaries.KUBEADM)
+        cls.stack = ChartStack([GpuNode("node-a", GPUS / "two-15gib.yaml")]).start()
+        cls.addClassCleanup(cls.stack.cluster.stop)
+        cls.cluster = cls.stack.cluster
+        cls.kubernetes = cls.cluster.directory / "etc-kubernetes"
+        (cls.kubernetes / "manifests").mkdir(parents=True)
+        cls.home = cls.cluster.directory / "root"
+        cls.home.mkdir()
+        (cls.kubernetes / "scheduler.conf").write_bytes(
+            (cls.cluster.directory / "kube-scheduler.kubeconfig").read_bytes())
+        cls.cluster.kubectl("label", "node", "node-a", "node-role.kubernetes.io/control-plane=")
+        cls.stack.install("mode=extender")
+        cls.as_on_the_node(f"""
+            cat > /root/init.yaml <<EOT
+            apiVersion: kubeadm.k8s.io/v1beta4
+            kind: ClusterConfiguration
+            kubernetesVersion: {cls.cluster.kubernetes.release}
+            EOT
+            kubeadm init phase upload-config kubeadm --config /root/init.yaml \\
+              --kubeconfig {cls.cluster.kubeconfig}""")
+
+    def test_the_pages_commands(self) -> None:
+        commands, patch = steps()
+        prepare, write, upgrade = commands
+        self.as_on_the_node(prepare)
+        (self.kubernetes / "patches" / PATCH).write_text(patch)
+        self.as_on_the_node(write)
+        arguments = self.arguments()
+        self.assertIn(OPTION, arguments)
+        container, = self.manifest()["spec"]["containers"]
+        self.assertIn("/etc/kubernetes/tessera", [m["mountPath"] for m in container["volumeMounts"]])
+        with self.subTest("without the patches, the configuration is lost; the page says so"):
+            self.assertIn("kubeadm upgrade apply VERSION --patches /etc/kubernetes/patches", upgrade)
+            self.as_on_the_node("kubeadm init phase control-plane scheduler --config /root/init.yaml")
+            self.assertNotIn(OPTION, self.arguments())
+            self.as_on_the_node(write)
+            self.assertEqual(self.arguments(), arguments)
+        self.run_the_manifests_scheduler(arguments)
+        for name, limits in (("native", MEMORY), ("gpushare", {"aliyun.com/gpu-mem": "3"})):
+            self.cluster.api().json("POST", PODS, pod_of(self.stack, name, limits))
+        self.cluster.kubectl("wait", "--for=condition=Ready", "pod", "native", "gpushare",
+                             "--timeout=120s")
+        # The cluster's own kube-scheduler has no leader election.
+        holder = self.cluster.kubectl("-n", "kube-system", "get", "lease", "kube-scheduler",
+                                      "-o", "jsonpath={.spec.holderIdentity}")
+        self.assertTrue(holder)
+
+    # ---- steps
+
+    @classmethod
+    def as_on_the_node(cls, script: str) -> None:
+        """Runs commands of the page, in mount and network namespaces of the control plane."""
+        script = textwrap.dedent(script).replace("/root", str(cls.home))
+        environment = {**os.environ, "KUBECONFIG": str(cls.cluster.kubeconfig), "HOME": str(cls.home),
+                       "PATH": f"{cls.programs}:{cls.cluster.kubernetes.programs}:"
+                               f"{os.environ['PATH']}"}
+        done = subprocess.run(cls.inside(f"set -eux\n{script}"), env=environment, text=True,
+                              capture_output=True, timeout=120)
+        if done.returncode != 0:
+            raise AssertionError(f"{script}\n{done.stdout}\n{done.stderr}")
+
+    @classmethod
+    def inside(cls, script: str) -> list[str]:
+        """A command that runs a script where /etc/kubernetes is a folder of the run."""
+        mount = f"mount --bind {shlex.quote(str(cls.kubernetes))} /etc/kubernetes"
+        Path("/etc/kubernetes").mkdir(exist_ok=True)
+        return ["/usr/bin/unshare", "--mount", "--propagation=private", "/bin/bash", "-c",
+                f"set -e\n/usr/bin/{mount}\n{script}"]
+
+    def manifest(self) -> Json:
+        """kube-scheduler's manifest as kubeadm wrote it."""
+        found: Json = yaml.safe_load((self.kubernetes / MANIFEST).read_text())
+        return found
+
+    def arguments(self) -> list[str]:
+        """The command of the manifest."""
+        container, = self.manifest()["spec"]["containers"]
+        command: list[str] = container["command"]
+        return command
+
+    def run_the_manifests_scheduler(self, arguments: list[str]) -> None:
+        """Replaces the cluster's kube-scheduler by one with these arguments."""
+        self.cluster.kill("kube-scheduler")
+        program, *options = arguments
+        self.assertEqual(program, "kube-scheduler")
+        command = shlex.join([str(self.cluster.kubernetes.programs / program), *options])
+        self.cluster.start_program("kubeadm-sched", self.inside(f"exec {command}"))
