@@ -1,16 +1,19 @@
-"""The command line of a release: one file that needs nothing else. Not part of `./dev test`."""
+"""The command line of a release: one file that needs nothing else, also as a plugin of kubectl. Not
+part of `./dev test`."""
 
 from __future__ import annotations
 
 import json
 import subprocess
+import tempfile
 import unittest
 
+from kube import binaries
 from kube.cluster import Cluster
 from stack import builds, release
 
-FILE = (builds.ROOT / "build" / f"release-{release.VERSION}"
-        / f"tessera-{release.VERSION}-linux-amd64")
+FOLDER = builds.ROOT / "build" / f"release-{release.VERSION}"
+FILE = FOLDER / f"tessera-{release.VERSION}-linux-amd64"
 
 
 class ReleaseCheck(unittest.TestCase):
@@ -34,3 +37,17 @@ class ReleaseCheck(unittest.TestCase):
             shown = subprocess.run(["/usr/sbin/chroot", str(root), "/tessera", "--version"], env={},
                                    capture_output=True, text=True, timeout=60).stdout
             self.assertIn(release.VERSION, shown)
+
+    def test_krew_installs_the_plugin(self) -> None:
+        """As docs/install/helm.md says: from the files of the release, without a download."""
+        krew = binaries.ensure(table=binaries.KREW) / "krew"
+        with tempfile.TemporaryDirectory() as home:
+            environment = {"HOME": home, "KREW_ROOT": f"{home}/krew",
+                           "PATH": f"{home}/krew/bin:{binaries.ensure()}:/usr/bin:/bin"}
+            archive, = FOLDER.glob("kubectl-tessera-*-linux-amd64.tar.gz")
+            subprocess.run([str(krew), "install", f"--manifest={FOLDER / 'tessera.krew.yaml'}",
+                            f"--archive={archive}"], env=environment, check=True,
+                           stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+            shown = subprocess.run(["kubectl", "tessera", "--version"], env=environment, check=True,
+                                   capture_output=True, text=True, timeout=60).stdout
+        self.assertIn(release.VERSION, shown)

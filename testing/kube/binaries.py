@@ -81,6 +81,9 @@ HELM = (Module("helm", "helm.sh/helm/v4", ("helm.sh/helm/v4/cmd/helm",),
 # kubeadm, for ./dev check kubeadm; it is built on demand.
 KUBEADM = (_kubernetes("kubeadm", "kubeadm"),)
 
+# krew, for ./dev check release; it is built on demand.
+KREW = (Module("krew", "sigs.k8s.io/krew", ("sigs.k8s.io/krew/cmd/krew",)),)
+
 # A program that only a benchmark needs; it is built on demand.
 KWOK = (Module("kwok", "sigs.k8s.io/kwok", ("sigs.k8s.io/kwok/cmd/kwok",)),)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import subprocess
@@ -96,6 +97,26 @@ class ReleaseTest(unittest.TestCase):
         self.assertEqual(values, {"image": {"digests": {"controller": "sha256:0",
                                                         "agent": "sha256:1"}}})
 
+    def test_krew_manifest(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            archive = Path(folder) / "kubectl-tessera-7.8.9-linux-amd64.tar.gz"
+            archive.write_bytes(TOOL.packed({"b": (b"x", 0o755), "a": (b"", 0o644)}))
+            self.assertEqual(archive.read_bytes(),
+                             TOOL.packed({"a": (b"", 0o644), "b": (b"x", 0o755)}))
+            with tarfile.open(archive) as opened:
+                self.assertEqual([(each.name, each.mode) for each in opened],
+                                 [("a", 0o644), ("b", 0o755)])
+            made = yaml.safe_load(TOOL.krew_manifest(
+                "7.8.9", archive, TOOL.download_url(["https://example.org/v7.8.9/"])))
+            platform, = made["spec"]["platforms"]
+            self.assertEqual(platform["uri"], f"https://example.org/v7.8.9/{archive.name}")
+            self.assertEqual(platform["sha256"], hashlib.sha256(archive.read_bytes()).hexdigest())
+        self.assertEqual(made["spec"]["version"], "v7.8.9")
+        self.assertEqual(TOOL.download_url([]), "")
+        for bad in ("http://example.org", "example.org", "https://", "https://a b", "https://a?b"):
+            with self.assertRaisesRegex(TOOL.ReleaseError, "is no address: write https://HOST"):
+                TOOL.download_url([bad])
+
     def test_push_without_a_version_needs_exactly_one_release(self) -> None:
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(TOOL, "ROOT", Path(folder)):
             with self.assertRaisesRegex(TOOL.ReleaseError, "run ./dev release VERSION first"):
@@ -109,7 +130,7 @@ class ReleaseTest(unittest.TestCase):
 
     def test_usage(self) -> None:
         tool = str(builds.ROOT / "tools" / "release")
-        for arguments, status in ((["--help"], 0), ([], 2), (["--what"], 2), (["a", "b"], 2)):
+        for arguments, status in ((["--help"], 0), ([], 2), (["--what"], 2), (["a", "b", "c"], 2)):
             done = subprocess.run([tool, *arguments], text=True, capture_output=True)
             self.assertEqual(done.returncode, status, arguments)
             self.assertIn("usage: release VERSION", done.stdout)
