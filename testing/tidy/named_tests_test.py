@@ -1,4 +1,4 @@
-"""Every test that docs/compat/gpushare-defects.md names exists."""
+"""Every test that a document names exists."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "compat" / "gpushare-defects.md"
+OTHERS = (ROOT / "docs" / "install" / "ai-conformance.md",)
 NAMED = re.compile(r"`(test_\w+|[A-Z]\w+\.[A-Z]\w+)`")
 UNIT = re.compile(r"^(?:TEST|TEST_F|RC_GTEST_PROP|REACHING_PROP)\((\w+),\s*(\w+)", re.MULTILINE)
 E2E = re.compile(r"^    def (test_\w+)\(", re.MULTILINE)
@@ -29,6 +30,10 @@ class NamedTestsTest(unittest.TestCase):
     def test_all_exist(self) -> None:
         named = set(NAMED.findall(PAGE.read_text(encoding="utf-8")))
         self.assertGreater(len(named), 40)
+        for other in OTHERS:
+            more = set(NAMED.findall(other.read_text(encoding="utf-8")))
+            self.assertGreater(len(more), 5, other)
+            named |= more
         self.assertEqual(named - existing(), set())
 
     def test_all_defects(self) -> None:
