@@ -84,6 +84,14 @@ KUBEADM = (_kubernetes("kubeadm", "kubeadm"),)
 # krew, for ./dev check release; it is built on demand.
 KREW = (Module("krew", "sigs.k8s.io/krew", ("sigs.k8s.io/krew/cmd/krew",)),)
 
+# NVIDIA's container toolkit, for ./dev check toolkit; it is built on demand. NVML is loaded when a
+# program runs, so its functions must not be resolved before.
+_TOOLKIT = "github.com/NVIDIA/nvidia-container-toolkit"
+TOOLKIT = (Module("nvidia-container-toolkit", _TOOLKIT, tuple(
+    f"{_TOOLKIT}/cmd/{name}" for name in ("nvidia-container-runtime", "nvidia-container-runtime-hook",
+                                          "nvidia-cdi-hook", "nvidia-ctk")),
+    "-extldflags=-Wl,-z,lazy"),)
+
 # A program that only a benchmark needs; it is built on demand.
 KWOK = (Module("kwok", "sigs.k8s.io/kwok", ("sigs.k8s.io/kwok/cmd/kwok",)),)
 
@@ -195,7 +203,8 @@ def _build(go: str, module: Module, out: Path) -> None:
         command = [go, "build", "-mod=readonly", "-trimpath", "-tags", module.tags,
                    "-ldflags", ldflags, "-o", str(draft / program), package]
         done = subprocess.run(command, cwd=MODULES / module.folder,
-                              env={**os.environ, "GOFLAGS": "", "GOWORK": "off"})
+                              env={**os.environ, "GOFLAGS": "", "GOWORK": "off",
+                                   "CGO_CFLAGS": "-O2 -g -Wno-deprecated-declarations"})
         if done.returncode != 0:
             raise KubeError(f"go build of {program} failed: see its output above")
     for program in module.programs():

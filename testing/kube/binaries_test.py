@@ -11,7 +11,8 @@ from kube import binaries
 class BinariesTest(unittest.TestCase):
     def test_every_module_is_pinned(self) -> None:
         for module in (*binaries.TABLE, *binaries.PROXY, *binaries.HELM, *binaries.KUBEADM,
-                       *binaries.KREW, *binaries.KWOK, *itertools.chain(*binaries.CONTAINERDS.values())):
+                       *binaries.KREW, *binaries.TOOLKIT, *binaries.KWOK,
+                       *itertools.chain(*binaries.CONTAINERDS.values())):
             self.assertRegex(binaries.pinned_version(module), r"^v\d+\.\d+\.\d+$")
 
     def test_a_release_of_containerd_has_the_version_that_names_it(self) -> None:

@@ -79,10 +79,14 @@ Result<std::unique_ptr<OpenNvml>> OpenNvml::open(const std::string& driver_root)
         out->is_up_ = true;
         return out;
     }
+    const char* const fix =
+        driver_root == "/"
+            ? "the container runtime did not give the agent NVIDIA's driver; set "
+              "agent.driver.runtimeClassName, agent.driver.privileged or agent.driver.root of the "
+              "Helm chart (docs/install/helm.md, Driver)"
+            : "is NVIDIA's driver installed, and is driver_root right?";
     return fail(Code::unavailable,
-                fmt::format("no {} under {}: is NVIDIA's driver installed, and is "
-                            "driver_root right?{}",
-                            kLibrary, driver_root, searched));
+                fmt::format("no {} under {}: {}{}", kLibrary, driver_root, fix, searched));
 }
 
 class NvmlInventory final : public GpuInventory {
