@@ -1,7 +1,7 @@
 """The software bill of materials of a release: the Debian packages in its artifacts, in SPDX 2.3.
 
 Source: https://spdx.github.io/spdx-spec/v2.3 and the purl type "deb" (github.com/package-url). The
-packages are those of the machine that makes the release.
+packages are those of the machine that makes the release, and those of tools/arm64's folder.
 """
 
 from __future__ import annotations
@@ -31,6 +31,12 @@ class Package:
     architecture: str
 
 
+def of_sysroot(sysroot: Path) -> dict[str, Package]:
+    """The package of each file in the folder that tools/arm64 makes, by the file's path there."""
+    rows = (line.split("\t") for line in (sysroot / "packages.tsv").read_text().splitlines())
+    return {path: Package(*package) for path, *package in rows}
+
+
 def of_names(names: Iterable[str]) -> list[Package]:
     """The installed packages of these names. Raises CalledProcessError if one is missing."""
     shown = _run("dpkg-query", "-W", "-f", "${binary:Package}\t${Version}\t${Architecture}\n", *names)
@@ -38,21 +44,26 @@ def of_names(names: Iterable[str]) -> list[Package]:
                    for fields in (line.split("\t") for line in shown.splitlines())})
 
 
-def of_image(archive: Path) -> list[Package]:
+def of_image(archive: Path, others: dict[str, Package] | None = None) -> list[Package]:
     """The packages whose files are in an OCI archive of deploy/images/build. Its files have the
-    paths, or the names, that they have on this machine."""
+    paths, or the names, that they have on this machine. others: as of_sysroot returns; for an
+    archive that is for both processors."""
     places = set()
+    foreign = set()
     for path in _files(archive):
+        if others is not None and path in others:
+            foreign.add(others[path])
+            continue
         for place in (Path(path), Path("/usr") / path.lstrip("/")):
             if place.exists():  # dpkg knows a file by one of its paths
                 places |= {path, str(place), str(place.resolve())}
     if not places:
-        return []
+        return sorted(foreign)
     # It prints those that it knows, and fails because of the others.
     owners = subprocess.run(["dpkg-query", "-S", *sorted(places)], capture_output=True, text=True)
-    return of_names(sorted({line.partition(": ")[0].partition(",")[0]
-                            for line in owners.stdout.splitlines()
-                            if not line.startswith("diversion by ")}))
+    return sorted({*foreign, *of_names(sorted({
+        line.partition(": ")[0].partition(",")[0] for line in owners.stdout.splitlines()
+        if not line.startswith("diversion by ")}))})
 
 
 def document(version: str, created: str, contents: dict[Path, list[Package]]) -> str:
@@ -62,7 +73,7 @@ def document(version: str, created: str, contents: dict[Path, list[Package]]) ->
     artifacts = [_artifact(path, version) for path in contents]
     relations = [_relation("SPDXRef-DOCUMENT", "DESCRIBES", artifact["SPDXID"])
                  for artifact in artifacts]
-    relations += [_relation(artifact["SPDXID"], "CONTAINS", _id(package.name))
+    relations += [_relation(artifact["SPDXID"], "CONTAINS", _package_id(package))
                   for artifact, found in zip(artifacts, contents.values()) for package in found]
     body: Json = {
         "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
@@ -95,6 +106,10 @@ def _id(name: str) -> str:
     return "SPDXRef-" + "".join(c if c.isalnum() or c in ".-" else "-" for c in name)
 
 
+def _package_id(package: Package) -> str:
+    return _id(f"{package.name}-{package.architecture}")
+
+
 def _artifact(path: Path, version: str) -> Json:
     return {"SPDXID": _id(path.name), "name": path.name, "versionInfo": version,
             "packageFileName": path.name, "filesAnalyzed": False, "downloadLocation": "NOASSERTION",
@@ -105,7 +120,7 @@ def _artifact(path: Path, version: str) -> Json:
 def _package(package: Package) -> Json:
     purl = (f"pkg:deb/debian/{package.name.replace('+', '%2B')}@{package.version.replace('+', '%2B')}"
             f"?arch={package.architecture}")
-    return {"SPDXID": _id(package.name), "name": package.name, "versionInfo": package.version,
+    return {"SPDXID": _package_id(package), "name": package.name, "versionInfo": package.version,
             "supplier": "Organization: Debian", "filesAnalyzed": False,
             "downloadLocation": "NOASSERTION",
             "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",

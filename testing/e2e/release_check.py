@@ -1,5 +1,5 @@
-"""The command line of a release: one file that needs nothing else, also as a plugin of kubectl. Not
-part of `./dev test`."""
+"""What a release has beside the images for x86-64: the command line as one file that needs nothing
+else, the plugin of kubectl, and the programs for arm64, run by QEMU. Not part of `./dev test`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import json
 import subprocess
 import tempfile
 import unittest
+from pathlib import Path
 
+from e2e import report
 from kube import binaries
 from kube.cluster import Cluster
 from stack import builds, release
@@ -51,3 +53,76 @@ class ReleaseCheck(unittest.TestCase):
             shown = subprocess.run(["kubectl", "tessera", "--version"], env=environment, check=True,
                                    capture_output=True, text=True, timeout=60).stdout
         self.assertIn(release.VERSION, shown)
+
+
+class Arm64Check(unittest.TestCase):
+    """The programs for arm64 run in QEMU's user mode: their system calls are the machine's."""
+
+    root: Path
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.root = Path(folder.name)
+        for name in ("tessera-controller", "tessera-agent"):
+            cls.unpack(FOLDER / f"{name}-{release.VERSION}.oci.tar", cls.root / name)
+
+    @staticmethod
+    def unpack(archive: Path, to: Path) -> None:
+        """Unpacks the layer for arm64, as a runtime does on such a node."""
+        layout = to.with_suffix(".layout")
+        subprocess.run(["skopeo", "--insecure-policy", "--override-arch=arm64", "copy", "--quiet",
+                        f"oci-archive:{archive}", f"dir:{layout}"], check=True)
+        manifest = json.loads((layout / "manifest.json").read_text())
+        config = manifest["config"]["digest"].partition(":")[2]
+        assert json.loads((layout / config).read_text())["architecture"] == "arm64"
+        layer, = manifest["layers"]
+        to.mkdir()
+        subprocess.run(["tar", "-xf", str(layout / layer["digest"].partition(":")[2]), "-C", str(to)],
+                       check=True)
+
+    def emulated(self, image: str, program: str, *arguments: str) -> list[str]:
+        """The command of a program of an image."""
+        root = self.root / image
+        return ["/usr/bin/qemu-aarch64", "-L", str(root), str(root / "usr" / "bin" / program), *arguments]
+
+    def said(self, *command: str) -> str:
+        """What a command prints, also where it fails."""
+        done = subprocess.run(command, env={}, capture_output=True, text=True, timeout=120)
+        return done.stdout + done.stderr
+
+    def test_versions(self) -> None:
+        for image, program in (("tessera-controller", "tessera-controller"),
+                               ("tessera-controller", "tessera"), ("tessera-agent", "tessera-agent")):
+            self.assertIn(release.VERSION, self.said(*self.emulated(image, program, "--version")))
+
+    def test_the_agent_says_that_the_guard_is_for_other_processors(self) -> None:
+        self.assertFalse(list((self.root / "tessera-agent").rglob("libtessera-guard.so")))
+        options = ("--check-config", "--node=n", "--allocation-key-file=")
+        self.assertNotIn("guard", self.said(*self.emulated("tessera-agent", "tessera-agent", *options)))
+        self.assertIn("guard.enabled=false", self.said(*self.emulated(
+            "tessera-agent", "tessera-agent", *options, "--guard-library=/libtessera-guard.so")))
+
+    def test_controller_and_command_line_on_a_cluster(self) -> None:
+        with Cluster() as cluster:
+            port, health = cluster.free_port(), cluster.free_port()
+            cluster.start_program("arm64", self.emulated(
+                "tessera-controller", "tessera-controller", f"--kubeconfig={cluster.kubeconfig}",
+                "--allocation-key-file=", f"--port={port}", f"--health-port={health}", "--open-reads",
+                "--lease=default/tessera"))
+            cluster.wait_for("the controller is ready", lambda: report.http_get(
+                health, "/readyz") == "ok\n", 60)
+            body = json.dumps({"Pod": {"metadata": {"name": "p", "namespace": "default", "uid": "u"},
+                                       "spec": {"containers": [{"name": "c", "resources": {
+                                           "limits": {"aliyun.com/gpu-mem": "3"}}}]}},
+                               "NodeNames": ["node-a"]}).encode()
+            status, answer = report.http_call(port, "POST", "/gpushare-scheduler/filter", body)
+            self.assertEqual(status, 200)
+            filtered = json.loads(answer)
+            self.assertIn("node-a", {**filtered["FailedNodes"], **filtered[
+                "FailedAndUnresolvableNodes"]}, filtered)
+            found = self.said("/usr/bin/qemu-aarch64", str(FOLDER / f"tessera-{release.VERSION}-linux-arm64"),
+                              "doctor", "-o", "json", f"--kubeconfig={cluster.kubeconfig}")
+            checks = {each["check"]: each for each in json.loads(found)["checks"]}
+            self.assertEqual(checks["api_server"]["status"], "ok", checks)

@@ -91,7 +91,7 @@ def publish(registry: ImageRegistry, directory: Path,
     package, released = release.write(directory / "release")
     digests = {}
     for name, archive in released.items():
-        digests[name] = release.module().digest(archive)
+        digests[name] = release.module().oci.digest(archive)
         for version in (release.VERSION, *OLD_VERSIONS):
             registry.push(archive, f"{name}:{version}")
     path = "/usr/local/bin/kube-scheduler"

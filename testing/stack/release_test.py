@@ -29,16 +29,17 @@ class SbomTest(unittest.TestCase):
             first, second = Path(folder) / "a.oci.tar", Path(folder) / "b+c"
             first.write_bytes(b"first")
             second.write_bytes(b"second")
-            contents = {first: packages, second: packages[:1]}
+            arm = sbom.Package("libc6", packages[0].version, "arm64")
+            contents = {first: [*packages, arm], second: packages[:1]}
             text = sbom.document("1.2.3", "2026-01-01T00:00:00Z", contents)
             self.assertEqual(text, sbom.document("1.2.3", "2026-01-01T00:00:00Z", contents))
         made = json.loads(text)
         ids = {item["SPDXID"] for item in made["packages"]} | {made["SPDXID"]}
-        self.assertEqual(len(ids), 5)
+        self.assertEqual(len(ids), 6)
         for name in ids:
             self.assertRegex(name, r"^SPDXRef-[A-Za-z0-9.-]+$")
         used = [(item["spdxElementId"], item["relatedSpdxElement"]) for item in made["relationships"]]
-        self.assertEqual(len(used), 5)
+        self.assertEqual(len(used), 6)
         self.assertLessEqual({name for pair in used for name in pair}, ids)
 
     def test_packages_of_an_image(self) -> None:
@@ -56,6 +57,33 @@ class SbomTest(unittest.TestCase):
                     info.size = len(data)
                     archive.addfile(info, io.BytesIO(data))
             self.assertEqual([package.name for package in TOOL.sbom.of_image(image)], ["libc6"])
+            (Path(folder) / "packages.tsv").write_text(f"{libc}\tforeign\t1\tarm64\n")
+            others = TOOL.sbom.of_sysroot(Path(folder))
+            self.assertEqual(TOOL.sbom.of_image(image, others),
+                             [TOOL.sbom.Package("foreign", "1", "arm64")])
+
+
+class OciTest(unittest.TestCase):
+    def test_an_image_for_two_processors(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            archives = {}
+            for architecture, options in (("amd64", ()), ("arm64", (
+                    "--architecture", "arm64", "--sysroot", folder))):
+                archives[architecture] = Path(folder) / f"{architecture}.tar"
+                subprocess.run([str(builds.IMAGE_TOOL), "made:1", str(archives[architecture]),
+                                "--format", "oci", "--file", f"{__file__}=/a", *options], check=True)
+            both = Path(folder) / "both.tar"
+            both.write_bytes(TOOL.oci.joined(archives, "made:1"))
+            self.assertEqual(both.read_bytes(), TOOL.oci.joined(archives, "made:1"))
+            for architecture, archive in archives.items():
+                shown = subprocess.run(
+                    ["skopeo", "--insecure-policy", "--override-arch", architecture, "inspect",
+                     f"oci-archive:{both}"], check=True, capture_output=True, text=True).stdout
+                self.assertEqual(json.loads(shown)["Architecture"], architecture)
+            self.assertNotIn(TOOL.oci.digest(both), {TOOL.oci.digest(one) for one in archives.values()})
+            refused = subprocess.run([str(builds.IMAGE_TOOL), "made:1", str(both), "--architecture",
+                                      "arm64"], capture_output=True, text=True)
+        self.assertIn("--sysroot and another --architecture than amd64 go together", refused.stderr)
 
 
 class ReleaseTest(unittest.TestCase):
@@ -100,6 +128,8 @@ class ReleaseTest(unittest.TestCase):
     def test_krew_manifest(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             archive = Path(folder) / "kubectl-tessera-7.8.9-linux-amd64.tar.gz"
+            other = Path(folder) / "kubectl-tessera-7.8.9-linux-arm64.tar.gz"
+            other.write_bytes(b"other")
             archive.write_bytes(TOOL.packed({"b": (b"x", 0o755), "a": (b"", 0o644)}))
             self.assertEqual(archive.read_bytes(),
                              TOOL.packed({"a": (b"", 0o644), "b": (b"x", 0o755)}))
@@ -107,8 +137,11 @@ class ReleaseTest(unittest.TestCase):
                 self.assertEqual([(each.name, each.mode) for each in opened],
                                  [("a", 0o644), ("b", 0o755)])
             made = yaml.safe_load(TOOL.krew_manifest(
-                "7.8.9", archive, TOOL.download_url(["https://example.org/v7.8.9/"])))
-            platform, = made["spec"]["platforms"]
+                "7.8.9", {"amd64": archive, "arm64": other},
+                TOOL.download_url(["https://example.org/v7.8.9/"])))
+            platform, arm = made["spec"]["platforms"]
+            self.assertEqual(arm["selector"]["matchLabels"], {"os": "linux", "arch": "arm64"})
+            self.assertNotEqual(arm["sha256"], platform["sha256"])
             self.assertEqual(platform["uri"], f"https://example.org/v7.8.9/{archive.name}")
             self.assertEqual(platform["sha256"], hashlib.sha256(archive.read_bytes()).hexdigest())
         self.assertEqual(made["spec"]["version"], "v7.8.9")

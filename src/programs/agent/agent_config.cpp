@@ -30,6 +30,14 @@ Result<> check_config(const ConfigValues& values) {
                                                 "\" is not a kind (vendor/class, as in "
                                                 "nvidia.com/gpu)");
     }
+#ifndef __x86_64__
+    // Its tests have run on no other processor.
+    if (!config.guard_library.empty()) {
+        return fail(Code::unsupported,
+                    "guard_library: the guard is for x86-64 only; leave it empty "
+                    "(guard.enabled=false of the Helm chart)");
+    }
+#endif
     if (!config.kubeconfig.empty()) TRY_VOID(connect_info({.path = config.kubeconfig}));
     return check_seal(config.allocation_key_file);
 }
