@@ -74,6 +74,12 @@ class ValuesTest(unittest.TestCase):
                 ("| `agent.driver.rot=/x` |", "the chart has no value agent.driver.rot"),
                 ("```yaml\n# values.yaml\nagent: {kubelet: /x}\n```",
                  "the chart has no value agent.kubelet"),
+                ("```yaml\n# values.yaml\nagent: {nodeConfigs: {a: {slots: 1}}}\n```",
+                 "the chart has no value agent.nodeConfigs.a.slots"),
+                ("```yaml\n# values.yaml\nagent: {nodeConfigs: {a: {excludedGpus: [1, 1]}}}\n```",
+                 "agent.nodeConfigs.a.excludedGpus: [1, 1] has an entry twice"),
+                ("```yaml\n# values.yaml\nagent: {nodeConfigs: {a: {excludedGpus: [x]}}}\n```",
+                 "agent.nodeConfigs.a.excludedGpus[]: 'x' fits no alternative"),
                 ("1. Save:\n\n   ```yaml\n   # values-gke.yaml\n   agent: {listen: 1}\n   ```\n",
                  "agent.listen: 1 is no boolean")):
             with self.subTest(text):
@@ -89,6 +95,7 @@ class ValuesTest(unittest.TestCase):
                 "`mode`, `mode=scheduler`, `image` and `agent`",
                 "`--set NAME=VALUE`, `scheduler.framework.gpushare.allocation`",
                 "```yaml\nagent: {kubelet: /x}\n```",
+                "```yaml\n# values.yaml\nagent: {nodeConfigs: {a: {excludedGpus: [0, GPU-1]}}}\n```",
                 "```yaml\n# values.yaml\nagent:\n  extraArgs: [--environment-handlers=default]\n```"):
             with self.subTest(text):
                 self.assertEqual(install_pages.value_faults(text, SCHEMA), [])

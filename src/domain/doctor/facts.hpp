@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct Workload {
     int ready = 0;
     std::string image;
     bool signs = false;  // has --allocation-key-file
+    // Of a DaemonSet: the names in --node-configs. If they cannot be read, no agent starts.
+    Result<std::set<std::string>> node_configs;
 };
 
 // The Lease, read twice with an interval of some renewals.
@@ -36,6 +39,7 @@ struct Node {
     bool wants_agent = false;  // the DaemonSet's selector selects it
     bool agent_ready = false;  // a pod of the DaemonSet is ready there
     std::int64_t slots = 0;    // allocatable tessera.dev/gpu-share
+    std::string agent_config;  // the label tessera.dev/agent-config
     // Capacities by which another plugin assigns GPUs (nvidia.com/gpu), without those that are 0.
     std::map<std::string, std::int64_t> foreign_amounts;
     std::string runtime;   // "containerd://2.3.7", as the Node reports it

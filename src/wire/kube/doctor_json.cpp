@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "domain/cluster/node_labels.hpp"
 #include "domain/dialect/native.hpp"
 #include "domain/placement/engine/policy.hpp"
 #include "domain/request/foreign_resources.hpp"
 #include "wire/kube/defrag_json.hpp"
 #include "wire/kube/kube_objects.hpp"
 #include "wire/tessera/keys.hpp"
+#include "wire/tessera/node_configs_json.hpp"
 #include "wire/tessera/node_gpus_json.hpp"
 
 namespace tessera {
@@ -37,6 +39,14 @@ std::vector<std::string> words_of(JsonValue container) {
     return out;
 }
 
+Result<std::set<std::string>> names_in(const std::string& node_configs) {
+    TRY(const NodeConfigs configs, read_node_configs(node_configs));
+    std::set<std::string> names;
+    for (const auto& [name, values] : configs)
+        names.insert(name);
+    return names;
+}
+
 }  // namespace
 
 doctor::Node read_doctor_node(JsonValue json, JsonValue agent) {
@@ -49,6 +59,7 @@ doctor::Node read_doctor_node(JsonValue json, JsonValue agent) {
     }
     node.wants_agent =
         agent.present() && defrag::selects(read_node_rules(agent), read_node_traits(json));
+    node.agent_config = json["metadata"]["labels"][kAgentConfigLabel].text_or("");
     node.slots = amount(json["status"]["allocatable"], resource::kGpuShare);
     for (const auto& [resource, quantity] : json["status"]["capacity"].members()) {
         const std::string name(resource);
@@ -80,9 +91,11 @@ doctor::Workload read_workload(JsonValue json) {
     const auto containers = json["spec"]["template"]["spec"]["containers"].elements();
     if (containers.empty()) return out;
     out.image = containers.front()["image"].text_or("");
-    out.signs = std::ranges::any_of(words_of(containers.front()), [](const std::string& word) {
-        return word.starts_with("--allocation-key-file");
-    });
+    for (const std::string& word : words_of(containers.front())) {
+        constexpr std::string_view kConfigs = "--node-configs=";
+        out.signs |= word.starts_with("--allocation-key-file");
+        if (word.starts_with(kConfigs)) out.node_configs = names_in(word.substr(kConfigs.size()));
+    }
     return out;
 }
 
