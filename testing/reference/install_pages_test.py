@@ -3,10 +3,12 @@ name."""
 
 from __future__ import annotations
 
+import re
 import unittest
 from pathlib import Path
 
 from reference import install_pages
+from stack.builds import ROOT
 
 SCHEMA = install_pages.schema()
 
@@ -106,6 +108,19 @@ class ValuesTest(unittest.TestCase):
                 self.assertEqual(install_pages.yaml_faults(path.read_text(encoding="utf-8")), [])
         self.assertEqual(install_pages.yaml_faults("```yaml\na: {b: 1}\n```\n```\n{a\n```"), [])
         self.assertIn("expected ',' or '}'", install_pages.yaml_faults("```yaml\na: {b: 1\n```")[0])
+
+    def test_the_page_names_what_doctor_knows_of_other_products(self) -> None:
+        page = (install_pages.INDEX.parent / "beside-others.md").read_text(encoding="utf-8")
+        page = page.partition("## Conflicts that tessera doctor finds")[2].partition("\n## ")[0]
+        for table, column, form in (("request/foreign_resources.def", 0, "`{}"),
+                                    ("doctor/foreign_schedulers.def", 1, "{}"),
+                                    ("doctor/foreign_labels.def", 0, "`{}")):
+            text = (ROOT / "src" / "domain" / table).read_text(encoding="utf-8")
+            rows = re.findall(r'^FOREIGN_\w+\((.*)\)$', text, re.M)
+            self.assertGreater(len(rows), 1, table)
+            for row in rows:
+                name = re.findall(r'"([^"]*)"', row)[column]
+                self.assertIn(form.format(name), page, table)
 
     def test_a_schema_with_unknown_words_is_an_error(self) -> None:
         with self.assertRaisesRegex(ValueError, "does not know oneOf"):

@@ -23,7 +23,7 @@ Pod bound_pod(const std::string& name) {
     return {.info = build::bound(facts, allocation),
             .scheduler = "default-scheduler",
             .has_signature = true,
-            .images = {"busybox"}};
+            .programs = {{"busybox", "main"}}};
 }
 
 // A cluster without faults.
@@ -45,6 +45,9 @@ Facts healthy() {
                                    {.inventory = {.name = NodeName("cpu-only")}}},
         .pods = std::vector<Pod>{bound_pod("p")},
         .slices = std::vector<Slice>(),
+        .claims = std::vector<Claim>(),
+        .operators = std::vector<GpuOperator>(),
+        .runtime_classes = std::set<std::string>(),
         .key = std::optional<Result<>>(Result<>()),
         .policies = std::vector<Policy>{{"a", true, true}, {"b", true, true}},
         .scheduler_commands = Commands(),
@@ -520,6 +523,7 @@ TEST(Doctor, NoRights) {
     facts.nodes = denied;
     facts.pods = denied;
     facts.slices = denied;
+    facts.claims = denied;
     facts.key = denied;
     facts.policies = denied;
     facts.scheduler_commands = denied;
@@ -552,6 +556,14 @@ TEST(Doctor, OneRightLess) {
          },
          {"agents", "routing", "allocations", "shares", "others"}},
         {[&](Facts& f) { f.slices = denied; }, {"others"}},
+        {[&](Facts& f) { f.claims = denied; }, {"others"}},
+        {[&](Facts& f) { f.operators = denied; }, {"others"}},
+        {[&](Facts& f) { f.runtime_classes = denied; }, {}},
+        {[&](Facts& f) {
+             f.agents->runtime_class = "nvidia";
+             f.runtime_classes = denied;
+         },
+         {"injection"}},
         {[&](Facts& f) { f.key = denied; }, {"key"}},
         {[&](Facts& f) { f.policies = denied; }, {"admission"}},
         {[&](Facts& f) { f.scheduler_commands = denied; }, {}},
