@@ -335,7 +335,7 @@ void with_guard(Facts& f) {
 
 std::vector<Case> share_cases() {
     return {
-        {"no guard", "shares", Status::ok, {"the guard is not deployed"}, {}, [](Facts&) {}},
+        {"no guard", "shares", Status::ok, {"the guard is off"}, {}, [](Facts&) {}},
         {"the guard on all nodes",
          "shares",
          Status::ok,
@@ -381,7 +381,7 @@ std::vector<Case> report_cases() {
          "shares",
          Status::warning,
          {"bypassed the guard within the hour: default/p"},
-         {"kill-bypassing"},
+         {"guard.bypassAction=kill"},
          [](Facts& f) {
              with_guard(f);
              f.reports->push_back({PodUid("uid-p"), "GpuMemoryUnaccounted"});
@@ -390,7 +390,7 @@ std::vector<Case> report_cases() {
          "shares",
          Status::warning,
          {"covered or removed the guard's files within the hour: default/p"},
-         {"kill-bypassing"},
+         {"guard.bypassAction=kill"},
          [](Facts& f) {
              with_guard(f);
              f.reports->push_back({PodUid("uid-p"), "GpuEnforcementCovered"});
@@ -399,7 +399,7 @@ std::vector<Case> report_cases() {
          "shares",
          Status::warning,
          {"ran without their share within the hour: default/p"},
-         {"created again", "kill-bypassing"},
+         {"created again", "guard.bypassAction=kill"},
          [](Facts& f) {
              with_guard(f);
              f.reports->push_back({PodUid("uid-p"), "GpuShareMissing"});
@@ -434,7 +434,7 @@ std::vector<Case> trust_cases() {
          "key",
          Status::warning,
          {"the agents run without"},
-         {"set that argument", "Helm chart"},
+         {"sets that argument", "Helm chart"},
          [](Facts& f) { f.agents->signs = false; }},
         {"no permission to read it",
          "key",
@@ -446,13 +446,13 @@ std::vector<Case> trust_cases() {
          "admission",
          Status::failed,
          {"a is missing"},
-         {"admission.yaml"},
+         {"admissionPolicies=true"},
          [](Facts& f) { f.policies->front() = {"a", false, false}; }},
         {"a policy without its binding",
          "admission",
          Status::failed,
          {"b has no binding"},
-         {"admission.yaml"},
+         {"admissionPolicies=true"},
          [](Facts& f) { f.policies->back().denies = false; }},
         {"an expired certificate",
          "certificates",
