@@ -92,6 +92,10 @@ TOOLKIT = (Module("nvidia-container-toolkit", _TOOLKIT, tuple(
                                           "nvidia-cdi-hook", "nvidia-ctk")),
     "-extldflags=-Wl,-z,lazy"),)
 
+# Helm 3, for ./dev check helm3; it is built on demand.
+HELM_3 = (Module("helm-3", "helm.sh/helm/v3", ("helm.sh/helm/v3/cmd/helm",),
+                 "-s -w -X helm.sh/helm/v3/internal/version.version={version}"),)
+
 # A program that only a benchmark needs; it is built on demand.
 KWOK = (Module("kwok", "sigs.k8s.io/kwok", ("sigs.k8s.io/kwok/cmd/kwok",)),)
 

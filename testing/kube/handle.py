@@ -40,9 +40,11 @@ class ClusterHandle:
     Without Services, a pod with hostNetwork needs them as KUBERNETES_SERVICE_HOST and
     KUBERNETES_SERVICE_PORT.
 
-    poll_seconds: how long `wait_for` sleeps between two calls of its condition."""
+    poll_seconds: how long `wait_for` sleeps between two calls of its condition.
+    helm_table: the table of binaries.py whose Helm `helm` runs."""
 
     poll_seconds = POLL_SECONDS
+    helm_table: Sequence[binaries.Module] = binaries.HELM
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -85,7 +87,7 @@ class ClusterHandle:
     def helm(self, *arguments: str, check: bool = True, timeout: float = 600.0) -> str:
         """Runs Helm as cluster-admin and returns its stdout. It keeps its files in the directory of
         the run, and does not read those of the user."""
-        program = binaries.ensure(table=binaries.HELM) / "helm"
+        program = binaries.ensure(table=self.helm_table) / "helm"
         environment = {name: value for name, value in os.environ.items()
                        if not name.startswith(("HELM_", "XDG_"))}
         environment |= {"HOME": str(self.directory / "helm"), "KUBECONFIG": str(self.kubeconfig)}

@@ -122,10 +122,25 @@ class ChartTest(unittest.TestCase):
                 ("webhook.port=443", "/webhook/port"),
                 ("webhook.timeoutSeconds=31", "/webhook/timeoutSeconds"),
                 ("image.digests.agent=0.2.0", "/image/digests/agent"),
+                ("agent.nodeConfigs.a.slotsPerGpu=0", "/agent/nodeConfigs/a/slotsPerGpu"),
+                ("agent.nodeConfigs.a.slots=8",
+                 "/agent/nodeConfigs/a': additional properties 'slots' not allowed"),
+                ("agent.nodeConfigs.a/b.slotsPerGpu=8",
+                 "/agent/nodeConfigs': additional properties 'a/b' not allowed"),
+                ("agent.nodeConfigs.a.excludedGpus={1,1}", "/agent/nodeConfigs/a/excludedGpus"),
+                ("agent.nodeConfigs.a.excludedGpus={-1}", "/agent/nodeConfigs/a/excludedGpus/0"),
                 ("monitoring=null", "missing property 'monitoring'")):
             with self.subTest(values), self.assertRaises(KubeError) as refused:
                 objects(values)
             self.assertIn(message, str(refused.exception))
+
+    def test_configurations_for_single_nodes_have_the_keys_of_the_agent(self) -> None:
+        arguments = container(objects("agent.nodeConfigs.a.slotsPerGpu=8",
+                                      "agent.nodeConfigs.a.excludedGpus={0,GPU-1}"))["args"]
+        given, = (word for word in arguments if word.startswith("--node-configs="))
+        self.assertEqual(json.loads(given.partition("=")[2]),
+                         {"a": {"excluded_gpus": [0, "GPU-1"], "slots_per_gpu": 8}})
+        self.assertNotIn("--node-configs", str(container(self.default)["args"]))
 
     def test_monitoring_objects_find_what_they_scrape(self) -> None:
         found = objects("agent.listen=true", *(f"monitoring.{name}.enabled=true" for name in (

@@ -42,7 +42,8 @@ _OF_GPUSHARE = "scheduler.framework.gpushare.allocation"  # an annotation
 _PLACEHOLDER = "NAME"
 # "required" is for all values together; a page names a few.
 _RULES = {"$schema", "$comment", "required", "title", "description", "default", "type", "enum",
-          "pattern", "not", "minimum", "maximum", "minLength", "minProperties", "items", "properties", "additionalProperties"}
+          "pattern", "not", "minimum", "maximum", "minLength", "minProperties", "items", "properties", "additionalProperties",
+          "patternProperties", "uniqueItems", "anyOf"}
 _ANY = object()  # a value that a document names and does not write
 
 
@@ -129,12 +130,24 @@ def faults(value: Any, rule: Json, name: str = "") -> Iterator[str]:
         yield f"{name}: {value} is too small or too large"
     for part in value if isinstance(value, list) else ():
         yield from faults(part, rule.get("items", {}), f"{name}[]")
+    if rule.get("uniqueItems") and len({str(part) for part in value}) < len(value):
+        yield f"{name}: {value!r} has an entry twice"
+    if "anyOf" in rule and all(list(faults(value, each)) for each in rule["anyOf"]):
+        yield f"{name}: {value!r} fits no alternative"
     for key, part in value.items() if isinstance(value, dict) else ():
-        below = rule.get("properties", {}).get(key, rule.get("additionalProperties", {}))
+        below = rule.get("properties", {}).get(key, _of_pattern(key, rule))
         if below is False:
             yield f"the chart has no value {name}{'.' if name else ''}{key}"
         elif isinstance(below, dict):
             yield from faults(part, below, f"{name}{'.' if name else ''}{key}")
+
+
+def _of_pattern(key: str, rule: Json) -> Any:
+    """The rule for a key that the schema does not name."""
+    for pattern, below in rule.get("patternProperties", {}).items():
+        if re.search(pattern, key):
+            return below
+    return rule.get("additionalProperties", {})
 
 
 def _blocks(text: str) -> Iterator[str]:

@@ -3,10 +3,12 @@ name."""
 
 from __future__ import annotations
 
+import re
 import unittest
 from pathlib import Path
 
 from reference import install_pages
+from stack.builds import ROOT
 
 SCHEMA = install_pages.schema()
 
@@ -74,6 +76,12 @@ class ValuesTest(unittest.TestCase):
                 ("| `agent.driver.rot=/x` |", "the chart has no value agent.driver.rot"),
                 ("```yaml\n# values.yaml\nagent: {kubelet: /x}\n```",
                  "the chart has no value agent.kubelet"),
+                ("```yaml\n# values.yaml\nagent: {nodeConfigs: {a: {slots: 1}}}\n```",
+                 "the chart has no value agent.nodeConfigs.a.slots"),
+                ("```yaml\n# values.yaml\nagent: {nodeConfigs: {a: {excludedGpus: [1, 1]}}}\n```",
+                 "agent.nodeConfigs.a.excludedGpus: [1, 1] has an entry twice"),
+                ("```yaml\n# values.yaml\nagent: {nodeConfigs: {a: {excludedGpus: [x]}}}\n```",
+                 "agent.nodeConfigs.a.excludedGpus[]: 'x' fits no alternative"),
                 ("1. Save:\n\n   ```yaml\n   # values-gke.yaml\n   agent: {listen: 1}\n   ```\n",
                  "agent.listen: 1 is no boolean")):
             with self.subTest(text):
@@ -89,6 +97,7 @@ class ValuesTest(unittest.TestCase):
                 "`mode`, `mode=scheduler`, `image` and `agent`",
                 "`--set NAME=VALUE`, `scheduler.framework.gpushare.allocation`",
                 "```yaml\nagent: {kubelet: /x}\n```",
+                "```yaml\n# values.yaml\nagent: {nodeConfigs: {a: {excludedGpus: [0, GPU-1]}}}\n```",
                 "```yaml\n# values.yaml\nagent:\n  extraArgs: [--environment-handlers=default]\n```"):
             with self.subTest(text):
                 self.assertEqual(install_pages.value_faults(text, SCHEMA), [])
@@ -99,6 +108,19 @@ class ValuesTest(unittest.TestCase):
                 self.assertEqual(install_pages.yaml_faults(path.read_text(encoding="utf-8")), [])
         self.assertEqual(install_pages.yaml_faults("```yaml\na: {b: 1}\n```\n```\n{a\n```"), [])
         self.assertIn("expected ',' or '}'", install_pages.yaml_faults("```yaml\na: {b: 1\n```")[0])
+
+    def test_the_page_names_what_doctor_knows_of_other_products(self) -> None:
+        page = (install_pages.INDEX.parent / "beside-others.md").read_text(encoding="utf-8")
+        page = page.partition("## Conflicts that tessera doctor finds")[2].partition("\n## ")[0]
+        for table, column, form in (("request/foreign_resources.def", 0, "`{}"),
+                                    ("doctor/foreign_schedulers.def", 1, "{}"),
+                                    ("doctor/foreign_labels.def", 0, "`{}")):
+            text = (ROOT / "src" / "domain" / table).read_text(encoding="utf-8")
+            rows = re.findall(r'^FOREIGN_\w+\((.*)\)$', text, re.M)
+            self.assertGreater(len(rows), 1, table)
+            for row in rows:
+                name = re.findall(r'"([^"]*)"', row)[column]
+                self.assertIn(form.format(name), page, table)
 
     def test_a_schema_with_unknown_words_is_an_error(self) -> None:
         with self.assertRaisesRegex(ValueError, "does not know oneOf"):

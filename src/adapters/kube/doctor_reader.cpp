@@ -49,6 +49,9 @@ class Reader {
                     .nodes = std::vector<doctor::Node>(),
                     .pods = std::vector<doctor::Pod>(),
                     .slices = read_slices(),
+                    .claims = read_claims(),
+                    .operators = read_operators(),
+                    .runtime_classes = read_runtime_classes(),
                     .key = read_key(),
                     .policies = read_policies(),
                     .scheduler_commands = read_schedulers(),
@@ -144,21 +147,49 @@ class Reader {
         return out;
     }
 
-    // The newest version that the server has: 1.34 and later, 1.33, 1.32 of Kubernetes have
-    // different ones.
+    // Objects of the newest version of resource.k8s.io that the server has: 1.34 and later, 1.33,
+    // 1.32 of Kubernetes have different ones.
+    Result<> each_dra(const std::string& kind, const ReadItem& read) {
+        for (const char* version : {"v1", "v1beta2", "v1beta1"}) {
+            const auto done = each(fmt::format("/apis/resource.k8s.io/{}/{}", version, kind),
+                                   fmt::format("list {}.resource.k8s.io", kind), read);
+            if (done || done.error().code != Code::not_found) return done;
+        }
+        return {};
+    }
+
     Result<std::vector<doctor::Slice>> read_slices() {
         std::set<doctor::Slice> found;
-        for (const char* version : {"v1", "v1beta2", "v1beta1"}) {
-            const auto read = each(fmt::format("/apis/resource.k8s.io/{}/resourceslices", version),
-                                   "list resourceslices.resource.k8s.io", [&](JsonValue json) {
-                                       const JsonValue spec = json["spec"];
-                                       found.insert({spec["driver"].text_or(""),
-                                                     NodeName(spec["nodeName"].text_or(""))});
-                                   });
-            if (read) break;
-            if (read.error().code != Code::not_found) return fail(read.error());
-        }
+        TRY_VOID(each_dra("resourceslices", [&](JsonValue json) {
+            const JsonValue spec = json["spec"];
+            found.insert({spec["driver"].text_or(""), NodeName(spec["nodeName"].text_or(""))});
+        }));
         return std::vector<doctor::Slice>(found.begin(), found.end());
+    }
+
+    Result<std::vector<doctor::Claim>> read_claims() {
+        std::set<doctor::Claim> found;
+        TRY_VOID(each_dra("resourceclaims", [&](JsonValue json) {
+            for (doctor::Claim& claim : read_claim(json))
+                found.insert(std::move(claim));
+        }));
+        return std::vector<doctor::Claim>(found.begin(), found.end());
+    }
+
+    Result<std::vector<doctor::GpuOperator>> read_operators() {
+        std::vector<doctor::GpuOperator> out;
+        const auto read =
+            each("/apis/nvidia.com/v1/clusterpolicies", "list clusterpolicies.nvidia.com",
+                 [&](JsonValue json) { out.push_back(read_cluster_policy(json)); });
+        if (!read && read.error().code != Code::not_found) return fail(read.error());
+        return out;
+    }
+
+    Result<std::set<std::string>> read_runtime_classes() {
+        std::set<std::string> out;
+        TRY_VOID(each("/apis/node.k8s.io/v1/runtimeclasses", "list runtimeclasses.node.k8s.io",
+                      [&](JsonValue json) { out.insert(json["metadata"]["name"].text_or("")); }));
+        return out;
     }
 
     // Read before the pods, because their signatures are checked with the key.

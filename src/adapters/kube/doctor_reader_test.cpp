@@ -69,6 +69,15 @@ void add_pods_and_nodes(ScriptedServer& server) {
                 R"({"resources":{"limits":{"aliyun.com/gpu-mem":"3"}}}]}})"));
     const std::string slice = R"({"spec":{"driver":"gpu.nvidia.com","nodeName":"n1"}})";
     server.answer("GET /apis/resource.k8s.io/v1/resourceslices", 200, list_of(slice + "," + slice));
+    server.answer("GET /apis/resource.k8s.io/v1/resourceclaims", 200,
+                  list_of(R"({"metadata":{"name":"c","namespace":"d"},"status":{"allocation":)"
+                          R"({"devices":{"results":[{"driver":"gpu.nvidia.com","pool":"n1"},)"
+                          R"({"driver":"gpu.nvidia.com","pool":"n1"}]}}}},)"
+                          R"({"metadata":{"name":"open","namespace":"d"}})"));
+    server.answer("GET /apis/nvidia.com/v1/clusterpolicies", 200,
+                  list_of(R"({"metadata":{"name":"p"},"spec":{"cdi":{"nriPluginEnabled":true}}})"));
+    server.answer("GET /apis/node.k8s.io/v1/runtimeclasses", 200,
+                  list_of(R"({"metadata":{"name":"nvidia"}})"));
     server.answer(
         "GET /api/v1/nodes", 200,
         list_of(R"({"metadata":{"name":"n1","labels":{"gpushare":"true"},)"
@@ -108,7 +117,11 @@ TEST(DoctorReader, ReadsTheCluster) {
     EXPECT_EQ(*facts.slices, (std::vector<doctor::Slice>{{"gpu.nvidia.com", NodeName("n1")}}));
     EXPECT_FALSE(facts.nodes->at(1).wants_agent || facts.nodes->at(1).agent_ready);
     ASSERT_EQ(facts.pods->size(), 2U);
-    EXPECT_EQ(facts.pods->at(0).images, std::vector<std::string>{"agent:1"});
+    EXPECT_EQ(facts.pods->at(0).programs, (std::vector<doctor::Program>{{"agent:1", ""}}));
+    EXPECT_EQ(*facts.claims, (std::vector<doctor::Claim>{{"d/c", "gpu.nvidia.com", "n1"}}));
+    ASSERT_EQ(facts.operators->size(), 1U);
+    EXPECT_TRUE(facts.operators->front().has_nri_plugin);
+    EXPECT_TRUE(facts.runtime_classes->contains("nvidia"));
     ASSERT_TRUE(facts.pods->at(1).info.allocation);
     EXPECT_EQ(facts.pods->at(1).info.allocation->error().code, Code::permission_denied)
         << "with the key, what it has not signed is an error";

@@ -1,4 +1,4 @@
-// Labels of Nodes with GPUs: the one that an administrator sets, and those that the agent sets for
+// Labels of Nodes with GPUs: those that an administrator sets, and those that the agent sets for
 // nodeSelector and nodeAffinity.
 #pragma once
 
@@ -11,6 +11,8 @@ namespace tessera {
 
 // "true": an agent runs on the node (nodeSelector of its DaemonSet).
 inline constexpr std::string_view kAgentLabel = "tessera.dev/agent";
+// The name of the agent's configuration on this node, of those in --node-configs.
+inline constexpr std::string_view kAgentConfigLabel = "tessera.dev/agent-config";
 inline constexpr std::string_view kGpuCountLabel = "tessera.dev/gpu-count";
 // The model (base/label_value.hpp); "mixed" if the node has several.
 inline constexpr std::string_view kGpuModelLabel = "tessera.dev/gpu-model";

@@ -1,6 +1,7 @@
 #include "domain/doctor/checks.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,7 @@
 #include "domain/doctor/judgement.hpp"
 #include "domain/doctor/others_check.hpp"
 #include "domain/doctor/shares_check.hpp"
+#include "domain/health/excluded_gpus.hpp"
 
 namespace tessera::doctor {
 namespace {
@@ -100,6 +102,16 @@ Judgement leader(const Facts& facts) {
     return {Status::ok, fmt::format("{} holds the Lease and renews it", lease.holder), ""};
 }
 
+// Why the agent has no configuration on this node; empty if it has one, or needs none.
+std::string config_fault(const Node& node, const Workload& agents) {
+    if (node.agent_config.empty() || !agents.node_configs) return {};
+    const std::set<std::string>& names = *agents.node_configs;
+    if (names.contains(node.agent_config)) return {};
+    return fmt::format("{}: its label {}={} names no configuration; there {}",
+                       node.inventory.name.str(), kAgentConfigLabel, node.agent_config,
+                       names.empty() ? "is none" : fmt::format("are {}", fmt::join(names, ", ")));
+}
+
 std::string fix_of_agents(const Facts& facts, bool is_selected, bool is_missing) {
     if (!is_selected) {
         return fmt::format(
@@ -146,8 +158,13 @@ Judgement agents(const Facts& facts) {
     }
     if (!facts.nodes) return unread(facts.nodes.error());
     if (!facts.pods) return unread(facts.pods.error());  // which tell where an agent is ready
+    if (!facts.agents->node_configs) {
+        return {Status::failed, facts.agents->node_configs.error().text,
+                "correct the chart's agent.nodeConfigs: no agent starts with it"};
+    }
     Faults faults;
     int good = 0;
+    bool is_misnamed = false;
     bool is_selected = true;
     bool is_missing = false;
     for (const Node& node : *facts.nodes) {
@@ -158,6 +175,9 @@ Judgement agents(const Facts& facts) {
             is_selected = false;
             faults.add(fmt::format(
                 "{}: its GPUs are published, but the DaemonSet does not select it", name));
+        } else if (auto fault = config_fault(node, *facts.agents); !fault.empty()) {
+            is_misnamed = true;
+            faults.add(std::move(fault));
         } else if (!node.agent_ready) {
             is_missing = true;
             faults.add(fmt::format("{}: no agent is ready there", name));
@@ -170,6 +190,12 @@ Judgement agents(const Facts& facts) {
         } else {
             ++good;
         }
+    }
+    if (is_misnamed) {
+        return {Status::failed, faults.text(),
+                fmt::format("correct the label (kubectl label node NODE --overwrite {}=NAME), or "
+                            "add the configuration to the chart's agent.nodeConfigs",
+                            kAgentConfigLabel)};
     }
     if (faults.any()) {
         return {Status::failed, faults.text(), fix_of_agents(facts, is_selected, is_missing)};
@@ -193,6 +219,7 @@ Judgement gpus(const Facts& facts) {
     Faults unshared;
     Faults unoffered;
     std::size_t count = 0;
+    std::size_t excluded = 0;
     for (const Node& node : *facts.nodes) {
         const std::string& name = node.inventory.name.str();
         if (!node.has_report) continue;
@@ -201,6 +228,10 @@ Judgement gpus(const Facts& facts) {
         for (const Gpu& gpu : node.inventory.gpus) {
             any_usable |= gpu.usable();
             if (gpu.usable()) continue;
+            if (gpu.reason == kExcludedReason) {
+                ++excluded;
+                continue;
+            }
             (gpu.condition == GpuCondition::unhealthy ? sick : unshared)
                 .add(
                     fmt::format("{} GPU {} ({}): {}", name, gpu.index, gpu.uuid.str(), gpu.reason));
@@ -226,6 +257,11 @@ Judgement gpus(const Facts& facts) {
         return {Status::warning, "not shareable: " + unshared.text(),
                 "this is no fault: to share these GPUs, do what the reason says "
                 "(docs/limits.md, GPUs that are not shared)"};
+    }
+    if (excluded > 0) {
+        return {Status::ok,
+                fmt::format("{} GPUs, {} of them excluded, the others healthy", count, excluded),
+                ""};
     }
     return {Status::ok, fmt::format("{} GPUs, all healthy", count), ""};
 }

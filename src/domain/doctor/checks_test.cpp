@@ -23,7 +23,7 @@ Pod bound_pod(const std::string& name) {
     return {.info = build::bound(facts, allocation),
             .scheduler = "default-scheduler",
             .has_signature = true,
-            .images = {"busybox"}};
+            .programs = {{"busybox", "main"}}};
 }
 
 // A cluster without faults.
@@ -45,6 +45,9 @@ Facts healthy() {
                                    {.inventory = {.name = NodeName("cpu-only")}}},
         .pods = std::vector<Pod>{bound_pod("p")},
         .slices = std::vector<Slice>(),
+        .claims = std::vector<Claim>(),
+        .operators = std::vector<GpuOperator>(),
+        .runtime_classes = std::set<std::string>(),
         .key = std::optional<Result<>>(Result<>()),
         .policies = std::vector<Policy>{{"a", true, true}, {"b", true, true}},
         .scheduler_commands = Commands(),
@@ -332,7 +335,7 @@ void with_guard(Facts& f) {
 
 std::vector<Case> share_cases() {
     return {
-        {"no guard", "shares", Status::ok, {"the guard is not deployed"}, {}, [](Facts&) {}},
+        {"no guard", "shares", Status::ok, {"the guard is off"}, {}, [](Facts&) {}},
         {"the guard on all nodes",
          "shares",
          Status::ok,
@@ -378,7 +381,7 @@ std::vector<Case> report_cases() {
          "shares",
          Status::warning,
          {"bypassed the guard within the hour: default/p"},
-         {"kill-bypassing"},
+         {"guard.bypassAction=kill"},
          [](Facts& f) {
              with_guard(f);
              f.reports->push_back({PodUid("uid-p"), "GpuMemoryUnaccounted"});
@@ -387,7 +390,7 @@ std::vector<Case> report_cases() {
          "shares",
          Status::warning,
          {"covered or removed the guard's files within the hour: default/p"},
-         {"kill-bypassing"},
+         {"guard.bypassAction=kill"},
          [](Facts& f) {
              with_guard(f);
              f.reports->push_back({PodUid("uid-p"), "GpuEnforcementCovered"});
@@ -396,7 +399,7 @@ std::vector<Case> report_cases() {
          "shares",
          Status::warning,
          {"ran without their share within the hour: default/p"},
-         {"created again", "kill-bypassing"},
+         {"created again", "guard.bypassAction=kill"},
          [](Facts& f) {
              with_guard(f);
              f.reports->push_back({PodUid("uid-p"), "GpuShareMissing"});
@@ -431,7 +434,7 @@ std::vector<Case> trust_cases() {
          "key",
          Status::warning,
          {"the agents run without"},
-         {"set that argument", "Helm chart"},
+         {"sets that argument", "Helm chart"},
          [](Facts& f) { f.agents->signs = false; }},
         {"no permission to read it",
          "key",
@@ -443,13 +446,13 @@ std::vector<Case> trust_cases() {
          "admission",
          Status::failed,
          {"a is missing"},
-         {"admission.yaml"},
+         {"admissionPolicies=true"},
          [](Facts& f) { f.policies->front() = {"a", false, false}; }},
         {"a policy without its binding",
          "admission",
          Status::failed,
          {"b has no binding"},
-         {"admission.yaml"},
+         {"admissionPolicies=true"},
          [](Facts& f) { f.policies->back().denies = false; }},
         {"an expired certificate",
          "certificates",
@@ -520,6 +523,7 @@ TEST(Doctor, NoRights) {
     facts.nodes = denied;
     facts.pods = denied;
     facts.slices = denied;
+    facts.claims = denied;
     facts.key = denied;
     facts.policies = denied;
     facts.scheduler_commands = denied;
@@ -552,6 +556,14 @@ TEST(Doctor, OneRightLess) {
          },
          {"agents", "routing", "allocations", "shares", "others"}},
         {[&](Facts& f) { f.slices = denied; }, {"others"}},
+        {[&](Facts& f) { f.claims = denied; }, {"others"}},
+        {[&](Facts& f) { f.operators = denied; }, {"others"}},
+        {[&](Facts& f) { f.runtime_classes = denied; }, {}},
+        {[&](Facts& f) {
+             f.agents->runtime_class = "nvidia";
+             f.runtime_classes = denied;
+         },
+         {"injection"}},
         {[&](Facts& f) { f.key = denied; }, {"key"}},
         {[&](Facts& f) { f.policies = denied; }, {"admission"}},
         {[&](Facts& f) { f.scheduler_commands = denied; }, {}},

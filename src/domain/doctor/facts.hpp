@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/string_map.hpp"
 #include "domain/cluster/node.hpp"
 #include "domain/cluster/pod_info.hpp"
 #include "domain/leadership/lease.hpp"
@@ -21,7 +23,12 @@ struct Workload {
     int wanted = 0;
     int ready = 0;
     std::string image;
-    bool signs = false;  // has --allocation-key-file
+    bool signs = false;         // has --allocation-key-file
+    std::string runtime_class;  // of its pods
+    bool is_privileged = false;
+    std::string tenants_runtime_class;  // --webhook-runtime-class
+    // Of a DaemonSet: the names in --node-configs. If they cannot be read, no agent starts.
+    Result<std::set<std::string>> node_configs;
 };
 
 // The Lease, read twice with an interval of some renewals.
@@ -36,10 +43,20 @@ struct Node {
     bool wants_agent = false;  // the DaemonSet's selector selects it
     bool agent_ready = false;  // a pod of the DaemonSet is ready there
     std::int64_t slots = 0;    // allocatable tessera.dev/gpu-share
+    std::string agent_config;  // the label tessera.dev/agent-config
+    StringMap labels;
     // Capacities by which another plugin assigns GPUs (nvidia.com/gpu), without those that are 0.
     std::map<std::string, std::int64_t> foreign_amounts;
     std::string runtime;   // "containerd://2.3.7", as the Node reports it
     std::string identity;  // how its agent identifies containers: "nri" or "kubelet"
+};
+
+// What a container runs. Without a command it is the one of the image.
+struct Program {
+    std::string image;
+    std::string command;  // the container's name, its command and its arguments
+
+    friend bool operator==(const Program&, const Program&) = default;
 };
 
 struct Pod {
@@ -47,8 +64,10 @@ struct Pod {
     std::string scheduler;  // spec.schedulerName
     bool has_signature =
         false;  // the annotation exists; if there is a key, the signature was checked, too
-    std::vector<std::string> images;
+    std::vector<Program> programs;
     std::string runtime_class;  // spec.runtimeClassName; empty: the node's default handler
+    // The resources of its containers by which other products assign GPUs.
+    std::set<std::string> foreign_requests;
 };
 
 struct Policy {
@@ -63,6 +82,23 @@ struct Slice {
     NodeName node;
 
     friend auto operator<=>(const Slice&, const Slice&) = default;
+};
+
+// A ResourceClaim to which a device was allocated. `pool`: of the device. NVIDIA's driver names the
+// pool after the node (cmd/gpu-kubelet-plugin/driver.go).
+struct Claim {
+    std::string name;  // NAMESPACE/NAME
+    std::string driver;
+    std::string pool;
+
+    friend auto operator<=>(const Claim&, const Claim&) = default;
+};
+
+// What a ClusterPolicy of NVIDIA's GPU Operator sets.
+struct GpuOperator {
+    std::string policy;                // its name
+    bool has_nri_plugin = false;       // cdi.nriPluginEnabled
+    bool refuses_environment = false;  // of the toolkit: for containers that are not privileged
 };
 
 // An event by which an agent says that it cannot vouch for a pod's GPU share. Events are kept for
@@ -101,6 +137,10 @@ struct Facts {
     // Without duplicates. Empty if the API server does not serve ResourceSlices (before Kubernetes
     // 1.32).
     Result<std::vector<Slice>> slices;
+    // Without duplicates. Empty, likewise.
+    Result<std::vector<Claim>> claims;
+    Result<std::vector<GpuOperator>> operators;  // empty: not installed
+    Result<std::set<std::string>> runtime_classes;
     // Nothing if there is no such Secret; else whether the key can be used.
     Result<std::optional<Result<>>> key;
     Result<std::vector<Policy>> policies;

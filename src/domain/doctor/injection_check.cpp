@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -46,9 +47,42 @@ bool go_by_runtime_class(const Facts& facts, const std::set<NodeName>& nodes) {
     return is_proven;
 }
 
+// A RuntimeClass that Tessera's or its tenants' pods name, and that does not exist: the API server
+// refuses these pods. Nothing if all exist, or if that is unknown.
+std::optional<Judgement> missing_class(const Facts& facts) {
+    if (!facts.runtime_classes) return std::nullopt;
+    const auto is_missing = [&](const std::string& name) {
+        return !name.empty() && !facts.runtime_classes->contains(name);
+    };
+    constexpr const char* kFix =
+        "install NVIDIA's container toolkit with the RuntimeClass, or leave the GPU Operator's "
+        "cdi.nriPluginEnabled off, which removes it; if the nodes need none, set the chart's {} to "
+        "an empty text";
+    if (facts.agents && is_missing(facts.agents->runtime_class)) {
+        return Judgement{Status::failed,
+                         fmt::format("there is no RuntimeClass {}, which the agents' pods name",
+                                     facts.agents->runtime_class),
+                         fmt::format(kFix, "agent.driver.runtimeClassName")};
+    }
+    if (facts.controller && is_missing(facts.controller->tenants_runtime_class)) {
+        return Judgement{Status::failed,
+                         fmt::format("there is no RuntimeClass {}, which the webhook gives to pods "
+                                     "that request GPUs",
+                                     facts.controller->tenants_runtime_class),
+                         fmt::format(kFix, "webhook.runtimeClassName")};
+    }
+    return std::nullopt;
+}
+
+bool needs_class(const Facts& facts) {
+    return (facts.agents && !facts.agents->runtime_class.empty()) ||
+           (facts.controller && !facts.controller->tenants_runtime_class.empty());
+}
+
 }  // namespace
 
 Judgement injection(const Facts& facts) {
+    if (auto missing = missing_class(facts)) return *std::move(missing);
     if (!facts.nodes) return unread(facts.nodes.error());
     Faults dropping;
     Faults without_device;
@@ -74,9 +108,10 @@ Judgement injection(const Facts& facts) {
         return {Status::warning, without_device.text(),
                 "generate the specification (nvidia-ctk cdi generate), name its kind (the agent's "
                 "--cdi-kind), or give the pods a runtimeClassName whose runtime injects GPUs (the "
-                "agent's --environment-handlers; add default there if the node's default runtime "
-                "injects them)"};
+                "chart's webhook.runtimeClassName, the agent's --environment-handlers; add default "
+                "there if the node's default runtime injects them)"};
     }
+    if (!facts.runtime_classes && needs_class(facts)) return unread(facts.runtime_classes.error());
     if (runtimes.empty()) return {Status::ok, "no node has published its GPUs yet", ""};
     if (without.empty()) return {Status::ok, count_of(runtimes), ""};
     return {Status::ok,

@@ -86,6 +86,31 @@ TEST(InjectionCheck, PodsThatNameARuntimeClass) {
     EXPECT_EQ(judged({waits, gpu_pod("a", "nvidia")}).status, Status::ok);
 }
 
+// Goal: a RuntimeClass that does not exist is named, with the value of the chart that names it: the
+// API server refuses such pods, which no other check explains.
+TEST(InjectionCheck, MissingRuntimeClass) {
+    Facts facts = facts_of({node("a", "containerd://2.3.7", "nri")});
+    facts.agents->runtime_class = "nvidia";
+    facts.controller->tenants_runtime_class = "gpu";
+    facts.runtime_classes = std::set<std::string>{"gpu", "nvidia"};
+    EXPECT_EQ(injection(facts).status, Status::ok);
+    facts.runtime_classes = std::set<std::string>{"nvidia"};
+    EXPECT_EQ(injection(facts).status, Status::failed);
+    EXPECT_EQ(injection(facts).found,
+              "there is no RuntimeClass gpu, which the webhook gives to pods that request GPUs");
+    EXPECT_NE(injection(facts).fix.find("webhook.runtimeClassName"), std::string::npos);
+    facts.runtime_classes = std::set<std::string>();
+    EXPECT_EQ(injection(facts).found,
+              "there is no RuntimeClass nvidia, which the agents' pods name");
+    EXPECT_NE(injection(facts).fix.find("agent.driver.runtimeClassName"), std::string::npos);
+    EXPECT_NE(injection(facts).fix.find("cdi.nriPluginEnabled"), std::string::npos);
+    facts.runtime_classes = fail(Code::permission_denied, "list runtimeclasses");
+    EXPECT_EQ(injection(facts).status, Status::skipped);
+    facts.agents->runtime_class = "";
+    facts.controller->tenants_runtime_class = "";
+    EXPECT_EQ(injection(facts).status, Status::ok);
+}
+
 TEST(InjectionCheck, NodesThatCannotBeRead) {
     Facts facts;
     facts.nodes = fail(Code::permission_denied, "list nodes");

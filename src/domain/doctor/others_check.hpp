@@ -1,7 +1,6 @@
-// Checks that no other extender, device plugin or DRA driver assigns the same GPUs.
+// Checks that no other extender, device plugin, scheduler or DRA driver assigns the same GPUs.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "domain/doctor/judgement.hpp"
@@ -10,8 +9,8 @@ namespace tessera::doctor {
 
 Judgement others(const Facts& facts);
 
-// The program of strangers.def that runs in a pod with these images, as "NVIDIA's device plugin".
-// Null if there is none.
-const char* other_gpu_program(const std::vector<std::string>& images);
+// The program of strangers.def that runs in a pod with these containers, as "NVIDIA's device
+// plugin". Null if there is none.
+const char* other_gpu_program(const std::vector<Program>& programs);
 
 }  // namespace tessera::doctor

@@ -7,16 +7,26 @@
 
 namespace tessera {
 
-// Prefixes of their names: NVIDIA's device plugin (nvidia.com/gpu, also gpu.shared), HAMi
-// (nvidia.com/gpumem), MIG, KubeVirt (pgpu), Volcano, gpu-manager, nvshare. Not all of nvidia.com/,
-// because NVIDIA's network devices are there, too.
-inline constexpr std::array<std::string_view, 7> kForeignResources = {
-    "nvidia.com/gpu",    "nvidia.com/mig-", "nvidia.com/pgpu", "volcano.sh/vgpu",
-    "tencent.com/vcuda", "volcano.sh/gpu",  "nvshare.com/gpu"};
+struct ForeignResource {
+    std::string_view beginning;  // of its name
+    std::string_view product;
+};
+inline constexpr auto kForeignResources = std::to_array<ForeignResource>({
+#define FOREIGN_RESOURCE(beginning, product) {beginning, product},
+#include "domain/request/foreign_resources.def"
+#undef FOREIGN_RESOURCE
+});
+
+// The product that offers this resource; empty if it is not one of these.
+inline std::string_view product_of_resource(std::string_view name) {
+    const auto* at = std::ranges::find_if(kForeignResources, [&](const ForeignResource& foreign) {
+        return name.starts_with(foreign.beginning);
+    });
+    return at == kForeignResources.end() ? std::string_view() : at->product;
+}
 
 inline bool is_foreign_gpu_resource(std::string_view name) {
-    return std::ranges::any_of(
-        kForeignResources, [&](std::string_view beginning) { return name.starts_with(beginning); });
+    return !product_of_resource(name).empty();
 }
 
 }  // namespace tessera

@@ -5,9 +5,41 @@
 #include "base/dns_name.hpp"
 #include "domain/container_start/runtime_support.hpp"
 #include "domain/dialect/dialect.hpp"
+#include "domain/health/excluded_gpus.hpp"
 #include "programs/common/seal_file.hpp"
+#include "wire/tessera/node_configs_json.hpp"
 
 namespace tessera {
+namespace {
+
+// What a configuration for single nodes may change, apart from the types of its values.
+Result<> check_of_node(const Config& config) {
+    TRY_VOID(ExcludedGpus::parse(config.excluded_gpus));
+    if (!is_cdi_kind(config.cdi_kind)) {
+        return fail(Code::invalid_argument, "cdi_kind: \"" + config.cdi_kind +
+                                                "\" is not a kind (vendor/class, as in "
+                                                "nvidia.com/gpu)");
+    }
+    return {};
+}
+
+Result<ConfigValues> merged(const ConfigValues& values, const StringMap& first) {
+    ConfigValues all(first.begin(), first.end());
+    all.insert(values.begin(), values.end());
+    return resolve_config(kRows, all, {}, [](const char*) { return nullptr; });
+}
+
+Result<> check_node_configs(const ConfigValues& values) {
+    TRY(const NodeConfigs configs, read_node_configs(values.at("node_configs")));
+    for (const auto& [name, first] : configs) {
+        const auto all = merged(values, first);
+        const auto checked = all ? check_of_node(typed(*all)) : Result<>(fail(all.error()));
+        if (!checked) return fail(checked.error().in("node_configs: " + name));
+    }
+    return {};
+}
+
+}  // namespace
 
 Result<> check_config(const ConfigValues& values) {
     const Config config = typed(values);
@@ -25,11 +57,6 @@ Result<> check_config(const ConfigValues& values) {
     TRY_VOID(check_choice("bypass_action", config.bypass_action, {"report", "kill"}));
     TRY_VOID(
         check_choice("privileged_containers", config.privileged_containers, {"allow", "refuse"}));
-    if (!is_cdi_kind(config.cdi_kind)) {
-        return fail(Code::invalid_argument, "cdi_kind: \"" + config.cdi_kind +
-                                                "\" is not a kind (vendor/class, as in "
-                                                "nvidia.com/gpu)");
-    }
 #ifndef __x86_64__
     // Its tests have run on no other processor.
     if (!config.guard_library.empty()) {
@@ -38,8 +65,25 @@ Result<> check_config(const ConfigValues& values) {
                     "(guard.enabled=false of the Helm chart)");
     }
 #endif
+    TRY_VOID(check_of_node(config));
+    TRY_VOID(check_node_configs(values));
     if (!config.kubeconfig.empty()) TRY_VOID(connect_info({.path = config.kubeconfig}));
     return check_seal(config.allocation_key_file);
+}
+
+std::set<std::string> node_config_names(const ConfigValues& values) {
+    std::set<std::string> names;
+    if (const auto configs = read_node_configs(values.at("node_configs"))) {
+        for (const auto& [name, first] : *configs)
+            names.insert(name);
+    }
+    return names;
+}
+
+ConfigValues with_node_config(const ConfigValues& values, const std::string& name) {
+    const auto configs = read_node_configs(values.at("node_configs"));
+    if (!configs || !configs->contains(name)) return values;
+    return merged(values, configs->at(name)).value_or(values);
 }
 
 StartRules start_rules(const Config& config) {
@@ -49,6 +93,23 @@ StartRules start_rules(const Config& config) {
             .preload_merge_from = config.preload_merge_from,
             .refuse_privileged = config.privileged_containers == "refuse",
             .sandboxed_handlers = config.sandboxed_handlers};
+}
+
+GpuMonitorOptions monitor_options(const Config& config, Identity identity, const Dialects& dialects,
+                                  CdiStore& cdi) {
+    const bool is_guarded = !config.guard_library.empty();
+    // If every container's runtime handler reads NVIDIA_VISIBLE_DEVICES, CDI devices are not
+    // needed.
+    const bool needs_cdi = !reads_visible_devices({}, config.environment_handlers);
+    return {
+        .node = NodeName(config.node),
+        .unit = config.memory_unit == "GiB" ? MemoryUnit::gib : MemoryUnit::mib,
+        .lists = {.slots_per_gpu = static_cast<int>(config.slots_per_gpu), .dialects = &dialects},
+        .excluded = ExcludedGpus::parse(config.excluded_gpus).value(),  // checked
+        .publishing = {.identity = std::string(identity_name(identity)),
+                       .shares = is_guarded ? EnforcementMode::guard : EnforcementMode::none,
+                       .dialects = &dialects},
+        .cdi = needs_cdi ? &cdi : nullptr};
 }
 
 Identity identity_of(const Config& config, KubeApi& kube) {

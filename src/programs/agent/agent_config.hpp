@@ -2,8 +2,10 @@
 #pragma once
 
 #include <array>
+#include <set>
 #include <string>
 
+#include "app/agent/inventory/gpu_monitor.hpp"
 #include "domain/container_start/identity.hpp"
 #include "domain/container_start/start_rules.hpp"
 #include "ports/kube/kube_api.hpp"
@@ -16,10 +18,19 @@ namespace tessera {
 #include "programs/common/typed_config.inc"
 #undef CONFIG_TABLE
 
-// The first fault, with the name of its row and the fix.
+// The first fault, with the name of its row and the fix; also of the configurations for single
+// nodes.
 Result<> check_config(const ConfigValues& values);
 
+// Of a checked configuration: the names in node_configs, and the values with those of one name
+// before all others. An empty name: no change.
+std::set<std::string> node_config_names(const ConfigValues& values);
+ConfigValues with_node_config(const ConfigValues& values, const std::string& name);
+
 StartRules start_rules(const Config& config);
+// Of a checked configuration. `dialects` and `cdi` outlive the options.
+GpuMonitorOptions monitor_options(const Config& config, Identity identity, const Dialects& dialects,
+                                  CdiStore& cdi);
 // Resolves auto by the runtime's NRI socket, and by the runtime that the Node shows. If the API
 // server does not answer, the socket decides.
 Identity identity_of(const Config& config, KubeApi& kube);

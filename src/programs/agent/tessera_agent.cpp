@@ -3,6 +3,7 @@
 #include <atomic>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "adapters/http/http.hpp"
 #include "adapters/kube/kube_client.hpp"
@@ -14,9 +15,9 @@
 #include "adapters/os/cdi_folder.hpp"
 #include "adapters/os/system_clock.hpp"
 #include "app/agent/inventory/driver_wait.hpp"
+#include "app/agent/inventory/node_config_label.hpp"
 #include "app/agent/start/container_start_handler.hpp"
 #include "base/log.hpp"
-#include "domain/container_start/runtime_support.hpp"
 #include "programs/agent/agent_config.hpp"
 #include "programs/agent/agent_port.hpp"
 #include "programs/agent/share_keeping.hpp"
@@ -26,39 +27,21 @@
 namespace tessera {
 namespace {
 
-GpuMonitorOptions monitor_options(const Config& config, Identity identity, const Dialects& dialects,
-                                  CdiFolder& cdi) {
-    const bool is_guarded = !config.guard_library.empty();
-    // If every container's runtime handler reads NVIDIA_VISIBLE_DEVICES, CDI devices are not
-    // needed.
-    const bool needs_cdi = !reads_visible_devices({}, config.environment_handlers);
-    return {
-        .node = NodeName(config.node),
-        .unit = config.memory_unit == "GiB" ? MemoryUnit::gib : MemoryUnit::mib,
-        .lists = {.slots_per_gpu = static_cast<int>(config.slots_per_gpu), .dialects = &dialects},
-        .publishing = {.identity = std::string(identity_name(identity)),
-                       .shares = is_guarded ? EnforcementMode::guard : EnforcementMode::none,
-                       .dialects = &dialects},
-        .cdi = needs_cdi ? &cdi : nullptr};
-}
+// What the agent has before it knows the configuration of its node. It outlives run_on_node().
+struct Parts {
+    HttpClient& api;
+    KubeClient& kube;
+    const AllocationSeal* seal;
+    const Dialects& dialects;
+    Clock& clock;
+    AgentHealth& health;
+    NodeConfigLabel& label;
+};
 
-Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
-    const Config config = typed(values);
+Result<> run_on_node(const Config& config, const std::string& config_name, const Parts& parts,
+                     const std::stop_token& stop) {
     const NodeName node(config.node);
-    TRY(const KubeConnection connection, connect_info({.path = config.kubeconfig}));
-    TRY(const auto seal, load_seal(config.allocation_key_file));
-    const AllocationSeal* sealed = seal ? &*seal : nullptr;
-    TRY(const Dialects dialects, all_dialects().only(config.dialects));
-    HttpClient api(connection.endpoint);
-    KubeClient kube(api, sealed, dialects);
-    SystemClock clock;
-    AgentHealth health;
-    const std::jthread answering = serve_health(
-        {.address = config.health_listen.empty() ? config.listen : config.health_listen,
-         .port = config.health_port},
-        health, clock, stop);
-    wait_for_driver(kube, node, stop);
-    if (stop.stop_requested()) return {};
+    auto& [api, kube, seal, dialects, clock, health, label] = parts;
     const Identity identity = identity_of(config, kube);
     TRY(const auto driver, open_nvml(config.driver_root));
     const auto plugins = make_device_plugin_host(
@@ -77,17 +60,19 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
                    .dynamic = config.cdi_folder,
                    .vendor_kind = config.cdi_kind});
     GpuMonitorOptions monitoring = monitor_options(config, identity, dialects, cdi);
+    monitoring.publishing.on_labels = [&](const StringMap& labels) { label.take(labels); };
     if (held) monitoring.enforcement_fault = held->enforcers().fault();
     GpuMonitor gpus(*driver, kube, *plugins, monitoring, held ? &held->enforcers() : nullptr);
     TRY_VOID(gpus.load());
     ContainerStartHandler handler(
-        {gpus, kube, *holders, *plugins, cdi, sealed, held ? held->enforcers() : Enforcers(),
+        {gpus, kube, *holders, *plugins, cdi, seal, held ? held->enforcers() : Enforcers(),
          held ? &held->resized() : nullptr, held ? &held->mounts() : nullptr,
          held ? &held->unshared() : nullptr, &dialects},
         node, identity, start_rules(config));
     log_event(Event::started, {{"version", TESSERA_VERSION},
                                {"node", config.node},
-                               {"identity", std::string(identity_name(identity))}});
+                               {"identity", std::string(identity_name(identity))},
+                               {"config", config_name}});
     const std::jthread metrics =
         serve_metrics({.address = config.listen, .port = config.metrics_port}, gpus,
                       held ? &*held : nullptr, clock, stop);
@@ -104,6 +89,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
             std::jthread([&] { NriPlugin({.socket = config.nri_socket}).run(handler, stop); });
     }
     health.set([&]() -> Result<> {
+        TRY_VOID(label.ready());
         TRY_VOID(gpus.ready());
         if (!is_registered) return fail(Code::unavailable, "kubelet has not been reached yet");
         return handler.ready();
@@ -111,6 +97,36 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     gpus.run(stop);
     health.set({});
     return {};
+}
+
+Result<> serve(const ConfigValues& values, const std::stop_token& ends) {
+    const Config common = typed(values);
+    const NodeName node(common.node);
+    TRY(const KubeConnection connection, connect_info({.path = common.kubeconfig}));
+    TRY(const auto seal, load_seal(common.allocation_key_file));
+    TRY(const Dialects dialects, all_dialects().only(common.dialects));
+    HttpClient api(connection.endpoint);
+    KubeClient kube(api, seal ? &*seal : nullptr, dialects);
+    SystemClock clock;
+    // Also stopped if the node has another configuration: kubelet then starts the container again.
+    std::stop_source own;
+    const std::stop_callback linked(ends, [&] { own.request_stop(); });
+    const std::stop_token stop = own.get_token();
+    NodeConfigLabel label(node_config_names(values), [&] { own.request_stop(); });
+    AgentHealth health;
+    const std::jthread answering = serve_health(
+        {.address = common.health_listen.empty() ? common.listen : common.health_listen,
+         .port = common.health_port},
+        health, clock, stop);
+    health.set([&]() -> Result<> {
+        TRY_VOID(label.ready());
+        return fail(Code::unavailable, "the agent is starting");
+    });
+    const std::string name = label.wait(kube, node, stop);
+    wait_for_driver(kube, node, stop);
+    if (stop.stop_requested()) return {};
+    return run_on_node(typed(with_node_config(values, name)), name,
+                       {api, kube, seal ? &*seal : nullptr, dialects, clock, health, label}, stop);
 }
 
 }  // namespace

@@ -32,6 +32,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     (void)write_amounts_removal(read_published_node(root).amounts);
     (void)read_doctor_node(root, root["spec"]);
     (void)read_doctor_pod(root, nullptr);
+    (void)read_claim(root);
+    (void)read_cluster_policy(root);
     (void)read_workload(root);
     is_ready_agent(root);
     (void)read_command(root);

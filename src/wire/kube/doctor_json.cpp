@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "domain/cluster/node_labels.hpp"
 #include "domain/dialect/native.hpp"
 #include "domain/placement/engine/policy.hpp"
 #include "domain/request/foreign_resources.hpp"
 #include "wire/kube/defrag_json.hpp"
 #include "wire/kube/kube_objects.hpp"
 #include "wire/tessera/keys.hpp"
+#include "wire/tessera/node_configs_json.hpp"
 #include "wire/tessera/node_gpus_json.hpp"
 
 namespace tessera {
@@ -37,6 +39,23 @@ std::vector<std::string> words_of(JsonValue container) {
     return out;
 }
 
+void add_foreign_requests(JsonValue resources, std::set<std::string>& out) {
+    for (const char* list : {"requests", "limits"}) {
+        for (const auto& [resource, quantity] : resources[list].members()) {
+            if (is_foreign_gpu_resource(resource) && quantity.text_or("0") != "0")
+                out.emplace(resource);
+        }
+    }
+}
+
+Result<std::set<std::string>> names_in(const std::string& node_configs) {
+    TRY(const NodeConfigs configs, read_node_configs(node_configs));
+    std::set<std::string> names;
+    for (const auto& [name, values] : configs)
+        names.insert(name);
+    return names;
+}
+
 }  // namespace
 
 doctor::Node read_doctor_node(JsonValue json, JsonValue agent) {
@@ -49,6 +68,9 @@ doctor::Node read_doctor_node(JsonValue json, JsonValue agent) {
     }
     node.wants_agent =
         agent.present() && defrag::selects(read_node_rules(agent), read_node_traits(json));
+    node.agent_config = json["metadata"]["labels"][kAgentConfigLabel].text_or("");
+    for (const auto& [name, value] : json["metadata"]["labels"].members())
+        node.labels.emplace(name, value.text_or(""));
     node.slots = amount(json["status"]["allocatable"], resource::kGpuShare);
     for (const auto& [resource, quantity] : json["status"]["capacity"].members()) {
         const std::string name(resource);
@@ -64,11 +86,48 @@ doctor::Pod read_doctor_pod(JsonValue json, const AllocationSeal* seal) {
     pod.scheduler = json["spec"]["schedulerName"].text_or("");
     pod.runtime_class = json["spec"]["runtimeClassName"].text_or("");
     pod.has_signature = json["metadata"]["annotations"][key::kAllocationMac].present();
+    pod.programs = read_programs(json);
     for (const char* list : {"initContainers", "containers"}) {
         for (const JsonValue container : json["spec"][list].elements())
-            pod.images.push_back(container["image"].text_or(""));
+            add_foreign_requests(container["resources"], pod.foreign_requests);
     }
     return pod;
+}
+
+std::vector<doctor::Program> read_programs(JsonValue pod) {
+    std::vector<doctor::Program> out;
+    for (const char* list : {"initContainers", "containers"}) {
+        for (const JsonValue container : pod["spec"][list].elements()) {
+            std::string command = container["name"].text_or("");
+            for (const std::string& word : words_of(container))
+                command += " " + word;
+            out.push_back({container["image"].text_or(""), std::move(command)});
+        }
+    }
+    return out;
+}
+
+std::vector<doctor::Claim> read_claim(JsonValue json) {
+    std::vector<doctor::Claim> out;
+    const JsonValue metadata = json["metadata"];
+    for (const JsonValue device : json["status"]["allocation"]["devices"]["results"].elements()) {
+        out.push_back({metadata["namespace"].text_or("") + "/" + metadata["name"].text_or(""),
+                       device["driver"].text_or(""), device["pool"].text_or("")});
+    }
+    return out;
+}
+
+doctor::GpuOperator read_cluster_policy(JsonValue json) {
+    const JsonValue spec = json["spec"];
+    doctor::GpuOperator out{
+        .policy = json["metadata"]["name"].text_or(""),
+        .has_nri_plugin = spec["cdi"]["nriPluginEnabled"].true_or_absent_false()};
+    for (const JsonValue variable : spec["toolkit"]["env"].elements()) {
+        constexpr std::string_view kName = "ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED";
+        out.refuses_environment |=
+            variable["name"].text_or("") == kName && variable["value"].text_or("") == "false";
+    }
+    return out;
 }
 
 doctor::Workload read_workload(JsonValue json) {
@@ -77,12 +136,19 @@ doctor::Workload read_workload(JsonValue json) {
     doctor::Workload out{
         .wanted = number(on_nodes ? status["desiredNumberScheduled"] : json["spec"]["replicas"]),
         .ready = number(status[on_nodes ? "numberReady" : "readyReplicas"])};
-    const auto containers = json["spec"]["template"]["spec"]["containers"].elements();
+    const JsonValue spec = json["spec"]["template"]["spec"];
+    out.runtime_class = spec["runtimeClassName"].text_or("");
+    const auto containers = spec["containers"].elements();
     if (containers.empty()) return out;
     out.image = containers.front()["image"].text_or("");
-    out.signs = std::ranges::any_of(words_of(containers.front()), [](const std::string& word) {
-        return word.starts_with("--allocation-key-file");
-    });
+    out.is_privileged = containers.front()["securityContext"]["privileged"].true_or_absent_false();
+    for (const std::string& word : words_of(containers.front())) {
+        constexpr std::string_view kConfigs = "--node-configs=";
+        constexpr std::string_view kClass = "--webhook-runtime-class=";
+        out.signs |= word.starts_with("--allocation-key-file");
+        if (word.starts_with(kClass)) out.tenants_runtime_class = word.substr(kClass.size());
+        if (word.starts_with(kConfigs)) out.node_configs = names_in(word.substr(kConfigs.size()));
+    }
     return out;
 }
 

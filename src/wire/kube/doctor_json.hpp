@@ -13,6 +13,12 @@ namespace tessera {
 doctor::Node read_doctor_node(JsonValue node, JsonValue agent);
 // A v1.Pod. With a seal, an allocation that the seal has not signed is an error.
 doctor::Pod read_doctor_pod(JsonValue pod, const AllocationSeal* seal);
+// What the containers of a v1.Pod run, init containers first.
+std::vector<doctor::Program> read_programs(JsonValue pod);
+// The devices that are allocated to a ResourceClaim.
+std::vector<doctor::Claim> read_claim(JsonValue claim);
+// A ClusterPolicy of NVIDIA's GPU Operator.
+doctor::GpuOperator read_cluster_policy(JsonValue policy);
 // A Deployment or DaemonSet.
 doctor::Workload read_workload(JsonValue json);
 // Whether this is a ready pod of the agent.

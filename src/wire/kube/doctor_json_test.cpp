@@ -22,6 +22,68 @@ TEST(DoctorJson, PolicyFlag) {
     EXPECT_EQ(policy_of(""), "binpack");
 }
 
+// Goal: the names of the agents' configurations are found in the DaemonSet, and a Node's choice in
+// its label.
+TEST(DoctorJson, AgentConfigs) {
+    const auto names_of = [](const std::string& arguments) {
+        const auto document = JsonDocument::parse(
+            R"({"spec":{"template":{"spec":{"containers":[{"args":[)" + arguments + "]}]}}}}");
+        EXPECT_TRUE(document) << document.error().text;
+        return read_workload(document->root()).node_configs;
+    };
+    EXPECT_EQ(*names_of(R"("--node-configs={\"a\":{},\"b\":{\"slots_per_gpu\":1}}")"),
+              (std::set<std::string>{"a", "b"}));
+    EXPECT_EQ(names_of(R"("--slots-per-gpu=8")")->size(), 0U);
+    EXPECT_EQ(names_of(R"("--node-configs=x")").error().code, Code::invalid_argument);
+    const auto node = JsonDocument::parse(
+        R"({"metadata":{"name":"n1","labels":{"tessera.dev/agent-config":"a"}}})");
+    EXPECT_EQ(read_doctor_node(node->root(), {}).agent_config, "a");
+}
+
+// Goal: what a pod runs and requests of other products is read from all its containers.
+TEST(DoctorJson, ProgramsAndForeignRequests) {
+    const auto document = JsonDocument::parse(
+        R"({"spec":{"initContainers":[{"image":"i","name":"wait","command":["sh","-c"]}],)"
+        R"("containers":[{"image":"r/p:1","name":"gpus","command":["bash"],"args":["x -v 1"],)"
+        R"("resources":{"limits":{"nvidia.com/gpu":"1","cpu":"1","nvidia.com/gpumem":"0"},)"
+        R"("requests":{"volcano.sh/vgpu-number":"2"}}}]}})");
+    const doctor::Pod pod = read_doctor_pod(document->root(), nullptr);
+    EXPECT_EQ(pod.programs,
+              (std::vector<doctor::Program>{{"i", "wait sh -c"}, {"r/p:1", "gpus bash x -v 1"}}));
+    EXPECT_EQ(pod.foreign_requests,
+              (std::set<std::string>{"nvidia.com/gpu", "volcano.sh/vgpu-number"}));
+}
+
+// Goal: the settings of the GPU Operator that Tessera depends on.
+TEST(DoctorJson, ClusterPolicy) {
+    const auto policy_of = [](const std::string& spec) {
+        const auto document =
+            JsonDocument::parse(R"({"metadata":{"name":"cp"},"spec":)" + spec + "}");
+        return read_cluster_policy(document->root());
+    };
+    const doctor::GpuOperator both = policy_of(
+        R"({"cdi":{"enabled":true,"nriPluginEnabled":true},"toolkit":{"env":[{"name":"A"},)"
+        R"({"name":"ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED","value":"false"}]}})");
+    EXPECT_EQ(both.policy, "cp");
+    EXPECT_TRUE(both.has_nri_plugin && both.refuses_environment);
+    for (const char* spec :
+         {"{}", R"({"cdi":{"nriPluginEnabled":false},"toolkit":{"env":[{"name":)"
+                R"("ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED","value":"true"}]}})"}) {
+        EXPECT_FALSE(policy_of(spec).has_nri_plugin || policy_of(spec).refuses_environment);
+    }
+}
+
+// Goal: the RuntimeClasses that pods of Tessera and its tenants name.
+TEST(DoctorJson, RuntimeClassesOfWorkloads) {
+    const auto document = JsonDocument::parse(
+        R"({"spec":{"template":{"spec":{"runtimeClassName":"nvidia","containers":[{"args":)"
+        R"(["--webhook-runtime-class=gpu"],"securityContext":{"privileged":true}}]}}}})");
+    const doctor::Workload workload = read_workload(document->root());
+    EXPECT_EQ(workload.runtime_class, "nvidia");
+    EXPECT_EQ(workload.tenants_runtime_class, "gpu");
+    EXPECT_TRUE(workload.is_privileged);
+}
+
 TEST(DoctorJson, PodsRuntimeClass) {
     const auto runtime_class_of = [](const std::string& spec) {
         const auto document = JsonDocument::parse(R"({"spec":{)" + spec + "}}");

@@ -36,13 +36,6 @@ bool is_old_extender(JsonValue pod) {
     return is_of_gpushare(pod, "gpushare-schd-extender", "gpushare-schd-extender");
 }
 
-std::vector<std::string> images_of(JsonValue pod) {
-    std::vector<std::string> out;
-    for (const JsonValue container : pod["spec"]["containers"].elements())
-        out.push_back(container["image"].text_or(""));
-    return out;
-}
-
 bool is_ready(JsonValue pod) {
     if (pod["metadata"]["deletionTimestamp"].present()) return false;
     return std::ranges::any_of(pod["status"]["conditions"].elements(), [](JsonValue condition) {
@@ -109,7 +102,7 @@ migration::Pod read_migration_pod(JsonValue json, std::string_view ns) {
         pod.role = Role::old_plugin;
     } else if (is_old_extender(json)) {
         pod.role = Role::old_extender;
-    } else if (const char* what = doctor::other_gpu_program(images_of(json))) {
+    } else if (const char* what = doctor::other_gpu_program(read_programs(json))) {
         pod.role = Role::other_gpu_program;
         pod.what = what;
     }

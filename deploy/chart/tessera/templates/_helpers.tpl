@@ -28,6 +28,19 @@ app.kubernetes.io/component: {{ . }}
 {{ and (eq .Values.mode "extender") .Values.extender.tls.enabled }}
 {{- end -}}
 
+{{/* The agent's flag with agent.nodeConfigs. Its keys are those of the agent: slots_per_gpu. */}}
+{{- define "tessera.nodeConfigs" -}}
+{{- $configs := dict -}}
+{{- range $name, $values := . -}}
+{{- $config := dict -}}
+{{- range $key, $value := $values -}}
+{{- $_ := set $config (snakecase $key) $value -}}
+{{- end -}}
+{{- $_ := set $configs $name $config -}}
+{{- end -}}
+--node-configs={{ toJson $configs }}
+{{- end -}}
+
 {{/* The stock kube-scheduler. A cluster's version may have a suffix: v1.33.1+k3s1, v1.31.7-eks-bcf3d70. */}}
 {{- define "tessera.schedulerImage" -}}
 {{- $image := .Values.scheduler.image -}}

@@ -80,6 +80,10 @@ Result<> GpuMonitor::load() {
     const std::jthread watching([&](const std::stop_token& end) { watch(end); });
     TRY(NodeInventory now, read());
     TRY_VOID(check_list_sizes(now, options_.lists));
+    std::set<int> indices;
+    for (const Gpu& gpu : now.gpus)
+        indices.insert(gpu.index);
+    TRY_VOID(options_.excluded.check(indices));
     log_event(Event::gpus_found, {{"count", static_cast<int>(now.gpus.size())}});
     log_changes({}, now);
     has_answered_ = is_answered(now);
@@ -132,8 +136,11 @@ Result<NodeInventory> GpuMonitor::read() {
         health_.on_probe(
             reading.uuid,
             {.lost = reading.lost, .recovery = reading.recovery, .memory = reading.faults});
-        const std::string fault = health_.reason(reading.uuid);
-        const std::string reason = why_not_shareable(reading.uuid, reading.setup);
+        // A GPU may be excluded because it has a fault, which then raises no alert.
+        const bool is_excluded = options_.excluded.contains(reading.index, reading.uuid);
+        const std::string fault = is_excluded ? "" : health_.reason(reading.uuid);
+        const std::string reason = is_excluded ? std::string(kExcludedReason)
+                                               : why_not_shareable(reading.uuid, reading.setup);
         const GpuCondition condition = !fault.empty()    ? GpuCondition::unhealthy
                                        : !reason.empty() ? GpuCondition::not_shareable
                                                          : GpuCondition::healthy;

@@ -16,6 +16,7 @@
 #include "app/agent/inventory/device_lists.hpp"
 #include "app/agent/inventory/node_publisher.hpp"
 #include "base/mutex.hpp"
+#include "domain/health/excluded_gpus.hpp"
 #include "domain/health/gpu_health.hpp"
 #include "ports/cdi_store.hpp"
 #include "ports/gpu_inventory.hpp"
@@ -29,6 +30,7 @@ struct GpuMonitorOptions {
     NodeName node;
     MemoryUnit unit = MemoryUnit::gib;
     DeviceListOptions lists;
+    ExcludedGpus excluded = {};
     std::chrono::milliseconds probe_period{5'000};
     NodePublisherOptions publishing;
     // Used to check that a CDI device exists for each GPU; null: not checked. Outlives the
@@ -63,8 +65,8 @@ class GpuMonitor {
                GpuMonitorOptions options, const ShareMeter* shares = nullptr);
 
     // Reads the GPUs for the first time; run()'s watch for hanging calls is active. Fails if the
-    // driver does not answer, a UUID appears twice, or a device list would not fit. It publishes
-    // nothing.
+    // driver does not answer, a UUID appears twice, a device list would not fit, or an excluded
+    // index does not exist. It publishes nothing.
     Result<> load();
     // Publishes, then follows faults and changes until `stop`. While a label of the Node asks for
     // it (driver_release.hpp), it releases the driver and shows the GPUs as not shareable. At the

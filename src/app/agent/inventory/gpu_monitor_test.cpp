@@ -184,6 +184,30 @@ TEST_F(GpuMonitorTest, AGpuThatCannotBeShared) {
     EXPECT_TRUE(until([&] { return healthy(1); }));
 }
 
+// Goal: an excluded GPU is shown and not offered, also if it has a fault, which is then no fault of
+// the node. The labels of the Node are passed on.
+TEST_F(GpuMonitorTest, AnExcludedGpu) {
+    const std::vector<std::string> entries = {"1"};
+    options_.excluded = *ExcludedGpus::parse(entries);
+    std::atomic<int> looks = 0;
+    options_.publishing.on_labels = [&](const StringMap& labels) {
+        EXPECT_EQ(labels.at("tessera.dev/agent"), "true");
+        ++looks;
+    };
+    kube_.label_node(kNode, {{"tessera.dev/agent", "true"}});
+    start();
+    EXPECT_GT(looks.load(), 0);
+    EXPECT_TRUE(healthy(0));
+    EXPECT_EQ(std::ranges::count(plugins_.devices(kSlots), true, &PluginDevice::healthy), 64);
+    EXPECT_EQ(plugins_.devices(kSlots).size(), 128U);
+    auto readings = FakeGpuInventory::gpus(2, gibibytes(16));
+    readings[1].lost = "fell off the bus";
+    driver_.set(readings);
+    look_and_wait();
+    EXPECT_EQ(published().gpus[1].condition, GpuCondition::not_shareable);
+    EXPECT_EQ(published().gpus[1].reason, kExcludedReason);
+}
+
 // Goal: a GPU that never reported its identity does not keep the node from its other GPUs, and is
 // shown as faulty.
 TEST_F(GpuMonitorTest, AGpuThatNeverSaidWhoItIs) {
@@ -300,6 +324,11 @@ TEST_F(GpuMonitorTest, LoadRefuses) {
     options_.unit = MemoryUnit::mib;
     EXPECT_EQ(load().error().code, Code::invalid_argument);
     EXPECT_NE(load().error().text.find("655360 devices"), std::string::npos);
+
+    options_.unit = MemoryUnit::gib;
+    const std::vector<std::string> entries = {"8"};
+    options_.excluded = *ExcludedGpus::parse(entries);
+    EXPECT_NE(load().error().text.find("there is no GPU 8 on this node"), std::string::npos);
 
     EXPECT_EQ(kube_.node_patches(), 0);
     EXPECT_EQ(plugins_.sent(kSlots), 0);

@@ -1,0 +1,81 @@
+#include "app/agent/inventory/node_config_label.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <condition_variable>
+#include <utility>
+
+#include "base/log.hpp"
+#include "domain/cluster/node_labels.hpp"
+
+namespace tessera {
+
+NodeConfigLabel::NodeConfigLabel(std::set<std::string> names, std::function<void()> changed)
+    : names_(std::move(names)), changed_(std::move(changed)) {}
+
+Result<std::string> NodeConfigLabel::read(const StringMap& labels) const {
+    const auto label = labels.find(kAgentConfigLabel);
+    if (label == labels.end() || label->second.empty()) return std::string();
+    if (names_.contains(label->second)) return label->second;
+    const std::string known =
+        names_.empty() ? "there is none" : fmt::format("there are {}", fmt::join(names_, ", "));
+    return fail(Code::unavailable,
+                fmt::format("the Node's label {}={} names no configuration; {}: correct the label, "
+                            "or add the configuration to the chart's agent.nodeConfigs",
+                            kAgentConfigLabel, label->second, known));
+}
+
+// Logs a fault once.
+void NodeConfigLabel::report(const Result<std::string>& name) {
+    {
+        const MutexLock lock(mutex_);
+        const std::string fault = name ? "" : name.error().text;
+        if (std::exchange(fault_, fault) == fault || fault.empty()) return;
+    }
+    log_event(Event::node_config_unknown, {{"reason", name.error().text}});
+}
+
+std::string NodeConfigLabel::wait(KubeApi& kube, const NodeName& node, const std::stop_token& stop,
+                                  std::chrono::milliseconds period) {
+    Mutex mutex;
+    std::condition_variable_any wake;
+    MutexLock lock(mutex);
+    std::string last_error;
+    while (!stop.stop_requested()) {
+        const auto shown = kube.node_shows(node, {});
+        if (!shown && names_.empty()) return {};
+        if (shown) {
+            const auto name = read(shown->labels);
+            report(name);
+            if (name) {
+                const MutexLock used(mutex_);
+                return used_ = *name;
+            }
+        } else if (std::exchange(last_error, shown.error().text) != shown.error().text) {
+            log_event(Event::api_error, {{"reason", shown.error().text}});
+        }
+        wake.wait_for(lock, stop, period, [] { return false; });
+    }
+    return {};
+}
+
+void NodeConfigLabel::take(const StringMap& labels) {
+    const auto name = read(labels);
+    report(name);
+    if (!name) return;
+    {
+        const MutexLock lock(mutex_);
+        if (*name == used_ || std::exchange(is_changed_, true)) return;
+    }
+    log_event(Event::node_config_changed, {{"label", *name}});
+    changed_();
+}
+
+Result<> NodeConfigLabel::ready() const {
+    const MutexLock lock(mutex_);
+    if (fault_.empty()) return {};
+    return fail(Code::unavailable, fault_);
+}
+
+}  // namespace tessera

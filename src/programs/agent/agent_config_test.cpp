@@ -1,0 +1,42 @@
+// The agent's configuration, checked by the program.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "programs/common/started_program_test.hpp"
+
+namespace tessera {
+namespace {
+
+// Goal: a fault in the configuration of any node is found before the agent starts, and the message
+// names the configuration, the key and what to write.
+TEST(AgentConfig, NodeConfigs) {
+    const struct {
+        const char* json;
+        int status;
+        const char* text;
+    } rows[] = {
+        {R"({"a":{"slots_per_gpu":8,"excluded_gpus":[0,"GPU-1"]},"b":{}})", 0, "is good"},
+        {R"({"a":{"slots_per_gpu":0}})", 78,
+         "node_configs: a: slots_per_gpu: \\\"0\\\" is not a whole number from 1 to 1000"},
+        {R"({"b":{},"a":{"excluded_gpus":[1,1]}})", 78,
+         "node_configs: a: excluded_gpus: \\\"1\\\" appears twice; remove one of them"},
+        {R"({"a":{"excluded_gpus":["x"]}})", 78,
+         "node_configs: a: excluded_gpus: \\\"x\\\" is neither an index nor a UUID"},
+        {R"({"a":{"slots":8}})", 78, "node_configs: a: slots: unknown key; there are cdi_kind, "},
+        {R"({"a":{"cdi_kind":"x"}})", 78, "node_configs: a: cdi_kind: \\\"x\\\" is not a kind"},
+    };
+    const Folder folder;
+    for (const auto& row : rows) {
+        Program agent("tessera-agent",
+                      {"--check-config", "--node=n1", std::string("--node-configs=") + row.json},
+                      folder.file("log"));
+        EXPECT_EQ(agent.wait(std::chrono::seconds(60)), row.status) << row.json;
+        EXPECT_NE(agent.output().find(row.text), std::string::npos) << agent.output();
+    }
+}
+
+}  // namespace
+}  // namespace tessera
