@@ -36,10 +36,12 @@ def pod_of(stack: ChartStack, name: str, limits: Json | None = None,
 
 class ChartCase(unittest.TestCase):
     """The tests share the cluster. Each leaves the chart installed, unless its comment says
-    otherwise. Subclasses may set the version of Kubernetes, and arguments of its components."""
+    otherwise. Subclasses may set the version of Kubernetes, arguments of its components and entries
+    of a kubelet's configuration."""
 
     kubernetes: ClassVar[str] = versions.DEFAULT
     extra_arguments: ClassVar[Mapping[str, Sequence[str]]] = {}
+    kubelet_of_node_b: ClassVar[Mapping[str, Any]] = {}  # entries of its configuration
     stack: ClassVar[ChartStack]
     cluster: ClassVar[Cluster]
     api: ClassVar[Api]
@@ -47,7 +49,8 @@ class ChartCase(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.stack = ChartStack([GpuNode("node-a", GPUS / "two-15gib.yaml"),
-                                GpuNode("node-b", GPUS / "15-and-24gib.yaml")],
+                                GpuNode("node-b", GPUS / "15-and-24gib.yaml",
+                                        kubelet=cls.kubelet_of_node_b)],
                                kubernetes=cls.kubernetes,
                                extra_arguments=cls.extra_arguments).start()
         cls.addClassCleanup(cls.stack.cluster.stop)

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "adapters/http/http.hpp"
 #include "adapters/kube/kube_client.hpp"
@@ -14,6 +15,7 @@
 #include "adapters/os/cdi_folder.hpp"
 #include "adapters/os/system_clock.hpp"
 #include "app/agent/inventory/driver_wait.hpp"
+#include "app/agent/inventory/startup_taint.hpp"
 #include "app/agent/start/container_start_handler.hpp"
 #include "base/log.hpp"
 #include "domain/container_start/runtime_support.hpp"
@@ -40,6 +42,23 @@ GpuMonitorOptions monitor_options(const Config& config, Identity identity, const
                        .shares = is_guarded ? EnforcementMode::guard : EnforcementMode::none,
                        .dialects = &dialects},
         .cdi = needs_cdi ? &cdi : nullptr};
+}
+
+CdiFolderOptions cdi_options(const Config& config) {
+    return {.folders = {config.static_cdi_folder, config.cdi_folder},
+            .dynamic = config.cdi_folder,
+            .vendor_kind = config.cdi_kind};
+}
+
+// All arguments but `taint` outlive the thread.
+std::jthread start_untainting(NodeTaints& nodes, StartupTaint taint, const AgentHealth& health,
+                              const GpuMonitor& gpus, const DeviceListOptions& shown,
+                              const std::stop_token& stop) {
+    return std::jthread([&nodes, taint = std::move(taint), &health, &gpus, &shown, stop] {
+        SystemClock clock;
+        const auto lists = [&] { return device_lists(*gpus.inventory(), shown); };
+        remove_startup_taint(nodes, taint, [&] { return health.ready(); }, lists, clock, stop);
+    });
 }
 
 Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
@@ -73,9 +92,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
             api, ShareKeepingPorts{*driver, *holders, clock, kube, node});
     }
     if (held) TRY_VOID(held->install());
-    CdiFolder cdi({.folders = {config.static_cdi_folder, config.cdi_folder},
-                   .dynamic = config.cdi_folder,
-                   .vendor_kind = config.cdi_kind});
+    CdiFolder cdi(cdi_options(config));
     GpuMonitorOptions monitoring = monitor_options(config, identity, dialects, cdi);
     if (held) monitoring.enforcement_fault = held->enforcers().fault();
     GpuMonitor gpus(*driver, kube, *plugins, monitoring, held ? &held->enforcers() : nullptr);
@@ -108,6 +125,8 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
         if (!is_registered) return fail(Code::unavailable, "kubelet has not been reached yet");
         return handler.ready();
     });
+    const std::jthread untainting =
+        start_untainting(kube, {node, config.startup_taint}, health, gpus, monitoring.lists, stop);
     gpus.run(stop);
     health.set({});
     return {};
