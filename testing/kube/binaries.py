@@ -95,6 +95,9 @@ TOOLKIT = (Module("nvidia-container-toolkit", _TOOLKIT, tuple(
 # A program that only a benchmark needs; it is built on demand.
 KWOK = (Module("kwok", "sigs.k8s.io/kwok", ("sigs.k8s.io/kwok/cmd/kwok",)),)
 
+# Karpenter with its own simulated cloud, for `./dev check autoscaler`; the program is called kwok.
+KARPENTER = (Module("karpenter", "sigs.k8s.io/karpenter", ("sigs.k8s.io/karpenter/kwok",)),)
+
 # Other releases of containerd, by the value of NodeSpec.containerd_release; built on demand. An
 # "unnamed" one reports the version "unknown", so a table of versions does not know it.
 CONTAINERDS = {

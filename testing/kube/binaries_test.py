@@ -11,7 +11,7 @@ from kube import binaries
 class BinariesTest(unittest.TestCase):
     def test_every_module_is_pinned(self) -> None:
         for module in (*binaries.TABLE, *binaries.PROXY, *binaries.HELM, *binaries.KUBEADM,
-                       *binaries.KREW, *binaries.TOOLKIT, *binaries.KWOK,
+                       *binaries.KREW, *binaries.TOOLKIT, *binaries.KWOK, *binaries.KARPENTER,
                        *itertools.chain(*binaries.CONTAINERDS.values())):
             self.assertRegex(binaries.pinned_version(module), r"^v\d+\.\d+\.\d+$")
 
