@@ -17,6 +17,9 @@ from stack.chart import NAMESPACE, ChartStack
 from stack.gpu_node import GpuNode
 
 MEMORY = {"tessera.dev/gpu-memory": "1Gi"}
+# With both, node-b can register; the agent removes the first.
+STARTUP_TAINT = {"key": "tessera.dev/agent-not-ready", "effect": "NoSchedule"}
+OTHER_TAINT = {"key": "example.com/costly", "effect": "PreferNoSchedule"}
 KINDS = ("all,secrets,configmaps,leases,serviceaccounts,roles,rolebindings,poddisruptionbudgets,"
          "resourcequotas")
 CLUSTER_KINDS = ("clusterroles,clusterrolebindings,mutatingwebhookconfigurations,"
@@ -82,6 +85,10 @@ class ChartCase(unittest.TestCase):
                                   pod["status"].get("containerStatuses", []))]
             return [] if waiting else pods
         found: list[Json] = self.cluster.wait_for(f"{', '.join(names)} run", all_run, 40)
+        return found
+
+    def taints_of_node_b(self) -> list[Json]:
+        found: list[Json] = self.api.json("GET", "/api/v1/nodes/node-b")["spec"].get("taints", [])
         return found
 
     def in_pod(self, name: str, command: str) -> str:

@@ -15,7 +15,7 @@ from typing import ClassVar
 from demo.transcript import stable
 from e2e import agent_identity, console_block
 from e2e.case import GPUS, PODS
-from e2e.chart_case import MEMORY, ChartCase, Json, pod_of
+from e2e.chart_case import MEMORY, OTHER_TAINT, STARTUP_TAINT, ChartCase, Json, pod_of
 from kube import binaries
 from kube.api import ApiError
 from kube.errors import CommandError
@@ -29,10 +29,6 @@ PREVIOUS = builds.ROOT / "testing" / "fixtures" / "charts" / "tessera-0.1.0.tgz"
 ARRIVING = int(os.environ.get("TESSERA_PODS", "16"))
 KILLS = int(os.environ.get("TESSERA_KILLS", "2"))
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
-
-
-STARTUP_TAINT = {"key": "tessera.dev/agent-not-ready", "effect": "NoSchedule"}
-OTHER_TAINT = {"key": "example.com/costly", "effect": "PreferNoSchedule"}
 
 
 class InstallTest(ChartCase):
@@ -277,12 +273,9 @@ class InstallTest(ChartCase):
     def test_the_agent_removes_the_startup_taint_of_its_node(self) -> None:
         """node-b registered with it, and with another taint. Later the taint is set again, and the
         agent of a restart removes it. With its token, an attacker changes no other taint."""
-        def taints() -> list[Json]:
-            found: list[Json] = self.api.json("GET", "/api/v1/nodes/node-b")["spec"].get("taints", [])
-            return found
-        self.assertEqual(taints(), [OTHER_TAINT])
+        self.assertEqual(self.taints_of_node_b(), [OTHER_TAINT])
         self.cluster.kubectl("taint", "node", "node-b", f"{STARTUP_TAINT['key']}:NoSchedule")
-        self.assertEqual(taints(), [STARTUP_TAINT, OTHER_TAINT])
+        self.assertEqual(self.taints_of_node_b(), [STARTUP_TAINT, OTHER_TAINT])
         self.create(self.pod("waits", MEMORY, nodeSelector={"kubernetes.io/hostname": "node-b"}))
 
         def is_refused() -> bool:
@@ -302,11 +295,11 @@ class InstallTest(ChartCase):
         for spec in attacks:
             status = agent_identity.patch_node(self.cluster, token, "node-b", "", {"spec": spec})
             self.assertEqual(status, 403, spec)
-        self.assertEqual(taints(), [STARTUP_TAINT, OTHER_TAINT])
+        self.assertEqual(self.taints_of_node_b(), [STARTUP_TAINT, OTHER_TAINT])
         self.cluster.kubectl("-n", NAMESPACE, "delete", "pod", "--field-selector",
                              "spec.nodeName=node-b", "-l", "app.kubernetes.io/component=agent")
         self.running("waits")
-        self.assertEqual(taints(), [OTHER_TAINT])
+        self.assertEqual(self.taints_of_node_b(), [OTHER_TAINT])
 
     def test_upgrade_and_rollback(self) -> None:
         """From the previous chart, with other values, and back: running pods stay as they are, and
