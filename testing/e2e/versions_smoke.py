@@ -78,6 +78,8 @@ class Smoke(ChartCase):
         for node, status in (("node-a", 200), ("node-b", 403)):
             for part in ("", "/status"):
                 self.assertEqual(agent_identity.patch_node(self.cluster, token, node, part), status)
+        # helm uninstall removes only what an agent writes.
+        self.cluster.kubectl("annotate", "node", "node-a", "tessera.dev/x-")
 
     def test_an_agent_has_removed_the_startup_taint_of_its_node(self) -> None:
         self.assertEqual(self.taints_of_node_b(), [OTHER_TAINT])
