@@ -17,6 +17,9 @@ from stack.chart import NAMESPACE, ChartStack
 from stack.gpu_node import GpuNode
 
 MEMORY = {"tessera.dev/gpu-memory": "1Gi"}
+# With both, node-b can register; the agent removes the first.
+STARTUP_TAINT = {"key": "tessera.dev/agent-not-ready", "effect": "NoSchedule"}
+OTHER_TAINT = {"key": "example.com/costly", "effect": "PreferNoSchedule"}
 KINDS = ("all,secrets,configmaps,leases,serviceaccounts,roles,rolebindings,poddisruptionbudgets,"
          "resourcequotas")
 CLUSTER_KINDS = ("clusterroles,clusterrolebindings,mutatingwebhookconfigurations,"
@@ -36,10 +39,12 @@ def pod_of(stack: ChartStack, name: str, limits: Json | None = None,
 
 class ChartCase(unittest.TestCase):
     """The tests share the cluster. Each leaves the chart installed, unless its comment says
-    otherwise. Subclasses may set the version of Kubernetes, and arguments of its components."""
+    otherwise. Subclasses may set the version of Kubernetes, arguments of its components and entries
+    of a kubelet's configuration."""
 
     kubernetes: ClassVar[str] = versions.DEFAULT
     extra_arguments: ClassVar[Mapping[str, Sequence[str]]] = {}
+    kubelet_of_node_b: ClassVar[Mapping[str, Any]] = {}  # entries of its configuration
     stack: ClassVar[ChartStack]
     cluster: ClassVar[Cluster]
     api: ClassVar[Api]
@@ -47,7 +52,8 @@ class ChartCase(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.stack = ChartStack([GpuNode("node-a", GPUS / "two-15gib.yaml"),
-                                GpuNode("node-b", GPUS / "15-and-24gib.yaml")],
+                                GpuNode("node-b", GPUS / "15-and-24gib.yaml",
+                                        kubelet=cls.kubelet_of_node_b)],
                                kubernetes=cls.kubernetes,
                                extra_arguments=cls.extra_arguments).start()
         cls.addClassCleanup(cls.stack.cluster.stop)
@@ -79,6 +85,10 @@ class ChartCase(unittest.TestCase):
                                   pod["status"].get("containerStatuses", []))]
             return [] if waiting else pods
         found: list[Json] = self.cluster.wait_for(f"{', '.join(names)} run", all_run, 40)
+        return found
+
+    def taints_of_node_b(self) -> list[Json]:
+        found: list[Json] = self.api.json("GET", "/api/v1/nodes/node-b")["spec"].get("taints", [])
         return found
 
     def in_pod(self, name: str, command: str) -> str:

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta, timezone
 from typing import ClassVar
 
 from demo.transcript import stable
-from e2e import console_block
+from e2e import agent_identity, console_block
 from e2e.case import GPUS, PODS
-from e2e.chart_case import MEMORY, ChartCase, pod_of
+from e2e.chart_case import MEMORY, OTHER_TAINT, STARTUP_TAINT, ChartCase, Json, pod_of
 from kube import binaries
 from kube.api import ApiError
 from kube.errors import CommandError
@@ -34,6 +34,7 @@ LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 class InstallTest(ChartCase):
     """The tests share a cluster on which the chart is installed. Each leaves it installed."""
 
+    kubelet_of_node_b = {"registerWithTaints": [STARTUP_TAINT, OTHER_TAINT]}
     transcript: ClassVar[tuple[str, str]]  # of the README, and what its commands printed
 
     @classmethod
@@ -268,6 +269,37 @@ class InstallTest(ChartCase):
                  for gpu in json.loads(node["metadata"]["annotations"]["tessera.dev/gpus"])["gpus"]}
         for uuid, memory in used.items():
             self.assertLessEqual(memory, sizes[uuid], uuid)
+
+    def test_the_agent_removes_the_startup_taint_of_its_node(self) -> None:
+        """node-b registered with it, and with another taint. Later the taint is set again, and the
+        agent of a restart removes it. With its token, an attacker changes no other taint."""
+        self.assertEqual(self.taints_of_node_b(), [OTHER_TAINT])
+        self.cluster.kubectl("taint", "node", "node-b", f"{STARTUP_TAINT['key']}:NoSchedule")
+        self.assertEqual(self.taints_of_node_b(), [STARTUP_TAINT, OTHER_TAINT])
+        self.create(self.pod("waits", MEMORY, nodeSelector={"kubernetes.io/hostname": "node-b"}))
+
+        def is_refused() -> bool:
+            pod = self.api.json("GET", f"{PODS}/waits")
+            return "untolerated taint" in str(pod["status"].get("conditions"))
+        self.cluster.wait_for("the taint keeps the pod away", is_refused, 30)
+
+        token = agent_identity.token_of(self.cluster, "node-b")
+        more = {"key": "example.com/more", "effect": "NoExecute"}
+        attacks: list[Json] = [
+            {"taints": []}, {"taints": None}, {"taints": [STARTUP_TAINT]},
+            {"taints": [OTHER_TAINT, STARTUP_TAINT]}, {"taints": [OTHER_TAINT, more]},
+            {"taints": [STARTUP_TAINT, OTHER_TAINT, more]},
+            {"taints": [{**STARTUP_TAINT, "effect": "NoExecute"}, OTHER_TAINT]},
+            {"taints": [{**OTHER_TAINT, "effect": "NoExecute"}]},
+            {"taints": [OTHER_TAINT], "unschedulable": True}]
+        for spec in attacks:
+            status = agent_identity.patch_node(self.cluster, token, "node-b", "", {"spec": spec})
+            self.assertEqual(status, 403, spec)
+        self.assertEqual(self.taints_of_node_b(), [STARTUP_TAINT, OTHER_TAINT])
+        self.cluster.kubectl("-n", NAMESPACE, "delete", "pod", "--field-selector",
+                             "spec.nodeName=node-b", "-l", "app.kubernetes.io/component=agent")
+        self.running("waits")
+        self.assertEqual(self.taints_of_node_b(), [OTHER_TAINT])
 
     def test_upgrade_and_rollback(self) -> None:
         """From the previous chart, with other values, and back: running pods stay as they are, and

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from e2e import agent_identity, report, truth
 from e2e.case import PODS, SECONDS
-from e2e.chart_case import MEMORY, ChartCase, Json
+from e2e.chart_case import MEMORY, OTHER_TAINT, STARTUP_TAINT, ChartCase, Json
 from e2e.run import SKIPPED, Timed
 from kube import versions
 from kube.api import ApiError
@@ -25,6 +25,8 @@ AGENTS = "daemonset/tessera-agent"
 
 class Smoke(ChartCase):
     """A subclass sets the version. unittest runs the tests by name, and the last one uninstalls."""
+
+    kubelet_of_node_b = {"registerWithTaints": [STARTUP_TAINT, OTHER_TAINT]}
 
     def started(self, name: str, limits: Json | None = None) -> Json:
         """Creates a pod that shows its GPUs, and waits until it runs."""
@@ -76,6 +78,11 @@ class Smoke(ChartCase):
         for node, status in (("node-a", 200), ("node-b", 403)):
             for part in ("", "/status"):
                 self.assertEqual(agent_identity.patch_node(self.cluster, token, node, part), status)
+        # helm uninstall removes only what an agent writes.
+        self.cluster.kubectl("annotate", "node", "node-a", "tessera.dev/x-")
+
+    def test_an_agent_has_removed_the_startup_taint_of_its_node(self) -> None:
+        self.assertEqual(self.taints_of_node_b(), [OTHER_TAINT])
 
     def test_doctor_and_inspect(self) -> None:
         pod = self.started("share")

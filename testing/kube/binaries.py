@@ -99,6 +99,9 @@ HELM_3 = (Module("helm-3", "helm.sh/helm/v3", ("helm.sh/helm/v3/cmd/helm",),
 # A program that only a benchmark needs; it is built on demand.
 KWOK = (Module("kwok", "sigs.k8s.io/kwok", ("sigs.k8s.io/kwok/cmd/kwok",)),)
 
+# Karpenter with its own simulated cloud, for `./dev check autoscaler`; the program is called kwok.
+KARPENTER = (Module("karpenter", "sigs.k8s.io/karpenter", ("sigs.k8s.io/karpenter/kwok",)),)
+
 # Other releases of containerd, by the value of NodeSpec.containerd_release; built on demand. An
 # "unnamed" one reports the version "unknown", so a table of versions does not know it.
 CONTAINERDS = {

@@ -312,4 +312,6 @@ def _run(shown: list[str], command: list[str], environment: dict[str, str], text
 def _is_ready(node: dict[str, Any]) -> bool:
     """Whether the node is Ready and the node controller has removed its taints."""
     conditions = {c["type"]: c["status"] for c in node["status"].get("conditions", [])}
-    return conditions.get("Ready") == "True" and not node["spec"].get("taints")
+    taints = [taint["key"] for taint in node["spec"].get("taints", [])]
+    return (conditions.get("Ready") == "True"
+            and not any(key.startswith("node.kubernetes.io/") for key in taints))

@@ -343,4 +343,25 @@ Result<> KubeClient::set_node_resources(const NodeName& node, const StringMap& a
                             write_capacity_patch(amounts), KubeClient::kOneObject);
 }
 
+Result<TaintedNode> KubeClient::tainted_node(const NodeName& node) {
+    TRY(const auto document, get("/api/v1/nodes/" + node.str(), KubeClient::kOneObject));
+    TaintedNode out;
+    for (const JsonValue taint : document.root()["spec"]["taints"].elements())
+        out.taints.push_back(taint["key"].text_or(""));
+    for (const auto& [resource, amount] : document.root()["status"]["allocatable"].members())
+        out.allocatable.emplace(std::string(resource), amount.text_or(""));
+    return out;
+}
+
+Result<> KubeClient::remove_taints(const NodeName& node, const TaintedNode& seen,
+                                   const std::string& key) {
+    TRY_VOID(kube_call(http_,
+                       {.method = "PATCH",
+                        .path = "/api/v1/nodes/" + node.str(),
+                        .body = write_taint_removal(seen.taints, key),
+                        .content_type = "application/json-patch+json"},
+                       KubeClient::kOneObject));
+    return {};
+}
+
 }  // namespace tessera

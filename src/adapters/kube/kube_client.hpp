@@ -1,4 +1,4 @@
-// The KubeApi port over HTTP.
+// The KubeApi port, and others, over HTTP.
 #pragma once
 
 #include <chrono>
@@ -9,6 +9,7 @@
 #include "adapters/kube/kube_pages.hpp"
 #include "domain/dialect/dialect.hpp"
 #include "ports/kube/kube_api.hpp"
+#include "ports/kube/node_taints.hpp"
 #include "ports/kube/pod_groups.hpp"
 #include "ports/node_pods.hpp"
 #include "wire/tessera/allocation_seal.hpp"
@@ -16,7 +17,7 @@
 
 namespace tessera {
 
-class KubeClient final : public KubeApi, public NodePods, public PodGroups {
+class KubeClient final : public KubeApi, public NodePods, public PodGroups, public NodeTaints {
   public:
     // The time limit of a call about one object. A bind makes up to three such calls: the pod if it
     // is unknown, the Binding, and the pod again if the response was lost. kube-scheduler's timeout
@@ -47,6 +48,9 @@ class KubeClient final : public KubeApi, public NodePods, public PodGroups {
     Result<> set_node_metadata(const NodeName& node, const StringMap& annotations,
                                const StringMap& labels) override;
     Result<> set_node_resources(const NodeName& node, const StringMap& amounts) override;
+    Result<TaintedNode> tainted_node(const NodeName& node) override;
+    Result<> remove_taints(const NodeName& node, const TaintedNode& seen,
+                           const std::string& key) override;
 
   private:
     template <class Kind>

@@ -211,6 +211,29 @@ TEST(KubeClient, NodeShows) {
     EXPECT_FALSE(kube.node_shows(NodeName("gone"), {}));
 }
 
+// Goal: only the taints with the key are removed, and only if the Node's taints are still those
+// that were read.
+TEST(KubeClient, RemovesTaints) {
+    ScriptedServer server;
+    server.answer("GET /api/v1/nodes/n", 200,
+                  R"({"spec":{"taints":[{"key":"other","effect":"NoSchedule"},)"
+                  R"({"key":"k","effect":"NoExecute"}]},"status":{"allocatable":{"r":"64"}}})");
+    server.answer("PATCH /api/v1/nodes/n", 422, R"({"message":"the test operation failed"})");
+    server.answer("PATCH /api/v1/nodes/n", 200, "{}");
+    KubeClient kube(server.client());
+    const NodeName node("n");
+    const auto seen = kube.tainted_node(node);
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(seen->taints, (std::vector<std::string>{"other", "k"}));
+    EXPECT_EQ(seen->allocatable, (StringMap{{"r", "64"}}));
+    EXPECT_EQ(kube.remove_taints(node, *seen, "k").error().code, Code::invalid_argument);
+    EXPECT_TRUE(kube.remove_taints(node, *seen, "k"));
+    EXPECT_EQ(server.requests().back().body,
+              R"([{"op":"test","path":"/spec/taints/1/key","value":"k"},)"
+              R"({"op":"remove","path":"/spec/taints/1"}])");
+    EXPECT_FALSE(kube.tainted_node(NodeName("gone")));
+}
+
 // What a watch delivered, until a condition is true.
 template <class Changes>
 class Collected {

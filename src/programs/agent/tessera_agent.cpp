@@ -3,7 +3,6 @@
 #include <atomic>
 #include <optional>
 #include <thread>
-#include <utility>
 
 #include "adapters/http/http.hpp"
 #include "adapters/kube/kube_client.hpp"
@@ -21,6 +20,7 @@
 #include "programs/agent/agent_config.hpp"
 #include "programs/agent/agent_port.hpp"
 #include "programs/agent/share_keeping.hpp"
+#include "programs/agent/untainting.hpp"
 #include "programs/common/run_program.hpp"
 #include "programs/common/seal_file.hpp"
 
@@ -37,6 +37,12 @@ struct Parts {
     AgentHealth& health;
     NodeConfigLabel& label;
 };
+
+CdiFolderOptions cdi_options(const Config& config) {
+    return {.folders = {config.static_cdi_folder, config.cdi_folder},
+            .dynamic = config.cdi_folder,
+            .vendor_kind = config.cdi_kind};
+}
 
 Result<> run_on_node(const Config& config, const std::string& config_name, const Parts& parts,
                      const std::stop_token& stop) {
@@ -56,9 +62,7 @@ Result<> run_on_node(const Config& config, const std::string& config_name, const
             api, ShareKeepingPorts{*driver, *holders, clock, kube, node});
     }
     if (held) TRY_VOID(held->install());
-    CdiFolder cdi({.folders = {config.static_cdi_folder, config.cdi_folder},
-                   .dynamic = config.cdi_folder,
-                   .vendor_kind = config.cdi_kind});
+    CdiFolder cdi(cdi_options(config));
     GpuMonitorOptions monitoring = monitor_options(config, identity, dialects, cdi);
     monitoring.publishing.on_labels = [&](const StringMap& labels) { label.take(labels); };
     if (held) monitoring.enforcement_fault = held->enforcers().fault();
@@ -94,6 +98,8 @@ Result<> run_on_node(const Config& config, const std::string& config_name, const
         if (!is_registered) return fail(Code::unavailable, "kubelet has not been reached yet");
         return handler.ready();
     });
+    const std::jthread untainting =
+        start_untainting(kube, {node, config.startup_taint}, health, gpus, monitoring.lists, stop);
     gpus.run(stop);
     health.set({});
     return {};

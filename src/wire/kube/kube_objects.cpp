@@ -362,4 +362,25 @@ std::string write_capacity_patch(const Annotations& amounts) {
     return w.take();
 }
 
+std::string write_taint_removal(const std::vector<std::string>& keys, std::string_view removed) {
+    JsonWriter w;
+    w.list([&] {
+        // The last one first, so that the positions of the others stay.
+        for (std::size_t i = keys.size(); i-- > 0;) {
+            if (keys[i] != removed) continue;
+            const std::string path = fmt::format("/spec/taints/{}", i);
+            w.object([&] {
+                w.member("op", "test");
+                w.member("path", path + "/key");
+                w.member("value", removed);
+            });
+            w.object([&] {
+                w.member("op", "remove");
+                w.member("path", path);
+            });
+        }
+    });
+    return w.take();
+}
+
 }  // namespace tessera

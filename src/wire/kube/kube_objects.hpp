@@ -67,5 +67,9 @@ std::string write_annotations_patch(const PodUid& uid, std::string_view resource
                                     const Annotations& annotations);
 // A merge patch of a node's status: resource name → amount, for both capacity and allocatable.
 std::string write_capacity_patch(const Annotations& amounts);
+// A JSON patch (RFC 6902) of a Node that removes every taint with the key `removed`. `keys` are the
+// keys of all its taints, in order. If the taints have changed since, a test of the patch fails,
+// and the API server changes nothing (422).
+std::string write_taint_removal(const std::vector<std::string>& keys, std::string_view removed);
 
 }  // namespace tessera

@@ -556,6 +556,11 @@ TEST(Write, Objects) {
     EXPECT_EQ(write_capacity_patch({{"aliyun.com/gpu-count", "2"}}),
               R"({"status":{"capacity":{"aliyun.com/gpu-count":"2"},)"
               R"("allocatable":{"aliyun.com/gpu-count":"2"}}})");
+    EXPECT_EQ(write_taint_removal({"k", "other", "k"}, "k"),
+              R"([{"op":"test","path":"/spec/taints/2/key","value":"k"},)"
+              R"({"op":"remove","path":"/spec/taints/2"},)"
+              R"({"op":"test","path":"/spec/taints/0/key","value":"k"},)"
+              R"({"op":"remove","path":"/spec/taints/0"}])");
 }
 
 }  // namespace
