@@ -66,6 +66,8 @@ TEST_F(GpuMonitorTest, DriverHiccup) {
     driver_.set(FakeGpuInventory::gpus(3, gibibytes(16)));
     look_and_wait();
     ASSERT_TRUE(until([&] { return gpus_->inventory()->gpus.size() == 3; }));
+    // The inventory changes a moment before the list is sent.
+    ASSERT_TRUE(until([&] { return plugins_.sent(kAliyun) >= 2; }));
     EXPECT_EQ(plugins_.sent(kAliyun), 2)
         << "the first list and the one with the third GPU, none between";
 }
