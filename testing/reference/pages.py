@@ -74,6 +74,8 @@ def errors() -> str:
            "HTTP status.\n\n| kind | HTTP status | exit status | meaning |\n|---|---|---|---|\n"]
     out += [f"| {name.replace('_', ' ')} | {http} | {status} | {_cell(text)} |\n"
             for name, http, status, text in rows("src/base/error_codes.def", "ERROR_CODE")]
+    out.append("\nOther statuses: 1 if a check of `tessera doctor` failed, and 78 if the controller or the\n"
+               "agent refuses its configuration (also with `--check-config`).\n")
     return "".join(out)
 
 

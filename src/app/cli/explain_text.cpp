@@ -86,6 +86,9 @@ std::string fits_text(const PodExplanation& explanation, std::size_t most) {
         table += fmt::format("{}\t{}\t{}\t{}\n", node.node.str(), score_text(explanation, node),
                              gpus_text(node), terms_text(node));
     }
+    if (explanation.nodes.empty()) {
+        return "It fits on no node: no node has GPUs of Tessera (tessera doctor, check agents).\n";
+    }
     if (fitting == 0) return "It fits on no node.\n";
     std::string out = align_tabs(table);
     if (most > 0 && fitting > most)

@@ -61,6 +61,9 @@ TEST(ExplainText, OfAPodThatIsPlacedAndOfBinpack) {
     PodExplanation fitting = explanation;
     fitting.nodes = {fits("n1", -gibibytes(2).count)};
     EXPECT_NE(explain_text(fitting, 10).find("2Gi left"), std::string::npos);
+    PodExplanation nowhere = explanation;
+    nowhere.nodes = {};
+    EXPECT_NE(explain_text(nowhere, 10).find("no node has GPUs of Tessera"), std::string::npos);
 }
 
 TEST(ExplainText, AsJson) {
