@@ -37,6 +37,12 @@ def of_sysroot(sysroot: Path) -> dict[str, Package]:
     return {path: Package(*package) for path, *package in rows}
 
 
+def of_names_in(others: dict[str, Package], names: Iterable[str]) -> list[Package]:
+    """The packages of these names among those of of_sysroot. Raises KeyError if one is missing."""
+    by_name = {package.name: package for package in others.values()}
+    return sorted({by_name[name] for name in names})
+
+
 def of_names(names: Iterable[str]) -> list[Package]:
     """The installed packages of these names. Raises CalledProcessError if one is missing."""
     shown = _run("dpkg-query", "-W", "-f", "${binary:Package}\t${Version}\t${Architecture}\n", *names)

@@ -181,7 +181,7 @@ class OthersTest(ChartCase):
         self.cluster.wait_for("the claims are allocated", lambda: self.cluster.kubectl(
             "get", "resourceclaims", "-o", "jsonpath={.items[*].status.allocation.devices.results"
             "[*].pool}").split() == [OURS, OTHER], 40)
-        self.assert_found("delete the pods of these ResourceClaims",
+        self.assert_found("delete the pods of these ResourceClaims, then the claims",
                           f"ResourceClaim default/on-{OURS} has a GPU of {OURS} ({DRIVER})")
 
     def test_pods_of_two_products(self) -> None:

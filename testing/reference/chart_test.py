@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import tempfile
 import unittest
 from collections import Counter
 from collections.abc import Iterable
@@ -118,6 +120,10 @@ class ChartTest(unittest.TestCase):
                 ("extender.tls.enabled=true", "set mode=extender"),
                 ("extender=null", "missing property 'extender'"),
                 ("guard.preloadMergeFrom={opt}", "/guard/preloadMergeFrom/0"),
+                ("guard.preloadMergeFrom={/opt,/opt}", "/guard/preloadMergeFrom"),
+                ("guard.preloadMergeFrom={/usr}", "/usr would cover /usr/lib/tessera"),
+                ("guard.preloadMergeFrom={/var/lib/kubelet}", "would cover /var/lib/kubelet"),
+                ("agent.startupTaint=node-role.kubernetes.io/control-plane", "belongs to Kubernetes"),
                 ("webhook.port=12346", "webhook.port: 12346 is another port"),
                 ("webhook.port=443", "/webhook/port"),
                 ("webhook.timeoutSeconds=31", "/webhook/timeoutSeconds"),
@@ -240,10 +246,38 @@ class ChartTest(unittest.TestCase):
         self.assertEqual(one(one_controller, "Deployment", "tessera-controller")["spec"]["replicas"], 1)
         self.assertNotIn("PodDisruptionBudget/tessera-controller", names(one_controller))
 
+    def test_agents_reach_the_nodes_that_wait_for_them(self) -> None:
+        """Also where an administrator names the tolerations, and not where the guard cannot run."""
+        key = "startup-taint.cluster-autoscaler.kubernetes.io/tessera"
+        for values, tolerated, processors in (
+                ("agent.tolerations=null", "tessera.dev/agent-not-ready", ["amd64"]),
+                (f"agent.startupTaint={key}", key, ["amd64"]),
+                ("guard.enabled=false", "tessera.dev/agent-not-ready", ["amd64", "arm64"])):
+            with self.subTest(values):
+                found = objects(values, "agent.acceptGpushareLabel=true")
+                pod = one(found, "DaemonSet", "tessera-agent")["spec"]["template"]["spec"]
+                self.assertIn({"key": tolerated, "operator": "Exists"}, pod["tolerations"])
+                terms = pod["affinity"]["nodeAffinity"][
+                    "requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+                self.assertEqual(len(terms), 2)
+                for term in terms:
+                    only, = (each["values"] for each in term["matchExpressions"]
+                             if each["key"] == "kubernetes.io/arch")
+                    self.assertEqual(only, processors)
+        agent = one(objects("agent.startupTaint=", "agent.tolerations=null"), "DaemonSet", "tessera-agent")
+        self.assertFalse(agent["spec"]["template"]["spec"]["tolerations"])
+
     def test_certificates_are_for_the_name_that_kube_scheduler_checks(self) -> None:
         name = f"tessera-controller.{NAMESPACE}.svc"
         folder = builds.ROOT / "deploy" / "extender-tls"
-        self.assertIn(f"subjectAltName=DNS:{name}\n", (folder / "certificates").read_text())
+        with tempfile.TemporaryDirectory() as made:
+            for namespace in (NAMESPACE, "other"):
+                target = f"{made}/{namespace}"
+                subprocess.run([str(folder / "certificates"), target, "30", namespace], check=True)
+                shown = subprocess.run(
+                    ["openssl", "x509", "-noout", "-ext", "subjectAltName", "-in",
+                     f"{target}/controller/tls.crt"], check=True, capture_output=True, text=True)
+                self.assertIn(f"DNS:tessera-controller.{namespace}.svc\n", shown.stdout)
         dns = [issued["spec"]["dnsNames"]
                for issued in yaml.safe_load_all((folder / "cert-manager.yaml").read_text())
                if issued["metadata"]["name"] == "tessera-controller-tls"]

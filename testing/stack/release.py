@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +14,7 @@ _LOADER = SourceFileLoader("tessera_release", str(builds.ROOT / "tools" / "relea
 _SPEC = importlib.util.spec_from_loader(_LOADER.name, _LOADER)
 assert _SPEC is not None
 _RELEASE = importlib.util.module_from_spec(_SPEC)
+sys.modules[_LOADER.name] = _RELEASE  # dataclasses look their module up
 _LOADER.exec_module(_RELEASE)
 
 VERSION = "0.2.0"

@@ -147,7 +147,7 @@ void check_dra(const Facts& facts, const std::set<NodeName>& ours, Conflicts& ou
         if (claim.driver != kDraDriver || !ours.contains(NodeName(claim.pool))) continue;
         out.add(fmt::format("ResourceClaim {} has a GPU of {} ({}), which Tessera does not count",
                             claim.name, claim.pool, claim.driver),
-                "delete the pods of these ResourceClaims");
+                "delete the pods of these ResourceClaims, then the claims");
     }
 }
 
@@ -187,10 +187,13 @@ void check_requests(const Pod& pod, Conflicts& out) {
 void check_operators(const Facts& facts, Conflicts& out) {
     const std::string agents = facts.agents ? facts.agents->runtime_class : "";
     const std::string tenants = facts.controller ? facts.controller->tenants_runtime_class : "";
+    // Without the right to read them, nothing is missing.
+    const auto is_missing = [&](const std::string& name) {
+        return !name.empty() && facts.runtime_classes && !facts.runtime_classes->contains(name);
+    };
     for (const GpuOperator& found : facts.operators.value_or(std::vector<GpuOperator>())) {
-        const std::string& needed = agents.empty() ? tenants : agents;
-        const bool exists = facts.runtime_classes && facts.runtime_classes->contains(needed);
-        if (found.has_nri_plugin && !needed.empty() && !exists) {
+        for (const std::string& needed : {agents, tenants}) {
+            if (!found.has_nri_plugin || !is_missing(needed)) continue;
             out.add(fmt::format("the GPU Operator (ClusterPolicy {}) has cdi.nriPluginEnabled: it "
                                 "removes the RuntimeClass {}, which Tessera's pods need",
                                 found.policy, needed),

@@ -168,7 +168,7 @@ TEST(DoctorOthers, KnownByWhatTheyOffer) {
                                            {"d/f", "compute-domain.nvidia.com", "n1"}};
          },
          "ResourceClaim d/c has a GPU of n1 (gpu.nvidia.com), which Tessera does not count",
-         "delete the pods of these ResourceClaims"},
+         "delete the pods of these ResourceClaims, then the claims"},
         {"a reservation of KAI",
          [](Facts& f) {
              f.pods->push_back(
@@ -268,6 +268,12 @@ TEST(DoctorOthers, GpuOperatorSettings) {
          [&](Facts& f) {
              set(f, true, false);
              f.runtime_classes = std::set<std::string>{"nvidia"};
+         },
+         "", ""},
+        {"RuntimeClasses that may not be read",
+         [&](Facts& f) {
+             set(f, true, false);
+             f.runtime_classes = fail(Code::permission_denied, "forbidden");
          },
          "", ""},
         {"no RuntimeClass",

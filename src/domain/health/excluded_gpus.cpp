@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 
 #include "base/ascii.hpp"
 
@@ -45,16 +46,20 @@ Result<ExcludedGpus> ExcludedGpus::parse(std::span<const std::string> entries) {
     return out;
 }
 
-Result<> ExcludedGpus::check(const std::set<int>& indices) const {
+Result<> ExcludedGpus::resolve(const std::map<int, GpuUuid>& gpus) {
     for (const int index : indices_) {
-        if (indices.contains(index)) continue;
+        if (const auto gpu = gpus.find(index); gpu != gpus.end()) {
+            uuids_.insert(gpu->second);
+            continue;
+        }
         const std::string listed =
-            indices.empty() ? "no GPU" : fmt::format("{}", fmt::join(indices, ", "));
+            gpus.empty() ? "no GPU" : fmt::format("{}", fmt::join(std::views::keys(gpus), ", "));
         return fail(Code::invalid_argument,
                     fmt::format("excluded_gpus: there is no GPU {} on this node: the driver lists "
                                 "{}; correct the index, or name the GPU by its UUID",
                                 index, listed));
     }
+    indices_.clear();
     return {};
 }
 

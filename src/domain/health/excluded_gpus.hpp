@@ -1,6 +1,7 @@
 // The GPUs of a node that its administrator excludes from sharing.
 #pragma once
 
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -24,13 +25,14 @@ class ExcludedGpus {
     [[nodiscard]] bool contains(int index, const GpuUuid& uuid) const {
         return indices_.contains(index) || uuids_.contains(uuid);
     }
-    // invalid_argument if an index is none of the driver's, which are these: the list is wrong, or
-    // the driver lists fewer GPUs than before and the indices mean other GPUs now. A UUID may be of
-    // another node.
-    [[nodiscard]] Result<> check(const std::set<int>& indices) const;
+    // Excludes the GPUs that have the indices now, by their UUIDs: after a reload of the driver an
+    // index may mean another GPU. gpus: those of the driver, by index. invalid_argument if an index
+    // is none of them: the list is wrong, or the driver lists fewer GPUs than before. A UUID may be
+    // of another node.
+    Result<> resolve(const std::map<int, GpuUuid>& gpus);
 
   private:
-    std::set<int> indices_;
+    std::set<int> indices_;  // until resolve()
     std::set<GpuUuid> uuids_;
 };
 

@@ -40,13 +40,26 @@ TEST(ExcludedGpus, WrongEntries) {
 // by it. A UUID may be of another node with the same configuration.
 TEST(ExcludedGpus, GpusThatTheNodeDoesNotHave) {
     const std::vector<std::string> entries = {"2", "GPU-of-another-node"};
-    const auto excluded = ExcludedGpus::parse(entries);
+    auto excluded = ExcludedGpus::parse(entries);
     ASSERT_TRUE(excluded);
-    EXPECT_TRUE(excluded->check({0, 1, 2}));
-    EXPECT_EQ(excluded->check({0, 1}).error().text,
+    std::map<int, GpuUuid> gpus{{0, GpuUuid("GPU-a")}, {1, GpuUuid("GPU-b")}};
+    EXPECT_EQ(excluded->resolve(gpus).error().text,
               "excluded_gpus: there is no GPU 2 on this node: the driver lists 0, 1; correct the "
               "index, or name the GPU by its UUID");
-    EXPECT_NE(excluded->check({}).error().text.find("the driver lists no GPU"), std::string::npos);
+    EXPECT_NE(excluded->resolve({}).error().text.find("the driver lists no GPU"),
+              std::string::npos);
+    gpus.emplace(2, GpuUuid("GPU-c"));
+    EXPECT_TRUE(excluded->resolve(gpus));
+}
+
+// Goal: an index excludes the GPU that had it first. It excludes no other one that gets the index.
+TEST(ExcludedGpus, AnIndexMeansOneGpu) {
+    const std::vector<std::string> entries = {"1"};
+    auto excluded = ExcludedGpus::parse(entries);
+    ASSERT_TRUE(excluded);
+    ASSERT_TRUE(excluded->resolve({{0, GpuUuid("GPU-a")}, {1, GpuUuid("GPU-b")}}));
+    EXPECT_TRUE(excluded->contains(0, GpuUuid("GPU-b")));
+    EXPECT_FALSE(excluded->contains(1, GpuUuid("GPU-c")));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
-// The taints of a Node, and how many devices kubelet offers on it.
+// The taints of a Node, and its allocatable amounts.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 

@@ -80,10 +80,13 @@ std::set<std::string> node_config_names(const ConfigValues& values) {
     return names;
 }
 
-ConfigValues with_node_config(const ConfigValues& values, const std::string& name) {
-    const auto configs = read_node_configs(values.at("node_configs"));
-    if (!configs || !configs->contains(name)) return values;
-    return merged(values, configs->at(name)).value_or(values);
+Result<ConfigValues> with_node_config(const ConfigValues& values, const std::string& name) {
+    if (name.empty()) return values;
+    TRY(const NodeConfigs configs, read_node_configs(values.at("node_configs")));
+    const auto config = configs.find(name);
+    if (config == configs.end())
+        return fail(Code::internal, "node_configs: there is no configuration " + name);
+    return merged(values, config->second);
 }
 
 StartRules start_rules(const Config& config) {

@@ -25,7 +25,7 @@ Result<> check_config(const ConfigValues& values);
 // Of a checked configuration: the names in node_configs, and the values with those of one name
 // before all others. An empty name: no change.
 std::set<std::string> node_config_names(const ConfigValues& values);
-ConfigValues with_node_config(const ConfigValues& values, const std::string& name);
+Result<ConfigValues> with_node_config(const ConfigValues& values, const std::string& name);
 
 StartRules start_rules(const Config& config);
 // Of a checked configuration. `dialects` and `cdi` outlive the options.

@@ -64,7 +64,7 @@ Result<> run_on_node(const Config& config, const std::string& config_name, const
     if (held) TRY_VOID(held->install());
     CdiFolder cdi(cdi_options(config));
     GpuMonitorOptions monitoring = monitor_options(config, identity, dialects, cdi);
-    monitoring.publishing.on_labels = [&](const StringMap& labels) { label.take(labels); };
+    monitoring.publishing.on_labels = [&](const StringMap& labels) { return label.take(labels); };
     if (held) monitoring.enforcement_fault = held->enforcers().fault();
     GpuMonitor gpus(*driver, kube, *plugins, monitoring, held ? &held->enforcers() : nullptr);
     TRY_VOID(gpus.load());
@@ -128,10 +128,12 @@ Result<> serve(const ConfigValues& values, const std::stop_token& ends) {
         TRY_VOID(label.ready());
         return fail(Code::unavailable, "the agent is starting");
     });
-    const std::string name = label.wait(kube, node, stop);
+    // The driver first, because that may take hours, in which the label may change.
     wait_for_driver(kube, node, stop);
+    const std::string name = label.wait(kube, node, stop);
     if (stop.stop_requested()) return {};
-    return run_on_node(typed(with_node_config(values, name)), name,
+    TRY(const ConfigValues chosen, with_node_config(values, name));
+    return run_on_node(typed(chosen), name,
                        {api, kube, seal ? &*seal : nullptr, dialects, clock, health, label}, stop);
 }
 

@@ -111,6 +111,8 @@ std::vector<doctor::Claim> read_claim(JsonValue json) {
     std::vector<doctor::Claim> out;
     const JsonValue metadata = json["metadata"];
     for (const JsonValue device : json["status"]["allocation"]["devices"]["results"].elements()) {
+        // A device with adminAccess, as for monitoring, stays free for others.
+        if (device["adminAccess"].boolean().value_or(false)) continue;
         out.push_back({metadata["namespace"].text_or("") + "/" + metadata["name"].text_or(""),
                        device["driver"].text_or(""), device["pool"].text_or("")});
     }
@@ -119,9 +121,13 @@ std::vector<doctor::Claim> read_claim(JsonValue json) {
 
 doctor::GpuOperator read_cluster_policy(JsonValue json) {
     const JsonValue spec = json["spec"];
+    // What the Operator does not manage has no effect.
+    const auto is_on = [](JsonValue part) { return part["enabled"].boolean().value_or(true); };
     doctor::GpuOperator out{
         .policy = json["metadata"]["name"].text_or(""),
-        .has_nri_plugin = spec["cdi"]["nriPluginEnabled"].true_or_absent_false()};
+        .has_nri_plugin =
+            is_on(spec["cdi"]) && spec["cdi"]["nriPluginEnabled"].boolean().value_or(false)};
+    if (!is_on(spec["toolkit"])) return out;
     for (const JsonValue variable : spec["toolkit"]["env"].elements()) {
         constexpr std::string_view kName = "ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED";
         out.refuses_environment |=

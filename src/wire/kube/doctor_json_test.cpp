@@ -67,10 +67,24 @@ TEST(DoctorJson, ClusterPolicy) {
     EXPECT_EQ(both.policy, "cp");
     EXPECT_TRUE(both.has_nri_plugin && both.refuses_environment);
     for (const char* spec :
-         {"{}", R"({"cdi":{"nriPluginEnabled":false},"toolkit":{"env":[{"name":)"
-                R"("ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED","value":"true"}]}})"}) {
+         {"{}",
+          R"({"cdi":{"enabled":false,"nriPluginEnabled":true},"toolkit":{"enabled":false,"env":[)"
+          R"({"name":"ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED","value":"false"}]}})",
+          R"({"cdi":{"nriPluginEnabled":false},"toolkit":{"env":[{"name":)"
+          R"("ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED","value":"true"}]}})"}) {
         EXPECT_FALSE(policy_of(spec).has_nri_plugin || policy_of(spec).refuses_environment);
     }
+}
+
+// Goal: a claim for monitoring takes no GPU from others.
+TEST(DoctorJson, Claims) {
+    const auto document = JsonDocument::parse(
+        R"({"metadata":{"namespace":"n","name":"c"},"status":{"allocation":{"devices":{"results":[)"
+        R"({"driver":"gpu.nvidia.com","pool":"a"},)"
+        R"({"driver":"gpu.nvidia.com","pool":"b","adminAccess":true}]}}}})");
+    const auto claims = read_claim(document->root());
+    ASSERT_EQ(claims.size(), 1U);
+    EXPECT_EQ(claims[0].pool, "a");
 }
 
 // Goal: the RuntimeClasses that pods of Tessera and its tenants name.

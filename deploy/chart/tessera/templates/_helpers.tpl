@@ -48,6 +48,11 @@ app.kubernetes.io/component: {{ . }}
 {{ $image.repository | default "registry.k8s.io/kube-scheduler" }}:{{ $image.tag | default $version }}
 {{- end -}}
 
+{{/* The processors of the nodes that agents run on: the guard is for one only. */}}
+{{- define "tessera.architecture" -}}
+- {key: kubernetes.io/arch, operator: In, values: [amd64{{ if not .Values.guard.enabled }}, arm64{{ end }}]}
+{{- end -}}
+
 {{- define "tessera.pullSecrets" -}}
 {{- with .Values.image.pullSecrets }}
 imagePullSecrets:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <set>
 #include <thread>
 #include <tuple>
@@ -72,6 +73,7 @@ GpuMonitor::GpuMonitor(GpuInventory& driver, KubeApi& kube, DevicePluginHost& pl
     : driver_(driver),
       plugins_(plugins),
       options_(std::move(options)),
+      excluded_(options_.excluded),
       shares_(shares),
       publisher_(kube, options_.publishing),
       inventory_(std::make_shared<const NodeInventory>()) {}
@@ -80,10 +82,10 @@ Result<> GpuMonitor::load() {
     const std::jthread watching([&](const std::stop_token& end) { watch(end); });
     TRY(NodeInventory now, read());
     TRY_VOID(check_list_sizes(now, options_.lists));
-    std::set<int> indices;
+    std::map<int, GpuUuid> by_index;
     for (const Gpu& gpu : now.gpus)
-        indices.insert(gpu.index);
-    TRY_VOID(options_.excluded.check(indices));
+        by_index.emplace(gpu.index, gpu.uuid);
+    TRY_VOID(excluded_.resolve(by_index));
     log_event(Event::gpus_found, {{"count", static_cast<int>(now.gpus.size())}});
     log_changes({}, now);
     has_answered_ = is_answered(now);
@@ -137,7 +139,7 @@ Result<NodeInventory> GpuMonitor::read() {
             reading.uuid,
             {.lost = reading.lost, .recovery = reading.recovery, .memory = reading.faults});
         // A GPU may be excluded because it has a fault, which then raises no alert.
-        const bool is_excluded = options_.excluded.contains(reading.index, reading.uuid);
+        const bool is_excluded = excluded_.contains(reading.index, reading.uuid);
         const std::string fault = is_excluded ? "" : health_.reason(reading.uuid);
         const std::string reason = is_excluded ? std::string(kExcludedReason)
                                                : why_not_shareable(reading.uuid, reading.setup);

@@ -124,6 +124,7 @@ class GpuMonitor {
     GpuInventory& driver_;
     DevicePluginHost& plugins_;
     const GpuMonitorOptions options_;
+    ExcludedGpus excluded_;  // options_.excluded, by UUIDs after load()
     const ShareMeter* shares_;
     NodePublisher publisher_;
     std::map<GpuUuid, Bytes> over_limit_;  // of run's thread: as last published

@@ -193,6 +193,7 @@ TEST_F(GpuMonitorTest, AnExcludedGpu) {
     options_.publishing.on_labels = [&](const StringMap& labels) {
         EXPECT_EQ(labels.at("tessera.dev/agent"), "true");
         ++looks;
+        return true;
     };
     kube_.label_node(kNode, {{"tessera.dev/agent", "true"}});
     start();

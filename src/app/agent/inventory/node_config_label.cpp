@@ -60,16 +60,18 @@ std::string NodeConfigLabel::wait(KubeApi& kube, const NodeName& node, const std
     return {};
 }
 
-void NodeConfigLabel::take(const StringMap& labels) {
+bool NodeConfigLabel::take(const StringMap& labels) {
     const auto name = read(labels);
     report(name);
-    if (!name) return;
     {
         const MutexLock lock(mutex_);
-        if (*name == used_ || std::exchange(is_changed_, true)) return;
+        if (is_changed_) return false;
+        if (!name || *name == used_) return true;
+        is_changed_ = true;
     }
     log_event(Event::node_config_changed, {{"label", *name}});
     changed_();
+    return false;
 }
 
 Result<> NodeConfigLabel::ready() const {

@@ -26,9 +26,11 @@ class NodeConfigLabel {
     std::string wait(KubeApi& kube, const NodeName& node, const std::stop_token& stop,
                      std::chrono::milliseconds period = std::chrono::seconds(5));
 
-    // The Node's labels, as read now, after wait(). A label that names no configuration changes
-    // nothing, except that the agent is not ready: one typing error does not stop a node.
-    void take(const StringMap& labels);
+    // The Node's labels, as read now, after wait(). False once they have chosen another
+    // configuration: what the agent knows must not be published any more. A label that names no
+    // configuration changes nothing, except that the agent is not ready: one typing error does not
+    // stop a node.
+    bool take(const StringMap& labels);
 
     // unavailable if the Node's label names no configuration, with the fix. Any thread.
     [[nodiscard]] Result<> ready() const;

@@ -26,7 +26,7 @@ TEST(NodeConfigLabel, IsReadAtTheStart) {
     kube.label_node(kNode, label("t4"));
     EXPECT_EQ(choice.wait(kube, kNode, {}, kSoon), "t4");
     EXPECT_TRUE(choice.ready());
-    choice.take(label("t4"));
+    EXPECT_TRUE(choice.take(label("t4")));
 }
 
 // Goal: an agent whose label names no configuration says so, and starts once the label is correct.
@@ -75,15 +75,15 @@ TEST(NodeConfigLabel, Changes) {
     int changes = 0;
     NodeConfigLabel choice({"a100", "t4"}, [&] { ++changes; });
     choice.wait(kube, kNode, {}, kSoon);
-    choice.take(label("t5"));
+    EXPECT_TRUE(choice.take(label("t5")));
     EXPECT_FALSE(choice.ready());
     EXPECT_EQ(changes, 0);
-    choice.take(label("t4"));
+    EXPECT_TRUE(choice.take(label("t4")));
     EXPECT_TRUE(choice.ready());
     EXPECT_EQ(changes, 0);
-    choice.take({});
+    EXPECT_FALSE(choice.take({}));
     EXPECT_EQ(changes, 1);
-    choice.take(label("a100"));
+    EXPECT_FALSE(choice.take(label("a100")));
     EXPECT_EQ(changes, 1);
 }
 

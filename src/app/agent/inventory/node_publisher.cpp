@@ -57,7 +57,7 @@ bool NodePublisher::publish(const NodeInventory& node, bool is_released) {
         const MutexLock lock(mutex_);
         release_label_ = driver_release_label(shown->labels);
     }
-    if (shown && options_.on_labels) options_.on_labels(shown->labels);
+    if (shown && options_.on_labels && !options_.on_labels(shown->labels)) return false;
     if (shown && shown->matches) return true;
     auto done = kube_.set_node_metadata(node.name, wanted.annotations, wanted.labels);
     if (done) done = kube_.set_node_resources(node.name, wanted.amounts);

@@ -26,8 +26,9 @@ struct NodePublisherOptions {
     // it does not count itself when it registers the node again.
     std::chrono::milliseconds check_period{30'000};
     std::chrono::milliseconds retry_period{5'000};  // after a failure
-    // Called with the Node's labels after each comparison, by the thread that publishes.
-    std::function<void(const StringMap& labels)> on_labels = {};
+    // Called with the Node's labels after each comparison, by the thread that publishes. If it
+    // returns false, nothing is written.
+    std::function<bool(const StringMap& labels)> on_labels = {};
 };
 
 class NodePublisher {

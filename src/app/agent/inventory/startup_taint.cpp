@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
+#include <utility>
 
 #include "base/log.hpp"
 
@@ -10,6 +12,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPeriod{1'000};
 constexpr std::chrono::milliseconds kAfterError{5'000};
+constexpr std::chrono::milliseconds kWithoutTaint{120'000};
 
 bool offers_all(const StringMap& allocatable, const DeviceLists& lists) {
     return std::ranges::all_of(lists, [&](const auto& list) {
@@ -19,7 +22,7 @@ bool offers_all(const StringMap& allocatable, const DeviceLists& lists) {
     });
 }
 
-// True when nothing is left to do.
+// True when the Node has no such taint.
 Result<bool> try_once(NodeTaints& nodes, const StartupTaint& taint, const DeviceLists& lists) {
     TRY(const TaintedNode node, nodes.tainted_node(taint.node));
     if (std::ranges::find(node.taints, taint.key) == node.taints.end()) return true;
@@ -35,15 +38,15 @@ void remove_startup_taint(NodeTaints& nodes, const StartupTaint& taint,
                           const std::function<Result<>()>& ready,
                           const std::function<DeviceLists()>& lists, Clock& clock,
                           const std::stop_token& stop) {
+    std::string last_error;
     while (!taint.key.empty() && !stop.stop_requested()) {
         auto pause = kPeriod;
         if (ready()) {
             const auto done = try_once(nodes, taint, lists());
-            if (done && *done) return;
-            if (!done) {
-                log_event(Event::api_error, {{"reason", done.error().text}});
-                pause = kAfterError;
-            }
+            const std::string error = done ? "" : done.error().text;
+            if (std::exchange(last_error, error) != error && !error.empty())
+                log_event(Event::api_error, {{"reason", error}});
+            pause = !done ? kAfterError : *done ? kWithoutTaint : kPeriod;
         }
         clock.sleep_for(pause, stop);
     }

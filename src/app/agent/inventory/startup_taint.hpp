@@ -19,10 +19,11 @@ struct StartupTaint {
     std::string key;  // of the taint, with any effect; empty: nothing to remove
 };
 
-// Returns when the Node has no taint with this key, or after `stop`. Removes the taint once `ready`
-// succeeds and the Node shows devices of each resource of `lists` that has a healthy device:
-// kubelet updates the Node some seconds after it was sent a list, and a pod fits only after that.
-// Asks every second, and every five seconds after an error of the API server, which it logs.
+// Returns after `stop`, and at once without a key. Removes the taint once `ready` succeeds and the
+// Node shows devices of each resource of `lists` that has a healthy device: kubelet updates the
+// Node some seconds after it was sent a list, and a pod fits only after that. Asks every second,
+// and every five seconds after an error of the API server, which it logs once. Without the taint it
+// asks every two minutes: kubelet sets it again if the Node was deleted and registers again.
 void remove_startup_taint(NodeTaints& nodes, const StartupTaint& taint,
                           const std::function<Result<>()>& ready,
                           const std::function<DeviceLists()>& lists, Clock& clock,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "testing/fakes/fake_clock.hpp"
@@ -22,6 +23,9 @@ class OneNode final : public NodeTaints {
     }
     Result<> remove_taints(const NodeName& /*node*/, const TaintedNode& seen,
                            const std::string& key) override {
+        if (is_forbidden) return fail(Code::permission_denied, "forbidden");
+        if (std::exchange(changes_meanwhile, false))
+            shown.taints.insert(shown.taints.begin(), "new");
         if (seen.taints != shown.taints) return fail(Code::invalid_argument, "changed");
         std::erase(shown.taints, key);
         return {};
@@ -29,6 +33,8 @@ class OneNode final : public NodeTaints {
 
     TaintedNode shown{.taints = {"other", kKey}, .allocatable = {{"gpu", "1"}, {"share", "64"}}};
     bool is_down = false;
+    bool is_forbidden = false;
+    bool changes_meanwhile = false;
     int reads = 0;
 };
 
@@ -109,6 +115,32 @@ TEST(StartupTaint, TriedAgain) {
     agent.run();
     EXPECT_EQ(agent.node.reads, 2);
     agent.steps = {[&] { agent.node.is_down = false; }};
+    agent.run();
+    EXPECT_FALSE(agent.is_tainted());
+}
+
+// Goal: a taint that another program sets at the same moment stays. A right that comes late is
+// used.
+TEST(StartupTaint, OthersChangeTheNode) {
+    Agent agent;
+    agent.node.changes_meanwhile = true;
+    agent.node.is_forbidden = true;
+    agent.steps = {[&] {
+                       EXPECT_TRUE(agent.is_tainted());
+                       agent.node.is_forbidden = false;
+                   },
+                   [&] { EXPECT_TRUE(agent.is_tainted()); }};
+    agent.run();
+    EXPECT_EQ(agent.node.shown.taints, (std::vector<std::string>{"new", "other"}));
+}
+
+// Goal: the taint is removed again if kubelet registered the Node again.
+TEST(StartupTaint, ComesBack) {
+    Agent agent;
+    agent.steps = {[&] {
+        EXPECT_FALSE(agent.is_tainted());
+        agent.node.shown.taints.emplace_back(kKey);
+    }};
     agent.run();
     EXPECT_FALSE(agent.is_tainted());
 }
