@@ -13,6 +13,8 @@ namespace tessera {
 inline constexpr std::string_view kAgentLabel = "tessera.dev/agent";
 // The name of the agent's configuration on this node, of those in --node-configs.
 inline constexpr std::string_view kAgentConfigLabel = "tessera.dev/agent-config";
+// The key of the taint with which new nodes register, unless the chart has another one.
+inline constexpr std::string_view kStartupTaint = "tessera.dev/agent-not-ready";
 inline constexpr std::string_view kGpuCountLabel = "tessera.dev/gpu-count";
 // The model (base/label_value.hpp); "mixed" if the node has several.
 inline constexpr std::string_view kGpuModelLabel = "tessera.dev/gpu-model";

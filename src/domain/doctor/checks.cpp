@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "domain/cluster/node_labels.hpp"
@@ -131,6 +132,28 @@ std::string fix_of_agents(const Facts& facts, bool is_selected, bool is_missing)
         facts.ns);
 }
 
+// A node is closed to pods by a startup taint that its ready agent should have removed. The chart's
+// default key counts too: the agents may have another one.
+std::optional<Judgement> closed_nodes(const Facts& facts) {
+    Faults closed;
+    for (const Node& node : *facts.nodes) {
+        if (!node.agent_ready || !node.has_report) continue;
+        for (const std::string& key : node.taints) {
+            if (key != kStartupTaint && (key.empty() || key != facts.agents->startup_taint))
+                continue;
+            closed.add(fmt::format("{} has the startup taint {} and a ready agent",
+                                   node.inventory.name.str(), key));
+        }
+    }
+    if (!closed.any()) return std::nullopt;
+    return Judgement{
+        Status::warning, closed.text(),
+        fmt::format("agents remove the taint {} within seconds; if the node has another one, set "
+                    "the chart's agent.startupTaint, otherwise the agent's log says why not (event "
+                    "api_error)",
+                    facts.agents->startup_taint)};
+}
+
 // Every node has an agent: checks that those with a port answer on it.
 Judgement answers(const Facts& facts, int agents) {
     std::string found = fmt::format("{} GPU nodes, an agent on each", agents);
@@ -210,6 +233,7 @@ Judgement agents(const Facts& facts) {
         return {Status::warning, fmt::format("agents are {}, the controller is {}", agent, other),
                 "use one release for both"};
     }
+    if (auto closed = closed_nodes(facts)) return *std::move(closed);
     return answers(facts, good);
 }
 

@@ -27,6 +27,7 @@ struct Workload {
     std::string runtime_class;  // of its pods
     bool is_privileged = false;
     std::string tenants_runtime_class;  // --webhook-runtime-class
+    std::string startup_taint;          // --startup-taint
     // Of a DaemonSet: the names in --node-configs. If they cannot be read, no agent starts.
     Result<std::set<std::string>> node_configs;
 };
@@ -45,6 +46,7 @@ struct Node {
     std::int64_t slots = 0;    // allocatable tessera.dev/gpu-share
     std::string agent_config;  // the label tessera.dev/agent-config
     StringMap labels;
+    std::set<std::string> taints;  // their keys
     // Capacities by which another plugin assigns GPUs (nvidia.com/gpu), without those that are 0.
     std::map<std::string, std::int64_t> foreign_amounts;
     std::string runtime;   // "containerd://2.3.7", as the Node reports it

@@ -71,6 +71,8 @@ doctor::Node read_doctor_node(JsonValue json, JsonValue agent) {
     node.agent_config = json["metadata"]["labels"][kAgentConfigLabel].text_or("");
     for (const auto& [name, value] : json["metadata"]["labels"].members())
         node.labels.emplace(name, value.text_or(""));
+    for (const JsonValue taint : json["spec"]["taints"].elements())
+        node.taints.insert(taint["key"].text_or(""));
     node.slots = amount(json["status"]["allocatable"], resource::kGpuShare);
     for (const auto& [resource, quantity] : json["status"]["capacity"].members()) {
         const std::string name(resource);
@@ -150,8 +152,10 @@ doctor::Workload read_workload(JsonValue json) {
     out.is_privileged = containers.front()["securityContext"]["privileged"].true_or_absent_false();
     for (const std::string& word : words_of(containers.front())) {
         constexpr std::string_view kConfigs = "--node-configs=";
+        constexpr std::string_view kTaint = "--startup-taint=";
         constexpr std::string_view kClass = "--webhook-runtime-class=";
         out.signs |= word.starts_with("--allocation-key-file");
+        if (word.starts_with(kTaint)) out.startup_taint = word.substr(kTaint.size());
         if (word.starts_with(kClass)) out.tenants_runtime_class = word.substr(kClass.size());
         if (word.starts_with(kConfigs)) out.node_configs = names_in(word.substr(kConfigs.size()));
     }

@@ -36,8 +36,10 @@ TEST(DoctorJson, AgentConfigs) {
     EXPECT_EQ(names_of(R"("--slots-per-gpu=8")")->size(), 0U);
     EXPECT_EQ(names_of(R"("--node-configs=x")").error().code, Code::invalid_argument);
     const auto node = JsonDocument::parse(
-        R"({"metadata":{"name":"n1","labels":{"tessera.dev/agent-config":"a"}}})");
+        R"({"metadata":{"name":"n1","labels":{"tessera.dev/agent-config":"a"}},)"
+        R"("spec":{"taints":[{"key":"t","effect":"NoSchedule"}]}})");
     EXPECT_EQ(read_doctor_node(node->root(), {}).agent_config, "a");
+    EXPECT_EQ(read_doctor_node(node->root(), {}).taints, (std::set<std::string>{"t"}));
 }
 
 // Goal: what a pod runs and requests of other products is read from all its containers.
@@ -91,10 +93,11 @@ TEST(DoctorJson, Claims) {
 TEST(DoctorJson, RuntimeClassesOfWorkloads) {
     const auto document = JsonDocument::parse(
         R"({"spec":{"template":{"spec":{"runtimeClassName":"nvidia","containers":[{"args":)"
-        R"(["--webhook-runtime-class=gpu"],"securityContext":{"privileged":true}}]}}}})");
+        R"(["--webhook-runtime-class=gpu","--startup-taint=t"],"securityContext":{"privileged":true}}]}}}})");
     const doctor::Workload workload = read_workload(document->root());
     EXPECT_EQ(workload.runtime_class, "nvidia");
     EXPECT_EQ(workload.tenants_runtime_class, "gpu");
+    EXPECT_EQ(workload.startup_taint, "t");
     EXPECT_TRUE(workload.is_privileged);
 }
 

@@ -1,4 +1,5 @@
-// The agents' configurations of single nodes, in the checks `agents` and `gpus`.
+// The checks `agents` and `gpus`: configurations of single nodes, and startup taints.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,6 +58,25 @@ TEST(DoctorAgentConfig, CannotBeRead) {
     facts.agents->node_configs = fail(Code::invalid_argument, "node_configs: a: bad");
     EXPECT_EQ(finding_of(facts, "agents").status, Status::failed);
     EXPECT_EQ(finding_of(facts, "agents").found, "node_configs: a: bad");
+}
+
+// Goal: a node that a startup taint keeps closed is found, whatever its key should have been.
+TEST(DoctorAgents, StartupTaintStays) {
+    Facts facts = one_node();
+    facts.agents->startup_taint = "example.com/starting";
+    facts.nodes->front().taints = {"other"};
+    EXPECT_EQ(finding_of(facts, "agents").status, Status::ok);
+    for (const char* key : {"example.com/starting", "tessera.dev/agent-not-ready"}) {
+        facts.nodes->front().taints = {"other", key};
+        const Finding found = finding_of(facts, "agents");
+        EXPECT_EQ(found.status, Status::warning);
+        EXPECT_EQ(found.found,
+                  fmt::format("n1 has the startup taint {} and a ready agent", key));
+        EXPECT_NE(found.fix.find("agent.startupTaint"), std::string::npos);
+    }
+    facts.agents->startup_taint = "";
+    facts.nodes->front().taints = {""};
+    EXPECT_EQ(finding_of(facts, "agents").status, Status::ok);
 }
 
 // Goal: a GPU that was excluded on purpose is no warning.
