@@ -8,7 +8,7 @@ import socket
 
 from kube import binaries
 from kube.cluster import Cluster
-from stack.render import scheduler_config
+from stack import render
 
 CLUSTERS = "default-sched"  # the name of the cluster's own kube-scheduler as a program
 # RBAC gives kube-scheduler this Lease, so the chart's own Lease is not used.
@@ -20,10 +20,9 @@ POD_NAME = {"POD_NAME": socket.gethostname()}
 
 def config(port: int) -> str:
     """The chart's KubeSchedulerConfiguration. port: the port of our controller."""
-    made = scheduler_config()
-    made["clientConnection"]["kubeconfig"] = "KUBECONFIG_PATH"
+    made = render.for_program(render.scheduler_config(), port)
     made["leaderElection"] |= {"resourceNamespace": LEASE[0], "resourceName": LEASE[1]}
-    return json.dumps(made).replace("127.0.0.1:12345", f"127.0.0.1:{port}")
+    return json.dumps(made)
 
 
 def start_the_clusters_scheduler(cluster: Cluster) -> None:

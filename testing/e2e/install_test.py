@@ -12,6 +12,8 @@ import unittest
 from datetime import datetime, timedelta, timezone
 from typing import ClassVar
 
+import yaml
+
 from demo.transcript import stable
 from e2e import agent_identity, console_block
 from e2e.case import GPUS, PODS
@@ -19,7 +21,7 @@ from e2e.chart_case import MEMORY, OTHER_TAINT, STARTUP_TAINT, ChartCase, Json, 
 from kube import binaries
 from kube.api import ApiError
 from kube.errors import CommandError
-from stack import builds
+from stack import builds, render
 from stack.chart import NAMESPACE, SCHEDULER, ChartStack
 from stack.gpu_node import GpuNode
 
@@ -363,10 +365,11 @@ class ExtenderModeTest(unittest.TestCase):
         with ChartStack([GpuNode("node-a", GPUS / "two-15gib.yaml")]) as stack:
             cluster = stack.cluster
             cluster.kubectl("label", "node", "node-a", "node-role.kubernetes.io/control-plane=true")
-            stack.install("mode=extender", "extender.kubeconfig=/KUBECONFIG_PATH")
+            stack.install("mode=extender")
             written = cluster.kubectl("-n", NAMESPACE, "get", "configmap", "tessera-scheduler",
                                       "-o", r"jsonpath={.data.config\.yaml}")
-            cluster.use_scheduler_config(written.replace("/KUBECONFIG_PATH", "KUBECONFIG_PATH"))
+            config = render.for_program(yaml.safe_load(written), 12345)
+            cluster.use_scheduler_config(json.dumps(config))
             api = stack.cluster.api()
             for name, limits in (("native", MEMORY), ("gpushare", {"aliyun.com/gpu-mem": "3"})):
                 created = api.json("POST", PODS, pod_of(stack, name, limits))

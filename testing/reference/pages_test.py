@@ -81,7 +81,7 @@ class KeysTest(unittest.TestCase):
         for row in rows:
             with self.subTest(row.key):
                 self.assertIn((row.object, row.is_users()), tables)
-                self.assertIn(row.kind, ("resource", "annotation", "label"))
+                self.assertIn(row.kind, ("resource", "annotation", "label", "taint"))
                 self.assertTrue(row.help)
 
     def test_which_constants_are_keys(self) -> None:

@@ -11,15 +11,11 @@ from typing import Any
 
 from kube.errors import KubeError
 from kube.handle import ClusterHandle
-from stack import builds
+from stack import builds, render
 from stack.gpu_node import DRIVER_ROOT
-from stack.render import CHART, NAMESPACE, Json, render
-from stack.render import scheduler_config as charts_scheduler_config
-
-__all__ = ["CHART", "NAMESPACE"]
+from stack.render import NAMESPACE, Json
 
 CERTIFICATES = builds.ROOT / "deploy" / "extender-tls" / "certificates"
-SHIPPED_PORT = "12345"
 
 CONTROLLER_USER = f"system:serviceaccount:{NAMESPACE}:tessera-controller"
 AGENT_USER = f"system:serviceaccount:{NAMESPACE}:tessera-agent"
@@ -38,13 +34,12 @@ def scheduler_config(port: int, certificates: Path | None = None) -> str:
     without leader election: there is only one kube-scheduler, and after a restart it must not wait
     for its old Lease. certificates: the folder that `make_certificates` filled; then the extender
     uses TLS."""
-    values = ["mode=extender", "extender.kubeconfig=/KUBECONFIG_PATH"]
+    values = ["mode=extender"]
     if certificates is not None:
         values += ["extender.tls.enabled=true", f"extender.tls.folder={certificates / 'scheduler'}"]
-    config = charts_scheduler_config(*values)
+    config = render.for_program(render.scheduler_config(*values), port)
     config["leaderElection"] = {"leaderElect": False}
-    text = json.dumps(config).replace("/KUBECONFIG_PATH", "KUBECONFIG_PATH")
-    return text.replace("TESSERA_HOST", "127.0.0.1").replace(SHIPPED_PORT, str(port))
+    return json.dumps(config)
 
 
 def make_certificates(directory: Path) -> None:
@@ -90,8 +85,8 @@ def apply(cluster: ClusterHandle, port: int, health_port: int, key: str, identit
     allocations. certificates: as for `scheduler_config`. extra_values: further values of the chart,
     each NAME=VALUE."""
     tls_port = None if certificates is None else port
-    objects = render("--no-hooks", *(f"--set={value}" for value in extra_values),
-                     text=json.dumps(values(identity, memory_unit, guard, tls_port)))
+    objects = render.render("--no-hooks", *(f"--set={value}" for value in extra_values),
+                            text=json.dumps(values(identity, memory_unit, guard, tls_port)))
     for each in objects:
         if each["kind"] in ("Deployment", "DaemonSet"):
             _fit(each, cluster, port, health_port)

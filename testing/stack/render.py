@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from typing import Any
 
@@ -38,4 +39,13 @@ def scheduler_config(*values: str) -> Json:
     made, = render("--show-only=templates/scheduler-config.yaml", "--set=image.registry=localhost",
                    *(f"--set={value}" for value in values))
     config: Json = yaml.safe_load(made["data"]["config.yaml"])
+    return config
+
+
+def for_program(config: Json, port: int) -> Json:
+    """The configuration for a kube-scheduler of the harness: it fills in the kubeconfig, and reaches
+    the controller on this port of loopback."""
+    config["clientConnection"]["kubeconfig"] = "KUBECONFIG_PATH"
+    for extender in config["extenders"]:
+        extender["urlPrefix"] = re.sub("//[^/]+/", f"//127.0.0.1:{port}/", extender["urlPrefix"])
     return config

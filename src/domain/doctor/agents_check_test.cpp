@@ -70,8 +70,7 @@ TEST(DoctorAgents, StartupTaintStays) {
         facts.nodes->front().taints = {"other", key};
         const Finding found = finding_of(facts, "agents");
         EXPECT_EQ(found.status, Status::warning);
-        EXPECT_EQ(found.found,
-                  fmt::format("n1 has the startup taint {} and a ready agent", key));
+        EXPECT_EQ(found.found, fmt::format("n1 has the startup taint {} and a ready agent", key));
         EXPECT_NE(found.fix.find("agent.startupTaint"), std::string::npos);
     }
     facts.agents->startup_taint = "";
