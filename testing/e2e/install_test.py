@@ -213,6 +213,25 @@ class InstallTest(ChartCase):
             return "spec.schedulerName does not name Tessera's kube-scheduler" in events
         self.cluster.wait_for("an event of the pod names the scheduler", is_explained, 40)
 
+    def test_a_pod_without_a_device_keeps_no_node_closed(self) -> None:
+        """A pod that no webhook completed and that names no number of shares: another scheduler binds
+        it, and it starts without a GPU. Other pods are still placed on its node."""
+        script = "ls /usr/lib/*/libcuda.so.1 2>&1; echo done; sleep 1000"
+        for node in ("node-a", "node-b"):
+            name = f"without-{node}"
+            self.addCleanup(self.cluster.kubectl, "-n", "kube-system", "delete", "pod", name, "--now")
+            self.api.json("POST", "/api/v1/namespaces/kube-system/pods", self.pod(
+                name, MEMORY, script=script, nodeSelector={"kubernetes.io/hostname": node}))
+            self.cluster.kubectl("-n", "kube-system", "wait", "--for=condition=Ready", f"pod/{name}",
+                                 "--timeout=120s")
+            said = self.cluster.wait_for("it looked for the driver", lambda: (
+                "done" in (text := self.cluster.kubectl("-n", "kube-system", "logs", name))
+                and text), 40)
+            self.assertIn("No such file", said)
+        self.create(self.pod("share", MEMORY))
+        self.running("share")
+        self.assertIn("without-node-a", self.tessera("doctor"))
+
     def test_without_controllers_only_pods_with_gpus_are_refused(self) -> None:
         self.cluster.kubectl("-n", NAMESPACE, "scale", "deployment/tessera-controller", "--replicas=0")
         self.cluster.kubectl("-n", NAMESPACE, "wait", "--for=delete", "pod", "--timeout=120s",

@@ -142,7 +142,7 @@ TEST(ParsePodRequest, RefusesNonsense) {
         {{{kShare, "1"}, {kMemory, "0"}}, kMemory, "write the bytes that you need"},
         {{{kShare, "1"}, {kCores, "30"}}, kShare, "needs tessera.dev/gpu-memory beside it"},
         {{{kShare, "1"}, {kMemory, "3"}}, kMemory, "is 3 bytes; is the unit missing?"},
-        {{{kShare, "1"}, {kMemory, "1023Ki"}}, kMemory, "Write at least 1Mi"},
+        {{{kShare, "1"}, {kMemory, "2047Ki"}}, kMemory, "Write at least 2Mi"},
         {{{kShare, "1"}, {kMemory, "3Gi"}, {kCores, "0"}}, kCores, "write 1 to 100"},
         {{{kShare, "1"}, {kMemory, "3Gi"}, {kCores, "101"}}, kCores, "write 1 to 100"},
         {{{kShare, "1"}, {kMemory, "3Gi"}, {kCores, "9223372036854775807"}},

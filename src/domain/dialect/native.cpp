@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "domain/allocation/resize.hpp"
 #include "domain/dialect/amounts.hpp"
 
 namespace tessera {
@@ -49,10 +50,10 @@ Result<MemoryRequest> read_share_memory(const ContainerSpec& container, const Am
         return refuse_amount(container, resource::kGpuMemory,
                              "is zero; write the bytes that you need on each GPU, such as 3Gi");
     }
-    if (*memory < kMiB) {
+    if (*memory < kSmallestShare.count) {
         return refuse_amount(
             container, resource::kGpuMemory,
-            fmt::format("is {} bytes; is the unit missing? Write at least 1Mi, such as 3Gi",
+            fmt::format("is {} bytes; is the unit missing? Write at least 2Mi, such as 3Gi",
                         *memory));
     }
     TRY(const auto bytes, read_memory(container, resource::kGpuMemory, *memory, kMaxMemory));

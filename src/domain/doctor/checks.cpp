@@ -148,10 +148,11 @@ std::optional<Judgement> closed_nodes(const Facts& facts) {
     if (!closed.any()) return std::nullopt;
     return Judgement{
         Status::warning, closed.text(),
-        fmt::format("agents remove the taint {} within seconds; if the node has another one, set "
-                    "the chart's agent.startupTaint, otherwise the agent's log says why not (event "
-                    "api_error)",
-                    facts.agents->startup_taint)};
+        fmt::format(
+            "agents remove the taint {} within two minutes; if the node has another one, set "
+            "the chart's agent.startupTaint, otherwise the agent's log says why not (event "
+            "api_error)",
+            facts.agents->startup_taint)};
 }
 
 // Every node has an agent: checks that those with a port answer on it.
@@ -294,8 +295,9 @@ Judgement gpus(const Facts& facts) {
 // evidence.
 Judgement routing(const Facts& facts) {
     constexpr const char* kFix =
-        "give every kube-scheduler the configuration in the ConfigMap tessera-scheduler (--config; "
-        "docs/install/extender-mode.md), restart it, and create these pods again";
+        "create these pods again: with mode=scheduler through the webhook, or with schedulerName "
+        "and tessera.dev/gpu-share; with mode=extender after every kube-scheduler has the "
+        "configuration in the ConfigMap tessera-scheduler (docs/install/extender-mode.md)";
     if (!facts.pods) return unread(facts.pods.error());
     Faults past;
     int through = 0;

@@ -123,16 +123,29 @@ std::optional<LegacyAllocation> read_legacy(JsonValue annotations, const Dialect
     return std::nullopt;
 }
 
-// Whether the runtime has ever created one of these containers.
-bool any_created(JsonValue status, const std::vector<ContainerSpec>& containers) {
+// Whether kubelet gives the container a device of a GPU. It gives none for memory and compute that
+// only the controller counts: such a container has no GPU if another scheduler bound its pod. A
+// container without limits requests its GPUs by annotations.
+bool gets_device(const ContainerSpec& container, const Dialects& dialects) {
+    return container.limits.empty() ||
+           std::ranges::any_of(container.limits, [&](const auto& limit) {
+               const Dialect* dialect = dialects.of_resource(limit.first);
+               return dialect != nullptr && limit.second != "0" &&
+                      std::ranges::find(dialect->device_lists, limit.first,
+                                        &DeviceList::resource) != dialect->device_lists.end();
+           });
+}
+
+// Whether the runtime has ever created one of these containers with a device of a GPU.
+bool any_created(JsonValue status, const std::vector<ContainerSpec>& containers,
+                 const Dialects& dialects) {
     for (const std::string_view list : {"initContainerStatuses", "containerStatuses"}) {
         for (const JsonValue json : status[list].elements()) {
             if (json["containerID"].text_or("").empty()) continue;
             const auto name = json["name"].text();
-            if (name &&
-                std::ranges::find(containers, *name, &ContainerSpec::name) != containers.end()) {
-                return true;
-            }
+            if (!name) continue;
+            const auto container = std::ranges::find(containers, *name, &ContainerSpec::name);
+            if (container != containers.end() && gets_device(*container, dialects)) return true;
         }
     }
     return false;
@@ -195,7 +208,7 @@ PodInfo read_pod(JsonValue pod, const AllocationSeal* seal, const Dialects& dial
     info.created = metadata["creationTimestamp"].text_or("");
     info.host = read_host_request(spec);
     const JsonValue annotations = metadata["annotations"];
-    info.started = any_created(pod["status"], info.containers);
+    info.started = any_created(pod["status"], info.containers, dialects);
     if (const auto text = annotations[key::kAllocation].text()) {
         info.allocation = read_allocation_of(
             info.uid, *text, annotations[key::kAllocationMac].text(), seal, dialects);

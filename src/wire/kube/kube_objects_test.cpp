@@ -228,6 +228,24 @@ TEST(ReadPod, Started) {
     EXPECT_TRUE(started(R"("initContainerStatuses":[{"name":"main","containerID":"x"}])"));
 }
 
+// Goal: a container that kubelet gave no device has no GPU, so a pod that another scheduler bound
+// without a number of shares has not started with one.
+TEST(ReadPod, StartedWithoutADevice) {
+    const auto started = [](std::string_view limits) {
+        return pod_of(
+                   fmt::format(R"({{"spec":{{"containers":[{{"name":"main","resources":{{"limits":)"
+                               R"({{{}}}}}}}]}},"status":{{"containerStatuses":[{{"name":"main",)"
+                               R"("containerID":"x"}}]}}}})",
+                               limits))
+            .started;
+    };
+    EXPECT_FALSE(started(R"("tessera.dev/gpu-memory":"1Gi","tessera.dev/gpu-cores":"25")"));
+    EXPECT_FALSE(started(R"("tessera.dev/gpu-memory":"1Gi","tessera.dev/gpu-share":"0")"));
+    EXPECT_TRUE(started(R"("tessera.dev/gpu-memory":"1Gi","tessera.dev/gpu-share":"1")"));
+    EXPECT_TRUE(started(R"("tessera.dev/gpu":"1")"));
+    EXPECT_TRUE(started(R"("aliyun.com/gpu-mem":"1")"));
+}
+
 // Goal: with a seal, a pod's allocation counts only if it is signed.
 TEST(ReadPod, SealedAllocation) {
     const auto seal = AllocationSeal::from_keys(std::string(64, 'a'));
