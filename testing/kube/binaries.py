@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -102,6 +103,10 @@ KWOK = (Module("kwok", "sigs.k8s.io/kwok", ("sigs.k8s.io/kwok/cmd/kwok",)),)
 # Karpenter with its own simulated cloud, for `./dev check autoscaler`; the program is called kwok.
 KARPENTER = (Module("karpenter", "sigs.k8s.io/karpenter", ("sigs.k8s.io/karpenter/kwok",)),)
 
+# Kueue's controller manager, for `./dev check kueue`; the program is called kueue.
+KUEUE = (Module("kueue", "sigs.k8s.io/kueue", ("sigs.k8s.io/kueue/cmd/kueue",),
+                "-s -w -X sigs.k8s.io/kueue/pkg/version.GitVersion={version}"),)
+
 # Other releases of containerd, by the value of NodeSpec.containerd_release; built on demand. An
 # "unnamed" one reports the version "unknown", so a table of versions does not know it.
 CONTAINERDS = {
@@ -194,6 +199,16 @@ def pinned_version(module: Module) -> str:
     if not match:
         raise KubeError(f"modules/{module.folder}/go.mod does not require {module.pin}")
     return match[1]
+
+
+def source(module: Module) -> Path:
+    """The directory of the source of the module's main dependency, in Go's module cache."""
+    done = subprocess.run([find_go(), "mod", "download", "-json", module.pin],
+                          cwd=MODULES / module.folder, capture_output=True, text=True,
+                          env={**os.environ, "GOFLAGS": "", "GOWORK": "off"})
+    if done.returncode != 0:
+        raise KubeError(f"go mod download {module.pin}: {done.stderr.strip() or done.stdout}")
+    return Path(json.loads(done.stdout)["Dir"])
 
 
 def _build(go: str, module: Module, out: Path) -> None:

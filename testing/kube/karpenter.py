@@ -7,15 +7,12 @@ creates a Node that has no kubelet.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from kube import binaries
 from kube.cluster import Cluster
-from kube.errors import KubeError
 
 NODE_CLASS = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}
 Json = dict[str, Any]
@@ -44,13 +41,7 @@ def start(cluster: Cluster, instance_types: Mapping[str, Mapping[str, str]]) -> 
 
 def crds() -> list[Path]:
     """The files of its custom resource definitions, from the source of the module."""
-    module, = binaries.KARPENTER
-    done = subprocess.run([binaries.find_go(), "mod", "download", "-json", module.pin],
-                          cwd=binaries.MODULES / module.folder, capture_output=True, text=True,
-                          env={**os.environ, "GOFLAGS": "", "GOWORK": "off"})
-    if done.returncode != 0:
-        raise KubeError(f"go mod download {module.pin}: {done.stderr.strip() or done.stdout}")
-    source = Path(json.loads(done.stdout)["Dir"])
+    source = binaries.source(*binaries.KARPENTER)
     return [*sorted((source / "pkg/apis/crds").glob("*.yaml")),
             *sorted((source / "kwok/apis/crds").glob("*.yaml"))]
 
