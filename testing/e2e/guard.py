@@ -79,7 +79,8 @@ class Guarded(StackCase):
         agent = next(pod for pod in self.agents()
                      if pod["spec"]["nodeName"] == "node-b")
         port = agent["spec"]["containers"][0]["ports"][0]["containerPort"]
-        self.assertIn("2 answered", said()["found"])
+        # An agent may not be ready yet, because another test restarted it.
+        self.cluster.wait_for("both answer", lambda: "2 answered" in said()["found"])
         self.assertTrue(kill_process(self.cluster, "node-b", "tessera-agent"))
         with taken(agent["status"]["podIP"], port):
             self.cluster.wait_for("doctor warns of node-b", lambda: (
