@@ -119,7 +119,12 @@ def wait(cluster: ClusterHandle, nodes: int) -> None:
                      and int(n["status"]["allocatable"].get("aliyun.com/gpu-mem", "0")) > 0
                      and int(n["status"]["allocatable"].get("tessera.dev/gpu-share", "0")) > 0]
         return len(published) == nodes
+
+    def agents_ready() -> bool:
+        text = cluster.kubectl("-n", NAMESPACE, "get", "daemonset", "tessera-agent", "-o", "json")
+        return int(json.loads(text)["status"].get("numberReady", 0)) >= nodes
     cluster.wait_for("every agent has published its GPUs", ready, 60)
+    cluster.wait_for("the agents are ready", agents_ready, 60)
     wait_rolled_out(cluster, "deployment/tessera-controller")
 
 
@@ -148,6 +153,7 @@ def _fit(workload: Json, cluster: ClusterHandle, port: int, health_port: int) ->
     pod["hostNetwork"] = True
     container["env"] += [{"name": "KUBERNETES_SERVICE_HOST", "value": cluster.api_host},
                          {"name": "KUBERNETES_SERVICE_PORT", "value": str(cluster.api_port)}]
+    workload["spec"].pop("minReadySeconds", None)  # tests that restart agents would wait for it
     if workload["kind"] == "Deployment":
         del pod["affinity"]["nodeAffinity"]
         use_ports(container, http=port, health=health_port, service=cluster.free_port())
