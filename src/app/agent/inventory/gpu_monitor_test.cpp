@@ -189,15 +189,16 @@ TEST_F(GpuMonitorTest, AGpuThatCannotBeShared) {
 TEST_F(GpuMonitorTest, AnExcludedGpu) {
     const std::vector<std::string> entries = {"1"};
     options_.excluded = *ExcludedGpus::parse(entries);
-    std::atomic<int> looks = 0;
-    options_.publishing.on_labels = [&](const StringMap& labels) {
+    // The publisher's thread outlives this function.
+    const auto looks = std::make_shared<std::atomic<int>>(0);
+    options_.publishing.on_labels = [looks](const StringMap& labels) {
         EXPECT_EQ(labels.at("tessera.dev/agent"), "true");
-        ++looks;
+        ++*looks;
         return true;
     };
     kube_.label_node(kNode, {{"tessera.dev/agent", "true"}});
     start();
-    EXPECT_GT(looks.load(), 0);
+    EXPECT_GT(looks->load(), 0);
     EXPECT_TRUE(healthy(0));
     EXPECT_EQ(std::ranges::count(plugins_.devices(kSlots), true, &PluginDevice::healthy), 64);
     EXPECT_EQ(plugins_.devices(kSlots).size(), 128U);

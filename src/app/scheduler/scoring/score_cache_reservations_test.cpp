@@ -10,19 +10,24 @@
 namespace tessera {
 namespace {
 
+// Of a GPU of 1,000 parts: a part is the smallest share.
+constexpr Bytes parts(std::int64_t n) {
+    return mebibytes(2 * n);
+}
+
 TEST(ScoreCacheOfReservations, AreThoseOfTheNodeThatItIsOf) {
     const std::vector<MixClass> mix = {{500, 300, 1, kAnyModel, 0.7}, {0, 550, 1, kAnyModel, 0.3}};
     ClusterState state;
     NodeInventory node = build::node("n0", 3, gibibytes(16));
     node.host = {8'000, gibibytes(64)};
     state.set_node(node);
-    state.set_node(build::node("n1", 1, mebibytes(3)));
+    state.set_node(build::node("n1", 1, parts(3)));
     const auto reserve = [&](const PodInfo& pod, const char* on) {
         ASSERT_TRUE(state.reserve(build::request(pod), NodeName(on)));
     };
     reserve(build::pod("there", build::native(gibibytes(5))), "n0");
     for (const auto* name : {"a", "b"})
-        reserve(build::pod(name, build::native(mebibytes(1))), "n1");
+        reserve(build::pod(name, build::native(parts(1))), "n1");
     const auto share = [](const char* name, const char* memory, ContainerKind kind) {
         return build::container(
             name, {{"tessera.dev/gpu-share", "1"}, {"tessera.dev/gpu-memory", memory}}, kind);
@@ -43,7 +48,7 @@ TEST(ScoreCacheOfReservations, AreThoseOfTheNodeThatItIsOf) {
                    share("one", "4Gi", ContainerKind::app)},
                   "n0",
                   false},
-             Case{build::native(mebibytes(1)), "n1", false},
+             Case{build::native(parts(1)), "n1", false},
          }) {
         PodInfo pod = build::pod("asks", c.containers);
         pod.host = {500, gibibytes(2)};
@@ -71,12 +76,12 @@ TEST(ScoreCacheOfReservations, APodOfMoreKindsThanAreKept) {
     constexpr int kKinds = 300;
     constexpr std::size_t kKept = 256;
     ClusterState state;
-    state.set_node(build::node("n0", 1, mebibytes(1'000)));
+    state.set_node(build::node("n0", 1, parts(1'000)));
     std::vector<ContainerSpec> containers;
     for (int i = 1; i <= kKinds; ++i) {
         containers.push_back(build::container(
-            fmt::format("c{}", i),
-            {{"tessera.dev/gpu-share", "1"}, {"tessera.dev/gpu-memory", fmt::format("{}Mi", i)}}));
+            fmt::format("c{}", i), {{"tessera.dev/gpu-share", "1"},
+                                    {"tessera.dev/gpu-memory", fmt::format("{}Mi", 2 * i)}}));
     }
     const PodRequest pod = build::request(build::pod("many", containers));
     const auto snapshot = state.snapshot();
@@ -87,7 +92,7 @@ TEST(ScoreCacheOfReservations, APodOfMoreKindsThanAreKept) {
     EXPECT_EQ(scores.score(*snapshot, {&position, 1}, pod)[0],
               other.score_room(node, node.node_gpus(), pod));
     EXPECT_EQ(scores.kinds().size(), static_cast<std::size_t>(kKinds));
-    const PodRequest one = build::request(build::pod("one", build::native(mebibytes(999))));
+    const PodRequest one = build::request(build::pod("one", build::native(parts(999))));
     EXPECT_NE(scores.score(*snapshot, {&position, 1}, one)[0], NodeScorer::kLast);
     EXPECT_EQ(scores.kinds().size(), kKept);
 }

@@ -18,8 +18,13 @@
 namespace tessera {
 namespace {
 
-// One MiB is a thousandth of it.
-constexpr Bytes kGpu = mebibytes(kMilliPerGpu);
+// Of a GPU of 1,000 parts: a part is the smallest share.
+constexpr Bytes parts(std::int64_t n) {
+    return mebibytes(2 * n);
+}
+
+// A part is a thousandth of it.
+constexpr Bytes kGpu = parts(kMilliPerGpu);
 
 struct Host {
     int gpus;
@@ -115,7 +120,7 @@ class Twins {
         const bool is_whole = task.milli == kMilliPerGpu;
         PodInfo pod = build::pod(
             fmt::format("p{}", pods_++),
-            is_whole ? build::whole(task.count) : build::native(mebibytes(task.milli), task.count));
+            is_whole ? build::whole(task.count) : build::native(parts(task.milli), task.count));
         pod.host.cpu_milli = task.cpu_milli;
         if (task.models == kAnyModel) return pod;
         for (std::size_t number = 0; number < models_.size(); ++number) {
@@ -211,19 +216,19 @@ class ManyNodes : public testing::Test {
     }
     void take(int node, int milli) {
         const PodInfo pod =
-            build::pod(fmt::format("there-{}", pods_++), build::native(mebibytes(milli)));
+            build::pod(fmt::format("there-{}", pods_++), build::native(parts(milli)));
         const NodeName name(fmt::format("n{:03}", node));
         const auto made = state_.reserve(build::request(pod), name);
         ASSERT_TRUE(made);
         state_.set_pod(build::bound(pod, made->allocation));
     }
     std::vector<std::int64_t> score(const ScoreCache& scores, int milli) {
-        const PodRequest pod = build::request(build::pod("asks", build::native(mebibytes(milli))));
+        const PodRequest pod = build::request(build::pod("asks", build::native(parts(milli))));
         return scores.score(*state_.snapshot(), all_, pod);
     }
     // Scores with a new cache, node by node.
     std::vector<std::int64_t> score_again(int milli) {
-        const PodRequest pod = build::request(build::pod("asks", build::native(mebibytes(milli))));
+        const PodRequest pod = build::request(build::pod("asks", build::native(parts(milli))));
         const ScoreCache scores = fgd();
         std::vector<std::int64_t> out;
         for (const std::uint32_t position : all_)
@@ -291,8 +296,7 @@ TEST_F(ManyNodes, ForgetWhatRoomWasAskedForLongestAgo) {
     const NodeInfo& node = *snapshot->row(0).node;
     const auto request = [&](int from, int to) {
         for (int milli = from; milli < to; ++milli) {
-            const PodRequest pod =
-                build::request(build::pod("asks", build::native(mebibytes(milli))));
+            const PodRequest pod = build::request(build::pod("asks", build::native(parts(milli))));
             (void)scores.score_room(node, node.node_gpus(), pod);
         }
     };
@@ -327,8 +331,7 @@ TEST_F(ManyNodes, AreAskedAboutMeanwhile) {
         for (int milli = 1; milli <= 600; ++milli) {
             auto& truth = truths[milli];
             if (truth.empty()) truth = score_again(milli);
-            const PodRequest pod =
-                build::request(build::pod("asks", build::native(mebibytes(milli))));
+            const PodRequest pod = build::request(build::pod("asks", build::native(parts(milli))));
             const auto scored = scores.score(*snapshot, all_, pod);
             for (int i = 0; i < kNodes; ++i) {
                 ASSERT_TRUE(scored[i] == NodeScorer::kLast || scored[i] == truth[i]) << milli;
@@ -406,7 +409,7 @@ TEST(ScoreCache, CatchUpWithWhatRulesLeave) {
         state.set_node(node);
         for (int gpu = 0; gpu < 4; ++gpu) {
             PodInfo pod = build::pod(fmt::format("{}-{}", names.back(), gpu),
-                                     build::native(mebibytes(1 + 7 * i + 50 * gpu)));
+                                     build::native(parts(1 + 7 * i + 50 * gpu)));
             pod.gpu_rules.uuids = fmt::format("GPU-{}-{}", names.back(), gpu);
             const auto made = state.reserve(build::request(pod), NodeName(names.back()));
             ASSERT_TRUE(made);
@@ -417,7 +420,7 @@ TEST(ScoreCache, CatchUpWithWhatRulesLeave) {
     std::vector<std::uint32_t> all;
     for (const std::string& name : names)
         all.push_back(snapshot->position(name));
-    PodInfo pod = build::pod("p", build::native(mebibytes(300), 2));
+    PodInfo pod = build::pod("p", build::native(parts(300), 2));
     pod.gpu_rules.topology = "nvlink";
     const PodRequest request = build::request(pod);
     const std::vector<MixClass> mix = {{0, 300, 1, kAnyModel, 0.7}, {0, 550, 1, kAnyModel, 0.3}};
@@ -453,13 +456,13 @@ TEST(ScoreCache, HasNoSayWhereItHasNoTerms) {
     EXPECT_EQ(scores.score(*snapshot, {&position, 1}, build::request(pod))[0], NodeScorer::kLast);
     EXPECT_TRUE(state.reserve(build::request(pod), NodeName("n0"), &scores));
 
-    // A GPU of 3 MiB, of which pods take one each: a third of it is 334 thousandths.
-    state.set_node(build::node("n1", 1, mebibytes(3)));
+    // A GPU of 3 parts, of which pods take one each: a third of it is 334 thousandths.
+    state.set_node(build::node("n1", 1, parts(3)));
     for (const auto* name : {"a", "b", "c"}) {
-        const PodInfo tiny = build::pod(name, build::native(mebibytes(1)));
+        const PodInfo tiny = build::pod(name, build::native(parts(1)));
         EXPECT_TRUE(state.reserve(build::request(tiny), NodeName("n1"), &scores)) << name;
     }
-    const PodInfo more = build::pod("d", build::native(mebibytes(1)));
+    const PodInfo more = build::pod("d", build::native(parts(1)));
     EXPECT_FALSE(state.reserve(build::request(more), NodeName("n1"), &scores));
 }
 

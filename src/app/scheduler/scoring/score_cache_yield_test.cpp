@@ -14,6 +14,11 @@
 namespace tessera {
 namespace {
 
+// Of a GPU of 1,000 parts: a part is the smallest share.
+constexpr Bytes parts(std::int64_t n) {
+    return mebibytes(2 * n);
+}
+
 constexpr int kNodes = 100;
 
 // The state of the test, which the policy sees.
@@ -48,13 +53,13 @@ TEST(ScoreCacheYield, ARequestIsAnsweredBetweenTwoScores) {
     ClusterState state;
     for (int i = 0; i < kNodes; ++i) {
         const std::string name = fmt::format("n{:03}", i);
-        state.set_node(build::node(name, 1, mebibytes(kMilliPerGpu)));
-        const PodInfo pod = build::pod("on-" + name, build::native(mebibytes(1 + i)));
+        state.set_node(build::node(name, 1, parts(kMilliPerGpu)));
+        const PodInfo pod = build::pod("on-" + name, build::native(parts(1 + i)));
         ASSERT_TRUE(state.reserve(build::request(pod), NodeName(name)));
     }
     const auto snapshot = state.snapshot();
     const std::uint32_t first = snapshot->position("n000");
-    const PodRequest pod = build::request(build::pod("asks", build::native(mebibytes(200))));
+    const PodRequest pod = build::request(build::pod("asks", build::native(parts(200))));
     Progress progress;
     ScoreCache scores(std::make_unique<SlowPolicy>(progress));
     scores.expect(std::vector<PlacementTask>{{.milli = 200, .count = 1}});
