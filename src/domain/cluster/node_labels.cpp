@@ -1,11 +1,19 @@
 #include "domain/cluster/node_labels.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <optional>
 #include <string>
 
 #include "base/label_value.hpp"
 
 namespace tessera {
+
+std::string unknown_config_text(std::string_view label, const std::set<std::string>& names) {
+    return fmt::format("{}={} names no configuration; there {}", kAgentConfigLabel, label,
+                       names.empty() ? "is none" : fmt::format("are {}", fmt::join(names, ", ")));
+}
 
 StringMap node_labels(const NodeInventory& node) {
     std::optional<std::string> model;

@@ -2,6 +2,8 @@
 // nodeSelector and nodeAffinity.
 #pragma once
 
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "base/string_map.hpp"
@@ -21,6 +23,10 @@ inline constexpr std::string_view kGpuModelLabel = "tessera.dev/gpu-model";
 // MiB of a GPU, the smallest of the node, as nvidia.com/gpu.memory of NVIDIA's GPU feature
 // discovery.
 inline constexpr std::string_view kGpuMemoryLabel = "tessera.dev/gpu-memory";
+
+// "tessera.dev/agent-config=x names no configuration; there are a, b". `names`: of all
+// configurations.
+std::string unknown_config_text(std::string_view label, const std::set<std::string>& names);
 
 // The labels that the agent sets. An empty value stands for no label. GPUs without a model or
 // memory size do not count for these.

@@ -1,7 +1,6 @@
 #include "domain/doctor/checks.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -108,9 +107,8 @@ std::string config_fault(const Node& node, const Workload& agents) {
     if (node.agent_config.empty() || !agents.node_configs) return {};
     const std::set<std::string>& names = *agents.node_configs;
     if (names.contains(node.agent_config)) return {};
-    return fmt::format("{}: its label {}={} names no configuration; there {}",
-                       node.inventory.name.str(), kAgentConfigLabel, node.agent_config,
-                       names.empty() ? "is none" : fmt::format("are {}", fmt::join(names, ", ")));
+    return fmt::format("{}: its label {}", node.inventory.name.str(),
+                       unknown_config_text(node.agent_config, names));
 }
 
 std::string fix_of_agents(const Facts& facts, bool is_selected, bool is_missing) {

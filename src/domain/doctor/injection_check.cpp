@@ -50,21 +50,17 @@ bool go_by_runtime_class(const Facts& facts, const std::set<NodeName>& nodes) {
 // A RuntimeClass that Tessera's or its tenants' pods name, and that does not exist: the API server
 // refuses these pods. Nothing if all exist, or if that is unknown.
 std::optional<Judgement> missing_class(const Facts& facts) {
-    if (!facts.runtime_classes) return std::nullopt;
-    const auto is_missing = [&](const std::string& name) {
-        return !name.empty() && !facts.runtime_classes->contains(name);
-    };
     constexpr const char* kFix =
         "install NVIDIA's container toolkit with the RuntimeClass, or leave the GPU Operator's "
         "cdi.nriPluginEnabled off, which removes it; if the nodes need none, set the chart's {} to "
         "an empty text";
-    if (facts.agents && is_missing(facts.agents->runtime_class)) {
+    if (facts.agents && is_missing_class(facts, facts.agents->runtime_class)) {
         return Judgement{Status::failed,
                          fmt::format("there is no RuntimeClass {}, which the agents' pods name",
                                      facts.agents->runtime_class),
                          fmt::format(kFix, "agent.driver.runtimeClassName")};
     }
-    if (facts.controller && is_missing(facts.controller->tenants_runtime_class)) {
+    if (facts.controller && is_missing_class(facts, facts.controller->tenants_runtime_class)) {
         return Judgement{Status::failed,
                          fmt::format("there is no RuntimeClass {}, which the webhook gives to pods "
                                      "that request GPUs",
@@ -80,6 +76,10 @@ bool needs_class(const Facts& facts) {
 }
 
 }  // namespace
+
+bool is_missing_class(const Facts& facts, const std::string& name) {
+    return !name.empty() && facts.runtime_classes && !facts.runtime_classes->contains(name);
+}
 
 Judgement injection(const Facts& facts) {
     if (auto missing = missing_class(facts)) return *std::move(missing);

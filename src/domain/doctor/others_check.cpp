@@ -9,6 +9,7 @@
 #include <set>
 #include <string_view>
 
+#include "domain/doctor/injection_check.hpp"
 #include "domain/request/foreign_resources.hpp"
 
 namespace tessera::doctor {
@@ -187,13 +188,9 @@ void check_requests(const Pod& pod, Conflicts& out) {
 void check_operators(const Facts& facts, Conflicts& out) {
     const std::string agents = facts.agents ? facts.agents->runtime_class : "";
     const std::string tenants = facts.controller ? facts.controller->tenants_runtime_class : "";
-    // Without the right to read them, nothing is missing.
-    const auto is_missing = [&](const std::string& name) {
-        return !name.empty() && facts.runtime_classes && !facts.runtime_classes->contains(name);
-    };
     for (const GpuOperator& found : facts.operators.value_or(std::vector<GpuOperator>())) {
         for (const std::string& needed : {agents, tenants}) {
-            if (!found.has_nri_plugin || !is_missing(needed)) continue;
+            if (!found.has_nri_plugin || !is_missing_class(facts, needed)) continue;
             out.add(fmt::format("the GPU Operator (ClusterPolicy {}) has cdi.nriPluginEnabled: it "
                                 "removes the RuntimeClass {}, which Tessera's pods need",
                                 found.policy, needed),

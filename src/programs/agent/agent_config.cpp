@@ -72,12 +72,7 @@ Result<> check_config(const ConfigValues& values) {
 }
 
 std::set<std::string> node_config_names(const ConfigValues& values) {
-    std::set<std::string> names;
-    if (const auto configs = read_node_configs(values.at("node_configs"))) {
-        for (const auto& [name, first] : *configs)
-            names.insert(name);
-    }
-    return names;
+    return names_of(read_node_configs(values.at("node_configs")).value_or(NodeConfigs()));
 }
 
 Result<ConfigValues> with_node_config(const ConfigValues& values, const std::string& name) {

@@ -50,10 +50,7 @@ void add_foreign_requests(JsonValue resources, std::set<std::string>& out) {
 
 Result<std::set<std::string>> names_in(const std::string& node_configs) {
     TRY(const NodeConfigs configs, read_node_configs(node_configs));
-    std::set<std::string> names;
-    for (const auto& [name, values] : configs)
-        names.insert(name);
-    return names;
+    return names_of(configs);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <ranges>
 
 #include "base/label_value.hpp"
 #include "wire/text/json.hpp"
@@ -77,6 +78,11 @@ Result<NodeConfigs> read_node_configs(std::string_view json) {
         if (!out.emplace(name, std::move(one)).second) return bad(name, "appears twice");
     }
     return out;
+}
+
+std::set<std::string> names_of(const NodeConfigs& configs) {
+    const auto names = std::views::keys(configs);
+    return {names.begin(), names.end()};
 }
 
 }  // namespace tessera

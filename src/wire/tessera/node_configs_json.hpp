@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -22,5 +23,7 @@ std::string node_config_keys();
 // An empty text is no configuration. invalid_argument if the text is not such an object, a name is
 // not a label's value, or a key is unknown or appears twice. Values are not checked.
 Result<NodeConfigs> read_node_configs(std::string_view json);
+
+std::set<std::string> names_of(const NodeConfigs& configs);
 
 }  // namespace tessera

@@ -1,7 +1,6 @@
 #include "app/agent/inventory/node_config_label.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <condition_variable>
 #include <utility>
@@ -18,12 +17,10 @@ Result<std::string> NodeConfigLabel::read(const StringMap& labels) const {
     const auto label = labels.find(kAgentConfigLabel);
     if (label == labels.end() || label->second.empty()) return std::string();
     if (names_.contains(label->second)) return label->second;
-    const std::string known =
-        names_.empty() ? "there is none" : fmt::format("there are {}", fmt::join(names_, ", "));
     return fail(Code::unavailable,
-                fmt::format("the Node's label {}={} names no configuration; {}: correct the label, "
-                            "or add the configuration to the chart's agent.nodeConfigs",
-                            kAgentConfigLabel, label->second, known));
+                fmt::format("the Node's label {}: correct the label, or add the configuration to "
+                            "the chart's agent.nodeConfigs",
+                            unknown_config_text(label->second, names_)));
 }
 
 // Logs a fault once.
