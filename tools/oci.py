@@ -38,13 +38,19 @@ def joined(archives: dict[str, Path], name: str) -> bytes:
     top = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [{
         "mediaType": INDEX, "digest": f"sha256:{found}", "size": len(index),
         "annotations": {"org.opencontainers.image.ref.name": name}}]}
+    files = {"oci-layout": _json({"imageLayoutVersion": "1.0.0"}), "index.json": _json(top),
+             **dict(sorted(blobs.items()))}
+    return tar({path: (data, 0o644) for path, data in files.items()})
+
+
+def tar(files: dict[str, tuple[bytes, int]]) -> bytes:
+    """A tar of these files in this order, each with its permissions. It depends on nothing else."""
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as archive_out:
-        for path, data in {"oci-layout": _json({"imageLayoutVersion": "1.0.0"}),
-                           "index.json": _json(top), **dict(sorted(blobs.items()))}.items():
-            info = tarfile.TarInfo(path)
-            info.size = len(data)
-            archive_out.addfile(info, io.BytesIO(data))
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as archive:
+        for name, (data, mode) in files.items():
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = len(data), mode
+            archive.addfile(info, io.BytesIO(data))
     return out.getvalue()
 
 
