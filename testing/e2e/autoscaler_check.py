@@ -11,19 +11,15 @@ from __future__ import annotations
 
 import json
 import re
-import unittest
 from typing import Any, ClassVar
 
 import yaml
 
 from e2e import console_block
 from e2e.case import GPUS, PODS
-from e2e.chart_case import Json, pod_of
+from e2e.chart_case import ChartClusterCase, Json, pod_of
 from kube import karpenter
-from kube.api import Api
-from kube.cluster import Cluster
 from stack import builds
-from stack.chart import ChartStack
 from stack.gpu_node import GpuNode
 
 PAGE = builds.ROOT / "docs" / "install" / "autoscaling.md"
@@ -36,24 +32,21 @@ TAINT = {"key": "tessera.dev/agent-not-ready", "effect": "NoSchedule"}
 SECONDS = 60.0
 
 
-class AutoscalerTest(unittest.TestCase):
+class AutoscalerTest(ChartClusterCase):
     """Two nodes with two GPUs of 15 GiB each, and Karpenter with instances of the same kind. Each
     test begins without pods and without Karpenter's nodes."""
 
-    stack: ClassVar[ChartStack]
-    cluster: ClassVar[Cluster]
-    api: ClassVar[Api]
     amounts: ClassVar[dict[str, str]]  # of Tessera's resources on a node
     overlay: ClassVar[Json]
 
     @classmethod
+    def gpu_nodes(cls) -> list[GpuNode]:
+        return [GpuNode(name, GPUS / "two-15gib.yaml") for name in ("node-a", "node-b")]
+
+    @classmethod
     def setUpClass(cls) -> None:
-        cls.stack = ChartStack([GpuNode(name, GPUS / "two-15gib.yaml")
-                                for name in ("node-a", "node-b")]).start()
-        cls.addClassCleanup(cls.stack.cluster.stop)
-        cls.cluster = cls.stack.cluster
+        super().setUpClass()
         cls.addClassCleanup(cls.cluster.save_logs)
-        cls.api = cls.cluster.api()
         cls.stack.install()
         cls.amounts = cls.cluster.wait_for("node-a shows its GPUs", cls.shown_amounts, SECONDS)
         karpenter.start(cls.cluster, {INSTANCE_TYPE: {"cpu": "8", "memory": "32Gi"}})

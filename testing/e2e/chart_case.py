@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import unittest
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from e2e import report
 from e2e.case import GPUS, PODS
 from kube import versions
 from kube.api import Api
@@ -37,28 +39,37 @@ def pod_of(stack: ChartStack, name: str, limits: Json | None = None,
             "resources": {"limits": limits or {}}}]}}
 
 
-class ChartCase(unittest.TestCase):
-    """The tests share the cluster. Each leaves the chart installed, unless its comment says
-    otherwise. Subclasses may set the version of Kubernetes, arguments of its components and entries
-    of a kubelet's configuration."""
+class ChartClusterCase(unittest.TestCase):
+    """The tests share a cluster, on which nothing is installed. Subclasses may set the version of
+    Kubernetes, arguments of its components, and the nodes."""
 
     kubernetes: ClassVar[str] = versions.DEFAULT
     extra_arguments: ClassVar[Mapping[str, Sequence[str]]] = {}
-    kubelet_of_node_b: ClassVar[Mapping[str, Any]] = {}  # entries of its configuration
     stack: ClassVar[ChartStack]
     cluster: ClassVar[Cluster]
     api: ClassVar[Api]
 
     @classmethod
+    def gpu_nodes(cls) -> list[GpuNode]:
+        """The nodes of the cluster."""
+        return [GpuNode("node-a", GPUS / "two-15gib.yaml"),
+                GpuNode("node-b", GPUS / "15-and-24gib.yaml")]
+
+    @classmethod
     def setUpClass(cls) -> None:
-        cls.stack = ChartStack([GpuNode("node-a", GPUS / "two-15gib.yaml"),
-                                GpuNode("node-b", GPUS / "15-and-24gib.yaml",
-                                        kubelet=cls.kubelet_of_node_b)],
-                               kubernetes=cls.kubernetes,
+        cls.stack = ChartStack(cls.gpu_nodes(), kubernetes=cls.kubernetes,
                                extra_arguments=cls.extra_arguments).start()
         cls.addClassCleanup(cls.stack.cluster.stop)
         cls.cluster = cls.stack.cluster
         cls.api = cls.cluster.api()
+
+
+class ChartCase(ChartClusterCase):
+    """The chart is installed. Each test leaves it installed, unless its comment says otherwise."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
         cls.install_chart()
 
     @classmethod
@@ -99,6 +110,19 @@ class ChartCase(unittest.TestCase):
         environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
         return subprocess.run([str(builds.program("tessera")), *arguments], env=environment,
                               text=True, capture_output=True, timeout=300).stdout
+
+    def finding(self, check: str) -> Json:
+        """The result of one check of `tessera doctor`."""
+        checks = json.loads(self.tessera("doctor", "-o", "json"))["checks"]
+        found: Json = next(each for each in checks if each["check"] == check)
+        return found
+
+    def wait_event(self, name: str, *words: str) -> None:
+        """Waits for an event of the pod that has all the words."""
+        def found() -> bool:
+            return any(all(word in event for word in words)
+                       for event in report.events(self.api, name))
+        self.cluster.wait_for(f"an event of {name} with {words}", found, 60)
 
     def published(self) -> list[str]:
         """What Nodes have of Tessera, apart from the label that an administrator sets. Kubelet keeps

@@ -10,17 +10,15 @@ import re
 import shlex
 import subprocess
 import textwrap
-import unittest
 from pathlib import Path
 from typing import ClassVar
 
 import yaml
 
 from e2e.case import GPUS, PODS
-from e2e.chart_case import MEMORY, Json, pod_of
+from e2e.chart_case import MEMORY, ChartClusterCase, Json, pod_of
 from kube import binaries
 from stack import builds
-from stack.chart import ChartStack
 from stack.gpu_node import GpuNode
 
 PAGE = builds.ROOT / "docs" / "install" / "kubeadm.md"
@@ -38,42 +36,44 @@ def steps() -> tuple[list[str], str]:
     return [textwrap.dedent(block) for block in blocks], textwrap.dedent(patch)
 
 
-class KubeadmCheck(unittest.TestCase):
+class KubeadmCheck(ChartClusterCase):
     """The folders /etc/kubernetes and /root of the commands are folders of the run, because the
     programs of this machine may be below /root."""
 
-    stack: ClassVar[ChartStack]
-    kubernetes: ClassVar[Path]
+    etc_kubernetes: ClassVar[Path]
+    programs: ClassVar[Path]
     home: ClassVar[Path]
+
+    @classmethod
+    def gpu_nodes(cls) -> list[GpuNode]:
+        return [GpuNode("node-a", GPUS / "two-15gib.yaml")]
 
     @classmethod
     def setUpClass(cls) -> None:
         cls.programs = binaries.ensure(table=binaries.KUBEADM)
-        cls.stack = ChartStack([GpuNode("node-a", GPUS / "two-15gib.yaml")]).start()
-        cls.addClassCleanup(cls.stack.cluster.stop)
-        cls.cluster = cls.stack.cluster
-        cls.kubernetes = cls.cluster.directory / "etc-kubernetes"
-        (cls.kubernetes / "manifests").mkdir(parents=True)
-        cls.home = cls.cluster.directory / "root"
+        super().setUpClass()
+        cls.etc_kubernetes = cls.cluster.directory / "etc-kubernetes"
+        (cls.etc_kubernetes / "manifests").mkdir(parents=True)
+        cls.home = cls.cluster.directory / "home"
         cls.home.mkdir()
-        (cls.kubernetes / "scheduler.conf").write_bytes(
+        (cls.etc_kubernetes / "scheduler.conf").write_bytes(
             (cls.cluster.directory / "kube-scheduler.kubeconfig").read_bytes())
         cls.cluster.kubectl("label", "node", "node-a", "node-role.kubernetes.io/control-plane=")
         cls.stack.install("mode=extender")
         cls.as_on_the_node(f"""
-            cat > /root/init.yaml <<EOT
+            cat > {cls.home}/init.yaml <<EOT
             apiVersion: kubeadm.k8s.io/v1beta4
             kind: ClusterConfiguration
             kubernetesVersion: {cls.cluster.kubernetes.release}
             EOT
-            kubeadm init phase upload-config kubeadm --config /root/init.yaml \\
+            kubeadm init phase upload-config kubeadm --config {cls.home}/init.yaml \\
               --kubeconfig {cls.cluster.kubeconfig}""")
 
     def test_the_pages_commands(self) -> None:
         commands, patch = steps()
         prepare, write, upgrade = commands
         self.as_on_the_node(prepare)
-        (self.kubernetes / "patches" / PATCH).write_text(patch)
+        (self.etc_kubernetes / "patches" / PATCH).write_text(patch)
         self.as_on_the_node(write)
         arguments = self.arguments()
         self.assertIn(OPTION, arguments)
@@ -81,13 +81,14 @@ class KubeadmCheck(unittest.TestCase):
         self.assertIn("/etc/kubernetes/tessera", [m["mountPath"] for m in container["volumeMounts"]])
         with self.subTest("without the patches, the configuration is lost; the page says so"):
             self.assertIn("kubeadm upgrade apply VERSION --patches /etc/kubernetes/patches", upgrade)
-            self.as_on_the_node("kubeadm init phase control-plane scheduler --config /root/init.yaml")
+            self.as_on_the_node(
+                f"kubeadm init phase control-plane scheduler --config {self.home}/init.yaml")
             self.assertNotIn(OPTION, self.arguments())
             self.as_on_the_node(write)
             self.assertEqual(self.arguments(), arguments)
         self.run_the_manifests_scheduler(arguments)
         for name, limits in (("native", MEMORY), ("gpushare", {"aliyun.com/gpu-mem": "3"})):
-            self.cluster.api().json("POST", PODS, pod_of(self.stack, name, limits))
+            self.api.json("POST", PODS, pod_of(self.stack, name, limits))
         self.cluster.kubectl("wait", "--for=condition=Ready", "pod", "native", "gpushare",
                              "--timeout=120s")
         # The cluster's own kube-scheduler has no leader election.
@@ -112,14 +113,14 @@ class KubeadmCheck(unittest.TestCase):
     @classmethod
     def inside(cls, script: str) -> list[str]:
         """A command that runs a script where /etc/kubernetes is a folder of the run."""
-        mount = f"mount --bind {shlex.quote(str(cls.kubernetes))} /etc/kubernetes"
+        mount = f"mount --bind {shlex.quote(str(cls.etc_kubernetes))} /etc/kubernetes"
         Path("/etc/kubernetes").mkdir(exist_ok=True)
         return ["/usr/bin/unshare", "--mount", "--propagation=private", "/bin/bash", "-c",
                 f"set -e\n/usr/bin/{mount}\n{script}"]
 
     def manifest(self) -> Json:
         """kube-scheduler's manifest as kubeadm wrote it."""
-        found: Json = yaml.safe_load((self.kubernetes / MANIFEST).read_text())
+        found: Json = yaml.safe_load((self.etc_kubernetes / MANIFEST).read_text())
         return found
 
     def arguments(self) -> list[str]:

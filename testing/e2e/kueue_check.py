@@ -10,21 +10,16 @@ import json
 import os
 import re
 import subprocess
-import unittest
 from collections.abc import Mapping
 from typing import ClassVar
 
 import yaml
 
 from e2e import console_block
-from e2e.case import GPUS, PODS
-from e2e.chart_case import Json, pod_of
+from e2e.case import PODS
+from e2e.chart_case import ChartClusterCase, Json, pod_of
 from e2e.truth import ALLOCATION
-from kube.api import Api
-from kube.cluster import Cluster
 from stack import builds, kueue
-from stack.chart import ChartStack
-from stack.gpu_node import GpuNode
 
 PAGE = builds.ROOT / "docs" / "install" / "kueue.md"
 TEAM = "team-a"
@@ -43,24 +38,17 @@ UNTIL_FILE = "until [ -e /tmp/end ]; do sleep 0.2; done"
 SECONDS = 60.0
 
 
-class KueueTest(unittest.TestCase):
+class KueueTest(ChartClusterCase):
     """node-a has two GPUs of 15 GiB, which the flavor selects. node-b has two models, so it has no
     flavor. Each test begins without Jobs, and with the quota of the page, but 18 GiB of memory."""
 
-    stack: ClassVar[ChartStack]
-    cluster: ClassVar[Cluster]
-    api: ClassVar[Api]
     model: ClassVar[str]  # the label of node-a
     objects: ClassVar[list[Json]]  # of the page: ResourceFlavor, ClusterQueue, LocalQueue
 
     @classmethod
     def setUpClass(cls) -> None:
-        cls.stack = ChartStack([GpuNode("node-a", GPUS / "two-15gib.yaml"),
-                                GpuNode("node-b", GPUS / "15-and-24gib.yaml")]).start()
-        cls.addClassCleanup(cls.stack.cluster.stop)
-        cls.cluster = cls.stack.cluster
+        super().setUpClass()
         cls.addClassCleanup(cls.cluster.save_logs)
-        cls.api = cls.cluster.api()
         cls.stack.install()
         cls.model = cls.cluster.wait_for("node-a shows its model", cls.shown_model, SECONDS)
         page = yaml.safe_load(console_block.yaml_block(PAGE, "Quota for memory of several shares"))

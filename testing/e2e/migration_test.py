@@ -10,14 +10,13 @@ import signal
 import subprocess
 import threading
 import unittest
-from typing import Any, ClassVar
+from typing import Any
 
 from e2e.case import GPUS, PODS
-from e2e.chart_case import pod_of
+from e2e.chart_case import ChartClusterCase, pod_of
 from kube.api import Api
-from kube.cluster import Cluster
 from stack import builds, gpushare
-from stack.chart import NAMESPACE, SCHEDULER, ChartStack
+from stack.chart import NAMESPACE, SCHEDULER
 from stack.gpu_node import GpuNode
 
 CONFLICT = 4  # exit status
@@ -62,18 +61,14 @@ class Watch:
             self.looks += 1
 
 
-class MigrationTest(unittest.TestCase):
-    stack: ClassVar[ChartStack]
-    cluster: ClassVar[Cluster]
-    api: ClassVar[Api]
+class MigrationTest(ChartClusterCase):
+    @classmethod
+    def gpu_nodes(cls) -> list[GpuNode]:
+        return [GpuNode(name, GPUS / "two-15gib.yaml") for name in ("node-a", "node-b")]
 
     @classmethod
     def setUpClass(cls) -> None:
-        cls.stack = ChartStack([GpuNode(name, GPUS / "two-15gib.yaml")
-                                for name in ("node-a", "node-b")]).start()
-        cls.addClassCleanup(cls.stack.cluster.stop)
-        cls.cluster = cls.stack.cluster
-        cls.api = cls.cluster.api()
+        super().setUpClass()
         cls.cluster.kubectl("label", "node", "--all", "tessera.dev/agent-", "gpushare=true")
         gpushare.install(cls.stack)
 

@@ -22,11 +22,6 @@ class NodeConfigTest(ChartCase):
         amounts = self.api.json("GET", f"/api/v1/nodes/{node}")["status"]["allocatable"]
         return amounts["tessera.dev/gpu-share"], amounts["tessera.dev/gpu"]
 
-    def finding(self, check: str) -> Json:
-        checks = json.loads(self.tessera("doctor", "-o", "json"))["checks"]
-        found: Json = next(each for each in checks if each["check"] == check)
-        return found
-
     def gpu_uuid(self, index: int) -> str:
         node = self.api.json("GET", f"/api/v1/nodes/{NODE}")
         gpus = json.loads(node["metadata"]["annotations"]["tessera.dev/gpus"])["gpus"]
@@ -78,11 +73,3 @@ class NodeConfigTest(ChartCase):
         self.cluster.kubectl("label", "node", NODE, f"{LABEL}-")
         self.cluster.wait_for("the node has the settings of the others again",
                               lambda: self.allocatable(NODE) == ("128", "2"), LABEL_SECONDS)
-
-    def wait_event(self, pod: str, *texts: str) -> None:
-        def is_told() -> bool:
-            messages = self.cluster.kubectl(
-                "get", "events", "--field-selector", f"involvedObject.name={pod}", "-o",
-                "jsonpath={.items[*].message}")
-            return all(text in messages for text in texts)
-        self.cluster.wait_for(f"an event of {pod} says {texts}", is_told, 60)

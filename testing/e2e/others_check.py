@@ -64,13 +64,8 @@ class OthersTest(ChartCase):
 
     # ---- tools
 
-    def finding(self, check: str = "others") -> Json:
-        checks = json.loads(self.tessera("doctor", "-o", "json"))["checks"]
-        found: Json = next(each for each in checks if each["check"] == check)
-        return found
-
     def assert_clean(self) -> None:
-        found = self.finding()
+        found = self.finding("others")
         self.assertEqual(found["status"], "ok", found)
 
     def assert_found(self, fix: str, *texts: str, check: str = "others") -> None:

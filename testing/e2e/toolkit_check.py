@@ -6,17 +6,15 @@ get no GPU by NVIDIA_VISIBLE_DEVICES."""
 from __future__ import annotations
 
 import dataclasses
-import unittest
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from e2e import truth
 from e2e.case import GPUS, PODS, SECONDS
-from e2e.chart_case import MEMORY, Json, pod_of
+from e2e.chart_case import MEMORY, ChartClusterCase, Json, pod_of
 from kube import binaries
-from kube.api import Api
 from kube.node import NodeSpec
-from stack.chart import NAMESPACE, ChartStack
+from stack.chart import NAMESPACE
 from stack.gpu_node import DRIVER_ROOT, GpuNode
 
 SHOW = "exec gpuhog 512MiB"
@@ -45,21 +43,18 @@ class ToolkitNode(GpuNode):
         return dataclasses.replace(made, containerd=made.containerd + table, files=files)
 
 
-class ToolkitCheck(unittest.TestCase):
+class ToolkitCheck(ChartClusterCase):
     """node-a has the default settings, node-b is hardened."""
 
-    stack: ClassVar[ChartStack]
-    api: ClassVar[Api]
+    @classmethod
+    def gpu_nodes(cls) -> list[GpuNode]:
+        return [ToolkitNode("node-a", GPUS / "two-15gib.yaml"),
+                ToolkitNode("node-b", GPUS / "15-and-24gib.yaml", is_hardened=True)]
 
     @classmethod
     def setUpClass(cls) -> None:
         binaries.ensure(table=binaries.TOOLKIT)
-        cls.stack = ChartStack([ToolkitNode("node-a", GPUS / "two-15gib.yaml"),
-                                ToolkitNode("node-b", GPUS / "15-and-24gib.yaml", is_hardened=True)])
-        cls.stack.start()
-        cls.addClassCleanup(cls.stack.cluster.stop)
-        cls.cluster = cls.stack.cluster
-        cls.api = cls.cluster.api()
+        super().setUpClass()
         cls.api.json("POST", "/apis/node.k8s.io/v1/runtimeclasses", RUNTIME_CLASS)
 
     def tearDown(self) -> None:

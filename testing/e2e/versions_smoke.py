@@ -10,7 +10,7 @@ import time
 import unittest
 from typing import NamedTuple
 
-from e2e import agent_identity, report, truth
+from e2e import agent_identity, truth
 from e2e.case import PODS, SECONDS
 from e2e.chart_case import MEMORY, OTHER_TAINT, STARTUP_TAINT, ChartCase, Json
 from e2e.run import SKIPPED, Timed
@@ -51,13 +51,6 @@ class Smoke(ChartCase):
         """The pod gets the 1 GiB that it requested, of which SHOW uses one half, and no more."""
         self.assertIn("allocated", self.in_pod(name, "gpuhog --once 512MiB"))
         self.assertIn("OUT_OF_MEMORY", self.in_pod(name, "gpuhog --once 513MiB"))
-
-    def wait_event(self, name: str, *words: str) -> None:
-        """Waits for an event of the pod that has all the words."""
-        def found() -> bool:
-            return any(all(word in event for word in words)
-                       for event in report.events(self.api, name))
-        self.cluster.wait_for(f"an event of {name} with {words}", found, SECONDS)
 
     # ---- tests
 

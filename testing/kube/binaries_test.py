@@ -12,7 +12,7 @@ class BinariesTest(unittest.TestCase):
     def test_every_module_is_pinned(self) -> None:
         for module in (*binaries.TABLE, *binaries.PROXY, *binaries.HELM, *binaries.HELM_3,
                        *binaries.KUBEADM, *binaries.KREW, *binaries.TOOLKIT, *binaries.KWOK,
-                       *binaries.KARPENTER,
+                       *binaries.KARPENTER, *binaries.KUEUE,
                        *itertools.chain(*binaries.CONTAINERDS.values())):
             self.assertRegex(binaries.pinned_version(module), r"^v\d+\.\d+\.\d+$")
 

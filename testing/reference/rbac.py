@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-TEMPLATES = Path(__file__).resolve().parents[2] / "deploy" / "chart" / "tessera" / "templates"
+from stack.render import CHART
+
+TEMPLATES = CHART / "templates"
 # The templates that come first on the page, without "-rbac.yaml".
 ORDER = ("controller", "agent", "reader", "clean-nodes", "test")
 # What the conditions of the templates mean, in terms of values.

@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import yaml
 
-CHART = Path(__file__).resolve().parents[2] / "deploy" / "chart" / "tessera"
+from stack.render import CHART
+
 
 
 @dataclass(frozen=True)

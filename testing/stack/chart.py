@@ -17,8 +17,8 @@ from kube.cluster import Cluster
 from kube.registry import ImageRegistry
 from stack import builds, release
 from stack.gpu_node import DRIVER_ROOT, GpuNode
+from stack.render import NAMESPACE
 
-NAMESPACE = "tessera-system"
 RELEASE = "tessera"
 SCHEDULER = "tessera-scheduler"
 WAIT_SECONDS = 600

@@ -67,8 +67,7 @@ def values(identity: str, memory_unit: str, guard: bool, tls_port: int | None) -
         "mode": "extender",
         "image": {"registry": "localhost", "tag": "dev"},
         # All nodes share one network on this machine, so each replica would need its own ports.
-        "controller": {"replicas": 1,
-                       "extraArgs": advertised if advertised else ["--open-reads"]},
+        "controller": {"replicas": 1, "extraArgs": advertised or ["--open-reads"]},
         "extender": {"tls": {"enabled": tls_port is not None}},
         "agent": {"identity": identity, "memoryUnit": memory_unit, "listen": True,
                   "driver": {"root": DRIVER_ROOT, "runtimeClassName": ""}},
