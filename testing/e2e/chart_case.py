@@ -49,11 +49,13 @@ class ChartClusterCase(unittest.TestCase):
     cluster: ClassVar[Cluster]
     api: ClassVar[Api]
 
+    kubelet_of_node_b: ClassVar[Mapping[str, Any]] = {}  # entries of its configuration
+
     @classmethod
     def gpu_nodes(cls) -> list[GpuNode]:
         """The nodes of the cluster."""
         return [GpuNode("node-a", GPUS / "two-15gib.yaml"),
-                GpuNode("node-b", GPUS / "15-and-24gib.yaml")]
+                GpuNode("node-b", GPUS / "15-and-24gib.yaml", kubelet=cls.kubelet_of_node_b)]
 
     @classmethod
     def setUpClass(cls) -> None:
