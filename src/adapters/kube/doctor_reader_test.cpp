@@ -29,7 +29,7 @@ void add_workloads(ScriptedServer& server) {
         R"("containers":[{"image":"r/c:0.1.0","args":["--allocation-key-file=/k"]}])";
     server.answer(std::string(kApps) + "deployments/tessera-controller", 200,
                   R"({"spec":{"replicas":2,"template":{"spec":{)" + container +
-                      R"(}}},"status":{"readyReplicas":1}})");
+                      R"(}}},"status":{"readyReplicas":1,"unavailableReplicas":1}})");
     server.answer(std::string(kApps) + "daemonsets/tessera-agent", 200,
                   R"({"spec":{"template":{"spec":{"nodeSelector":{"gpushare":"true"},)" +
                       container + R"(}}},"status":{"desiredNumberScheduled":1,"numberReady":1}})");
@@ -98,6 +98,7 @@ TEST(DoctorReader, ReadsTheCluster) {
     EXPECT_EQ(*facts.api_version, "v1.36.3");
     EXPECT_EQ(facts.controller->wanted, 2);
     EXPECT_EQ(facts.controller->ready, 1);
+    EXPECT_EQ(facts.controller->unavailable, 1);
     EXPECT_TRUE(facts.controller->signs);
     EXPECT_EQ(facts.agents->image, "r/c:0.1.0");
     EXPECT_TRUE(facts.lease->renewed);

@@ -1,4 +1,5 @@
-// The checks `agents` and `gpus`: configurations of single nodes, and startup taints.
+// The checks `controller`, `agents` and `gpus`: updates, several faults at once, configurations of
+// single nodes, and startup taints.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -86,6 +87,79 @@ TEST(DoctorAgentConfig, ExcludedGpu) {
     gpu.reason = kExcludedReason;
     EXPECT_EQ(finding_of(facts, "gpus").status, Status::ok);
     EXPECT_EQ(finding_of(facts, "gpus").found, "2 GPUs, 1 of them excluded, the others healthy");
+}
+
+// Goal: faults of several kinds each have their fix, and a fix that two share appears once.
+TEST(DoctorAgents, EachFaultHasItsFix) {
+    Facts facts = one_node();
+    const Node good = facts.nodes->front();
+    const auto add = [&](const char* name) -> Node& {
+        facts.nodes->push_back(good);
+        facts.nodes->back().inventory.name = NodeName(name);
+        return facts.nodes->back();
+    };
+    add("n2").wants_agent = false;
+    add("n3").agent_ready = false;
+    add("n4").has_report = false;
+    const Finding found = finding_of(facts, "agents");
+    EXPECT_EQ(found.status, Status::failed);
+    EXPECT_EQ(found.found,
+              "n2: its GPUs are published, but the DaemonSet does not select it; n3: no agent is "
+              "ready there; n4: the agent has published no GPUs");
+    EXPECT_TRUE(found.fix.starts_with("label it again (kubectl label node NODE")) << found.fix;
+    const std::string second = "; kubectl -n tessera-system describe daemonset,pod";
+    EXPECT_NE(found.fix.find(second), std::string::npos) << found.fix;
+    EXPECT_EQ(found.fix.find(second), found.fix.rfind(second)) << "two faults share it";
+}
+
+// Goal: the last report of an agent that does not run is no proof that its GPUs are healthy.
+TEST(DoctorGpus, WithoutReadyAgent) {
+    Facts facts = one_node();
+    facts.nodes->push_back(facts.nodes->front());
+    facts.nodes->back().inventory.name = NodeName("n2");
+    facts.nodes->back().agent_ready = false;
+    Finding found = finding_of(facts, "gpus");
+    EXPECT_EQ(found.status, Status::warning);
+    EXPECT_EQ(
+        found.found,
+        "2 GPUs, all healthy; 2 more are on nodes without a ready agent, so their state is not "
+        "known");
+    EXPECT_EQ(found.fix, "see the check agents");
+    facts.pods = fail(Code::permission_denied,
+                      "list pods");  // then doctor cannot know which agents are ready
+    found = finding_of(facts, "gpus");
+    EXPECT_EQ(found.status, Status::ok);
+    EXPECT_EQ(found.found, "4 GPUs, all healthy");
+}
+
+// Goal: an update whose new pod does not become ready is found while the old pods serve.
+TEST(DoctorController, UpdateThatDoesNotEnd) {
+    Facts facts = one_node();
+    facts.controller = Workload{.wanted = 2, .ready = 2, .image = "c", .unavailable = 1};
+    const Finding found = finding_of(facts, "controller");
+    EXPECT_EQ(found.status, Status::warning);
+    EXPECT_EQ(found.found, "2 of 2 controllers are ready, and 1 of an update is not");
+    EXPECT_NE(found.fix.find("helm rollback tessera"), std::string::npos);
+}
+
+// Goal: with a wrong namespace no fix says to create a key or a Lease there.
+TEST(Doctor, NotInstalled) {
+    Facts facts = one_node();
+    facts.ns = "wrong";
+    facts.controller = fail(Code::not_found, "x");
+    facts.lease = fail(Code::not_found, "x");
+    facts.key = std::optional<Result<>>();
+    facts.agents->signs = true;
+    EXPECT_EQ(finding_of(facts, "key").status, Status::failed) << "the agents are there";
+    facts.agents = fail(Code::not_found, "x");
+    for (const char* check : {"key", "leader"}) {
+        const Finding found = finding_of(facts, check);
+        EXPECT_EQ(found.status, Status::skipped) << check;
+        EXPECT_EQ(found.found, "Tessera is not installed in wrong");
+        EXPECT_EQ(found.fix, "");
+    }
+    EXPECT_NE(finding_of(facts, "controller").fix.find("--namespace"), std::string::npos);
+    EXPECT_NE(finding_of(facts, "agents").fix.find("--namespace"), std::string::npos);
 }
 
 }  // namespace

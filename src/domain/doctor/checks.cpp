@@ -18,6 +18,8 @@ namespace tessera::doctor {
 namespace {
 
 constexpr std::int64_t kDay = 86'400;
+constexpr const char* kInstall =
+    "install the Helm chart (docs/install/helm.md), or name the namespace with --namespace";
 // In some clusters certificates are renewed by hand, so the warning comes two weeks before.
 constexpr std::int64_t kSoon = 14 * kDay;
 
@@ -38,10 +40,10 @@ bool is_live_and_asks(const Pod& pod) {
 Judgement api_server(const Facts& facts) {
     if (!facts.api_version) {
         const Error& error = facts.api_version.error();
-        const bool is_stranger =
+        const bool is_refused =
             error.code == Code::unauthenticated || error.code == Code::permission_denied;
         return {Status::failed, error.text,
-                is_stranger
+                is_refused
                     ? "the API server does not accept the kubeconfig's credentials; get new ones"
                     : "is the cluster up, and is this the right --context?"};
     }
@@ -56,8 +58,7 @@ Judgement controller(const Facts& facts) {
         if (facts.controller.error().code != Code::not_found)
             return unread(facts.controller.error());
         return {Status::failed, fmt::format("no Deployment tessera-controller in {}", facts.ns),
-                "install the Helm chart (docs/install/helm.md), or name the namespace with "
-                "--namespace"};
+                kInstall};
     }
     const Workload& it = *facts.controller;
     if (it.ready == 0)
@@ -72,6 +73,12 @@ Judgement controller(const Facts& facts) {
         return {Status::warning, fmt::format("{} of {} controllers are ready", it.ready, it.wanted),
                 log};
     }
+    if (it.unavailable > 0) {
+        return {Status::warning,
+                fmt::format("{} of {} controllers are ready, and {} of an update {} not", it.ready,
+                            it.wanted, it.unavailable, it.unavailable == 1 ? "is" : "are"),
+                log + " says why; helm rollback tessera returns to the release before"};
+    }
     return {
         Status::ok,
         fmt::format("{} of {} ready, {}", it.ready, it.wanted,
@@ -79,9 +86,15 @@ Judgement controller(const Facts& facts) {
         ""};
 }
 
+// With a wrong --namespace, the fix of a missing object would make a second installation.
+Judgement not_installed(const Facts& facts) {
+    return {Status::skipped, fmt::format("Tessera is not installed in {}", facts.ns), ""};
+}
+
 Judgement leader(const Facts& facts) {
     if (!facts.lease) {
         if (facts.lease.error().code != Code::not_found) return unread(facts.lease.error());
+        if (is_not_installed(facts)) return not_installed(facts);
         return {Status::failed,
                 "there is no Lease: controllers wait for one, and no GPU pod is bound",
                 fmt::format("helm upgrade tessera CHART -n {} --reuse-values creates it, with the "
@@ -111,23 +124,34 @@ std::string config_fault(const Node& node, const Workload& agents) {
                        unknown_config_text(node.agent_config, names));
 }
 
-std::string fix_of_agents(const Facts& facts, bool is_selected, bool is_missing) {
-    if (!is_selected) {
-        return fmt::format(
-            "label it again (kubectl label node NODE {}=true), or drain it: pods that start there "
-            "get no GPU",
-            kAgentLabel);
-    }
-    if (!is_missing) {
-        return "the agent writes its report again within a minute; if the fault stays, the agent "
-               "and this program are of different releases: use the same release";
-    }
-    return fmt::format(
+// Adds what is wrong with a node that has GPUs or should have an agent; nothing if all is well.
+void check_node(const Node& node, const Facts& facts, Faults& out) {
+    const std::string& name = node.inventory.name.str();
+    const auto look_at_pod = fmt::format(
         "kubectl -n {0} describe daemonset,pod -l app.kubernetes.io/component=agent says why there "
-        "is no pod; if "
-        "there is one, its logs say what is missing (kubectl -n {0} logs POD): the driver, or "
-        "kubelet's socket",
+        "is no pod; if there is one, its logs say what is missing (kubectl -n {0} logs POD): the "
+        "driver, or kubelet's socket",
         facts.ns);
+    if (!node.wants_agent) {
+        out.add(
+            fmt::format("{}: its GPUs are published, but the DaemonSet does not select it", name),
+            fmt::format("label it again (kubectl label node NODE {}=true), or drain it: pods "
+                        "that start there get no GPU",
+                        kAgentLabel));
+    } else if (auto fault = config_fault(node, *facts.agents); !fault.empty()) {
+        out.add(std::move(fault),
+                fmt::format("correct the label (kubectl label node NODE --overwrite {}=NAME), or "
+                            "add the configuration to the chart's agent.nodeConfigs",
+                            kAgentConfigLabel));
+    } else if (!node.agent_ready) {
+        out.add(fmt::format("{}: no agent is ready there", name), look_at_pod);
+    } else if (!node.has_report) {
+        out.add(fmt::format("{}: the agent has published no GPUs", name), look_at_pod);
+    } else if (!node.inventory.fault.empty()) {
+        out.add(fmt::format("{}: its report cannot be read: {}", name, node.inventory.fault),
+                "the agent writes its report again within a minute; if the fault stays, the agent "
+                "and this program are of different releases: use the same release");
+    }
 }
 
 // A node is closed to pods by a startup taint that its ready agent should have removed. The chart's
@@ -176,7 +200,7 @@ Judgement agents(const Facts& facts) {
     if (!facts.agents) {
         if (facts.agents.error().code != Code::not_found) return unread(facts.agents.error());
         return {Status::failed, fmt::format("no DaemonSet tessera-agent in {}", facts.ns),
-                "install the Helm chart (docs/install/helm.md)"};
+                kInstall};
     }
     if (!facts.nodes) return unread(facts.nodes.error());
     if (!facts.pods) return unread(facts.pods.error());  // which tell where an agent is ready
@@ -185,44 +209,15 @@ Judgement agents(const Facts& facts) {
                 "correct the chart's agent.nodeConfigs: no agent starts with it"};
     }
     Faults faults;
-    int good = 0;
-    bool is_misnamed = false;
-    bool is_selected = true;
-    bool is_missing = false;
+    int count = 0;
     for (const Node& node : *facts.nodes) {
-        const std::string& name = node.inventory.name.str();
         const bool has_gpus = node.has_report || node.slots > 0;
         if (!node.wants_agent && !has_gpus) continue;
-        if (!node.wants_agent) {
-            is_selected = false;
-            faults.add(fmt::format(
-                "{}: its GPUs are published, but the DaemonSet does not select it", name));
-        } else if (auto fault = config_fault(node, *facts.agents); !fault.empty()) {
-            is_misnamed = true;
-            faults.add(std::move(fault));
-        } else if (!node.agent_ready) {
-            is_missing = true;
-            faults.add(fmt::format("{}: no agent is ready there", name));
-        } else if (!node.has_report) {
-            is_missing = true;
-            faults.add(fmt::format("{}: the agent has published no GPUs", name));
-        } else if (!node.inventory.fault.empty()) {
-            faults.add(
-                fmt::format("{}: its report cannot be read: {}", name, node.inventory.fault));
-        } else {
-            ++good;
-        }
+        ++count;
+        check_node(node, facts, faults);
     }
-    if (is_misnamed) {
-        return {Status::failed, faults.text(),
-                fmt::format("correct the label (kubectl label node NODE --overwrite {}=NAME), or "
-                            "add the configuration to the chart's agent.nodeConfigs",
-                            kAgentConfigLabel)};
-    }
-    if (faults.any()) {
-        return {Status::failed, faults.text(), fix_of_agents(facts, is_selected, is_missing)};
-    }
-    if (good == 0) {
+    if (faults.any()) return {Status::failed, faults.text(), faults.fixes()};
+    if (count == 0) {
         return {Status::failed, "no node has the label of GPU nodes",
                 fmt::format("kubectl label node NODE {}=true", kAgentLabel)};
     }
@@ -233,7 +228,7 @@ Judgement agents(const Facts& facts) {
                 "use one release for both"};
     }
     if (auto closed = closed_nodes(facts)) return *std::move(closed);
-    return answers(facts, good);
+    return answers(facts, count);
 }
 
 Judgement gpus(const Facts& facts) {
@@ -243,9 +238,14 @@ Judgement gpus(const Facts& facts) {
     Faults unoffered;
     std::size_t count = 0;
     std::size_t excluded = 0;
+    std::size_t unwatched = 0;  // their agent is not ready, so the report may be old
     for (const Node& node : *facts.nodes) {
         const std::string& name = node.inventory.name.str();
         if (!node.has_report) continue;
+        if (facts.pods && !node.agent_ready) {
+            unwatched += node.inventory.gpus.size();
+            continue;
+        }
         count += node.inventory.gpus.size();
         bool any_usable = false;
         for (const Gpu& gpu : node.inventory.gpus) {
@@ -281,12 +281,16 @@ Judgement gpus(const Facts& facts) {
                 "this is no fault: to share these GPUs, do what the reason says "
                 "(docs/limits.md, GPUs that are not shared)"};
     }
-    if (excluded > 0) {
-        return {Status::ok,
-                fmt::format("{} GPUs, {} of them excluded, the others healthy", count, excluded),
-                ""};
-    }
-    return {Status::ok, fmt::format("{} GPUs, all healthy", count), ""};
+    std::string found =
+        excluded > 0
+            ? fmt::format("{} GPUs, {} of them excluded, the others healthy", count, excluded)
+            : fmt::format("{} GPUs, all healthy", count);
+    if (unwatched == 0) return {Status::ok, std::move(found), ""};
+    return {Status::warning,
+            fmt::format("{}; {} more are on nodes without a ready agent, so their state is not "
+                        "known",
+                        found, unwatched),
+            "see the check agents"};
 }
 
 // An API client cannot read kube-scheduler's configuration file, so the bound pods are the
@@ -411,6 +415,7 @@ Judgement key(const Facts& facts) {
                 "tessera-allocation-key (docs/install/helm.md)"};
     }
     if (!facts.key) return unread(facts.key.error());
+    if (is_not_installed(facts)) return not_installed(facts);
     if (!*facts.key) {
         return {Status::failed,
                 "no Secret tessera-allocation-key: a controller or agent that restarts does not "

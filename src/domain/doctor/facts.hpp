@@ -26,6 +26,7 @@ struct Workload {
     bool signs = false;         // has --allocation-key-file
     std::string runtime_class;  // of its pods
     bool is_privileged = false;
+    int unavailable = 0;  // of a Deployment: pods that run or start, and are not available
     std::string tenants_runtime_class;  // --webhook-runtime-class
     std::string startup_taint;          // --startup-taint
     // Of a DaemonSet: the names in --node-configs. If they cannot be read, no agent starts.

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera::doctor {
 namespace {
@@ -18,6 +19,22 @@ Judgement unread(const Error& error) {
     }
     return {Status::failed, error.text,
             "check the state of the API server (kubectl get --raw /readyz?verbose)"};
+}
+
+bool is_not_installed(const Facts& facts) {
+    const auto is_missing = [](const Result<Workload>& workload) {
+        return !workload && workload.error().code == Code::not_found;
+    };
+    return is_missing(facts.controller) && is_missing(facts.agents);
+}
+
+void Faults::add(std::string fault, std::string_view fix) {
+    add(std::move(fault));
+    if (std::ranges::find(fixes_, fix) == fixes_.end()) fixes_.emplace_back(fix);
+}
+
+std::string Faults::fixes() const {
+    return fmt::format("{}", fmt::join(fixes_, "; "));
 }
 
 std::string Faults::text() const {

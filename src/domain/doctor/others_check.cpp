@@ -17,7 +17,7 @@ namespace {
 
 enum class Reach { anywhere, its_node };
 
-struct Stranger {
+struct ForeignProgram {
     std::string_view image;
     std::string_view only;
     std::string_view except;
@@ -25,11 +25,11 @@ struct Stranger {
     const char* what;
     std::string_view fix;
 };
-constexpr auto kStrangers = std::to_array<Stranger>({
-#define STRANGER(image, only, except, reach, what, fix) \
+constexpr auto kPrograms = std::to_array<ForeignProgram>({
+#define FOREIGN_PROGRAM(image, only, except, reach, what, fix) \
     {image, only, except, Reach::reach, what, fix},
-#include "domain/doctor/strangers.def"
-#undef STRANGER
+#include "domain/doctor/foreign_programs.def"
+#undef FOREIGN_PROGRAM
 });
 
 struct ForeignScheduler {
@@ -60,24 +60,6 @@ constexpr std::string_view kDraDriver = "gpu.nvidia.com";
 // KAI keeps a pod here for each GPU that it shares (pkg/common/constants).
 constexpr std::string_view kKaiReservations = "kai-resource-reservation";
 
-// What was found, and what to do about it. Each fix appears once.
-class Conflicts {
-  public:
-    void add(std::string found, std::string_view fix) {
-        faults_.add(std::move(found));
-        if (std::ranges::find(fixes_, fix) == fixes_.end()) fixes_.push_back(fix);
-    }
-    [[nodiscard]] bool any() const { return faults_.any(); }
-    [[nodiscard]] Judgement judgement() const {
-        return {Status::failed, faults_.text(),
-                fmt::format("{} (docs/install/beside-others.md)", fmt::join(fixes_, "; "))};
-    }
-
-  private:
-    Faults faults_;
-    std::vector<std::string_view> fixes_;
-};
-
 // An image without tag and digest, between slashes: "/registry/name/".
 std::string path_of(const std::string& image) {
     const std::string path = image.substr(0, image.find('@'));
@@ -96,10 +78,10 @@ bool has_any(std::string_view text, std::string_view parts) {
     });
 }
 
-bool runs(const std::vector<Program>& programs, const Stranger& stranger) {
+bool runs(const std::vector<Program>& programs, const ForeignProgram& foreign) {
     return std::ranges::any_of(programs, [&](const Program& program) {
-        return has(path_of(program.image), stranger.image) && has(program.command, stranger.only) &&
-               !has_any(program.command, stranger.except);
+        return has(path_of(program.image), foreign.image) && has(program.command, foreign.only) &&
+               !has_any(program.command, foreign.except);
     });
 }
 
@@ -107,7 +89,7 @@ bool is_live(const Pod& pod) {
     return !pod.info.finished && !pod.info.node.empty();
 }
 
-void check_nodes(const Facts& facts, const std::set<NodeName>& ours, Conflicts& out) {
+void check_nodes(const Facts& facts, const std::set<NodeName>& ours, Faults& out) {
     constexpr std::string_view kFix = "keep the device plugin that offers them off this node";
     const auto is_installed = [&](std::string_view image) {
         return facts.pods && std::ranges::any_of(*facts.pods, [&](const Pod& pod) {
@@ -137,7 +119,7 @@ void check_nodes(const Facts& facts, const std::set<NodeName>& ours, Conflicts& 
     }
 }
 
-void check_dra(const Facts& facts, const std::set<NodeName>& ours, Conflicts& out) {
+void check_dra(const Facts& facts, const std::set<NodeName>& ours, Faults& out) {
     for (const Slice& slice : facts.slices.value_or(std::vector<Slice>())) {
         if (slice.driver != kDraDriver || !ours.contains(slice.node)) continue;
         out.add(fmt::format("{} also offers its GPUs by ResourceSlices of {}", slice.node.str(),
@@ -152,7 +134,7 @@ void check_dra(const Facts& facts, const std::set<NodeName>& ours, Conflicts& ou
     }
 }
 
-void check_programs(const Pod& pod, const std::set<NodeName>& ours, Conflicts& out) {
+void check_programs(const Pod& pod, const std::set<NodeName>& ours, Faults& out) {
     if (!is_live(pod)) return;
     const bool is_here = ours.contains(pod.info.node);
     if (is_here && pod.info.name.ns == kKaiReservations) {
@@ -160,16 +142,16 @@ void check_programs(const Pod& pod, const std::set<NodeName>& ours, Conflicts& o
                             pod.info.name.str()),
                 "give KAI nodes of its own, with a taint");
     }
-    for (const Stranger& stranger : kStrangers) {
-        if (!is_here && stranger.reach == Reach::its_node) continue;
-        if (!runs(pod.programs, stranger)) continue;
-        out.add(fmt::format("{} ({}) runs on {}", stranger.what, pod.info.name.str(),
+    for (const ForeignProgram& foreign : kPrograms) {
+        if (!is_here && foreign.reach == Reach::its_node) continue;
+        if (!runs(pod.programs, foreign)) continue;
+        out.add(fmt::format("{} ({}) runs on {}", foreign.what, pod.info.name.str(),
                             pod.info.node.str()),
-                stranger.fix);
+                foreign.fix);
     }
 }
 
-void check_requests(const Pod& pod, Conflicts& out) {
+void check_requests(const Pod& pod, Faults& out) {
     if (pod.info.finished || !asks_for_gpus(pod.info)) return;
     if (!pod.foreign_requests.empty()) {
         out.add(fmt::format("{} requests {} beside Tessera's resources", pod.info.name.str(),
@@ -185,7 +167,7 @@ void check_requests(const Pod& pod, Conflicts& out) {
     }
 }
 
-void check_operators(const Facts& facts, Conflicts& out) {
+void check_operators(const Facts& facts, Faults& out) {
     const std::string agents = facts.agents ? facts.agents->runtime_class : "";
     const std::string tenants = facts.controller ? facts.controller->tenants_runtime_class : "";
     for (const GpuOperator& found : facts.operators.value_or(std::vector<GpuOperator>())) {
@@ -219,7 +201,7 @@ Judgement others(const Facts& facts) {
     for (const Node& node : *facts.nodes) {
         if (node.has_report || node.wants_agent) ours.insert(node.inventory.name);
     }
-    Conflicts conflicts;
+    Faults conflicts;
     check_nodes(facts, ours, conflicts);
     check_dra(facts, ours, conflicts);
     for (const Pod& pod : facts.pods.value_or(std::vector<Pod>())) {
@@ -227,7 +209,10 @@ Judgement others(const Facts& facts) {
         check_requests(pod, conflicts);
     }
     check_operators(facts, conflicts);
-    if (conflicts.any()) return conflicts.judgement();
+    if (conflicts.any()) {
+        return {Status::failed, conflicts.text(),
+                conflicts.fixes() + " (docs/install/beside-others.md)"};
+    }
     if (!facts.pods) return unread(facts.pods.error());
     if (!facts.slices) return unread(facts.slices.error());
     if (!facts.claims) return unread(facts.claims.error());
@@ -237,8 +222,8 @@ Judgement others(const Facts& facts) {
 
 const char* other_gpu_program(const std::vector<Program>& programs) {
     const auto* at = std::ranges::find_if(
-        kStrangers, [&](const Stranger& stranger) { return runs(programs, stranger); });
-    return at == kStrangers.end() ? nullptr : at->what;
+        kPrograms, [&](const ForeignProgram& foreign) { return runs(programs, foreign); });
+    return at == kPrograms.end() ? nullptr : at->what;
 }
 
 }  // namespace tessera::doctor

@@ -9,7 +9,7 @@ namespace tessera::doctor {
 
 Judgement others(const Facts& facts);
 
-// The program of strangers.def that runs in a pod with these containers, as "NVIDIA's device
+// The program of foreign_programs.def that runs in a pod with these containers, as "NVIDIA's device
 // plugin". Null if there is none.
 const char* other_gpu_program(const std::vector<Program>& programs);
 
