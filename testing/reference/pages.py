@@ -79,6 +79,16 @@ def errors() -> str:
     return "".join(out)
 
 
+def checks() -> str:
+    """What `tessera doctor` checks."""
+    out = ["# Checks of tessera doctor\n\n", GENERATED, "\n\n",
+           "`tessera doctor` reads the cluster and changes nothing. A check that fails says what to do.\n\n"
+           "| check | what must be true |\n|---|---|\n"]
+    out += [f"| `{name}` | {_cell(text)} |\n"
+            for name, text in rows("src/domain/doctor/checks.def", "CHECK")]
+    return "".join(out)
+
+
 def pod_events() -> str:
     """The events that users see on their pods."""
     out = ["# Events of pods\n\n", GENERATED, "\n\n",
@@ -190,6 +200,7 @@ CONTENT: dict[str, tuple[str, Callable[[], str]]] = {
     "events.md": ("events that users see on their pods", pod_events),
     "log-events.md": ("lines of the programs' logs", log_events),
     "errors.md": ("kinds of failure, with their exit and HTTP statuses", errors),
+    "doctor.md": ("what `tessera doctor` checks", checks),
     "http.md": ("the controller's HTTP routes", routes),
     "values.md": ("the values of the Helm chart", chart_values),
     "rbac.md": ("the rights of the programs, and what each is for", rights)}
