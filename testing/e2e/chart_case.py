@@ -104,6 +104,21 @@ class ChartCase(ChartClusterCase):
         found: list[Json] = self.api.json("GET", "/api/v1/nodes/node-b")["spec"].get("taints", [])
         return found
 
+    def assert_no_gpu_is_over_capacity(self) -> None:
+        """Of the allocations of pods that have not ended."""
+        used: dict[str, int] = {}
+        for pod in self.api.json("GET", PODS)["items"]:
+            text = pod["metadata"].get("annotations", {}).get("tessera.dev/allocation")
+            if text is None or pod["status"]["phase"] in ("Succeeded", "Failed"):
+                continue
+            for gpu in json.loads(text)["containers"][0]["gpus"]:
+                used[gpu["uuid"]] = used.get(gpu["uuid"], 0) + gpu["memory"]
+        nodes = self.api.json("GET", "/api/v1/nodes")["items"]
+        sizes = {gpu["uuid"]: gpu["memory"] - gpu["reserved"] for node in nodes
+                 for gpu in json.loads(node["metadata"]["annotations"]["tessera.dev/gpus"])["gpus"]}
+        for uuid, memory in used.items():
+            self.assertLessEqual(memory, sizes[uuid], uuid)
+
     def in_pod(self, name: str, command: str) -> str:
         return self.cluster.kubectl("exec", name, "--", "sh", "-c", f"{command} 2>&1 || true")
 

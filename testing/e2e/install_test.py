@@ -22,11 +22,10 @@ from kube import binaries
 from kube.api import ApiError
 from kube.errors import CommandError
 from stack import builds, render
-from stack.chart import NAMESPACE, SCHEDULER, ChartStack
+from stack.chart import NAMESPACE, PREVIOUS, SCHEDULER, ChartStack
 from stack.gpu_node import GpuNode
 
 README = builds.ROOT / "README.md"
-PREVIOUS = builds.ROOT / "testing" / "fixtures" / "charts" / "tessera-0.1.0.tgz"
 # `./dev check failover` sets larger numbers.
 ARRIVING = int(os.environ.get("TESSERA_PODS", "16"))
 KILLS = int(os.environ.get("TESSERA_KILLS", "2"))
@@ -276,20 +275,6 @@ class InstallTest(ChartCase):
         self.cluster.wait_for(f"{ARRIVING} pods have ended", lambda: not left(), 120 + ARRIVING)
         self.wait_led(killed)
         print(f"{ARRIVING} pods and {KILLS} kills; the next kill was {slowest.seconds} s later at most")
-
-    def assert_no_gpu_is_over_capacity(self) -> None:
-        used: dict[str, int] = {}
-        for pod in self.api.json("GET", PODS)["items"]:
-            text = pod["metadata"].get("annotations", {}).get("tessera.dev/allocation")
-            if text is None or pod["status"]["phase"] in ("Succeeded", "Failed"):
-                continue
-            for gpu in json.loads(text)["containers"][0]["gpus"]:
-                used[gpu["uuid"]] = used.get(gpu["uuid"], 0) + gpu["memory"]
-        nodes = self.api.json("GET", "/api/v1/nodes")["items"]
-        sizes = {gpu["uuid"]: gpu["memory"] - gpu["reserved"] for node in nodes
-                 for gpu in json.loads(node["metadata"]["annotations"]["tessera.dev/gpus"])["gpus"]}
-        for uuid, memory in used.items():
-            self.assertLessEqual(memory, sizes[uuid], uuid)
 
     def test_the_agent_removes_the_startup_taint_of_its_node(self) -> None:
         """node-b registered with it, and with another taint. Later the taint is set again, and the

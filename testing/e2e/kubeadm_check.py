@@ -5,10 +5,7 @@ etcd and the API server here as pods of a kubelet with the machine's own folders
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
-import subprocess
 import textwrap
 from pathlib import Path
 from typing import ClassVar
@@ -19,6 +16,7 @@ from e2e.case import GPUS, PODS
 from e2e.chart_case import MEMORY, ChartClusterCase, Json, pod_of
 from kube import binaries
 from stack import builds
+from stack.control_plane_node import ControlPlaneNode
 from stack.gpu_node import GpuNode
 
 PAGE = builds.ROOT / "docs" / "install" / "kubeadm.md"
@@ -37,10 +35,10 @@ def steps() -> tuple[list[str], str]:
 
 
 class KubeadmCheck(ChartClusterCase):
-    """The folders /etc/kubernetes and /root of the commands are folders of the run, because the
-    programs of this machine may be below /root."""
+    """The folder /root of the commands is a folder of the run, because the programs of this machine
+    may be below /root."""
 
-    etc_kubernetes: ClassVar[Path]
+    node: ClassVar[ControlPlaneNode]
     programs: ClassVar[Path]
     home: ClassVar[Path]
 
@@ -52,12 +50,9 @@ class KubeadmCheck(ChartClusterCase):
     def setUpClass(cls) -> None:
         cls.programs = binaries.ensure(table=binaries.KUBEADM)
         super().setUpClass()
-        cls.etc_kubernetes = cls.cluster.directory / "etc-kubernetes"
-        (cls.etc_kubernetes / "manifests").mkdir(parents=True)
+        cls.node = ControlPlaneNode(cls.cluster, "node-a")
         cls.home = cls.cluster.directory / "home"
         cls.home.mkdir()
-        (cls.etc_kubernetes / "scheduler.conf").write_bytes(
-            (cls.cluster.directory / "kube-scheduler.kubeconfig").read_bytes())
         cls.cluster.kubectl("label", "node", "node-a", "node-role.kubernetes.io/control-plane=")
         cls.stack.install("mode=extender")
         cls.as_on_the_node(f"""
@@ -73,7 +68,7 @@ class KubeadmCheck(ChartClusterCase):
         commands, patch = steps()
         prepare, write, upgrade = commands
         self.as_on_the_node(prepare)
-        (self.etc_kubernetes / "patches" / PATCH).write_text(patch)
+        (self.node.etc_kubernetes / "patches" / PATCH).write_text(patch)
         self.as_on_the_node(write)
         arguments = self.arguments()
         self.assertIn(OPTION, arguments)
@@ -100,27 +95,13 @@ class KubeadmCheck(ChartClusterCase):
 
     @classmethod
     def as_on_the_node(cls, script: str) -> None:
-        """Runs commands of the page, in mount and network namespaces of the control plane."""
-        script = textwrap.dedent(script).replace("/root", str(cls.home))
-        environment = {**os.environ, "KUBECONFIG": str(cls.cluster.kubeconfig), "HOME": str(cls.home),
-                       "PATH": f"{cls.programs}:{cls.cluster.kubernetes.programs}:"
-                               f"{os.environ['PATH']}"}
-        done = subprocess.run(cls.inside(f"set -eux\n{script}"), env=environment, text=True,
-                              capture_output=True, timeout=120)
-        if done.returncode != 0:
-            raise AssertionError(f"{script}\n{done.stdout}\n{done.stderr}")
-
-    @classmethod
-    def inside(cls, script: str) -> list[str]:
-        """A command that runs a script where /etc/kubernetes is a folder of the run."""
-        mount = f"mount --bind {shlex.quote(str(cls.etc_kubernetes))} /etc/kubernetes"
-        Path("/etc/kubernetes").mkdir(exist_ok=True)
-        return ["/usr/bin/unshare", "--mount", "--propagation=private", "/bin/bash", "-c",
-                f"set -e\n/usr/bin/{mount}\n{script}"]
+        """Runs commands of the page."""
+        cls.node.run(script.replace("/root", str(cls.home)), cls.home, [cls.programs],
+                     {"HOME": str(cls.home)})
 
     def manifest(self) -> Json:
         """kube-scheduler's manifest as kubeadm wrote it."""
-        found: Json = yaml.safe_load((self.etc_kubernetes / MANIFEST).read_text())
+        found: Json = yaml.safe_load((self.node.etc_kubernetes / MANIFEST).read_text())
         return found
 
     def arguments(self) -> list[str]:
@@ -134,5 +115,4 @@ class KubeadmCheck(ChartClusterCase):
         self.cluster.kill("kube-scheduler")
         program, *options = arguments
         self.assertEqual(program, "kube-scheduler")
-        command = shlex.join([str(self.cluster.kubernetes.programs / program), *options])
-        self.cluster.start_program("kubeadm-sched", self.inside(f"exec {command}"))
+        self.node.start_scheduler("kubeadm-sched", options)

@@ -25,6 +25,7 @@ WAIT_SECONDS = 600
 # The charts of earlier versions that are kept in testing/fixtures/charts. They are installed with the
 # present programs.
 OLD_VERSIONS = ("0.1.0",)
+PREVIOUS = builds.ROOT / "testing" / "fixtures" / "charts" / f"tessera-{OLD_VERSIONS[-1]}.tgz"
 
 
 class ChartStack:
