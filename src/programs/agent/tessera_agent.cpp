@@ -129,8 +129,8 @@ Result<> serve(const ConfigValues& values, const std::stop_token& ends) {
         return fail(Code::unavailable, "the agent is starting");
     });
     // The driver first, because that may take hours, in which the label may change.
-    wait_for_driver(kube, node, stop);
-    const std::string name = label.wait(kube, node, stop);
+    wait_for_driver(kube, node, clock, stop);
+    const std::string name = label.wait(kube, node, clock, stop);
     if (stop.stop_requested()) return {};
     TRY(const ConfigValues chosen, with_node_config(values, name));
     return run_on_node(typed(chosen), name,

@@ -2,17 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <condition_variable>
+#include <chrono>
 #include <string>
 
 #include "base/log.hpp"
-#include "base/mutex.hpp"
 #include "domain/health/driver_release.hpp"
 #include "wire/tessera/keys.hpp"
 #include "wire/tessera/node_gpus_json.hpp"
 
 namespace tessera {
 namespace {
+
+constexpr std::chrono::milliseconds kPeriod{5'000};  // between two reads of the Node
 
 // Shows the driver as released, because this agent has not opened it. An agent that was killed may
 // have left GPUs on the Node that still look usable.
@@ -33,11 +34,8 @@ bool show_released(KubeApi& kube, const NodeName& node, const NodeShown& shown,
 
 }  // namespace
 
-void wait_for_driver(KubeApi& kube, const NodeName& node, const std::stop_token& stop,
-                     std::chrono::milliseconds period) {
-    Mutex mutex;
-    std::condition_variable_any wake;
-    MutexLock lock(mutex);
+void wait_for_driver(KubeApi& kube, const NodeName& node, Clock& clock,
+                     const std::stop_token& stop) {
     std::string seen;  // the last label that was read
     bool is_shown = false;
     while (!stop.stop_requested()) {
@@ -47,7 +45,7 @@ void wait_for_driver(KubeApi& kube, const NodeName& node, const std::stop_token&
         if (seen.empty()) log_event(Event::driver_released, {{"label", label}});
         seen = label;
         if (shown && !is_shown) is_shown = show_released(kube, node, *shown, label);
-        wake.wait_for(lock, stop, period, [] { return false; });
+        clock.sleep_for(kPeriod, stop);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "app/agent/inventory/driver_wait.hpp"
 #include "app/agent/inventory/gpu_monitor_fixture_test.hpp"
 #include "base/mutex.hpp"
+#include "testing/fakes/fake_clock.hpp"
 
 namespace tessera {
 namespace {
@@ -213,24 +214,19 @@ TEST_F(GpuMonitorTest, StartsAfterTheDriverIsReplaced) {
     kube_.label_node(kNode, {{"tessera.dev/release-driver", "true"}});
     const NodeGpusReport left{.gpus = {{.uuid = GpuUuid("GPU-0"), .memory = gibibytes(16)}}};
     ASSERT_TRUE(kube_.set_node_metadata(kNode, {{"tessera.dev/gpus", write_node_gpus(left)}}, {}));
-    std::atomic<bool> goes_on = false;
-    std::jthread waiting([&](const std::stop_token& stop) {
-        wait_for_driver(kube_, kNode, stop, std::chrono::milliseconds(1));
-        goes_on = true;
+    FakeClock clock;
+    clock.on_sleep([&] {
+        EXPECT_EQ(kube_.node_annotations(kNode)["tessera.dev/driver"], "released");
+        EXPECT_EQ(published().gpus[0].condition, GpuCondition::not_shareable);
+        kube_.set_down(clock.sleeps() == 2);  // the label was seen, so it still counts
+        if (clock.sleeps() == 4) kube_.label_node(kNode, {});
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    EXPECT_FALSE(goes_on.load());
-    EXPECT_EQ(kube_.node_annotations(kNode)["tessera.dev/driver"], "released");
-    EXPECT_EQ(published().gpus[0].condition, GpuCondition::not_shareable);
-    kube_.set_down(true);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    EXPECT_FALSE(goes_on.load()) << "the label was seen";
-    kube_.set_down(false);
-    kube_.label_node(kNode, {});
-    EXPECT_TRUE(until([&] { return goes_on.load(); }));
+    wait_for_driver(kube_, kNode, clock, {});
+    EXPECT_EQ(clock.sleeps(), 4);
     kube_.label_node(kNode, {{"tessera.dev/release-driver", "true"}});
     kube_.set_down(true);
-    wait_for_driver(kube_, kNode, {}, std::chrono::milliseconds(1));
+    wait_for_driver(kube_, kNode, clock, {});
+    EXPECT_EQ(clock.sleeps(), 4) << "no label was seen";
 }
 
 // Goal: if a call of the driver does not return, the GPUs go out of use with the reason, although

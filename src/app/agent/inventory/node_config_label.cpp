@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <condition_variable>
+#include <chrono>
 #include <utility>
 
 #include "base/log.hpp"
@@ -33,11 +33,9 @@ void NodeConfigLabel::report(const Result<std::string>& name) {
     log_event(Event::node_config_unknown, {{"reason", name.error().text}});
 }
 
-std::string NodeConfigLabel::wait(KubeApi& kube, const NodeName& node, const std::stop_token& stop,
-                                  std::chrono::milliseconds period) {
-    Mutex mutex;
-    std::condition_variable_any wake;
-    MutexLock lock(mutex);
+std::string NodeConfigLabel::wait(KubeApi& kube, const NodeName& node, Clock& clock,
+                                  const std::stop_token& stop) {
+    constexpr std::chrono::milliseconds kPeriod{5'000};
     std::string last_error;
     while (!stop.stop_requested()) {
         const auto shown = kube.node_shows(node, {});
@@ -46,13 +44,13 @@ std::string NodeConfigLabel::wait(KubeApi& kube, const NodeName& node, const std
             const auto name = read(shown->labels);
             report(name);
             if (name) {
-                const MutexLock used(mutex_);
+                const MutexLock lock(mutex_);
                 return used_ = *name;
             }
         } else if (std::exchange(last_error, shown.error().text) != shown.error().text) {
             log_event(Event::api_error, {{"reason", shown.error().text}});
         }
-        wake.wait_for(lock, stop, period, [] { return false; });
+        clock.sleep_for(kPeriod, stop);
     }
     return {};
 }

@@ -1,7 +1,6 @@
 // Which of the agent's configurations its Node chooses by the label tessera.dev/agent-config.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <set>
 #include <stop_token>
@@ -9,6 +8,7 @@
 
 #include "base/mutex.hpp"
 #include "base/string_map.hpp"
+#include "ports/clock.hpp"
 #include "ports/kube/kube_api.hpp"
 
 namespace tessera {
@@ -22,9 +22,9 @@ class NodeConfigLabel {
     // Waits until the Node has no such label, or one that names a configuration, or until `stop`.
     // Returns the name; empty: no configuration. If the API server does not answer, this waits for
     // it, because another configuration may share a GPU that this one excludes. Without any
-    // configuration it does not wait for the server. `period`: time between two reads of the Node.
-    std::string wait(KubeApi& kube, const NodeName& node, const std::stop_token& stop,
-                     std::chrono::milliseconds period = std::chrono::seconds(5));
+    // configuration it does not wait for the server. It reads the Node every five seconds.
+    std::string wait(KubeApi& kube, const NodeName& node, Clock& clock,
+                     const std::stop_token& stop);
 
     // The Node's labels, as read now, after wait(). False once they have chosen another
     // configuration: what the agent knows must not be published any more. A label that names no

@@ -2,16 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <thread>
-
+#include "testing/fakes/fake_clock.hpp"
 #include "testing/fakes/fake_kube_api.hpp"
 
 namespace tessera {
 namespace {
 
 const NodeName kNode("n1");
-constexpr std::chrono::milliseconds kSoon(1);
 
 StringMap label(const std::string& name) {
     return {{"tessera.dev/agent-config", name}};
@@ -20,11 +17,12 @@ StringMap label(const std::string& name) {
 // Goal: the label chooses a configuration; a Node without the label uses none.
 TEST(NodeConfigLabel, IsReadAtTheStart) {
     FakeKubeApi kube;
+    FakeClock clock;
     kube.label_node(kNode, {});
     NodeConfigLabel choice({"a100", "t4"}, [] { FAIL() << "nothing changed"; });
-    EXPECT_EQ(choice.wait(kube, kNode, {}, kSoon), "");
+    EXPECT_EQ(choice.wait(kube, kNode, clock, {}), "");
     kube.label_node(kNode, label("t4"));
-    EXPECT_EQ(choice.wait(kube, kNode, {}, kSoon), "t4");
+    EXPECT_EQ(choice.wait(kube, kNode, clock, {}), "t4");
     EXPECT_TRUE(choice.ready());
     EXPECT_TRUE(choice.take(label("t4")));
 }
@@ -34,20 +32,17 @@ TEST(NodeConfigLabel, UnknownNameAtTheStart) {
     FakeKubeApi kube;
     kube.label_node(kNode, label("t5"));
     NodeConfigLabel choice({"a100", "t4"}, [] {});
-    std::atomic<bool> is_started = false;
-    std::jthread thread([&](const std::stop_token& stop) {
-        EXPECT_EQ(choice.wait(kube, kNode, stop, kSoon), "t4");
-        is_started = true;
+    FakeClock clock;
+    clock.on_sleep([&] {
+        ASSERT_FALSE(choice.ready());
+        EXPECT_EQ(choice.ready().error().text,
+                  "the Node's label tessera.dev/agent-config=t5 names no configuration; there are "
+                  "a100, t4: correct the label, or add the configuration to the chart's "
+                  "agent.nodeConfigs");
+        if (clock.sleeps() == 3) kube.label_node(kNode, label("t4"));
     });
-    while (choice.ready())
-        std::this_thread::sleep_for(kSoon);
-    EXPECT_EQ(choice.ready().error().text,
-              "the Node's label tessera.dev/agent-config=t5 names no configuration; there are "
-              "a100, t4: correct the label, or add the configuration to the chart's "
-              "agent.nodeConfigs");
-    EXPECT_FALSE(is_started.load());
-    kube.label_node(kNode, label("t4"));
-    thread.join();
+    EXPECT_EQ(choice.wait(kube, kNode, clock, {}), "t4");
+    EXPECT_EQ(clock.sleeps(), 3);
     EXPECT_TRUE(choice.ready());
 }
 
@@ -56,25 +51,27 @@ TEST(NodeConfigLabel, UnknownNameAtTheStart) {
 TEST(NodeConfigLabel, WithoutTheApiServer) {
     FakeKubeApi kube;
     kube.set_down(true);
-    EXPECT_EQ(NodeConfigLabel({}, [] {}).wait(kube, kNode, {}, kSoon), "");
-    NodeConfigLabel choice({"t4"}, [] {});
-    std::jthread thread([&](const std::stop_token& stop) {
-        EXPECT_EQ(choice.wait(kube, kNode, stop, kSoon), "t4");
+    FakeClock clock;
+    clock.on_sleep([&] {
+        if (clock.sleeps() < 3) return;
+        kube.label_node(kNode, label("t4"));
+        kube.set_down(false);
     });
-    std::this_thread::sleep_for(20 * kSoon);
-    kube.label_node(kNode, label("t4"));
-    kube.set_down(false);
-    thread.join();
+    EXPECT_EQ(NodeConfigLabel({}, [] {}).wait(kube, kNode, clock, {}), "");
+    EXPECT_EQ(clock.sleeps(), 0);
+    EXPECT_EQ(NodeConfigLabel({"t4"}, [] {}).wait(kube, kNode, clock, {}), "t4");
+    EXPECT_EQ(clock.sleeps(), 3);
 }
 
 // Goal: another configuration makes the agent start again, once. A label that names none keeps the
 // configuration, and the agent is not ready until the label is correct.
 TEST(NodeConfigLabel, Changes) {
     FakeKubeApi kube;
+    FakeClock clock;
     kube.label_node(kNode, label("t4"));
     int changes = 0;
     NodeConfigLabel choice({"a100", "t4"}, [&] { ++changes; });
-    choice.wait(kube, kNode, {}, kSoon);
+    choice.wait(kube, kNode, clock, {});
     EXPECT_TRUE(choice.take(label("t5")));
     EXPECT_FALSE(choice.ready());
     EXPECT_EQ(changes, 0);
