@@ -67,7 +67,7 @@ class Ports:
     scheduler: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ControlPlane:
     """The directory of the run, the directory of the programs, the keys and the ports.
 

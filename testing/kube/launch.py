@@ -57,10 +57,11 @@ class Launch:
         self.pki = Pki(self.directory / "pki")
         take = run.ports.take
         self.link = network.Link(run.record.slot) if options.services else None
-        self.plane = ControlPlane(self.directory, self.programs, self.pki,
-                                  Ports(take(), take(), take(), take(), take()),
-                                  self._addresses(), binaries.directory() / "etcd",
-                                  options.nodes[0].name if options.nodes else "")
+        self.plane = ControlPlane(
+            directory=self.directory, programs=self.programs, pki=self.pki,
+            ports=Ports(take(), take(), take(), take(), take()), addresses=self._addresses(),
+            etcd=binaries.directory() / "etcd",
+            node=options.nodes[0].name if options.nodes else "")
         self.nodes = {spec.name: self._node(index, spec)
                       for index, spec in enumerate(options.nodes)}
 

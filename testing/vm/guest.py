@@ -93,8 +93,10 @@ IPv6AcceptRA=no
 
 def control_plane() -> ControlPlane:
     """The command lines of the control plane, with paths in the virtual machine."""
-    return ControlPlane(Path(DIRECTORY), Path(PROGRAMS), Pki(Path(DIRECTORY, "pki")),
-                        Ports(2379, 2380, API_PORT, 10257, 10259), ADDRESSES, NODE)
+    return ControlPlane(directory=Path(DIRECTORY), programs=Path(PROGRAMS),
+                        pki=Pki(Path(DIRECTORY, "pki")),
+                        ports=Ports(2379, 2380, API_PORT, 10257, 10259), addresses=ADDRESSES,
+                        etcd=Path(PROGRAMS, "etcd"), node=NODE)
 
 
 def programs() -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tarfile
 import tempfile
 import unittest
@@ -15,7 +16,8 @@ from vm import guest, seed
 class GuestTest(unittest.TestCase):
     def test_units_have_one_command_each_and_start(self) -> None:
         for name, text in guest.services().items():
-            self.assertEqual(text.count("\nExecStart="), 1, name)
+            command, = re.findall(r"(?m)^ExecStart=(\S+)", text)
+            self.assertEqual(command, f"{guest.PROGRAMS}/{name}")
             self.assertIn("\nRestart=always\n", text)
             self.assertIn(f"/etc/systemd/system/multi-user.target.wants/{name}.service",
                           guest.links())

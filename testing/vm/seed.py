@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import tarfile
@@ -81,8 +82,7 @@ def write(directory: Path, gpus: Path, registry_port: int) -> Path:
         guest.NODE, f"system:node:{guest.NODE}", "system:nodes",
         (f"DNS:{guest.NODE}", "IP:127.0.0.1"))])
     inside = guest.control_plane()
-    plane = ControlPlane(directory, inside.programs, pki, inside.ports, inside.addresses,
-                         inside.node)
+    plane = dataclasses.replace(inside, directory=directory, pki=pki)
     plane.write_kubeconfigs()
     plane.write_scheduler_config(None)
     plane.write_proxy_config()
