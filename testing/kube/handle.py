@@ -7,7 +7,6 @@ cluster. Every method may be called from any thread. Failures are KubeErrors tha
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import signal
@@ -26,6 +25,7 @@ from kube.control_plane import KUBECONFIG_PLACEHOLDER
 from kube.errors import CommandError, KubeError
 from kube.node import is_private
 from kube.pki import Pki
+from kube.state import ClusterState
 
 READY_SECONDS = 90.0
 POLL_SECONDS = 0.1
@@ -57,17 +57,17 @@ class ClusterHandle:
     @property
     def api_host(self) -> str:
         """The address of the API server, for this machine and for pods with hostNetwork."""
-        return str(self._state()["api_host"])
+        return self._state().api_host
 
     @property
     def api_port(self) -> int:
         """The port of the API server."""
-        return int(self._state()["api_port"])
+        return self._state().api_port
 
     @property
     def kubernetes(self) -> versions.KubernetesVersion:
         """The version of Kubernetes."""
-        return versions.of(self._state()["kubernetes"])
+        return versions.of(self._state().kubernetes)
 
     # ---- the API
 
@@ -100,7 +100,7 @@ class ClusterHandle:
 
     def scheduler_api(self) -> Api:
         """Like `api`, for kube-scheduler's health and metrics."""
-        return self._client(int(self._state()["scheduler_port"]))
+        return self._client(self._state().scheduler_port)
 
     def wait_for(self, what: str, condition: Callable[[], Any], timeout: float = 30.0) -> Any:
         """Polls until the condition is true, and returns its value. Raises KubeError with `what`
@@ -126,8 +126,8 @@ class ClusterHandle:
         """Returns when all nodes are Ready, and pods can be created and scheduled. With Services,
         the API server then also accepts connections at its ClusterIP."""
         api, scheduler = self.api(), self.scheduler_api()
-        names = set(self._state()["nodes"])
-        service = self._state()["api_service"]
+        names = set(self._state().nodes)
+        service = self._state().api_service
 
         def ready() -> bool:
             self._check_alive()
@@ -259,9 +259,8 @@ class ClusterHandle:
 
     # ---- internal
 
-    def _state(self) -> dict[str, Any]:
-        state: dict[str, Any] = json.loads((self.directory / "cluster.json").read_text())
-        return state
+    def _state(self) -> ClusterState:
+        return ClusterState.read(self.directory)
 
     def _client(self, port: int) -> Api:
         pki = Pki(self.directory / "pki")
@@ -273,21 +272,21 @@ class ClusterHandle:
     def _node(self, name: str) -> Path:
         path = self.directory / "nodes" / name
         if not path.is_dir():
-            raise KubeError(f"no node {name}: there are {', '.join(self._state()['nodes'])}")
+            raise KubeError(f"no node {name}: there are {', '.join(self._state().nodes)}")
         return path
 
     def _cgroup(self, node: str) -> str:
         return f"{PREFIX}{self.directory.name}/{node}"
 
     def _each_node(self, do: Callable[[Path], None]) -> None:
-        names = self._state()["nodes"]
+        names = self._state().nodes
         with ThreadPoolExecutor(max(1, len(names))) as pool:
             for future in [pool.submit(do, self._node(name)) for name in names]:
                 future.result()
 
     def _check_alive(self, control_plane_only: bool = False) -> None:
         """Raises KubeError with the end of the log if a program of the run ended by itself."""
-        nodes = [] if control_plane_only else self._state()["nodes"]
+        nodes = [] if control_plane_only else self._state().nodes
         for node in (None, *nodes):
             init = self._init(node)
             for name, code in init.ended().items():

@@ -25,6 +25,7 @@ from kube.errors import CommandError, KubeError
 from kube.node import Node, NodeSpec
 from kube.pki import Identity, Pki
 from kube.run_dir import Run
+from kube.state import ClusterState
 
 NODE_ETC = "/etc/kubernetes"
 IMPORT_SECONDS = 300.0
@@ -74,11 +75,11 @@ class Launch:
         self.plane.write_scheduler_config(self.options.scheduler_config)
         self.plane.write_audit_policy(self.options.audit_users)
         (self.directory / "hosts").write_text(self._hosts())
-        (self.directory / "cluster.json").write_text(json.dumps({
-            "api_host": self.plane.addresses.host, "api_port": self.plane.ports.api,
-            "api_service": self.plane.addresses.api_service if self.link else None,
-            "scheduler_port": self.plane.ports.scheduler, "nodes": list(self.nodes),
-            "kubernetes": self.options.kubernetes.minor}))
+        ClusterState(
+            api_host=self.plane.addresses.host, api_port=self.plane.ports.api,
+            api_service=self.plane.addresses.api_service if self.link else None,
+            scheduler_port=self.plane.ports.scheduler, nodes=list(self.nodes),
+            kubernetes=self.options.kubernetes.minor).write(self.directory)
         self.groups = cgroups.Cgroups.of_machine()
         for name in (f"{self.run.cgroup}/daemons", *(n.cgroup for n in self.nodes.values())):
             self.groups.create(name)

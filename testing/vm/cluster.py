@@ -13,7 +13,6 @@ the harness removes the folder.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -31,6 +30,7 @@ from kube.handle import ClusterHandle
 from kube.pki import Pki
 from kube.registry import ImageRegistry
 from kube.run_dir import Registry, Run
+from kube.state import ClusterState
 from stack import builds, chart
 from vm import clock, guest, seed
 from vm.agent import GuestAgent
@@ -214,8 +214,8 @@ class VmCluster(ClusterHandle):
         archive = seed.write(self.directory, self.gpus, int(registry_port))
         Pki(self.directory / "pki").kubeconfig(
             self.kubeconfig, f"https://127.0.0.1:{api_port}", "admin")
-        (self.directory / "cluster.json").write_text(json.dumps({
-            "api_host": "127.0.0.1", "api_port": api_port, "nodes": [guest.NODE]}))
+        ClusterState(api_host="127.0.0.1", api_port=api_port, nodes=[guest.NODE],
+                     kubernetes=versions.DEFAULT).write(self.directory)
         self.start_program(QEMU, self._command(program, image, archive, api_port))
         self.wait_for("the machine boots", self._boot_id, BOOT_SECONDS)
 
