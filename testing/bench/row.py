@@ -90,8 +90,8 @@ def scheduler_config(variant: Variant, port: int) -> str:
         config: dict[str, Any] = {**KIND, "leaderElection": {"leaderElect": False},
                                   "clientConnection": {"kubeconfig": "KUBECONFIG_PATH"}}
     else:
-        charts = deploy.scheduler_config if variant.asks == "ours" else own_scheduler.config
-        config = json.loads(charts(port))
+        config = json.loads(deploy.scheduler_config(port) if variant.asks == "ours"
+                            else own_scheduler.config(port))
     config["clientConnection"] |= QPS
     config.pop("percentageOfNodesToScore", None)
     if variant.every_node:

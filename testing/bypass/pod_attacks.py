@@ -166,8 +166,8 @@ def waiting(case: AttackCase, attack: Attack, gpu: Gpu) -> Json:
 
 def forge(case: AttackCase, attack: Attack, made: Json, gpu: Gpu, signature: str) -> None:
     """Writes the allocation that the controller could have given the pod."""
-    gpu = case.gpu_of(gpu.uuid)
-    written = {truth.ALLOCATION: truth.allocation_text(made, gpu, 6 * GIB)}
+    state = case.gpu_of(gpu.uuid)
+    written = {truth.ALLOCATION: truth.allocation_text(made, state, 6 * GIB)}
     if signature:
         written[truth.ALLOCATION_MAC] = signature
     case.annotate(attack.pod_name, written)

@@ -93,12 +93,16 @@ class Demo:
         """The UUID that each pod of the selector gets from the CUDA driver, read from its log."""
         uuids = []
         for pod in self.cluster.kubectl("get", "pods", "-l", selector, "-o", "name").split():
-            log = self.cluster.wait_for(
-                f"{pod} has printed its GPU",
-                lambda pod=pod: (text := self.cluster.kubectl("logs", pod)) and "allocated" in text
-                and text, 20)
-            uuids.append(log.split("uuid ")[1].split(",")[0])
+            uuids.append(self.log_of(pod).split("uuid ")[1].split(",")[0])
         return uuids
+
+    def log_of(self, pod: str) -> str:
+        """Waits until the pod has printed its GPU, and returns what it printed."""
+        def printed() -> str:
+            text = self.cluster.kubectl("logs", pod)
+            return text if "allocated" in text else ""
+        log: str = self.cluster.wait_for(f"{pod} has printed its GPU", printed, 20)
+        return log
 
     def in_pod(self, name: str, command: str) -> str:
         """Shows a command in a container and its output, including errors."""

@@ -82,7 +82,8 @@ class AutoscalerTest(ChartClusterCase):
 
     def create(self, name: str, limits: Json, **spec: object) -> Json:
         pod = pod_of(self.stack, name, limits, "exec sleep 1000", **spec)
-        return self.api.json("POST", PODS, pod)
+        created: Json = self.api.json("POST", PODS, pod)
+        return created
 
     def fill(self, node: str) -> None:
         """Places 8 GiB on each of the two GPUs of a node: 14 GiB are left in sum, and 7 on each."""

@@ -24,7 +24,7 @@ REPLICA_SETS = "/apis/apps/v1/namespaces/default/replicasets"
 SECONDS = 40.0
 NEVER = "1970-01-01T00:00:00Z"  # how kubelet shows a time that is not set
 # With these settings kubelet logs what its device plugins send, and reports new amounts at once.
-KUBELET = {"logging": {"verbosity": 2}, "nodeStatusUpdateFrequency": "1s"}
+KUBELET: dict[str, Any] = {"logging": {"verbosity": 2}, "nodeStatusUpdateFrequency": "1s"}
 
 
 def two_nodes(nri: bool) -> list[GpuNode]:

@@ -20,8 +20,8 @@ class GpuModes(StackCase):
         self.gpusim(NODE, "driver", "current")
         for gpu in ("0", LARGE):
             self.gpusim(NODE, "recover", gpu)
-        for gpu in (0, 1):
-            self.wait_condition(NODE, gpu, "healthy", LOOKS_EVERY + 15)
+        for index in (0, 1):
+            self.wait_condition(NODE, index, "healthy", LOOKS_EVERY + 15)
         super().tearDown()
 
     def test_a_gpu_that_cannot_be_shared(self) -> None:

@@ -140,7 +140,7 @@ class Guarded(StackCase):
         after, spent = worked(), time.monotonic() - start
         return sorted(100e-9 * (after[pid] - before[pid]) / spent for pid in after if pid in before)
 
-    def assert_shares(self, uuid: str, *expected: float) -> None:
+    def assert_time_shares(self, uuid: str, *expected: float) -> None:
         """Waits up to a minute for these percentages of GPU time, the smallest first.
 
         The smallest has a tolerance of 10 points, because other work runs on the machine. A program
@@ -169,9 +169,9 @@ class Guarded(StackCase):
                                             script="exec gpuspin 300"), node="node-a"))
         gpu, = truth.uuids(slow)
         self.assertEqual([gpu], truth.uuids(fast), "both on one GPU")
-        self.assert_shares(gpu, 30, 70)
+        self.assert_time_shares(gpu, 30, 70)
         self.assertTrue(kill_process(self.cluster, "node-a", "tessera-agent"))
-        self.assert_shares(gpu, 30, 70)
+        self.assert_time_shares(gpu, 30, 70)
         self.delete("fast", grace=0)
         self.wait_gone("fast")
         self.cluster.wait_for("the other has all of the GPU's time",
@@ -187,7 +187,7 @@ class Guarded(StackCase):
                                             script="exec gpuspin 500"), node="node-a"))
         gpu, = truth.uuids(greedy)
         self.assertEqual([gpu], truth.uuids(kept), "both on one GPU")
-        self.assert_shares(gpu, 12, 88)
+        self.assert_time_shares(gpu, 12, 88)
 
     def test_what_the_dead_held_comes_back(self) -> None:
         self.running(pods.simple("mortal", pods.aliyun(4), node="node-a", size="0"))

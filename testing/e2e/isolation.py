@@ -32,7 +32,7 @@ class Isolated(StackCase):
 
     guard = True
 
-    CONFIG_MAP = {"configMap": {"name": "settings"}}
+    CONFIG_MAP: Json = {"configMap": {"name": "settings"}}
     EMPTY_DIR: Json = {"emptyDir": {}}
 
     def setUp(self) -> None:
@@ -88,7 +88,7 @@ class Isolated(StackCase):
     def test_a_privileged_container_uses_its_own_gpus(self) -> None:
         """It has the device files of the whole node. CUDA_VISIBLE_DEVICES limits it to its own
         GPUs."""
-        privileged = {"securityContext": {"privileged": True}}
+        privileged: Json = {"securityContext": {"privileged": True}}
         made, = self.running(pods.pod(
             "privileged", pods.container("main", SHARE, **privileged), node="node-a"))
         self.assertEqual(self.says("privileged", "echo $CUDA_VISIBLE_DEVICES").strip(),
@@ -156,7 +156,7 @@ class IsolatedByNri(Isolated):
         pod["spec"]["initContainers"] = [pods.container(
             "links", script="ln -s /zz/list /x/ld.so.preload",
             volumeMounts=[{"name": "settings", "mountPath": "/x"}])]
-        pod["spec"]["volumes"].append({"name": "lists", **self.CONFIG_MAP})
+        pod["spec"]["volumes"].append({"name": "lists"} | self.CONFIG_MAP)
         pod["spec"]["containers"][0]["volumeMounts"].append(
             {"name": "lists", "mountPath": "/zz/list", "subPath": "ld.so.preload"})
         return pod

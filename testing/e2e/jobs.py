@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 from e2e import pods
 from e2e.case import SECONDS, StackCase
@@ -45,7 +46,7 @@ class Jobs(StackCase):
 
     # ---- steps
 
-    def make_job(self, name: str, script: str, how: Json, **spec: object) -> None:
+    def make_job(self, name: str, script: str, how: Json, **spec: Any) -> None:
         """Creates a Job. how: fields of the Job's spec. spec: fields of its pod spec."""
         template = pods.pod(name, pods.container("main", pods.aliyun(1), script=script),
                             restartPolicy="Never", **spec)

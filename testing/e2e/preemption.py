@@ -156,8 +156,9 @@ class Preemption(StackCase):
     def ended_by_us(self) -> int:
         """The number of pods that the controller evicted, without those that kube-scheduler
         evicted."""
-        return int(re.search(r"^tessera_preempted_pods_total (\d+)$",
-                             self.controller_get("/metrics"), re.M)[1])
+        number, = re.findall(r"^tessera_preempted_pods_total (\d+)$",
+                             self.controller_get("/metrics"), re.M)
+        return int(number)
 
     def evicted(self, names: Iterable[str]) -> set[str]:
         """The pods of `names` that are gone or terminating."""

@@ -15,6 +15,7 @@ from kube.cluster import Cluster
 from stack import builds, release
 
 FOLDER = builds.ROOT / "build" / f"release-{release.VERSION}"
+NO_VARIABLES: dict[str, str] = {}
 FILE = FOLDER / f"tessera-{release.VERSION}-linux-amd64"
 
 
@@ -32,11 +33,11 @@ class ReleaseCheck(unittest.TestCase):
             (root / "kubeconfig").write_text(kubeconfig.replace("//127.0.0.1:", "//kubernetes:"))
             self.assertIn("//kubernetes:", (root / "kubeconfig").read_text())
             done = subprocess.run(["/usr/sbin/chroot", str(root), "/tessera", "doctor", "-o", "json",
-                                   "--kubeconfig=/kubeconfig"], env={}, capture_output=True,
+                                   "--kubeconfig=/kubeconfig"], env=NO_VARIABLES, capture_output=True,
                                   text=True, timeout=120)
             self.assertEqual(done.stderr, "")
             self.assertIn("controller", json.dumps(json.loads(done.stdout)))
-            shown = subprocess.run(["/usr/sbin/chroot", str(root), "/tessera", "--version"], env={},
+            shown = subprocess.run(["/usr/sbin/chroot", str(root), "/tessera", "--version"], env=NO_VARIABLES,
                                    capture_output=True, text=True, timeout=60).stdout
             self.assertIn(release.VERSION, shown)
 
@@ -89,7 +90,7 @@ class Arm64Check(unittest.TestCase):
 
     def said(self, *command: str) -> str:
         """What a command prints, also where it fails."""
-        done = subprocess.run(command, env={}, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, env=NO_VARIABLES, capture_output=True, text=True, timeout=120)
         return done.stdout + done.stderr
 
     def test_versions(self) -> None:

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from typing import ClassVar
 
 from e2e import pods, report, truth
 from e2e.case import SECONDS, StackCase
@@ -25,6 +26,8 @@ PAUSE = 0.4  # between two pods that arrive
 
 class Replicas(StackCase):
     """The base of tests with two controllers. Each test begins while the second one leads."""
+
+    second_port: ClassVar[int]  # of the second controller
 
     @classmethod
     def setUpClass(cls) -> None:

@@ -98,9 +98,9 @@ class Resized(guard.Guarded):
                                     script="exec gpuspin 1000"),
             node="node-a", annotations={CORES_LIMIT: "30"}))
         gpu, = truth.uuids(alone)
-        self.assert_shares(gpu, 30)
+        self.assert_time_shares(gpu, 30)
         self.resize("alone", "--compute-limit", "60")
-        self.assert_shares(gpu, 60)
+        self.assert_time_shares(gpu, 60)
         self.create(pods.simple("wrong", pods.native("4Gi", cores=20), node="node-a")
                     | {"metadata": {"name": "wrong", "annotations": {CORES_LIMIT: "10"}}})
         self.wait_event("wrong", CORES_LIMIT, "write 20 or more")

@@ -16,7 +16,7 @@ TAKES_TOO_MUCH = "gpuhog --once 3GiB 2>&1; true"
 FOLDER = "/var/lib/tracing"  # on the node
 LIBRARY = f"{FOLDER}/libtracing.so"
 GUARD = "/usr/local/tessera/libtessera-guard.so"
-PRIVILEGED = {"securityContext": {"privileged": True}}
+PRIVILEGED: Json = {"securityContext": {"privileged": True}}
 WATCHED = 20  # seconds: the agent checks for bypasses every four, and kills at the fourth check
 
 

@@ -11,7 +11,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
@@ -30,11 +30,10 @@ WAVE_SECONDS = 400.0
 API_AWAY_SECONDS = 20.0
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8)  # GiB of a container; two waves of two-container pods fit 16 GPUs
 # Three spellings of the same request.
-SPELLINGS = (lambda gib: pods.aliyun(gib),
-             lambda gib: pods.native(f"{gib}Gi"),
-             lambda gib: pods.native(gib * GIB))
+SPELLINGS: tuple[Callable[[int], Json], ...] = (
+    pods.aliyun, lambda gib: pods.native(f"{gib}Gi"), lambda gib: pods.native(gib * GIB))
 # Shortens kubelet's back-off: it must restart a program that is killed often within seconds.
-RESTARTED_SOON = {"featureGates": {"KubeletCrashLoopBackOffMax": True},
+RESTARTED_SOON: Json = {"featureGates": {"KubeletCrashLoopBackOffMax": True},
                   "crashLoopBackOff": {"maxContainerRestartPeriod": "3s"}}
 
 
@@ -45,13 +44,13 @@ class ThousandTest(StackCase):
 
     @classmethod
     def gpu_nodes(cls) -> list[GpuNode]:
-        kubelet = {**KUBELET, **RESTARTED_SOON}
+        kubelet = KUBELET | RESTARTED_SOON
         return [GpuNode(name, GPUS / "eight-80gib.yaml", kubelet=kubelet)
                 for name in ("node-a", "node-b")]
 
     def test_waves_of_pods_while_parts_are_killed(self) -> None:
         self.random = random.Random(SEED)
-        self.killer = Killer(self.cluster, list(self.stack.nodes), SEED)
+        type(self).killer = Killer(self.cluster, list(self.stack.nodes), SEED)
         self.started = self.agreed = self.replaced = 0
         self.wrong: list[str] = []
         began = time.monotonic()

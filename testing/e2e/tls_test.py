@@ -11,6 +11,7 @@ import ssl
 import time
 import warnings
 from pathlib import Path
+from typing import Any, ClassVar
 
 from e2e import pods, report, rights
 from e2e.case import GPUS, KUBELET, SECONDS
@@ -34,11 +35,12 @@ class TlsTest(Replicas, PodGroups):
 
     tls = True
     audit = True
+    tokens: ClassVar[dict[str, str]]  # by the service account
 
     @classmethod
     def gpu_nodes(cls) -> list[GpuNode]:
         """Nodes whose kubelets update a changed Secret within seconds."""
-        kubelet = {**KUBELET, "syncFrequency": "1s"}
+        kubelet = KUBELET | {"syncFrequency": "1s"}
         return [GpuNode("node-a", GPUS / "two-15gib.yaml", kubelet=kubelet),
                 GpuNode("node-b", GPUS / "15-and-24gib.yaml", kubelet=kubelet)]
 
@@ -260,5 +262,6 @@ class TlsTest(Replicas, PodGroups):
 class _AnyAddress(ssl.SSLContext):
     """Like kube-scheduler's serverName: checks one fixed server name, at any address."""
 
-    def wrap_socket(self, *arguments: object, **options: object) -> ssl.SSLSocket:
-        return super().wrap_socket(*arguments, **{**options, "server_hostname": NAME})
+    def wrap_socket(self, *arguments: Any, **options: Any) -> ssl.SSLSocket:
+        options["server_hostname"] = NAME
+        return super().wrap_socket(*arguments, **options)

@@ -39,7 +39,7 @@ class ToolkitNode(GpuNode):
         runtime = 'plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvidia'
         table = (f'[{runtime}]\nruntime_type = "io.containerd.runc.v2"\n'
                  f'[{runtime}.options]\nBinaryName = "{programs / "nvidia-container-runtime"}"\n')
-        files = {**made.files, "/etc/nvidia-container-runtime/config.toml": settings}
+        files = dict(made.files) | {"/etc/nvidia-container-runtime/config.toml": settings}
         return dataclasses.replace(made, containerd=made.containerd + table, files=files)
 
 

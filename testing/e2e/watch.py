@@ -15,7 +15,7 @@ PERIOD_SECONDS = 0.1
 
 def driver_use(stack: Stack) -> dict[str, tuple[int, int]]:
     """UUID -> (used bytes, memory) of each GPU of each node, as the drivers report."""
-    found = {}
+    found: dict[str, tuple[int, int]] = {}
     for node in stack.nodes.values():
         found |= truth.driver_use(gpusimctl("show", str(node.driver_root(stack.cluster.directory))))
     return found

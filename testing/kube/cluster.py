@@ -118,7 +118,7 @@ class Cluster(ClusterHandle):
         return self._run().record.name
 
     @property
-    def directory(self) -> Path:  # type: ignore[override]
+    def directory(self) -> Path:
         """The directory with all files of the run."""
         return self._run().directory
 

@@ -18,6 +18,7 @@ import time
 import unittest
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 from kube import cgroups, images, machine_state
 from kube.cluster import Cluster
@@ -48,12 +49,12 @@ time.sleep(1000)
 """
 
 
-def pod(name: str, **spec: object) -> str:
-    """A busybox pod that prints its name and sleeps. spec: more fields of its spec."""
+def pod(name: str, more: dict[str, Any] | None = None, **spec: object) -> str:
+    """A busybox pod that prints its name and sleeps. more: fields of its container. spec: fields of
+    its spec."""
     container = {"name": "main", "image": images.BUSYBOX, "imagePullPolicy": "IfNotPresent",
                  "command": ["sh", "-c", f"trap 'exit 0' TERM; echo hello from {name}; "
-                             "while :; do sleep 1; done"],
-                 **spec.pop("container", {})}  # type: ignore[dict-item]
+                             "while :; do sleep 1; done"]} | (more or {})
     return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
                        "spec": {"terminationGracePeriodSeconds": 1, "containers": [container],
                                 **spec}})
@@ -111,7 +112,7 @@ class ClusterTest(Machine):
         cls.driver.cleanup()
         cls().assert_as_before(directory)
 
-    def run_pod(self, name: str, **spec: object) -> None:
+    def run_pod(self, name: str, **spec: Any) -> None:
         """Creates a pod and waits until it is Ready."""
         self.cluster.kubectl("apply", "-f", "-", input=pod(name, **spec))
         self.cluster.kubectl("wait", "--for=condition=Ready", f"pod/{name}", "--timeout=200s")
@@ -174,7 +175,7 @@ class ClusterTest(Machine):
     def test_driver_root_reaches_pods_with_later_mounts(self) -> None:
         Path(self.driver.name, "library").write_text("driver")
         self.run_pod("driver", nodeName="node-a", volumes=[
-            {"name": "d", "hostPath": {"path": "/run/nvidia/driver"}}], container={
+            {"name": "d", "hostPath": {"path": "/run/nvidia/driver"}}], more={
             "volumeMounts": [{"name": "d", "mountPath": "/driver",
                               "mountPropagation": "HostToContainer"}]})
         self.cluster.nsenter("node-a", "sh", "-c", "mkdir /run/nvidia/driver/sub && "

@@ -47,7 +47,12 @@ class ClusterHandle:
     helm_table: Sequence[binaries.Module] = binaries.HELM
 
     def __init__(self, directory: Path) -> None:
-        self.directory = directory
+        self._directory = directory
+
+    @property
+    def directory(self) -> Path:
+        """The directory with all files of the run."""
+        return self._directory
 
     @property
     def kubeconfig(self) -> Path:

@@ -54,10 +54,12 @@ class InitTest(unittest.TestCase):
         while not self.init.ended():
             time.sleep(0.01)
         self.assertEqual(self.init.ended(), {"p": 3})
-        for attempt in (lambda: self.init.kill("p"), lambda: self.init.start("q"),
-                        lambda: self.init.log("q")):
-            with self.assertRaises(KubeError):
-                attempt()
+        with self.assertRaises(KubeError):
+            self.init.kill("p")
+        with self.assertRaises(KubeError):
+            self.init.start("q")
+        with self.assertRaises(KubeError):
+            self.init.log("q")
 
     def test_pid_is_that_of_the_process(self) -> None:
         self.assertEqual(self.init.pid(), self.process.pid)

@@ -33,7 +33,8 @@ class Host(Protocol):
     """What the registry needs of its run. A `Cluster` is one; see `ClusterHandle` for the
     contracts."""
 
-    directory: Path
+    @property
+    def directory(self) -> Path: ...
 
     def free_port(self) -> int: ...
 

@@ -22,7 +22,7 @@ import shutil
 import stat
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from kube import cgroups, mounts, network, ports
@@ -55,7 +55,7 @@ class Run:
 
     def keep(self) -> None:
         """From now on the run may outlive this process."""
-        self.record = Record(**{**asdict(self.record), "keep": True})
+        self.record = replace(self.record, keep=True)
         _write_record(self.directory, self.record)
 
     def unlock(self) -> None:

@@ -98,10 +98,11 @@ spec:
 """}
 
 
-def pod(name: str, code: str, node: str, **spec: object) -> dict[str, Any]:
-    """A pod that runs Python code. spec: more fields of its spec."""
+def pod(name: str, code: str, node: str, more: dict[str, Any] | None = None,
+        **spec: object) -> dict[str, Any]:
+    """A pod that runs Python code. more: fields of its container. spec: fields of its spec."""
     container = {"name": "main", "image": images.PYTHON, "imagePullPolicy": "IfNotPresent",
-                 "args": ["-c", code], **spec.pop("container", {})}  # type: ignore[dict-item]
+                 "args": ["-c", code]} | (more or {})
     return {"apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": name, "labels": {"app": name}},
             "spec": {"nodeName": node, "terminationGracePeriodSeconds": 0,
@@ -192,7 +193,7 @@ class ServicesTest(unittest.TestCase):
             service("webhook", 443, 8443),
             pod("webhook", WEBHOOK, "node-b",
                 volumes=[{"name": "tls", "secret": {"secretName": "webhook"}}],
-                container={"volumeMounts": [{"name": "tls", "mountPath": "/tls"}]}))
+                more={"volumeMounts": [{"name": "tls", "mountPath": "/tls"}]}))
         self.wait_pods("webhook")
         self.apply(self._webhook_configuration(pki.ca))
         self.cluster.kubectl("create", "namespace", "watched")
@@ -213,7 +214,7 @@ class ServicesTest(unittest.TestCase):
         registry = ImageRegistry(self.cluster)
         image = registry.push(images.busybox_archive(), "tessera/agent:0.1.0")
         for name, tag in (("pulled", image), ("not-pulled", f"{image}.1")):
-            self.apply(pod(name, "", "node-a", container={
+            self.apply(pod(name, "", "node-a", more={
                 "image": tag, "args": ["sh", "-c", "echo runs; sleep 100000"],
                 "imagePullPolicy": None}))
         self.wait_pods("pulled")

@@ -60,7 +60,7 @@ def faults(dashboard: Json, known: set[str]) -> Iterator[str]:
         if number is None or count > 1:
             yield f"panel id {number} stands {count} times"
     yield from _overlaps(dashboard)
-    variables = {v.get("name"): v for v in _variables(dashboard)}
+    variables = {str(v.get("name")): v for v in _variables(dashboard)}
     if variables.get("datasource", {}).get("type") != "datasource":
         yield "templating: no variable datasource, so it works only in one Grafana"
     for panel in panels(dashboard):

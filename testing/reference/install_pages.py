@@ -78,7 +78,7 @@ def index_rows(index: str) -> dict[str, str]:
 
 def value_faults(text: str, of: Json) -> list[str]:
     """What the chart would refuse of the values that a document names. One line each."""
-    found = []
+    found: list[str] = []
     for name, value in _named(text, set(of["properties"])):
         found += faults(_nested(name, value), of)
     for block in _blocks(text):

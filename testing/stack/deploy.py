@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from kube.cluster import Cluster
 from kube.errors import KubeError
 from kube.handle import ClusterHandle
 from stack import builds, render
@@ -77,7 +78,7 @@ def values(identity: str, memory_unit: str, guard: bool, tls_port: int | None) -
     }
 
 
-def apply(cluster: ClusterHandle, port: int, health_port: int, key: str, identity: str = "nri",
+def apply(cluster: Cluster, port: int, health_port: int, key: str, identity: str = "nri",
           memory_unit: str = "GiB", certificates: Path | None = None, guard: bool = False,
           extra_values: Sequence[str] = ()) -> None:
     """Deploys the chart; `wait` waits until it runs. key: the hexadecimal key that signs
@@ -143,7 +144,7 @@ def use_ports(container: Json, **ports: int) -> None:
               if argument.startswith(f"{option}=")), argument) for argument in container["args"]]
 
 
-def _fit(workload: Json, cluster: ClusterHandle, port: int, health_port: int) -> None:
+def _fit(workload: Json, cluster: Cluster, port: int, health_port: int) -> None:
     """Changes a workload of the chart for a cluster without Services, whose nodes share one network
     and are no control-plane nodes."""
     pod: dict[str, Any] = workload["spec"]["template"]["spec"]

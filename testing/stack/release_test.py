@@ -163,7 +163,7 @@ class ReleaseTest(unittest.TestCase):
 
     def test_usage(self) -> None:
         tool = str(builds.ROOT / "tools" / "release")
-        for arguments, status in ((["--help"], 0), ([], 2), (["--what"], 2), (["a", "b", "c"], 2)):
-            done = subprocess.run([tool, *arguments], text=True, capture_output=True)
-            self.assertEqual(done.returncode, status, arguments)
+        for line, status in (("--help", 0), ("", 2), ("--what", 2), ("a b c", 2)):
+            done = subprocess.run([tool, *line.split()], text=True, capture_output=True)
+            self.assertEqual(done.returncode, status, line)
             self.assertIn("usage: release VERSION", done.stdout)

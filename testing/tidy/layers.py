@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-ALLOWED = {
+ALLOWED: dict[str, set[str]] = {
     "base": set(),
     "domain": {"base"},
     "wire": {"base", "domain"},
@@ -165,10 +165,10 @@ def _folders(root: Path) -> Iterator[str]:
         folder = name.parent.as_posix()
         files[folder].add(name.stem)
         for line in path.read_text(encoding="utf-8").split("\n"):
-            include = INCLUDE.match(line)
-            if include is None or include.group(1).startswith("<"):
+            found = INCLUDE.match(line)
+            if found is None or found.group(1).startswith("<"):
                 continue
-            other = include.group(1).strip('"')
+            other = found.group(1).strip('"')
             other = other if other.split("/")[0] in (SIMULATOR, *HOUSES) else f"src/{other}"
             target = Path(other).parent.as_posix()
             if target != folder and (root / target).is_dir():

@@ -127,10 +127,10 @@ class Smoke:
 
         def shown() -> Any:
             shares = json.loads(self.cluster.tessera("top", "-o", "json"))["shares"]
-            share = next((each for each in shares if each["name"] == name), None)
-            good = share and share["limitBytes"] == HELD and share["usedBytes"] >= USED
-            return share if good and USED in [each["usedBytes"] for each in share["processes"]] \
-                else None
+            return next((share for share in shares
+                         if share["name"] == name and share["limitBytes"] == HELD
+                         and share["usedBytes"] >= USED
+                         and USED in [each["usedBytes"] for each in share["processes"]]), None)
         share = self.cluster.wait_for("tessera top shows the share", shown)
         label = f'pod_uid="{pod.uid()}"'
         limit = self.metric("tessera_agent_share_limit_bytes", label)
