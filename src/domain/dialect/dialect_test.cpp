@@ -138,7 +138,11 @@ TEST(ParsePodRequest, RefusesNonsense) {
     expect_refused({
         {{{kMemory, "3Gi"}}, kMemory, "needs tessera.dev/gpu-share: 1 beside it"},
         {{{kShare, "0"}, {kMemory, "3Gi"}}, kMemory, "needs tessera.dev/gpu-share: 1 beside it"},
-        {{{kCores, "30"}}, kCores, "needs tessera.dev/gpu-share: 1 beside it"},
+        // Both are named at once: the user fixes the pod once.
+        {{{kCores, "30"}},
+         kCores,
+         "needs tessera.dev/gpu-share: 1 beside it (the number of GPUs to take it from), and "
+         "tessera.dev/gpu-memory, such as 3Gi"},
         {{{kShare, "1"}, {kMemory, "0"}}, kMemory, "write the bytes that you need"},
         {{{kShare, "1"}, {kCores, "30"}}, kShare, "needs tessera.dev/gpu-memory beside it"},
         {{{kShare, "1"}, {kMemory, "3"}}, kMemory, "is 3 bytes; is the unit missing?"},

@@ -71,10 +71,13 @@ Result<std::optional<GpuRequest>> read_container(const ContainerSpec& container)
     if (amount_of(amounts, resource::kGpu)) return read_whole_gpus(container, amounts);
     const auto shares = amount_of(amounts, resource::kGpuShare);
     if (!shares) {
-        return refuse_amount(container, amounts.front().first,
-                             fmt::format("needs {}: 1 beside it (the number of GPUs to take it "
-                                         "from)",
-                                         resource::kGpuShare));
+        const bool has_memory = amount_of(amounts, resource::kGpuMemory).has_value();
+        return refuse_amount(
+            container, amounts.front().first,
+            fmt::format("needs {}: 1 beside it (the number of GPUs to take it from){}",
+                        resource::kGpuShare,
+                        has_memory ? std::string()
+                                   : fmt::format(", and {}, such as 3Gi", resource::kGpuMemory)));
     }
     GpuRequest request{.dialect = &kNativeDialect};
     TRY(request.gpus, read_count(container, resource::kGpuShare, *shares));
