@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/result.hpp"
 
@@ -36,6 +37,13 @@ std::vector<std::string> command_line(int argc, const char* const* argv) {
     }
     std::ranges::reverse(words);
     return words;
+}
+
+std::function<std::string(const CLI::App*, const CLI::Error&)> failure_message_of(
+    std::string program) {
+    return [program = std::move(program)](const CLI::App* app, const CLI::Error& error) {
+        return program + ": " + CLI::FailureMessage::simple(app, error);
+    };
 }
 
 std::string exit_statuses() {

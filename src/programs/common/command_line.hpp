@@ -1,6 +1,8 @@
 // The command line as words for CLI11, and the help text on exit statuses.
 #pragma once
 
+#include <CLI/CLI.hpp>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,11 @@ namespace tessera {
 // expects. CLI11 would take the word after `--option=` for its value, so an empty value becomes a
 // word of its own. `-o=json`, which kubectl accepts, becomes `--output=json`.
 std::vector<std::string> command_line(int argc, const char* const* argv);
+
+// For CLI::App::failure_message: an error of the command line as "PROGRAM: text", as all errors are
+// printed, and how to get help.
+std::function<std::string(const CLI::App*, const CLI::Error&)> failure_message_of(
+    std::string program);
 
 // The last line of a help text.
 std::string exit_statuses();

@@ -41,6 +41,7 @@ int run_commands(const CommandProgram& program, int argc, char** argv) {
     CLI::App app{program.description, program.name};
     app.set_version_flag("--version", version_text(program.name));
     app.require_subcommand(1)->footer(program.footer);
+    app.failure_message(failure_message_of(program.name));
     std::vector<CommandRun> runs;
     std::vector<CLI::App*> commands;
     for (const CommandRow& row : program.commands) {

@@ -64,7 +64,9 @@ TEST(Programs, CheckTheirOptionsFirst) {
     const std::string config = "--kubeconfig=" + folder.file("none");
     for (const auto& [arguments, text] :
          std::vector<std::pair<std::vector<std::string>, std::string>>{
-             {{"snapshot", "", config}, "file: is not a file name"},
+             {{"snapshot", "", config}, "tessera: file: is not a file name"},
+             {{"top", "-o", "xml", config}, "tessera: --output: xml not in {json,yaml,wide}"},
+             {{"top", "--unknown", config}, "tessera: The following argument was not expected: "},
              {{"resize", "p", "--cores=0144", config},
               "--cores: \"0144\" is not a whole number from 0 to 100"},
              {{"explain", "p", "--policy=foo", config},

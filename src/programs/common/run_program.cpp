@@ -123,6 +123,7 @@ int run_program(const ProgramInfo& info, int argc, char** argv,
     app.add_flag("--check-config", check_only, "Check the configuration and exit");
     app.add_flag("--print-config", print_only, "Print the configuration in force and exit");
     app.set_version_flag("--version", version_text(info.name));
+    app.failure_message(failure_message_of(std::string(info.name)));
     try {
         app.parse(command_line(argc, argv));
     } catch (const CLI::ParseError& error) {
