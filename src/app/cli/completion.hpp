@@ -4,15 +4,23 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 
 namespace tessera {
 
+// An option, or an argument, which has no names.
+struct OptionWords {
+    std::vector<std::string> names;   // "-o", "--output"
+    bool takes_value = false;         // false: a flag
+    std::vector<std::string> values;  // all values that it accepts; empty: any text
+};
+
 struct CommandWords {
     std::string name;
     std::string summary;
-    std::string flags;  // separated by spaces
+    std::vector<OptionWords> options;
 };
 
 inline constexpr std::string_view kShells = "bash zsh fish";

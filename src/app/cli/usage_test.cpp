@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "app/cli/completion.hpp"
 #include "app/cli/tables.hpp"
 #include "testing/builders/builders.hpp"
 #include "wire/text/json.hpp"
@@ -175,24 +174,6 @@ TEST(Tables, Json) {
     EXPECT_EQ(gpus[0]["pods"].elements().at(0)["name"].text(), "a");
     EXPECT_EQ(gpus[1]["reason"].text(), "Xid 79");
     EXPECT_EQ(n1["withoutGpu"].elements().at(0)["askedBytes"].integer(), 5 * kGiB);
-}
-
-// Goal: each shell's completion script names every command; the error for another shell names it.
-TEST(Completion, Scripts) {
-    const std::vector<CommandWords> commands = {{"inspect", "Show", "-d --help"},
-                                                {"top", "Show", ""}};
-    for (const char* shell : {"bash", "zsh", "fish"}) {
-        const auto script = completion_script(shell, commands);
-        ASSERT_TRUE(script) << shell;
-        EXPECT_NE(script->find("inspect"), std::string::npos);
-        EXPECT_NE(script->find("top"), std::string::npos);
-    }
-    EXPECT_NE(completion_script("bash", commands)->find("inspect) words=\"-d --help\""),
-              std::string::npos);
-    const auto refused = completion_script("ksh", commands);
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, Code::invalid_argument);
-    EXPECT_NE(refused.error().text.find("fish"), std::string::npos);
 }
 
 }  // namespace

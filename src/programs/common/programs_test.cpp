@@ -58,6 +58,24 @@ TEST(CompletionWords, AreTheOptions) {
     EXPECT_NE(script.find("bash zsh fish\" ;;"), std::string::npos) << script;
 }
 
+// Goal: the values of an option that accepts only some are offered after it. After an option that
+// accepts any text, nothing is: neither its values nor other options are known to fit.
+TEST(CompletionWords, AreTheValues) {
+    const std::string bash = output_of("tessera", {"completion", "bash"});
+    for (const std::string row : {
+             R"("top -o"|"top --output") words="json yaml wide" ;;)",
+             R"("explain --policy") words="binpack spread )",
+             R"("snapshot --context"|"snapshot --kubeconfig") words="" ;;)",
+         })
+        EXPECT_NE(bash.find(row), std::string::npos) << row << "\n" << bash;
+    EXPECT_NE(bash.find("    migrate) words=\"-h --help gpushare "), std::string::npos) << bash;
+    EXPECT_EQ(bash.find("\"inspect --details\""), std::string::npos) << "a flag has no value";
+    const std::string fish = output_of("tessera", {"completion", "fish"});
+    EXPECT_NE(fish.find("'__fish_seen_subcommand_from top' -s o -l output -x -a 'json yaml wide'"),
+              std::string::npos)
+        << fish;
+}
+
 // Goal: options are checked before a cluster is contacted.
 TEST(Programs, CheckTheirOptionsFirst) {
     const Folder folder;
