@@ -158,8 +158,8 @@ TEST(Doctor, NotInstalled) {
         EXPECT_EQ(found.found, "Tessera is not installed in wrong");
         EXPECT_EQ(found.fix, "");
     }
-    EXPECT_NE(finding_of(facts, "controller").fix.find("--namespace"), std::string::npos);
-    EXPECT_NE(finding_of(facts, "agents").fix.find("--namespace"), std::string::npos);
+    EXPECT_NE(finding_of(facts, "controller").fix.find("--tessera-namespace"), std::string::npos);
+    EXPECT_NE(finding_of(facts, "agents").fix.find("--tessera-namespace"), std::string::npos);
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::int64_t kDay = 86'400;
 constexpr const char* kInstall =
-    "install the Helm chart (docs/install/helm.md), or name the namespace with --namespace";
+    "install the Helm chart (docs/install/helm.md), or name the namespace with "
+    "--tessera-namespace";
 // In some clusters certificates are renewed by hand, so the warning comes two weeks before.
 constexpr std::int64_t kSoon = 14 * kDay;
 

@@ -90,7 +90,7 @@ std::vector<Case> workload_cases() {
          "controller",
          Status::failed,
          {"no Deployment"},
-         {"install the Helm chart", "--namespace"},
+         {"install the Helm chart", "--tessera-namespace"},
          [](Facts& f) { f.controller = fail(Code::not_found, "x"); }},
         {"none ready",
          "controller",

@@ -18,7 +18,7 @@ Result<> check_policy(const std::string& said) {
 void add_policy_options(CLI::App& command, PolicyOptions& options) {
     command.add_option("--policy", options.policy,
                        policies_help() + "; default: the policy in the controller's Deployment");
-    command.add_option("--controller-namespace", options.ns, "namespace where Tessera runs")
+    command.add_option("--tessera-namespace", options.ns, "namespace where Tessera runs")
         ->capture_default_str();
 }
 

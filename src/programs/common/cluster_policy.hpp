@@ -20,7 +20,7 @@ struct PolicyOptions {
     std::string ns = "tessera-system";  // namespace of that Deployment
 };
 
-// Adds --policy and --controller-namespace, for a command that predicts what the controller does.
+// Adds --policy and --tessera-namespace, for a command that predicts what the controller does.
 void add_policy_options(CLI::App& command, PolicyOptions& options);
 
 // Checks the name of a policy without contacting the cluster. Empty (no --policy) is valid.

@@ -24,7 +24,7 @@ TEST(ClusterPolicy, IsReadInTheControllersNamespace) {
                 << server.endpoint().port << "\"}}]}";
             std::vector<std::string> words = command;
             words.push_back("--kubeconfig=" + folder.file("kubeconfig"));
-            if (ns != "tessera-system") words.push_back("--controller-namespace=" + ns);
+            if (ns != "tessera-system") words.push_back("--tessera-namespace=" + ns);
             Program program("tessera", words, folder.file("log"));
             program.wait(std::chrono::seconds(60));
             const auto asked = server.requests();

@@ -84,6 +84,10 @@ TEST(Programs, CheckTheirOptionsFirst) {
          std::vector<std::pair<std::vector<std::string>, std::string>>{
              {{"snapshot", "", config}, "tessera: file: is not a file name"},
              {{"top", "-o", "xml", config}, "tessera: --output: xml not in {json,yaml,wide}"},
+             // -n is a pod's namespace, so it is no option of a command without a pod.
+             {{"doctor", "-n", "gpu-system", config},
+              "tessera: The following arguments were not expected: "},
+             {{"doctor", "--tessera-namespace=", config}, "tessera: --tessera-namespace: is empty"},
              {{"top", "--unknown", config}, "tessera: The following argument was not expected: "},
              {{"resize", "p", "--cores=0144", config},
               "--cores: \"0144\" is not a whole number from 0 to 100"},

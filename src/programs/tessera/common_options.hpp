@@ -26,17 +26,18 @@ inline CLI::Option* add_output(CLI::App& command, std::string& output,
     return command.add_option("-o,--output", output, help)->check(CLI::IsMember(formats));
 }
 
-// -n, --namespace: where Tessera runs.
+// --tessera-namespace: where Tessera runs. --namespace is always that of a pod.
 struct InstallNamespace {
     std::string ns = "tessera-system";
 
     void add_to(CLI::App& command) {
-        command.add_option("-n,--namespace", ns, "namespace where Tessera runs")
+        command.add_option("--tessera-namespace", ns, "namespace where Tessera runs")
             ->capture_default_str();
     }
     [[nodiscard]] Result<> check() const {
         if (!ns.empty()) return {};
-        return fail(Code::invalid_argument, "--namespace: is empty; leave it out, or name one");
+        return fail(Code::invalid_argument,
+                    "--tessera-namespace: is empty; leave it out, or name one");
     }
 };
 

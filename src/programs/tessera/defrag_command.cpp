@@ -113,7 +113,7 @@ void add_options(CLI::App& command, DefragOptions& options) {
                                           "after each");
     apply->excludes(plan);
     CLI::Option* pod = command.add_option("--for", options.pod, "make room for this pending pod");
-    command.add_option("-n,--namespace", options.ns, "its namespace")->needs(pod);
+    command.add_option("-n,--namespace", options.ns, "namespace of the pod")->needs(pod);
     command
         .add_option("--gpus", options.gpus,
                     "number of whole GPUs to free, in addition to those that are free now")

@@ -46,7 +46,7 @@ Result<std::string> explain(const ExplainOptions& options) {
 
 void add_options(CLI::App& command, ExplainOptions& options) {
     command.add_option("pod", options.pod, "the pod")->required();
-    command.add_option("-n,--namespace", options.ns, "its namespace");
+    command.add_option("-n,--namespace", options.ns, "namespace of the pod");
     add_policy_options(command, options.policy);
     command.add_flag("--all", options.all, "every feasible node, not only the best ten");
     add_output(command, options.output, {"json"});

@@ -65,7 +65,7 @@ Result<std::string> resize(const ResizeOptions& options) {
 
 void add_options(CLI::App& command, ResizeOptions& options) {
     command.add_option("pod", options.pod, "the pod")->required();
-    command.add_option("-n,--namespace", options.ns, "its namespace");
+    command.add_option("-n,--namespace", options.ns, "namespace of the pod");
     command.add_option("-c,--container", options.container,
                        "its container; optional if only one has a GPU share");
     command.add_option("--memory", options.memory, "memory of each of its GPUs, such as 6Gi");

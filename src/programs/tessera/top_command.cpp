@@ -36,7 +36,8 @@ Look look(HttpClient& api, const std::string& ns, const NodeName& node) {
     if (answers->empty()) {
         seen.silent.emplace_back(
             node, Error{Code::not_found, "no tessera-agent runs in namespace " + ns +
-                                             " (set --namespace to the one where Tessera runs)"});
+                                             " (set --tessera-namespace to the one where Tessera "
+                                             "runs)"});
     }
     for (AgentAnswer& answer : *answers) {
         if (answer.shares) {
