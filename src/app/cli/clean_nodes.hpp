@@ -16,9 +16,15 @@ struct CleanNodesOptions {
     std::chrono::seconds patience{120};
 };
 
-// Calls `print` with a line for each Node, and a line at the end. Removing can be repeated. Errors:
-// conflict if agents still run, with their nodes; those of the port, with the Node's name.
+struct CleanNodesOutput {
+    using Line = std::function<void(const std::string&)>;
+    Line print;   // a line for each Node, and a line at the end
+    Line report;  // what it waits for, before it waits; and what a dry run did not wait for
+};
+
+// Removing can be repeated. A dry run does not wait for agents. Errors: conflict if agents still
+// run, with their nodes; those of the port, with the Node's name.
 Result<> clean_nodes(PublishedNodes& nodes, Clock& clock, const CleanNodesOptions& options,
-                     const std::function<void(const std::string&)>& print);
+                     const CleanNodesOutput& output);
 
 }  // namespace tessera

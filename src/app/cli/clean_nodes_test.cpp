@@ -30,13 +30,16 @@ class CleanNodesTest : public ::testing::Test {
                         {.name = NodeName("b"), .annotations = {"x"}, .labels = {"l"}}};
     }
     Result<> clean(CleanNodesOptions options = {}) {
-        return clean_nodes(nodes_, clock_, options,
-                           [this](const std::string& line) { text_ += line + "\n"; });
+        return clean_nodes(
+            nodes_, clock_, options,
+            {.print = [this](const std::string& line) { text_ += line + "\n"; },
+             .report = [this](const std::string& line) { reports_.push_back(line); }});
     }
 
     FakePublishedNodes nodes_;
     FakeClock clock_;
     std::string text_;
+    std::vector<std::string> reports_;
 };
 
 TEST_F(CleanNodesTest, RemovesFromEachNode) {
@@ -46,25 +49,46 @@ TEST_F(CleanNodesTest, RemovesFromEachNode) {
               "a: removed 1 annotation, 0 labels and 2 amounts\n"
               "b: removed 1 annotation, 1 label and 0 amounts\n"
               "2 nodes cleaned\n");
+    EXPECT_TRUE(reports_.empty());
 }
 
-// Goal: a dry run removes nothing, and says what it would remove although agents run.
+// Goal: a dry run removes nothing and says what it would remove.
 TEST_F(CleanNodesTest, DryRun) {
-    nodes_.agents = {NodeName("a")};
     ASSERT_TRUE(clean({.dry_run = true}));
     EXPECT_TRUE(nodes_.removed.empty());
     EXPECT_TRUE(text_.starts_with("a: would remove 1 annotation")) << text_;
+    EXPECT_TRUE(text_.ends_with("\n2 nodes would be cleaned\n")) << text_;
+    EXPECT_TRUE(reports_.empty());
 }
 
-// Goal: nothing is removed before the last agent has ended.
-TEST_F(CleanNodesTest, WaitsForAgents) {
+// Goal: a dry run while agents run does not claim that the nodes can be cleaned now.
+TEST_F(CleanNodesTest, DryRunBesideAgents) {
     nodes_.agents = {NodeName("a")};
+    ASSERT_TRUE(clean({.dry_run = true}));
+    EXPECT_EQ(clock_.sleeps(), 0);
+    EXPECT_EQ(reports_, (std::vector<std::string>{
+                            "nothing can be removed yet: agents run on a and would publish the "
+                            "nodes again; uninstall Tessera first (helm uninstall tessera)"}));
+    EXPECT_TRUE(text_.starts_with("a: would remove 1 annotation")) << text_;
+    EXPECT_TRUE(text_.ends_with("\n2 nodes would be cleaned, after the agents have ended\n"))
+        << text_;
+}
+
+// Goal: nothing is removed before the last agent has ended, and what is waited for is reported
+// before the waiting begins, and when it changes.
+TEST_F(CleanNodesTest, WaitsForAgents) {
+    nodes_.agents = {NodeName("a"), NodeName("b")};
     clock_.on_sleep([this] {
         EXPECT_TRUE(nodes_.removed.empty());
+        EXPECT_FALSE(reports_.empty());
+        if (clock_.sleeps() == 2) nodes_.agents.pop_back();
         if (clock_.sleeps() == 5) nodes_.agents.clear();
     });
     ASSERT_TRUE(clean());
     EXPECT_EQ(nodes_.removed.size(), 2);
+    EXPECT_EQ(reports_,
+              (std::vector<std::string>{"waiting up to 120 s for the agents on a, b to end",
+                                        "waiting up to 118 s for the agents on a to end"}));
 }
 
 // Goal: agents that do not end are named, with the fix.

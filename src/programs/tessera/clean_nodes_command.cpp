@@ -37,8 +37,9 @@ Result<int> run(const CleanOptions& options) {
     TRY_VOID(clean_nodes(
         nodes, clock,
         {.dry_run = options.dry_run, .patience = std::chrono::seconds(options.timeout_s)},
-        [](const std::string& line) { std::cout << line << "\n"
-                                                << std::flush; }));
+        {.print = [](const std::string& line) { std::cout << line << "\n"
+                                                          << std::flush; },
+         .report = [](const std::string& line) { std::cerr << "tessera: " << line << "\n"; }}));
     return 0;
 }
 
