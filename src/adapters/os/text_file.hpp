@@ -31,7 +31,7 @@ Result<std::string> read_to_end(int fd, const std::string& path, std::size_t mos
 Result<> write_text_file(const std::string& path, const std::string& text);
 
 // Whether write_text_file() could begin, for callers that have much to do before they write.
-// Changes nothing. An error names the path and the reason.
+// Changes nothing. invalid_argument names the path, the reason and the fix.
 Result<> check_writable(const std::string& path);
 
 // Whether both paths exist and are the same file, possibly by different names. Never true for a

@@ -89,6 +89,10 @@ TEST(Programs, CheckTheirOptionsFirst) {
               "tessera: The following arguments were not expected: "},
              {{"doctor", "--tessera-namespace=", config}, "tessera: --tessera-namespace: is empty"},
              {{"top", "--unknown", config}, "tessera: The following argument was not expected: "},
+             {{"snapshot", folder.file("none/s.json"), config},
+              "tessera: file: " + folder.file("none/s.json") +
+                  ": No such file or directory; name a file in a folder in which you may write"},
+             {{"snapshot", folder.file(""), config}, ": Is a directory; name a file"},
              {{"resize", "p", "--cores=0144", config},
               "--cores: \"0144\" is not a whole number from 0 to 100"},
              {{"explain", "p", "--policy=foo", config},

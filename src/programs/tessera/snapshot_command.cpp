@@ -20,7 +20,13 @@ struct SnapshotOptions {
     bool anonymous = false;
 };
 
+// Nothing is read if the file could not be written.
 Result<> take(const SnapshotOptions& options) {
+    const bool has_file = !options.file.empty() && options.file != "-";
+    if (has_file) {
+        const auto can = check_writable(options.file);
+        if (!can) return fail(can.error().in("file"));
+    }
     TRY(const KubeConnection connection, connect_info(options.kube));
     HttpClient api(connection.endpoint);
     TRY(ClusterDump snapshot, read_cluster_dump(api));
@@ -29,11 +35,9 @@ Result<> take(const SnapshotOptions& options) {
     const std::string left_out = left_out_text(snapshot.left_out);
     if (!left_out.empty()) std::cerr << "tessera: " << left_out << "\n";
     const std::string text = write_dump(snapshot);
-    if (options.file.empty() || options.file == "-") {
-        std::cout << text;
-        return {};
-    }
-    return write_text_file(options.file, text);
+    if (has_file) return write_text_file(options.file, text);
+    std::cout << text;
+    return {};
 }
 
 void add_options(CLI::App& command, SnapshotOptions& options) {
