@@ -144,4 +144,14 @@ std::string to_string(Bytes bytes) {
     return std::to_string(bytes.count);
 }
 
+std::string rounded_down(Bytes bytes) {
+    return to_string(bytes.count < kMiB ? bytes : Bytes{bytes.count / kMiB * kMiB});
+}
+
+std::string rounded_up(Bytes bytes) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() - kMiB;
+    if (bytes.count < kMiB || bytes.count > kMost) return to_string(bytes);
+    return to_string(Bytes{(bytes.count + kMiB - 1) / kMiB * kMiB});
+}
+
 }  // namespace tessera

@@ -44,6 +44,12 @@ struct Percent {
 // "2Gi", "2.5Gi", "500Mi" or plain bytes: the largest unit that needs at most two decimals.
 std::string to_string(Bytes bytes);
 
+// For people: whole MiB, such as "2.5Gi" or "5331Mi"; an amount below 1 MiB stays exact. Write what
+// is free and what a GPU has rounded down, and what is requested or used rounded up. Then a request
+// that is too large also reads as larger, and a free amount that a user copies into a pod fits.
+std::string rounded_down(Bytes bytes);
+std::string rounded_up(Bytes bytes);
+
 // A Kubernetes quantity as a whole number. Grammar: number, then one of "", "m", "k", "M", "G",
 // "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", or a decimal exponent ("e3"); source:
 // k8s.io/apimachinery/pkg/api/resource. A number that is not whole, negative, empty or beyond int64

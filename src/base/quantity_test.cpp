@@ -184,5 +184,28 @@ TEST(Quantity, PrintsBytes) {
     EXPECT_EQ(to_string(Bytes{-5}), "-5");
 }
 
+// Goal: a text for people has no long row of digits, whatever the amount is, and two amounts read
+// as they compare: what is free is rounded down, what is requested is rounded up.
+TEST(Quantity, PrintsBytesForPeople) {
+    struct Case {
+        std::int64_t bytes;
+        const char* down;
+        const char* up;
+    };
+    for (const Case& c : std::vector<Case>{{0, "0", "0"},
+                                           {-5, "-5", "-5"},
+                                           {kMiB - 1, "1048575", "1048575"},
+                                           {kMiB, "1Mi", "1Mi"},
+                                           {kMiB + 1, "1Mi", "2Mi"},
+                                           {5'590'000'000, "5331Mi", "5332Mi"},
+                                           {kGiB * 5 / 2, "2.5Gi", "2.5Gi"},
+                                           {kGiB * 5 / 2 - 1, "2559Mi", "2.5Gi"},
+                                           {std::numeric_limits<std::int64_t>::max(),
+                                            "8796093022207Mi", "9223372036854775807"}}) {
+        EXPECT_EQ(rounded_down(Bytes{c.bytes}), c.down);
+        EXPECT_EQ(rounded_up(Bytes{c.bytes}), c.up);
+    }
+}
+
 }  // namespace
 }  // namespace tessera

@@ -76,7 +76,7 @@ class Run {
         }
         run_.say(fmt::format("{} left: evicting pod {} ({}, {})", counted(left, "move"),
                              move.pod.str(), place_text(move.node, move.gpus),
-                             to_string(move.size)));
+                             rounded_up(move.size)));
         const auto evicted = cluster_.evict(move.uid, move.pod);
         // The pod is gone already. Planning again shows what the plan is worth now.
         if (!evicted && evicted.error().code == Code::not_found) return {};

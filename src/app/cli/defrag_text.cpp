@@ -28,7 +28,7 @@ std::string table(const Plan& plan) {
     int number = 0;
     for (const Move& move : plan.moves) {
         out += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\n", ++number, move.pod.str(),
-                           move.node.str(), gpus_text(move.gpus), to_string(move.size),
+                           move.node.str(), gpus_text(move.gpus), rounded_up(move.size),
                            move.to.str(), gpus_text(move.to_gpus));
     }
     return align_tabs(out);
@@ -44,8 +44,8 @@ std::string gain_text(const DefragRequest& request, const Plan& plan) {
     }
     std::string out = fmt::format(
         "Free whole GPUs: {} now, {} after. Largest free memory on a GPU: {} now, {} after.\n",
-        plan.before.free_gpus, plan.after.free_gpus, to_string(plan.before.largest),
-        to_string(plan.after.largest));
+        plan.before.free_gpus, plan.after.free_gpus, rounded_down(plan.before.largest),
+        rounded_down(plan.after.largest));
     if (request.pod)
         out +=
             fmt::format("Pod {} then fits on node {}.\n", request.pod->str(), plan.fits_on.str());

@@ -55,7 +55,7 @@ std::string head(const PodExplanation& explanation) {
 }
 
 std::string score_text(const PodExplanation& explanation, const NodeExplanation& node) {
-    if (is_binpack(explanation)) return to_string(Bytes{-node.score}) + " left";
+    if (is_binpack(explanation)) return rounded_down(Bytes{-node.score}) + " left";
     return node.scored ? fmt::format("{}", node.score) : "last";
 }
 
@@ -74,7 +74,7 @@ std::string gpus_text(const NodeExplanation& node) {
     std::vector<std::string> parts;
     parts.reserve(node.gpus.size());
     for (const GpuExplanation& gpu : node.gpus)
-        parts.push_back(fmt::format("{} ({} free)", gpu.index, to_string(gpu.free)));
+        parts.push_back(fmt::format("{} ({} free)", gpu.index, rounded_down(gpu.free)));
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 

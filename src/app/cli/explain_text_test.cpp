@@ -61,6 +61,12 @@ TEST(ExplainText, OfAPodThatIsPlacedAndOfBinpack) {
     PodExplanation fitting = explanation;
     fitting.nodes = {fits("n1", -gibibytes(2).count)};
     EXPECT_NE(explain_text(fitting, 10).find("2Gi left"), std::string::npos);
+    fitting.nodes = {fits("n1", -5'590'000'000)};
+    fitting.nodes[0].gpus[0].free = Bytes{7'000'000'001};
+    const std::string odd = explain_text(fitting, 10);
+    EXPECT_NE(odd.find("5331Mi left"), std::string::npos) << odd;
+    EXPECT_NE(odd.find("1 (6675Mi free)"), std::string::npos) << odd;
+    EXPECT_NE(explain_json(fitting).find("\"freeBytes\":7000000001"), std::string::npos);
     PodExplanation nowhere = explanation;
     nowhere.nodes = {};
     EXPECT_NE(explain_text(nowhere, 10).find("no node has GPUs of Tessera"), std::string::npos);

@@ -108,15 +108,15 @@ std::string share_table(std::span<const ShareLine> lines) {
                         has_name ? use.name.str() : use.pod.str(), use.container);
         const bool is_known = !use.is_damaged;
         out += fmt::format(
-            "{}\t\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", where, is_known ? to_string(use.used) : "damaged",
-            to_string(use.limit), or_dash(is_known, percent_used(use)),
-            or_dash(use.cores.value > 0, use.cores.value),
+            "{}\t\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", where,
+            is_known ? rounded_up(use.used) : "damaged", rounded_up(use.limit),
+            or_dash(is_known, percent_used(use)), or_dash(use.cores.value > 0, use.cores.value),
             or_dash(use.cores_limit < kNoCoresLimit, use.cores_limit.value),
             or_dash(line.time.has_value(), line.time.value_or(0)), or_dash(is_known, use.refusals));
         for (const ProcessUse& process : use.processes) {
             if (process.used == Bytes{}) continue;
             out += fmt::format("{}\t{}\t{}\t\t\t\t\t\t\n", where, process.pid,
-                               to_string(process.used));
+                               rounded_up(process.used));
         }
     }
     return without_trailing_blanks(align_tabs(out));

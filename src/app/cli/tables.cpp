@@ -9,11 +9,6 @@
 namespace tessera {
 namespace {
 
-// For readers: whole MiB. An odd number of bytes would be all digits.
-std::string in_mebibytes(Bytes amount) {
-    return to_string(Bytes{(amount.count + kMiB - 1) / kMiB * kMiB});
-}
-
 struct GpuLine {
     const NodeUsage* node;
     std::size_t index;
@@ -52,7 +47,7 @@ std::string table(std::span<const GpuLine> lines, bool with_uuid) {
         const Gpu& gpu = line.gpu();
         out += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", line.node->inventory.name.str(),
                            gpu.index, gpu.model.empty() ? "unknown" : gpu.model,
-                           in_mebibytes(line.allocated()), to_string(gpu.capacity()),
+                           rounded_up(line.allocated()), rounded_down(gpu.capacity()),
                            line.fullness() / 100, line.node->allocated_cores(line.index).value,
                            line.pods(), health_of(gpu));
         out += with_uuid ? "\t" + gpu.uuid.str() + "\n" : "\n";

@@ -48,7 +48,7 @@ std::optional<std::string> barred_by_kubernetes(const defrag::PodState& pod,
     const std::int64_t free_mib = std::max(node.load.memory_mib, 0);
     if (host.memory > mebibytes(free_mib)) {
         return fmt::format("kube-scheduler's own: asked {} of the node's memory, {} are free",
-                           to_string(host.memory), to_string(mebibytes(free_mib)));
+                           rounded_up(host.memory), to_string(mebibytes(free_mib)));
     }
     return std::nullopt;
 }

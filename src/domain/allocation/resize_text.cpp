@@ -15,7 +15,10 @@ void add(std::string& text, std::string_view what, const std::string& before,
 
 std::string changes(const GpuShare& before, const GpuShare& after) {
     std::string text;
-    add(text, "memory", to_string(before.memory), to_string(after.memory));
+    // Exact only where a change would not show otherwise.
+    const bool is_small = rounded_up(before.memory) == rounded_up(after.memory);
+    std::string (*const words)(Bytes) = is_small ? to_string : rounded_up;
+    add(text, "memory", words(before.memory), words(after.memory));
     add(text, "cores", std::to_string(before.cores.value), std::to_string(after.cores.value));
     add(text, "compute limit", std::to_string(before.cores_limit.value),
         std::to_string(after.cores_limit.value));

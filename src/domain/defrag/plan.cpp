@@ -201,11 +201,11 @@ std::string out_of_reach(DefragState& state, const Goal& goal) {
             return fmt::format(
                 "pod {} fits nowhere, and no pod may be moved; the most free memory "
                 "on a GPU is {}",
-                room->pod.name.str(), to_string(now.largest));
+                room->pod.name.str(), rounded_down(now.largest));
         }
         return fmt::format(
             "pod {} would fit nowhere even without {}; the most free memory on a GPU would be {}",
-            room->pod.name.str(), pods_that_move(movable), to_string(most.largest));
+            room->pod.name.str(), pods_that_move(movable), rounded_down(most.largest));
     }
     const std::size_t gpus = state.usable_gpus();
     if (gpus == 0) return "no node has a GPU that accepts new pods";

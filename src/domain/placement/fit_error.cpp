@@ -34,7 +34,7 @@ std::string memory_words(const MemoryRequest& memory, MemoryUnit unit) {
         case MemoryRequest::Kind::node_units:
             break;
     }
-    return to_string(bytes_of(memory, unit, {}));
+    return rounded_up(bytes_of(memory, unit, {}));
 }
 
 std::string asked(const GpuRequest& gpu, MemoryUnit unit) {
@@ -215,20 +215,21 @@ FitError Explainer::explain_room(std::span<const GpuState> states, MemoryUnit un
     const std::string of_gpus = fmt::format("({} {}{})", states.size(), noun, unusable);
     if (large_enough < gpu.gpus) {
         const std::string room =
-            gpu.gpus == 1 ? fmt::format("the largest of {} {} has {}, {} are large enough",
-                                        states.size(), noun, to_string(most.capacity), large_enough)
-                          : fmt::format("{} of this node's {} {} are large enough", large_enough,
-                                        states.size(), noun);
+            gpu.gpus == 1
+                ? fmt::format("the largest of {} {} has {}, {} are large enough", states.size(),
+                              noun, rounded_down(most.capacity), large_enough)
+                : fmt::format("{} of this node's {} {} are large enough", large_enough,
+                              states.size(), noun);
         return {true, fmt::format("{}: asked {}, {}", kNoMemory, asked(gpu, unit), room),
                 UnschedulableReason::too_large, most.capacity, unit};
     }
     const bool none_usable = most.unusable == static_cast<int>(states.size());
     if (free_enough < gpu.gpus) {
-        const std::string room =
-            gpu.gpus == 1
-                ? fmt::format("largest free share on a GPU is {} {}", to_string(most.free), of_gpus)
-                : fmt::format("{} of this node's {} {} have that free{}", free_enough,
-                              states.size(), noun, unusable);
+        const std::string room = gpu.gpus == 1
+                                     ? fmt::format("largest free share on a GPU is {} {}",
+                                                   rounded_down(most.free), of_gpus)
+                                     : fmt::format("{} of this node's {} {} have that free{}",
+                                                   free_enough, states.size(), noun, unusable);
         return {false, fmt::format("{}: asked {}, {}", kNoMemory, asked(gpu, unit), room),
                 none_usable ? UnschedulableReason::unhealthy : UnschedulableReason::memory,
                 most.free, unit};
@@ -241,7 +242,7 @@ FitError Explainer::explain_room(std::span<const GpuState> states, MemoryUnit un
         false,
         fmt::format("{} for the pod's {} containers together: the largest asks {}, largest "
                     "free share on a GPU is {} {}",
-                    kNoMemory, request_.size(), asked(gpu, unit), to_string(most.free), of_gpus),
+                    kNoMemory, request_.size(), asked(gpu, unit), rounded_down(most.free), of_gpus),
         UnschedulableReason::together, most.free, unit};
 }
 
@@ -251,7 +252,7 @@ std::string Explainer::explain_many(const FitError& most) const {
     switch (most.reason) {
         case UnschedulableReason::too_large:
             return fmt::format("{}: asked {}, the largest GPU of all these nodes has {}", kNoMemory,
-                               request, to_string(most.most));
+                               request, rounded_down(most.most));
         case UnschedulableReason::memory:
             if (gpu.gpus > 1) {
                 return fmt::format("{}: asked {}, and no node has that many with enough free",
@@ -260,7 +261,7 @@ std::string Explainer::explain_many(const FitError& most) const {
             return fmt::format(
                 "{}: asked {}, largest free share on a GPU of all these nodes is "
                 "{}",
-                kNoMemory, request, to_string(most.most));
+                kNoMemory, request, rounded_down(most.most));
         case UnschedulableReason::unhealthy:
             return fmt::format("{}: asked {}, and every GPU is out of use", kNoMemory, request);
         case UnschedulableReason::compute:
@@ -277,7 +278,7 @@ std::string Explainer::explain_many(const FitError& most) const {
             return fmt::format(
                 "{} for the pod's {} containers together: the largest asks {}, "
                 "largest free share on a GPU of all these nodes is {}",
-                kNoMemory, request_.size(), request, to_string(most.most));
+                kNoMemory, request_.size(), request, rounded_down(most.most));
         default:
             return most.message;
     }

@@ -28,6 +28,16 @@ struct Reason {
     std::vector<std::string> parts;  // of the text
 };
 
+// Goal: amounts are readable, and a request that is larger also reads as larger. Method: a request
+// of one byte too much.
+TEST(Explain, OddAmounts) {
+    const std::vector<GpuState> states = {
+        GpuState{.capacity = Bytes{5'590'000'000}, .usable = true}};
+    EXPECT_EQ(explain(build::native(Bytes{5'590'000'001}), states).message,
+              "Insufficient GPU Memory in one device: asked 5332Mi, the largest of 1 GPUs has "
+              "5331Mi, 0 are large enough");
+}
+
 // Goal: a user reads the reason with numbers: what was requested, what exists, how many GPUs, how
 // many are out of use. Method: a table. gpushare's sentence stays in front, because tools look for
 // it.

@@ -44,8 +44,8 @@ Result<> check_memory(const std::string& name, const GpuShare& share, const Allo
     const Gpu* gpu = find_gpu(room.gpus, share.uuid);
     if (gpu == nullptr || share.memory <= gpu->capacity()) return {};
     return refuse(name, "memory",
-                  fmt::format("{} is more than GPU {} has, {}", to_string(share.memory), gpu->index,
-                              to_string(gpu->capacity())));
+                  fmt::format("{} is more than GPU {} has, {}", rounded_up(share.memory),
+                              gpu->index, rounded_down(gpu->capacity())));
 }
 
 Result<> check_compute(const std::string& name, const GpuShare& share) {
@@ -113,8 +113,8 @@ Result<> check_room(const Growth& growth, const ResizeRoom& room) {
             Code::unavailable,
             fmt::format("no room on GPU {}: the pod would hold {} of it, and beside the others "
                         "it can have {}",
-                        gpu->index, to_string(growth.after.memory),
-                        to_string(std::max(state.free(), Bytes{}))));
+                        gpu->index, rounded_up(growth.after.memory),
+                        rounded_down(std::max(state.free(), Bytes{}))));
     }
     if (growth.of_cores() && (state.allocated_cores + growth.after.cores).value > 100) {
         return refuse(

@@ -66,6 +66,9 @@ TEST(Resize, Grants) {
     const std::vector<Case> cases = {
         {{{"main", gibibytes(8), {}, {}}}, "main on GPU 0: memory 4Gi -> 8Gi"},
         {{{"main", kSmallestShare, {}, {}}}, "main on GPU 0: memory 4Gi -> 2Mi"},
+        {{{"main", Bytes{5'000'000'000}, {}, {}}}, "main on GPU 0: memory 4Gi -> 4769Mi"},
+        // A change of less than 1 MiB shows.
+        {{{"main", gibibytes(4) - Bytes{1}, {}, {}}}, "main on GPU 0: memory 4Gi -> 4294967295"},
         {{{"main", {}, Percent{50}, {}}}, "main on GPU 0: cores 30 -> 50"},
         {{{"main", {}, Percent{0}, {}}}, "main on GPU 0: cores 30 -> 0"},
         {{{"main", {}, {}, Percent{30}}}, "main on GPU 0: compute limit 100 -> 30"},

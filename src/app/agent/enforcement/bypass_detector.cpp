@@ -135,8 +135,8 @@ void BypassDetector::report(const Unaccounted& found_pod, bool is_ended) {
          .reason = kMemoryUnaccounted,
          .message = fmt::format("The driver says that this pod uses {} of {}, and the guard counts "
                                 "{}: a program bypasses the guard{}",
-                                to_string(found_pod.used), found_pod.gpu.str(),
-                                to_string(found_pod.accounted),
+                                rounded_up(found_pod.used), found_pod.gpu.str(),
+                                rounded_up(found_pod.accounted),
                                 is_ended ? ", and is killed"
                                          : ", or the driver keeps more memory for its contexts, "
                                            "modules and graphs than the guard knows of"),

@@ -26,7 +26,7 @@ PodEvent limit_event(const ShareUse& use) {
         fmt::format("Container {} was refused memory (CUDA says out of memory): it asked for more "
                     "than was left of its limit on {}, which is {}. To request more, run: "
                     "tessera resize POD --memory SIZE",
-                    use.container, use.gpu.str(), to_string(use.limit)));
+                    use.container, use.gpu.str(), rounded_up(use.limit)));
 }
 
 PodEvent damage_event(const ShareUse& use) {
