@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "adapters/kube/kube_call.hpp"
+#include "adapters/kube/kube_pages.hpp"
+#include "wire/kube/doctor_json.hpp"
 #include "wire/text/json.hpp"
 
 namespace tessera {
@@ -17,6 +19,9 @@ namespace {
 constexpr std::chrono::milliseconds kDeadline{10'000};
 constexpr std::size_t kAtOnce = 8;
 constexpr std::string_view kPort = "metrics";
+constexpr std::string_view kAgents =
+    "?labelSelector=app.kubernetes.io%2Fname%3Dtessera,"
+    "app.kubernetes.io%2Fcomponent%3Dagent";
 
 struct AgentPod {
     std::string name;
@@ -85,9 +90,16 @@ Result<std::vector<ShareUse>> request(HttpClient& http, const std::string& ns,
 }  // namespace
 
 std::string agent_pods_path(const std::string& ns) {
-    return pods_path(ns) +
-           "?labelSelector=app.kubernetes.io%2Fname%3Dtessera,"
-           "app.kubernetes.io%2Fcomponent%3Dagent";
+    return pods_path(ns) + std::string(kAgents);
+}
+
+Result<std::set<NodeName>> nodes_with_ready_agent(HttpClient& http) {
+    std::set<NodeName> out;
+    TRY_VOID(
+        each_item(http, fmt::format("/api/v1/pods{}", kAgents), "list pods", [&](JsonValue pod) {
+            if (is_ready_agent(pod)) out.emplace(pod["spec"]["nodeName"].text_or(""));
+        }));
+    return out;
 }
 
 Result<std::vector<AgentAnswer>> query_agents(HttpClient& http, const std::string& ns,

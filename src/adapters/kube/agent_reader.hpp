@@ -3,6 +3,7 @@
 // Tessera's namespace and to get pods/proxy there (the Role tessera-viewer of the Helm chart).
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,10 @@ namespace tessera {
 
 // The list of the agents' pods in Tessera's namespace.
 std::string agent_pods_path(const std::string& ns);
+
+// The nodes on which an agent's pod is ready, whatever its namespace. The caller needs the
+// permission to list pods in the whole cluster.
+Result<std::set<NodeName>> nodes_with_ready_agent(HttpClient& http);
 
 struct AgentAnswer {
     NodeName node;

@@ -56,6 +56,23 @@ TEST(AgentReader, AsksOneNodeAlone) {
     EXPECT_EQ(server.requests().size(), 2U);
 }
 
+// Goal: an agent whose pod is not ready, as while it restarts again and again, does not count.
+TEST(AgentReader, NodesWithAReadyAgent) {
+    const auto agent = [](const char* node, const char* ready) {
+        return std::string(R"({"metadata":{"labels":{"app.kubernetes.io/name":"tessera",)") +
+               R"("app.kubernetes.io/component":"agent"}},"spec":{"nodeName":")" + node +
+               R"("},"status":{"phase":"Running","conditions":[{"type":"Ready","status":")" +
+               ready + R"("}]}})";
+    };
+    ScriptedServer server;
+    server.answer("GET /api/v1/pods", 200,
+                  R"({"metadata":{"resourceVersion":"1"},"items":[)" + agent("n1", "True") + "," +
+                      agent("n2", "False") + "]}");
+    const auto nodes = nodes_with_ready_agent(server.client());
+    ASSERT_TRUE(nodes) << nodes.error().text;
+    EXPECT_EQ(*nodes, (std::set<NodeName>{NodeName("n1")}));
+}
+
 // Goal: a user without permission learns which one is missing.
 TEST(AgentReader, NamesTheRight) {
     ScriptedServer server;

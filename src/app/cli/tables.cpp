@@ -35,9 +35,12 @@ std::vector<GpuLine> lines_of(std::span<const NodeUsage> nodes) {
     return lines;
 }
 
-std::string health_of(const Gpu& gpu) {
+std::string health_of(const GpuLine& line) {
+    const Gpu& gpu = line.gpu();
     const std::string words(words_of(gpu.condition));
-    return gpu.usable() ? words : words + ": " + gpu.reason;
+    std::string reported = gpu.usable() ? words : words + ": " + gpu.reason;
+    if (line.node->agent_ready) return reported;
+    return fmt::format("unknown: no agent is ready (last report: {})", reported);
 }
 
 std::string table(std::span<const GpuLine> lines, bool with_uuid) {
@@ -49,7 +52,7 @@ std::string table(std::span<const GpuLine> lines, bool with_uuid) {
                            gpu.index, gpu.model.empty() ? "unknown" : gpu.model,
                            rounded_up(line.allocated()), rounded_down(gpu.capacity()),
                            line.fullness() / 100, line.node->allocated_cores(line.index).value,
-                           line.pods(), health_of(gpu));
+                           line.pods(), health_of(line));
         out += with_uuid ? "\t" + gpu.uuid.str() + "\n" : "\n";
     }
     return align_tabs(out);
@@ -86,6 +89,8 @@ void write_node(JsonWriter& w, const NodeUsage& node) {
         w.member("name", node.inventory.name.str());
         w.member("address", node.inventory.address);
         w.member("unit", unit_name(node.inventory.unit));
+        if (node.inventory.source == InventorySource::agent)
+            w.member("agentReady", node.agent_ready);
         w.array("gpus", [&] {
             for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i)
                 write_gpu(w, {&node, i});

@@ -1,5 +1,7 @@
 #include "app/cli/usage.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 
@@ -74,7 +76,7 @@ std::vector<NodeUsage> usage_of(std::vector<NodeInventory> nodes, std::span<cons
     std::vector<NodeUsage> out;
     for (NodeInventory& node : nodes) {
         if (node.gpus.empty() && node.gpu_mem <= 0) continue;
-        out.push_back({std::move(node), {}});
+        out.push_back({.inventory = std::move(node)});
     }
     std::ranges::sort(out, {}, [](const NodeUsage& n) { return n.inventory.name; });
     for (const PodInfo& pod : pods) {
@@ -89,6 +91,30 @@ std::vector<NodeUsage> usage_of(std::vector<NodeInventory> nodes, std::span<cons
                           [](const PodUsage& p) { return std::tie(p.name.name, p.name.ns); });
     }
     return out;
+}
+
+void set_agents(std::span<NodeUsage> nodes, const std::set<NodeName>& with_ready_agent) {
+    for (NodeUsage& node : nodes) {
+        node.agent_ready = node.inventory.source == InventorySource::legacy ||
+                           with_ready_agent.contains(node.inventory.name);
+    }
+}
+
+std::string agents_text(std::span<const NodeUsage> nodes) {
+    constexpr std::size_t kNamed = 5;
+    std::string names;
+    std::size_t count = 0;
+    for (const NodeUsage& node : nodes) {
+        if (node.agent_ready) continue;
+        if (count < kNamed) names += (count == 0 ? "" : ", ") + node.inventory.name.str();
+        ++count;
+    }
+    if (count == 0) return {};
+    if (count > kNamed) names += fmt::format(" and {} more", count - kNamed);
+    return fmt::format(
+        "no agent is ready on {}: the health of the GPUs there is unknown, and they "
+        "are shown as they were reported last (tessera doctor, check agents)",
+        names);
 }
 
 }  // namespace tessera

@@ -2,6 +2,7 @@
 // even if no daemon of Tessera's answers.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ struct PodUsage {
 struct NodeUsage {
     NodeInventory inventory;
     std::vector<PodUsage> pods;  // by name, then namespace
+    // A pod of an agent is ready on the node. If not, `inventory` is the last report of an agent,
+    // and what the GPUs are now is unknown.
+    bool agent_ready = true;
 
     // Includes memory above lowered limits, which is not free for others.
     [[nodiscard]] Bytes allocated(std::size_t gpu) const;
@@ -34,5 +38,11 @@ struct NodeUsage {
 // The nodes that have GPUs, by name, and their pods that request GPUs. An allocation counts as it
 // does for the controller: only the pod's own, made for the node that it is on.
 std::vector<NodeUsage> usage_of(std::vector<NodeInventory> nodes, std::span<const PodInfo> pods);
+
+// Sets NodeUsage::agent_ready. A node that gpushare's plugin serves needs no agent.
+void set_agents(std::span<NodeUsage> nodes, const std::set<NodeName>& with_ready_agent);
+
+// A sentence without a full stop on the nodes without a ready agent; empty if there is none.
+std::string agents_text(std::span<const NodeUsage> nodes);
 
 }  // namespace tessera

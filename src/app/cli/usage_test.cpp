@@ -146,6 +146,30 @@ TEST(Tables, WideAndTop) {
               "NODE  GPU  MODEL  ALLOCATED  CAPACITY  ALLOC%  CORES%  PODS  HEALTH  UUID\n");
 }
 
+// Goal: the last report of an agent that is not ready is not shown as the GPUs' health. A node that
+// gpushare's plugin serves has no agent.
+TEST(Tables, WithoutAReadyAgent) {
+    NodeInventory former = build::node("n2", 1, gibibytes(16));
+    former.source = InventorySource::legacy;
+    auto nodes = usage_of({build::node("n0", 1, gibibytes(16)), node(), former}, {});
+    set_agents(nodes, {NodeName("n0")});
+    const std::string table = wide_table(nodes);
+    const std::string unknown = "unknown: no agent is ready (last report: ";
+    EXPECT_NE(table.find(unknown + "healthy) "), std::string::npos) << table;
+    EXPECT_NE(table.find(unknown + "unhealthy: Xid 79) "), std::string::npos) << table;
+    EXPECT_LT(table.find(" healthy  "), table.find("n1")) << table;
+    EXPECT_EQ(agents_text(nodes),
+              "no agent is ready on n1: the health of the GPUs there is unknown, and they are "
+              "shown as they were reported last (tessera doctor, check agents)");
+    const auto json = JsonDocument::parse(usage_json(nodes));
+    const auto shown = json->root()["nodes"].elements();
+    EXPECT_EQ(shown.at(0)["agentReady"].boolean(), true);
+    EXPECT_EQ(shown.at(1)["agentReady"].boolean(), false);
+    EXPECT_FALSE(shown.at(2)["agentReady"].present());
+    set_agents(nodes, {NodeName("n0"), NodeName("n1")});
+    EXPECT_EQ(agents_text(nodes), "");
+}
+
 // Goal: an amount that is not a whole MiB is readable, and is rounded up.
 TEST(Tables, OddAmounts) {
     PodInfo odd = placed("odd", 0, 4, 0);

@@ -29,11 +29,13 @@ std::string render(const InspectOptions& options, std::span<const NodeUsage> nod
     return options.details ? gpushare_details(nodes) : gpushare_summary(nodes);
 }
 
+// Nodes without a ready agent are named on stderr.
 Result<int> inspect(const InspectOptions& options) {
     TRY(const KubeConnection connection, connect_info(options.usage.kube));
     HttpClient api(connection.endpoint);
     TRY(const auto nodes, load_usage(api, options.usage));
     std::cout << render(options, nodes);
+    print_agents_missing(nodes);
     return 0;
 }
 

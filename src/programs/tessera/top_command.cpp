@@ -79,10 +79,10 @@ std::string json_of(std::span<const NodeUsage> nodes, const Shares& shares) {
         write_usage(w, nodes);
         write_shares(w, shares.lines);
         w.array("unknown", [&] {
-            for (const auto& [node, error] : shares.silent) {
+            for (const auto& silent : shares.silent) {
                 w.object([&] {
-                    if (!node.empty()) w.member("node", node.str());
-                    w.member("reason", error.text);
+                    if (!silent.first.empty()) w.member("node", silent.first.str());
+                    w.member("reason", silent.second.text);
                 });
             }
         });
@@ -118,6 +118,7 @@ Result<int> run(const TopOptions& options) {
         std::cout << (output == "wide" ? wide_table(nodes) : top_table(nodes));
         if (!shares.lines.empty()) std::cout << "\n" << share_table(shares.lines);
     }
+    print_agents_missing(nodes);
     for (const auto& [node, error] : shares.silent) {
         std::cerr << "tessera: the GPU usage of containers"
                   << (node.empty() ? "" : " on " + node.str()) << " is unknown: " << error.text

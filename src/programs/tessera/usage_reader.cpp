@@ -1,5 +1,8 @@
 #include "programs/tessera/usage_reader.hpp"
 
+#include <iostream>
+
+#include "adapters/kube/agent_reader.hpp"
 #include "adapters/kube/kube_client.hpp"
 
 namespace tessera {
@@ -28,7 +31,16 @@ Result<std::vector<NodeUsage>> load_usage(HttpClient& api, const UsageOptions& o
     }
     const auto pods = kube.list_pods({});
     if (!pods) return fail(advise(pods.error()));
-    return usage_of(*std::move(nodes), *pods);
+    const auto agents = nodes_with_ready_agent(api);
+    if (!agents) return fail(advise(agents.error()));
+    auto usage = usage_of(*std::move(nodes), *pods);
+    set_agents(usage, *agents);
+    return usage;
+}
+
+void print_agents_missing(std::span<const NodeUsage> nodes) {
+    const std::string text = agents_text(nodes);
+    if (!text.empty()) std::cerr << "tessera: " << text << "\n";
 }
 
 }  // namespace tessera

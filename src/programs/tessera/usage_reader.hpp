@@ -1,6 +1,7 @@
 // The GPUs and the pods that use them, read from the API server for the commands that show them.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,5 +18,8 @@ struct UsageOptions {
 
 // An error says what the user can do.
 Result<std::vector<NodeUsage>> load_usage(HttpClient& api, const UsageOptions& options);
+
+// Says on stderr on which nodes no agent is ready.
+void print_agents_missing(std::span<const NodeUsage> nodes);
 
 }  // namespace tessera
