@@ -9,7 +9,13 @@
 
 namespace tessera {
 
-std::string gpushare_summary(std::span<const NodeUsage> nodes);
-std::string gpushare_details(std::span<const NodeUsage> nodes);
+// Which GPUs the sums contain. The original counts all. With `usable`, the summary also says which
+// GPUs are unhealthy or not shareable.
+enum class CountedGpus { all, usable };
+
+std::string gpushare_summary(std::span<const NodeUsage> nodes,
+                             CountedGpus counted = CountedGpus::all);
+std::string gpushare_details(std::span<const NodeUsage> nodes,
+                             CountedGpus counted = CountedGpus::all);
 
 }  // namespace tessera

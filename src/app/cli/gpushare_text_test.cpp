@@ -145,6 +145,38 @@ TEST(GpushareText, UnitAndAmountsOfTheAgent) {
     EXPECT_NE(text.find(" 0/141\n"), std::string::npos) << text;
 }
 
+// Goal: for `tessera inspect`, GPUs that accept no pods do not count as free, nor as used, and the
+// row says which they are.
+TEST(GpushareText, UnusableGpusApart) {
+    NodeInventory sick = build::node("n1", 2, gibibytes(16));
+    sick.address = "10.0.0.1";
+    sick.gpus[1].condition = GpuCondition::unhealthy;
+    NodeInventory excluded = build::node("n2", 1, gibibytes(24));
+    excluded.address = "10.0.0.2";
+    excluded.gpus[0].condition = GpuCondition::not_shareable;
+    const auto placed = [](const char* name, int gpu) {
+        const PodInfo pod = build::pod(name, build::native(gibibytes(4)));
+        return build::bound(
+            pod, build::allocation(
+                     pod, "n1",
+                     {{GpuUuid("GPU-n1-" + std::to_string(gpu)), gpu, gibibytes(4), {}, false}}));
+    };
+    const auto nodes = usage_of({sick, excluded}, std::vector{placed("good", 0), placed("bad", 1)});
+    const std::string text = gpushare_summary(nodes, CountedGpus::usable);
+    EXPECT_NE(text.find("n1    10.0.0.1   4/16                   4/16 unhealthy         4/16\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("n2    10.0.0.2   0/24 not shareable     0/0                    0/0\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("\n4/16 (25%)  \n"), std::string::npos) << text;
+    const std::string details = gpushare_details(nodes, CountedGpus::usable);
+    EXPECT_NE(details.find("In Cluster:  4/16 (25%)"), std::string::npos) << details;
+    EXPECT_NE(details.find("bad          default    0                4"), std::string::npos)
+        << details;
+    EXPECT_NE(gpushare_summary(nodes).find("8/56 (14%)"), std::string::npos) << "the original's";
+}
+
 // Goal: an index without an amount does not name a GPU: the pod is pending, with its request.
 TEST(GpushareText, IndexWithoutAmountIsPending) {
     const auto nodes =

@@ -120,6 +120,21 @@ std::string top_table(std::span<const NodeUsage> nodes) {
     return table(lines, false);
 }
 
+std::string unusable_gpus_text(std::span<const NodeUsage> nodes) {
+    std::string out = "NODE\tGPU\tALLOCATED\tCAPACITY\tHEALTH\n";
+    bool has_any = false;
+    for (const GpuLine& line : lines_of(nodes)) {
+        const Gpu& gpu = line.gpu();
+        if (gpu.usable()) continue;
+        has_any = true;
+        out += fmt::format("{}\t{}\t{}\t{}\t{}\n", line.node->inventory.name.str(), gpu.index,
+                           rounded_up(line.allocated()), rounded_down(gpu.capacity()),
+                           health_of(line));
+    }
+    if (!has_any) return {};
+    return "\nGPUs that accept no new pods, not counted above:\n" + align_tabs(out);
+}
+
 void write_usage(JsonWriter& w, std::span<const NodeUsage> nodes) {
     w.member("version", 1);
     w.array("nodes", [&] {

@@ -146,6 +146,18 @@ TEST(Tables, WideAndTop) {
               "NODE  GPU  MODEL  ALLOCATED  CAPACITY  ALLOC%  CORES%  PODS  HEALTH  UUID\n");
 }
 
+// Goal: GPUs that accept no pods are listed apart with their reasons; a healthy cluster has no such
+// list.
+TEST(Tables, UnusableGpus) {
+    const auto nodes =
+        usage_of({node(), build::node("n0", 1, gibibytes(80))}, std::vector{placed("a", 1, 4, 30)});
+    EXPECT_EQ(unusable_gpus_text(nodes),
+              "\nGPUs that accept no new pods, not counted above:\n"
+              "NODE  GPU  ALLOCATED  CAPACITY  HEALTH\n"
+              "n1    1    4Gi        16Gi      unhealthy: Xid 79\n");
+    EXPECT_EQ(unusable_gpus_text(usage_of({build::node("n0", 1, gibibytes(80))}, {})), "");
+}
+
 // Goal: the last report of an agent that is not ready is not shown as the GPUs' health. A node that
 // gpushare's plugin serves has no agent.
 TEST(Tables, WithoutAReadyAgent) {

@@ -26,7 +26,9 @@ std::string render(const InspectOptions& options, std::span<const NodeUsage> nod
     if (options.usage.output == "json") return usage_json(nodes) + "\n";
     if (options.usage.output == "yaml") return yaml_of_json(usage_json(nodes));
     if (options.usage.output == "wide") return wide_table(nodes);
-    return options.details ? gpushare_details(nodes) : gpushare_summary(nodes);
+    return (options.details ? gpushare_details(nodes, CountedGpus::usable)
+                            : gpushare_summary(nodes, CountedGpus::usable)) +
+           unusable_gpus_text(nodes);
 }
 
 // Nodes without a ready agent are named on stderr.
