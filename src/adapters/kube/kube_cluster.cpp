@@ -48,6 +48,7 @@ Result<defrag::ClusterObjects> read_cluster(HttpClient& http) {
             if (!pod.finished) out.others.push_back(std::move(pod));
             return;
         }
+        out.scheduling.emplace(pod.uid, read_pod_scheduling(json));
         out.pods.push_back(std::move(pod));
         out.states.push_back(read_pod_state(json));
     };
@@ -56,7 +57,7 @@ Result<defrag::ClusterObjects> read_cluster(HttpClient& http) {
     return out;
 }
 
-std::optional<std::string> read_cluster_policy(HttpClient& http, const std::string& ns) {
+std::optional<ControllerFlags> read_controller(HttpClient& http, const std::string& ns) {
     const auto body = kube_call(
         http,
         {.method = "GET",
@@ -65,7 +66,7 @@ std::optional<std::string> read_cluster_policy(HttpClient& http, const std::stri
     if (!body) return std::nullopt;
     const auto document = JsonDocument::parse(*body);
     if (!document) return std::nullopt;
-    return read_policy_flag(document->root());
+    return read_controller_flags(document->root());
 }
 
 }  // namespace tessera

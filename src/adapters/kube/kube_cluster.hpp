@@ -7,14 +7,15 @@
 
 #include "adapters/http/http.hpp"
 #include "domain/defrag/cluster_objects.hpp"
+#include "wire/kube/doctor_json.hpp"
 
 namespace tessera {
 
 // Reads everything but the budgets. permission_denied names the missing permission.
 Result<defrag::ClusterObjects> read_cluster(HttpClient& http);
 
-// The --policy of the Deployment tessera-controller in that namespace; the controller's default if
-// it has none. Nothing if the Deployment does not exist or may not be read.
-std::optional<std::string> read_cluster_policy(HttpClient& http, const std::string& ns);
+// The flags of the Deployment tessera-controller in that namespace. Nothing if the Deployment does
+// not exist or may not be read.
+std::optional<ControllerFlags> read_controller(HttpClient& http, const std::string& ns);
 
 }  // namespace tessera

@@ -23,6 +23,13 @@ bool is_binpack(const PodExplanation& explanation) {
     return explanation.policy == kBestFitInBytes;
 }
 
+std::vector<std::string> warnings(const PodExplanation& explanation) {
+    std::vector<std::string> out = explanation.unknown_annotations;
+    const auto& faults = explanation.scheduler.faults;
+    out.insert(out.end(), faults.begin(), faults.end());
+    return out;
+}
+
 std::string head(const PodExplanation& explanation) {
     const std::string where = explanation.on.empty()
                                   ? std::string("is pending")
@@ -48,8 +55,8 @@ std::string head(const PodExplanation& explanation) {
     out += explanation.on.empty()
                ? ".\n"
                : ".\nIf it were placed again now, with all other pods in place:\n";
-    for (const std::string& unknown_annotation : explanation.unknown_annotations)
-        out += "Warning: " + unknown_annotation + "\n";
+    for (const std::string& warning : warnings(explanation))
+        out += "Warning: " + warning + "\n";
     if (!explanation.gang.empty()) out += explanation.gang + "\n";
     return out;
 }
@@ -119,9 +126,13 @@ std::string what_else(const PodExplanation& explanation) {
     if (explanation.gated) return "It waits for its scheduling gates to be removed.\n";
     const bool fits = std::ranges::any_of(explanation.nodes, &NodeExplanation::fits);
     if (!fits || !explanation.gang.empty()) return {};
+    const SchedulerExplanation& scheduler = explanation.scheduler;
+    if (!scheduler.faults.empty())
+        return "Tessera has GPUs for it. If it stays pending, see the warning above.\n";
     return fmt::format(
-        "It fits. If it stays pending, the cause is not the GPUs (kubectl describe pod {} -n "
-        "{}).\n",
+        "It fits. {}If it stays pending, {} (kubectl describe pod {} -n {}).\n",
+        scheduler.caveat.empty() ? "" : scheduler.caveat + " ",
+        scheduler.caveat.empty() ? "the cause is not the GPUs" : "its events may say why",
         explanation.pod.name, explanation.pod.ns);
 }
 
@@ -171,10 +182,10 @@ std::string explain_json(const PodExplanation& explanation) {
         if (explanation.learns)
             w.member("learntFrom", static_cast<std::int64_t>(explanation.learnt));
         if (!explanation.gang.empty()) w.member("gang", explanation.gang);
-        if (!explanation.unknown_annotations.empty()) {
+        if (const auto all = warnings(explanation); !all.empty()) {
             w.array("warnings", [&] {
-                for (const std::string& unknown_annotation : explanation.unknown_annotations)
-                    w.item(unknown_annotation);
+                for (const std::string& warning : all)
+                    w.item(warning);
             });
         }
         w.array("nodes", [&] {

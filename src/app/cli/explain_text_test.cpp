@@ -72,6 +72,31 @@ TEST(ExplainText, OfAPodThatIsPlacedAndOfBinpack) {
     EXPECT_NE(explain_text(nowhere, 10).find("no node has GPUs of Tessera"), std::string::npos);
 }
 
+// Goal: the text does not say that all is well if the pod's scheduler does not call Tessera, or if
+// that is not known.
+TEST(ExplainText, OfTheScheduler) {
+    PodExplanation waits{.pod = {"default", "waits"}, .policy = "fgd", .nodes = {fits("n1", 3)}};
+    const auto ends_with = [&](const std::string& end) {
+        const std::string text = explain_text(waits, 0);
+        EXPECT_TRUE(text.ends_with(end)) << text;
+    };
+    ends_with(
+        "It fits. If it stays pending, the cause is not the GPUs (kubectl describe pod waits -n "
+        "default).\n");
+    waits.scheduler.caveat = "Whether s calls Tessera is not known.";
+    ends_with(
+        "It fits. Whether s calls Tessera is not known. If it stays pending, its events may say "
+        "why (kubectl describe pod waits -n default).\n");
+    waits.scheduler.faults = {"spec.schedulerName is s"};
+    ends_with("Tessera has GPUs for it. If it stays pending, see the warning above.\n");
+    EXPECT_NE(explain_text(waits, 0).find("\nWarning: spec.schedulerName is s\n"),
+              std::string::npos);
+    waits.unknown_annotations = {"annotation x is not known"};
+    EXPECT_NE(explain_json(waits).find(
+                  R"("warnings":["annotation x is not known","spec.schedulerName is s"])"),
+              std::string::npos);
+}
+
 TEST(ExplainText, AsJson) {
     const PodExplanation explanation{.pod = {"default", "waits"},
                                      .policy = "fgd",

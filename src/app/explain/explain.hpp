@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/explain/explain_scheduler.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "domain/defrag/cluster_objects.hpp"
@@ -47,14 +48,15 @@ struct PodExplanation {
     std::vector<std::string>
         unknown_annotations;  // sentences on annotations that Tessera does not know
     std::string gang;         // a sentence on its gang; empty: it has none
+    SchedulerExplanation scheduler;
     // Nodes where it fits, the best first as filter would choose; then the others by name.
     std::vector<NodeExplanation> nodes;
 };
 
 // Explains the pod as though it were not placed yet, among all other pods as they are now.
-// `standard` is the controller's policy (find_policy_option), for a pod that names none. not_found:
-// there is no such pod with GPUs; conflict: it has finished; invalid_argument: its request is
-// invalid.
+// `standard` is the controller's policy (find_policy_option), for a pod that names none. Leaves
+// `scheduler` empty. not_found: there is no such pod with GPUs; conflict: it has finished;
+// invalid_argument: its request is invalid.
 Result<PodExplanation> explain_pod(const defrag::ClusterObjects& objects, const PodName& pod,
                                    std::string_view standard);
 

@@ -13,6 +13,7 @@
 #include "domain/cluster/pod_info.hpp"
 #include "domain/defrag/movable.hpp"
 #include "domain/defrag/plan.hpp"
+#include "domain/defrag/pod_scheduling.hpp"
 #include "domain/scheduling/state.hpp"
 
 namespace tessera::defrag {
@@ -26,6 +27,8 @@ struct ClusterObjects {
     std::vector<Budget> budgets;
     std::set<std::string> waiting_jobs;  // see replacement_by
     std::vector<PodGroup> pod_groups;    // empty if every pod states the size of its gang
+    // Of `pods`.
+    std::map<PodUid, PodScheduling> scheduling;
 };
 
 // The scorer that places a pod; null: the best fit of place.hpp.

@@ -1,8 +1,5 @@
 #include "programs/common/cluster_policy.hpp"
 
-#include <optional>
-
-#include "adapters/kube/kube_cluster.hpp"
 #include "app/scheduler/scoring/policy_set.hpp"
 #include "domain/placement/engine/policy.hpp"
 
@@ -22,12 +19,14 @@ void add_policy_options(CLI::App& command, PolicyOptions& options) {
         ->capture_default_str();
 }
 
-Result<ClusterPolicy> cluster_policy(HttpClient& http, const PolicyOptions& options) {
-    const auto reported = options.policy.empty() ? read_cluster_policy(http, options.ns)
-                                                 : std::optional(options.policy);
+Result<ClusterPolicy> cluster_policy(const std::optional<ControllerFlags>& controller,
+                                     const PolicyOptions& options) {
+    const bool is_assumed = options.policy.empty() && !controller;
     TRY(const PlacementPolicyRow* row,
-        find_policy_option(reported.value_or(std::string(kBestFitInBytes))));
-    return ClusterPolicy{std::string(row->name), !reported};
+        find_policy_option(!options.policy.empty() ? options.policy
+                           : controller            ? controller->policy
+                                                   : std::string(kBestFitInBytes)));
+    return ClusterPolicy{std::string(row->name), is_assumed};
 }
 
 }  // namespace tessera

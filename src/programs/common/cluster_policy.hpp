@@ -2,10 +2,11 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 
-#include "adapters/http/http.hpp"
 #include "base/result.hpp"
+#include "wire/kube/doctor_json.hpp"
 
 namespace tessera {
 
@@ -27,9 +28,10 @@ void add_policy_options(CLI::App& command, PolicyOptions& options);
 // invalid_argument: there is no such policy.
 Result<> check_policy(const std::string& said);
 
-// The policy of --policy, else the one in the controller's Deployment. If the Deployment cannot be
-// read, the controller's default, marked as assumed. invalid_argument: there is no policy of that
+// The policy of --policy, else the one in the controller's Deployment (read_controller). Without
+// both, the controller's default, marked as assumed. invalid_argument: there is no policy of that
 // name.
-Result<ClusterPolicy> cluster_policy(HttpClient& http, const PolicyOptions& options);
+Result<ClusterPolicy> cluster_policy(const std::optional<ControllerFlags>& controller,
+                                     const PolicyOptions& options);
 
 }  // namespace tessera

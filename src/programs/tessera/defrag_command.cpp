@@ -3,6 +3,7 @@
 
 #include <iostream>
 
+#include "adapters/kube/kube_cluster.hpp"
 #include "adapters/kube/kube_defrag.hpp"
 #include "adapters/os/system_clock.hpp"
 #include "app/cli/assumed_policy.hpp"
@@ -33,7 +34,8 @@ struct DefragOptions {
 
 // No pod is evicted by an assumed policy: another policy may put the new pods elsewhere.
 Result<std::string> policy_of(const DefragOptions& options, HttpClient& api) {
-    TRY(ClusterPolicy policy, cluster_policy(api, options.policy));
+    TRY(ClusterPolicy policy,
+        cluster_policy(read_controller(api, options.policy.ns), options.policy));
     if (!policy.is_assumed) return std::move(policy.name);
     const std::string assumed = assumed_policy_text(policy.name);
     if (options.apply) {

@@ -32,9 +32,12 @@ Result<std::string> explain(const ExplainOptions& options) {
     TRY(const PodName pod,
         pod_argument("pod", options.pod, options.ns.empty() ? connection.ns : options.ns));
     HttpClient http(connection.endpoint);
-    TRY(const ClusterPolicy policy, cluster_policy(http, options.policy));
+    const auto controller = read_controller(http, options.policy.ns);
+    TRY(const ClusterPolicy policy, cluster_policy(controller, options.policy));
     TRY(const defrag::ClusterObjects objects, read_cluster(http));
     TRY(PodExplanation explanation, explain_pod(objects, pod, policy.name));
+    explanation.scheduler =
+        explain_scheduler(objects, pod, controller ? controller->scheduler : "");
     if (!options.policy.policy.empty() &&
         explanation.policy_source == PodExplanation::Source::assumed)
         explanation.policy_source = PodExplanation::Source::option;

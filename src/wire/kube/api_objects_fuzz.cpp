@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     (void)read_workload(root);
     is_ready_agent(root);
     (void)read_command(root);
-    (void)read_policy_flag(root);
+    (void)read_controller_flags(root);
     (void)read_pod_state(root);
     (void)read_budget(root);
     (void)read_waiting_job(root);

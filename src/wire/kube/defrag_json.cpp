@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "wire/kube/host_resources.hpp"
 #include "wire/kube/kube_objects.hpp"
 
 namespace tessera {
@@ -123,6 +124,16 @@ defrag::PodState read_pod_state(JsonValue pod) {
         break;
     }
     return state;
+}
+
+defrag::PodScheduling read_pod_scheduling(JsonValue pod) {
+    const auto is_of_scheduler = [](JsonValue condition) {
+        return condition["type"].text_or("") == "PodScheduled";
+    };
+    return {
+        .scheduler = pod["spec"]["schedulerName"].text_or(""),
+        .is_reported = std::ranges::any_of(pod["status"]["conditions"].elements(), is_of_scheduler),
+        .foreign_requests = read_foreign_requests(pod)};
 }
 
 defrag::Budget read_budget(JsonValue budget) {

@@ -8,12 +8,16 @@
 
 #include "domain/defrag/movable.hpp"
 #include "domain/defrag/node_rules.hpp"
+#include "domain/defrag/pod_scheduling.hpp"
 #include "wire/text/json.hpp"
 
 namespace tessera {
 
 // A v1.Pod. Never fails: a node rule that cannot be understood is one that no node matches.
 defrag::PodState read_pod_state(JsonValue pod);
+
+// A v1.Pod.
+defrag::PodScheduling read_pod_scheduling(JsonValue pod);
 
 // A policy/v1 PodDisruptionBudget. Never fails: a selector that cannot be understood selects
 // nothing, and a budget whose status is behind its spec allows no eviction.

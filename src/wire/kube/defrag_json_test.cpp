@@ -27,6 +27,22 @@ TEST(DefragJson, ReadsAPod) {
     EXPECT_EQ(defrag::why_it_stays(pod, {}), std::nullopt);
 }
 
+TEST(DefragJson, ReadsTheScheduling) {
+    const auto document = parsed(R"({
+      "spec": {"schedulerName": "volcano",
+        "initContainers": [{"resources": {"limits": {"nvidia.com/mig-1g.5gb": "1"}}}],
+        "containers": [{"resources": {"requests": {"nvidia.com/gpu": "1", "cpu": "1"},
+          "limits": {"tessera.dev/gpu": "1", "volcano.sh/gpu-memory": "0"}}}]},
+      "status": {"conditions": [{"type": "PodScheduled", "status": "False"}]}})");
+    const defrag::PodScheduling pod = read_pod_scheduling(document.root());
+    EXPECT_EQ(pod.scheduler, "volcano");
+    EXPECT_TRUE(pod.is_reported);
+    EXPECT_EQ(pod.foreign_requests,
+              (std::set<std::string>{"nvidia.com/gpu", "nvidia.com/mig-1g.5gb"}));
+    const auto created = parsed(R"({"status": {"conditions": [{"type": "Ready"}]}})");
+    EXPECT_FALSE(read_pod_scheduling(created.root()).is_reported);
+}
+
 // Goal: only an exact value counts: no pod is moved for a word that looks like "true".
 TEST(DefragJson, PodsThatStay) {
     for (const char* text :

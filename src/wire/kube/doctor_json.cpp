@@ -1,12 +1,15 @@
 #include "wire/kube/doctor_json.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "domain/cluster/node_labels.hpp"
 #include "domain/dialect/native.hpp"
 #include "domain/placement/engine/policy.hpp"
 #include "domain/request/foreign_resources.hpp"
 #include "wire/kube/defrag_json.hpp"
+#include "wire/kube/host_resources.hpp"
 #include "wire/kube/kube_objects.hpp"
 #include "wire/tessera/keys.hpp"
 #include "wire/tessera/node_configs_json.hpp"
@@ -37,15 +40,6 @@ std::vector<std::string> words_of(JsonValue container) {
             out.push_back(word.text_or(""));
     }
     return out;
-}
-
-void add_foreign_requests(JsonValue resources, std::set<std::string>& out) {
-    for (const char* list : {"requests", "limits"}) {
-        for (const auto& [resource, quantity] : resources[list].members()) {
-            if (is_foreign_gpu_resource(resource) && quantity.text_or("0") != "0")
-                out.emplace(resource);
-        }
-    }
 }
 
 Result<std::set<std::string>> names_in(const std::string& node_configs) {
@@ -86,10 +80,7 @@ doctor::Pod read_doctor_pod(JsonValue json, const AllocationSeal* seal) {
     pod.runtime_class = json["spec"]["runtimeClassName"].text_or("");
     pod.has_signature = json["metadata"]["annotations"][key::kAllocationMac].present();
     pod.programs = read_programs(json);
-    for (const char* list : {"initContainers", "containers"}) {
-        for (const JsonValue container : json["spec"][list].elements())
-            add_foreign_requests(container["resources"], pod.foreign_requests);
-    }
+    pod.foreign_requests = read_foreign_requests(json);
     return pod;
 }
 
@@ -172,16 +163,30 @@ std::vector<std::string> read_command(JsonValue pod) {
     return containers.empty() ? std::vector<std::string>() : words_of(containers.front());
 }
 
-std::string read_policy_flag(JsonValue deployment) {
-    constexpr std::string_view kFlag = "--policy";
-    std::string policy(kBestFitInBytes);
-    bool is_next = false;
+ControllerFlags read_controller_flags(JsonValue deployment) {
+    std::string lease;
+    std::string scheduler;
+    ControllerFlags out{.policy = std::string(kBestFitInBytes), .scheduler = {}};
+    const std::map<std::string_view, std::string*> flags = {
+        {"--policy", &out.policy},
+        {"--scheduler-lease", &lease},
+        {"--webhook-scheduler", &scheduler},
+    };
+    std::string* next = nullptr;
     for (const std::string& word : read_command(deployment["spec"]["template"])) {
-        if (is_next) policy = word;
-        is_next = word == kFlag;
-        if (word.starts_with(std::string(kFlag) + "=")) policy = word.substr(kFlag.size() + 1);
+        if (next != nullptr) *std::exchange(next, nullptr) = word;
+        const std::size_t end = word.find('=');
+        const auto flag = flags.find(std::string_view(word).substr(0, end));
+        if (flag == flags.end()) continue;
+        if (end == std::string::npos) {
+            next = flag->second;
+        } else {
+            *flag->second = word.substr(end + 1);
+        }
     }
-    return policy;
+    // With the lease of a kube-scheduler in its own pod, the controller serves only that one.
+    if (!lease.empty()) out.scheduler = scheduler;
+    return out;
 }
 
 }  // namespace tessera

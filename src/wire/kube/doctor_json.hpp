@@ -2,6 +2,8 @@
 // kube_objects.hpp.
 #pragma once
 
+#include <string>
+
 #include "domain/doctor/facts.hpp"
 #include "wire/tessera/allocation_seal.hpp"
 #include "wire/text/json.hpp"
@@ -26,7 +28,15 @@ bool is_ready_agent(JsonValue pod);
 // The command line of kube-scheduler's container in its pod.
 std::vector<std::string> read_command(JsonValue pod);
 
-// The --policy of a Deployment's first container; the default policy if the flag is missing.
-std::string read_policy_flag(JsonValue deployment);
+// What the Deployment tessera-controller says.
+struct ControllerFlags {
+    std::string policy;  // --policy; the default policy if the flag is missing
+    std::string
+        scheduler;  // mode=scheduler: the only kube-scheduler that calls it. Empty: not known
+
+    friend bool operator==(const ControllerFlags&, const ControllerFlags&) = default;
+};
+// The flags of a Deployment's first container.
+ControllerFlags read_controller_flags(JsonValue deployment);
 
 }  // namespace tessera

@@ -5,11 +5,15 @@
 namespace tessera {
 namespace {
 
-std::string policy_of(const std::string& container) {
+ControllerFlags flags_of(const std::string& container) {
     const auto document =
         JsonDocument::parse(R"({"spec":{"template":{"spec":{"containers":[)" + container + "]}}}}");
     EXPECT_TRUE(document) << document.error().text;
-    return read_policy_flag(document->root());
+    return read_controller_flags(document->root());
+}
+
+std::string policy_of(const std::string& container) {
+    return flags_of(container).policy;
 }
 
 // Goal: the flag is found in each form, the last one counts, and without it the default counts.
@@ -20,6 +24,17 @@ TEST(DoctorJson, PolicyFlag) {
     EXPECT_EQ(policy_of(R"({"args":["--policy-file=x"]})"), "binpack");
     EXPECT_EQ(policy_of(R"({"args":3})"), "binpack");
     EXPECT_EQ(policy_of(""), "binpack");
+}
+
+// Goal: the only scheduler that calls the controller is known in mode=scheduler alone. In extender
+// mode the webhook may name one, but others may call the controller, too.
+TEST(DoctorJson, OwnScheduler) {
+    const std::string lease = R"("--scheduler-lease=t/tessera-scheduler")";
+    EXPECT_EQ(flags_of(R"({"args":["--policy=fgd",)" + lease + R"(,"--webhook-scheduler=s"]})"),
+              (ControllerFlags{"fgd", "s"}));
+    EXPECT_EQ(flags_of(R"({"args":["--webhook-scheduler","s",)" + lease + "]}").scheduler, "s");
+    EXPECT_EQ(flags_of(R"({"args":["--webhook-scheduler=s"]})").scheduler, "");
+    EXPECT_EQ(flags_of(R"({"args":[)" + lease + "]}").scheduler, "");
 }
 
 // Goal: the names of the agents' configurations are found in the DaemonSet, and a Node's choice in

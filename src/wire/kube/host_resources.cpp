@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "domain/request/foreign_resources.hpp"
+
 namespace tessera {
 namespace {
 
@@ -25,6 +27,21 @@ HostRequest most(const HostRequest& a, const HostRequest& b) {
 }
 
 }  // namespace
+
+std::set<std::string> read_foreign_requests(JsonValue pod) {
+    std::set<std::string> out;
+    for (const char* containers : {"initContainers", "containers"}) {
+        for (const JsonValue container : pod["spec"][containers].elements()) {
+            for (const char* list : {"requests", "limits"}) {
+                for (const auto& [name, quantity] : container["resources"][list].members()) {
+                    if (is_foreign_gpu_resource(name) && quantity.text_or("0") != "0")
+                        out.emplace(name);
+                }
+            }
+        }
+    }
+    return out;
+}
 
 HostRequest read_host_amounts(JsonValue amounts) {
     return {std::min(parse_milli_quantity(text_of(amounts["cpu"])).value_or(0), kMost),

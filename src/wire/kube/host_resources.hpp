@@ -1,5 +1,8 @@
-// CPU and memory in Kubernetes objects.
+// CPU, memory and the GPUs of other products in Kubernetes objects.
 #pragma once
+
+#include <set>
+#include <string>
 
 #include "domain/request/host_request.hpp"
 #include "wire/text/json.hpp"
@@ -12,6 +15,9 @@ namespace tessera {
 // k8s.io/component-helpers/resource, PodRequests). An amount that cannot be read counts as zero:
 // the API server has already refused it.
 HostRequest read_host_request(JsonValue pod_spec);
+
+// The resources of a v1.Pod's containers by which other products assign GPUs.
+std::set<std::string> read_foreign_requests(JsonValue pod);
 
 // A list of amounts, such as a node's status.allocatable.
 HostRequest read_host_amounts(JsonValue amounts);
