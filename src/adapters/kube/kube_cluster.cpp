@@ -44,11 +44,13 @@ Result<defrag::ClusterObjects> read_cluster(HttpClient& http) {
     };
     const auto add_pod = [&](JsonValue json) {
         PodInfo pod = read_pod(json);
+        auto scheduling = read_pod_scheduling(json);
+        if (asks_for_gpus(pod) || !scheduling.foreign_requests.empty())
+            out.scheduling.emplace(pod.uid, std::move(scheduling));
         if (!asks_for_gpus(pod)) {
             if (!pod.finished) out.others.push_back(std::move(pod));
             return;
         }
-        out.scheduling.emplace(pod.uid, read_pod_scheduling(json));
         out.pods.push_back(std::move(pod));
         out.states.push_back(read_pod_state(json));
     };

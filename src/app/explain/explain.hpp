@@ -55,8 +55,8 @@ struct PodExplanation {
 
 // Explains the pod as though it were not placed yet, among all other pods as they are now.
 // `standard` is the controller's policy (find_policy_option), for a pod that names none. Leaves
-// `scheduler` empty. not_found: there is no such pod with GPUs; conflict: it has finished;
-// invalid_argument: its request is invalid.
+// `scheduler` empty. not_found: there is no such pod; conflict: it requests no GPU of Tessera, or
+// has finished; invalid_argument: its request is invalid.
 Result<PodExplanation> explain_pod(const defrag::ClusterObjects& objects, const PodName& pod,
                                    std::string_view standard);
 

@@ -185,6 +185,25 @@ TEST_F(ExplainPod, TellsWhatItsPodGroupAsks) {
     EXPECT_TRUE(gang().empty()) << gang();
 }
 
+// Goal: a pod that requests no GPU of Tessera is not reported as missing, and its user learns what
+// to write. Method: one pod with another product's resource, one without any.
+TEST_F(ExplainPod, OfAPodWithoutTesserasResources) {
+    objects_.others = {build::pod("web", {}), build::pod("other", {})};
+    objects_.scheduling[objects_.others[1].uid] = {.foreign_requests = {"nvidia.com/gpu"}};
+    const std::string fix =
+        "no GPU of Tessera; to request one, create it again with tessera.dev/gpu-share: 1 and "
+        "tessera.dev/gpu-memory, such as 3Gi, in the limits of a container, or with "
+        "tessera.dev/gpu: 1 for a whole GPU";
+    for (const auto& [name, requested] : std::vector<std::pair<std::string, std::string>>{
+             {"web", ""}, {"other", "nvidia.com/gpu, which Tessera does not assign, and "}}) {
+        const auto explanation = explain_pod(objects_, {"default", name}, "binpack");
+        ASSERT_FALSE(explanation);
+        EXPECT_EQ(explanation.error().code, Code::conflict);
+        EXPECT_EQ(explanation.error().text,
+                  fmt::format("pod default/{} requests {}{}", name, requested, fix));
+    }
+}
+
 TEST_F(ExplainPod, RefusesWhatItCannotTell) {
     EXPECT_EQ(explain_pod(objects_, {"default", "none"}, "binpack").error().code, Code::not_found);
     EXPECT_NE(explain_pod(objects_, {"default", "there"}, "magic").error().text.find("binpack"),

@@ -1,11 +1,14 @@
 #include "domain/defrag/cluster_objects.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
 #include <set>
 #include <utility>
+
+#include "domain/dialect/native.hpp"
 
 namespace tessera::defrag {
 namespace {
@@ -36,6 +39,21 @@ std::set<NodeName> closed_of(const ClusterObjects& objects) {
         if (node.closed) out.insert(node.name);
     }
     return out;
+}
+
+tl::unexpected<Error> requests_none(const ClusterObjects& objects, const PodInfo& pod) {
+    const auto at = objects.scheduling.find(pod.uid);
+    const bool has_foreign = at != objects.scheduling.end() && !at->second.foreign_requests.empty();
+    const std::string requested =
+        has_foreign ? fmt::format("{}, which Tessera does not assign, and no GPU of Tessera",
+                                  fmt::join(at->second.foreign_requests, ", "))
+                    : "no GPU of Tessera";
+    return fail(Code::conflict,
+                fmt::format("pod {} requests {}; to request one, create it again with {}: 1 and "
+                            "{}, such as 3Gi, in the limits of a container, or with {}: 1 for a "
+                            "whole GPU",
+                            pod.name.str(), requested, resource::kGpuShare, resource::kGpuMemory,
+                            resource::kGpu));
 }
 
 // Many pods have the same rules, so the result per set of rules is cached.
@@ -111,9 +129,12 @@ std::map<std::string, int> stays_of(const ClusterObjects& objects, const ScorerO
 Result<std::size_t> find_pod(const ClusterObjects& objects, const PodName& name) {
     const auto pod = std::ranges::find(objects.pods, name, &PodInfo::name);
     if (pod != objects.pods.end()) return static_cast<std::size_t>(pod - objects.pods.begin());
-    return fail(
-        Code::not_found,
-        fmt::format("there is no pod {} in namespace {} that requests GPUs", name.name, name.ns));
+    const auto other = std::ranges::find(objects.others, name, &PodInfo::name);
+    if (other != objects.others.end()) return requests_none(objects, *other);
+    return fail(Code::not_found,
+                fmt::format("there is no pod {} in namespace {}, or it has finished and requested "
+                            "no GPU of Tessera",
+                            name.name, name.ns));
 }
 
 Result<RoomFor> find_waiting(const ClusterObjects& objects, const PodName& name) {
@@ -127,8 +148,7 @@ Result<RoomFor> find_waiting(const ClusterObjects& objects, const PodName& name)
     if (why != nullptr) return fail(Code::conflict, fmt::format("pod {} {}", name.str(), why));
     auto request = request_of(pod);
     if (!request) return fail(request.error().in("pod " + name.str()));
-    if (request->containers.empty())
-        return fail(Code::conflict, fmt::format("pod {} requests no GPU", name.str()));
+    if (request->containers.empty()) return requests_none(objects, pod);
     return RoomFor{*std::move(request), BarredNodes(objects).of(objects.states[at].nodes)};
 }
 

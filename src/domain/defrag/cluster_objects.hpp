@@ -27,7 +27,7 @@ struct ClusterObjects {
     std::vector<Budget> budgets;
     std::set<std::string> waiting_jobs;  // see replacement_by
     std::vector<PodGroup> pod_groups;    // empty if every pod states the size of its gang
-    // Of `pods`.
+    // Of `pods`, and of those `others` that request GPUs of other products.
     std::map<PodUid, PodScheduling> scheduling;
 };
 
@@ -46,11 +46,12 @@ FreeCapacity free_capacity_of(const ClusterObjects& objects);
 // Why pods with GPUs are not moved: reason → number of pods. Explains why no plan was found.
 std::map<std::string, int> stays_of(const ClusterObjects& objects, const ScorerOf& scorer_of);
 
-// Its position in ClusterObjects::pods. not_found: no pod of that name has GPUs.
+// Its position in ClusterObjects::pods. conflict: the pod requests no GPU of Tessera; the error
+// says what to write. not_found: there is no such pod.
 Result<std::size_t> find_pod(const ClusterObjects& objects, const PodName& name);
 
-// The pending pod. not_found: no pod of that name requests GPUs; conflict: it is not pending;
-// invalid_argument: its request is invalid.
+// The pending pod. Errors: those of find_pod; conflict: it is not pending; invalid_argument: its
+// request is invalid.
 Result<RoomFor> find_waiting(const ClusterObjects& objects, const PodName& name);
 
 }  // namespace tessera::defrag

@@ -45,7 +45,7 @@ TEST(ClusterPolicy, IsReadInTheControllersNamespace) {
 }
 
 // Goal: explain compares the pod's scheduler with the one in the controller's Deployment, and finds
-// resources of another product.
+// resources of another product. A pod without Tessera's resources is a conflict.
 TEST(ClusterPolicy, ExplainReadsTheScheduler) {
     const Folder folder;
     ScriptedServer server;
@@ -58,7 +58,9 @@ TEST(ClusterPolicy, ExplainReadsTheScheduler) {
         "GET /api/v1/pods", 200,
         R"({"metadata":{"resourceVersion":"1"},"items":[{"metadata":{"uid":"u","name":"p",)"
         R"("namespace":"default"},"spec":{"schedulerName":"default-scheduler","containers":[)"
-        R"({"name":"c","resources":{"limits":{"tessera.dev/gpu":"1","nvidia.com/gpu":"1"}}}]}}]})");
+        R"({"name":"c","resources":{"limits":{"tessera.dev/gpu":"1","nvidia.com/gpu":"1"}}}]}},)"
+        R"({"metadata":{"uid":"w","name":"web","namespace":"default"},"spec":{"containers":[)"
+        R"({"name":"c","resources":{"limits":{"nvidia.com/gpu":"1"}}}]}}]})");
     const std::string config = "--kubeconfig=" + folder.file("kubeconfig");
     Program program("tessera", {"explain", "p", config}, folder.file("log"));
     EXPECT_EQ(program.wait(std::chrono::seconds(60)), 0);
@@ -66,6 +68,11 @@ TEST(ClusterPolicy, ExplainReadsTheScheduler) {
          {"\nWarning: spec.schedulerName is default-scheduler, and only ours ",
           "\nWarning: it also requests nvidia.com/gpu (NVIDIA's "})
         EXPECT_NE(program.output().find(warning), std::string::npos) << program.output();
+    Program without("tessera", {"explain", "web", config}, folder.file("log"));
+    EXPECT_EQ(without.wait(std::chrono::seconds(60)), 4);
+    EXPECT_NE(without.output().find("pod default/web requests nvidia.com/gpu, which Tessera"),
+              std::string::npos)
+        << without.output();
 }
 
 }  // namespace
