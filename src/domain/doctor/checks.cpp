@@ -87,7 +87,7 @@ Judgement controller(const Facts& facts) {
         ""};
 }
 
-// With a wrong --namespace, the fix of a missing object would make a second installation.
+// With a wrong namespace, the fix of a missing object would make a second installation.
 Judgement not_installed(const Facts& facts) {
     return {Status::skipped, fmt::format("Tessera is not installed in {}", facts.ns), ""};
 }
