@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 import textwrap
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ import yaml
 
 from e2e.case import PODS
 from e2e.chart_case import MEMORY, ChartCase
+from e2e.repeated import repeated
 from kube.api import ApiError
 from stack import builds
 from stack.chart import NAMESPACE, PREVIOUS, RELEASE
@@ -145,25 +145,18 @@ class ExtenderCheck(ChartCase):
         """Creates pods until the end of the context, and yields the growing list of their names. At
         the end each must have ended well."""
         names: list[str] = []
-        stop = threading.Event()
 
         def arrive() -> None:
-            while not stop.wait(PAUSE):
-                pod = self.pod(f"pod-{len(names)}", MEMORY, restartPolicy="Never",
-                               script="gpuhog --once 512MiB && sleep 10")
-                try:
-                    self.create(pod)
-                except ApiError as error:  # the webhook fails closed while no controller answers
-                    print(f"not created: {error}")
-                    continue
-                names.append(pod["metadata"]["name"])
-        thread = threading.Thread(target=arrive)
-        thread.start()
-        try:
+            pod = self.pod(f"pod-{len(names)}", MEMORY, restartPolicy="Never",
+                           script="gpuhog --once 512MiB && sleep 10")
+            try:
+                self.create(pod)
+            except ApiError as error:  # the webhook fails closed while no controller answers
+                print(f"not created: {error}")
+                return
+            names.append(pod["metadata"]["name"])
+        with repeated(arrive, PAUSE):
             yield names
-        finally:
-            stop.set()
-            thread.join()
         self.cluster.wait_for(f"{len(names)} pods have ended",
                               lambda: not self.not_ended(names), 240)
         print(f"{len(names)} pods arrived")

@@ -7,13 +7,13 @@ import contextlib
 import copy
 import json
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from typing import ClassVar
 
 from e2e import pods, report, truth
 from e2e.case import SECONDS, StackCase
+from e2e.repeated import repeated
 from e2e.truth import Json
 from stack import deploy
 
@@ -48,19 +48,12 @@ class Replicas(StackCase):
         """Creates pods until the end of the context, and yields the growing list of their names. At
         the end all pods must run, each on the GPUs of its allocation."""
         names: list[str] = []
-        stop = threading.Event()
 
         def arrive() -> None:
-            while not stop.wait(PAUSE):
-                self.create(pods.simple(f"pod-{len(names)}", pods.native("256Mi"), size="128MiB"))
-                names.append(f"pod-{len(names)}")
-        thread = threading.Thread(target=arrive)
-        thread.start()
-        try:
+            self.create(pods.simple(f"pod-{len(names)}", pods.native("256Mi"), size="128MiB"))
+            names.append(f"pod-{len(names)}")
+        with repeated(arrive, PAUSE):
             yield names
-        finally:
-            stop.set()
-            thread.join()
         for name in names:
             self.assert_shares(self.wait_running(name))
         self.assert_never_above()
