@@ -10,7 +10,7 @@ from kube import binaries
 from kube.cluster import Cluster
 from stack import render
 
-CLUSTERS = "default-sched"  # the name of the cluster's own kube-scheduler as a program
+SECOND = "second-sched"  # the name of the second kube-scheduler as a program
 # RBAC gives kube-scheduler this Lease, so the chart's own Lease is not used.
 LEASE = ("kube-system", "kube-scheduler")
 # The controller leads where the kube-scheduler of its "pod" leads. That names itself after the host.
@@ -25,16 +25,18 @@ def config(port: int) -> str:
     return json.dumps(made)
 
 
-def start_the_clusters_scheduler(cluster: Cluster) -> None:
-    """Starts a kube-scheduler for pods that name no other. It ends with the cluster."""
-    program = cluster.directory / CLUSTERS  # a name of its own in the list of processes
+def start_second(cluster: Cluster, name: str) -> None:
+    """Starts a kube-scheduler for pods whose spec.schedulerName is `name`: with the chart's mode
+    scheduler, the cluster's own. It ends with the cluster."""
+    program = cluster.directory / SECOND  # a name of its own in the list of processes
     if not program.exists():
         shutil.copy(binaries.directory() / "kube-scheduler", program)
     kubeconfig = str(cluster.directory / "kube-scheduler.kubeconfig")
-    file = cluster.directory / f"{CLUSTERS}.json"
+    file = cluster.directory / f"{SECOND}.json"
     file.write_text(json.dumps({
         "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
-        "leaderElection": {"leaderElect": False}, "clientConnection": {"kubeconfig": kubeconfig}}))
-    cluster.start_program(CLUSTERS, [
+        "leaderElection": {"leaderElect": False}, "clientConnection": {"kubeconfig": kubeconfig},
+        "profiles": [{"schedulerName": name}]}))
+    cluster.start_program(SECOND, [
         str(program), f"--config={file}", "--bind-address=127.0.0.1",
         f"--secure-port={cluster.free_port()}", f"--cert-dir={cluster.directory / 'certificates'}"])

@@ -28,11 +28,13 @@ class Variant:
     """asks: the kind of request, as cluster_load names it. "own": as "ours", with a kube-scheduler of
     our own beside the cluster's, as the Helm chart installs it. every_node: kube-scheduler looks at all
     nodes for each pod, not at a sample. batchable: kube-scheduler's default topology spreading is
-    off, because kube-scheduler keeps no ranking for pods that it spreads."""
+    off, because kube-scheduler keeps no ranking for pods that it spreads. beside_idle: a second
+    kube-scheduler runs, to which no pod belongs."""
 
     asks: str
     every_node: bool = False
     batchable: bool = False
+    beside_idle: bool = False
     options: tuple[str, ...] = ()
 
     @property
@@ -45,8 +47,9 @@ class Variant:
         """The name that the benchmark prints."""
         name = {"plain": "plain", "extended": "extended resource", "ours": "ours",
                 "own": "ours, scheduler mode"}[self.asks]
-        return name + (", every node" if self.every_node else "") + "".join(
-            f", {option}" for option in self.options)
+        every = ", every node" if self.every_node else ""
+        beside = ", beside an idle kube-scheduler" if self.beside_idle else ""
+        return name + every + beside + "".join(f", {option}" for option in self.options)
 
 
 @dataclass
@@ -111,8 +114,8 @@ def measure(cluster: Cluster, load: Load, variant: Variant, group: str, pods: in
     controller = Controller(cluster, *variant.options, *options)
     if variant.is_ours:
         controller.start()
-    if variant.asks == "own":
-        own_scheduler.start_the_clusters_scheduler(cluster)
+    if variant.asks == "own" or variant.beside_idle:
+        own_scheduler.start_second(cluster, "unused" if variant.beside_idle else "default-scheduler")
     cluster.write_scheduler_config(scheduler_config(variant, controller.port))
     before: dict[str, float] = {}
     bound = load.watch(group, pods, seconds, lambda: cluster.start_component("kube-scheduler"),
@@ -127,8 +130,8 @@ def measure(cluster: Cluster, load: Load, variant: Variant, group: str, pods: in
     row.looks_at_batches = _looks_at_batches(scheduler)
     row.cycle = _mean_ms(scheduler, "scheduler_scheduling_algorithm_duration_seconds")
     cluster.kill("kube-scheduler")
-    if variant.asks == "own":
-        cluster.kill(own_scheduler.CLUSTERS)
+    if variant.asks == "own" or variant.beside_idle:
+        cluster.kill(own_scheduler.SECOND)
     if variant.is_ours:
         row.refused = controller.refused_binds()
         row.verbs = _verbs(controller.metrics())
