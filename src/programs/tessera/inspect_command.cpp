@@ -35,7 +35,8 @@ std::string render(const InspectOptions& options, std::span<const NodeUsage> nod
 Result<int> inspect(const InspectOptions& options) {
     TRY(const KubeConnection connection, connect_info(options.usage.kube));
     HttpClient api(connection.endpoint);
-    TRY(const auto nodes, load_usage(api, options.usage));
+    TRY(auto nodes, load_usage(api, options.usage));
+    TRY_VOID(load_agents(api, nodes));
     std::cout << render(options, nodes);
     print_agents_missing(nodes);
     return 0;

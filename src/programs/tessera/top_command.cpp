@@ -107,7 +107,8 @@ Result<int> run(const TopOptions& options) {
     TRY_VOID(options.install.check());
     TRY(const KubeConnection connection, connect_info(options.usage.kube));
     HttpClient api(connection.endpoint);
-    TRY(const auto nodes, load_usage(api, options.usage));
+    TRY(auto nodes, load_usage(api, options.usage));
+    TRY_VOID(load_agents(api, nodes));
     const Shares shares = read_shares(api, options, nodes);
     const std::string& output = options.usage.output;
     if (output == "json") {

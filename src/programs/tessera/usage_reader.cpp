@@ -31,11 +31,14 @@ Result<std::vector<NodeUsage>> load_usage(HttpClient& api, const UsageOptions& o
     }
     const auto pods = kube.list_pods({});
     if (!pods) return fail(advise(pods.error()));
+    return usage_of(*std::move(nodes), *pods);
+}
+
+Result<> load_agents(HttpClient& api, std::span<NodeUsage> nodes) {
     const auto agents = nodes_with_ready_agent(api);
     if (!agents) return fail(advise(agents.error()));
-    auto usage = usage_of(*std::move(nodes), *pods);
-    set_agents(usage, *agents);
-    return usage;
+    set_agents(nodes, *agents);
+    return {};
 }
 
 void print_agents_missing(std::span<const NodeUsage> nodes) {

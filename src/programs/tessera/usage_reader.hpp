@@ -19,6 +19,9 @@ struct UsageOptions {
 // An error says what the user can do.
 Result<std::vector<NodeUsage>> load_usage(HttpClient& api, const UsageOptions& options);
 
+// Sets NodeUsage::agent_ready, for commands that show it. Errors as above.
+Result<> load_agents(HttpClient& api, std::span<NodeUsage> nodes);
+
 // Says on stderr on which nodes no agent is ready.
 void print_agents_missing(std::span<const NodeUsage> nodes);
 
