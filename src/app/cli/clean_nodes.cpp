@@ -4,28 +4,19 @@
 
 #include <utility>
 
+#include "app/cli/node_names.hpp"
 #include "base/counted.hpp"
 
 namespace tessera {
 namespace {
 
 constexpr std::chrono::seconds kPoll{1};
-constexpr std::size_t kNodesInMessage = 5;
-
-std::string text_of(const std::vector<NodeName>& nodes) {
-    std::string out;
-    for (std::size_t i = 0; i < nodes.size() && i < kNodesInMessage; ++i)
-        out += (i == 0 ? "" : ", ") + nodes[i].str();
-    if (nodes.size() > kNodesInMessage)
-        out += fmt::format(" and {} more", nodes.size() - kNodesInMessage);
-    return out;
-}
 
 std::string agents_run_on(const std::vector<NodeName>& running) {
     return fmt::format(
         "agents run on {} and would publish the nodes again; uninstall Tessera "
         "first (helm uninstall tessera)",
-        text_of(running));
+        names_of_nodes(running));
 }
 
 // Reports what it waits for at once, and again when fewer agents run.
@@ -40,7 +31,7 @@ Result<> wait_for_agents(PublishedNodes& nodes, Clock& clock, std::chrono::secon
         if (running != reported) {
             const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - clock.steady());
             report(fmt::format("waiting up to {} s for the agents on {} to end", left.count(),
-                               text_of(running)));
+                               names_of_nodes(running)));
             reported = running;
         }
         clock.sleep_for(kPoll);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/cli/assumed_policy.hpp"
+#include "app/cli/node_names.hpp"
 #include "app/cli/tab_writer.hpp"
 #include "base/counted.hpp"
 #include "base/quantity.hpp"
@@ -104,19 +105,13 @@ std::string fits_text(const PodExplanation& explanation, std::size_t most) {
 }
 
 std::string refusals_text(const PodExplanation& explanation) {
-    constexpr std::size_t kNamed = 5;
-    std::map<std::string, std::vector<std::string>> nodes;  // by reason
+    std::map<std::string, std::vector<NodeName>> nodes;  // by reason
     for (const NodeExplanation& node : explanation.nodes) {
-        if (!node.fits) nodes[node.why].push_back(node.node.str());
+        if (!node.fits) nodes[node.why].push_back(node.node);
     }
     std::string out;
-    for (const auto& [why, names] : nodes) {
-        const auto named = std::min(names.size(), kNamed);
-        const auto end = names.begin() + static_cast<std::ptrdiff_t>(named);
-        out += fmt::format(
-            "Not on {}{}: {}\n", fmt::join(names.begin(), end, ", "),
-            names.size() > named ? fmt::format(" and {} more", names.size() - named) : "", why);
-    }
+    for (const auto& [why, names] : nodes)
+        out += fmt::format("Not on {}: {}\n", names_of_nodes(names), why);
     return out;
 }
 

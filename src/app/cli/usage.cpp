@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "app/cli/node_names.hpp"
+
 namespace tessera {
 namespace {
 
@@ -101,20 +103,15 @@ void set_agents(std::span<NodeUsage> nodes, const std::set<NodeName>& with_ready
 }
 
 std::string agents_text(std::span<const NodeUsage> nodes) {
-    constexpr std::size_t kNamed = 5;
-    std::string names;
-    std::size_t count = 0;
+    std::vector<NodeName> without;
     for (const NodeUsage& node : nodes) {
-        if (node.agent_ready) continue;
-        if (count < kNamed) names += (count == 0 ? "" : ", ") + node.inventory.name.str();
-        ++count;
+        if (!node.agent_ready) without.push_back(node.inventory.name);
     }
-    if (count == 0) return {};
-    if (count > kNamed) names += fmt::format(" and {} more", count - kNamed);
+    if (without.empty()) return {};
     return fmt::format(
         "no agent is ready on {}: the health of the GPUs there is unknown, and they "
         "are shown as they were reported last (tessera doctor, check agents)",
-        names);
+        names_of_nodes(without));
 }
 
 }  // namespace tessera
