@@ -114,12 +114,27 @@ std::string sentence(std::string_view name, const Kind& given) {
                        fmt::join(kAnnotations, ", "), fmt::join(kLabels, ", "));
 }
 
+// Other known annotations with a wrong value refuse the pod. This one does not decide where it
+// runs.
+bool is_unknown_value(std::string_view name, JsonValue value) {
+    const std::string text = value.text_or("");
+    return name == defrag::kMovable && text != "true" && text != "false";
+}
+
 void add_unknown(JsonValue names, const Kind& kind, std::vector<std::string>& out) {
     for (const auto& [name, value] : names.members()) {
         if (out.size() == kMostUnknownAnnotations) return;
+        if (!name.starts_with(kOurs)) continue;
         const bool is_known = is_one_of(name, kind.names) ||
                               (&kind == &kAnnotation && is_one_of(name, key::kWrittenByTessera));
-        if (name.starts_with(kOurs) && !is_known) out.push_back(sentence(name, kind));
+        if (!is_known) {
+            out.push_back(sentence(name, kind));
+        } else if (is_unknown_value(name, value)) {
+            out.push_back(
+                fmt::format("annotation {} is neither \"true\" nor \"false\": tessera defrag does "
+                            "not move the pod",
+                            name));
+        }
     }
 }
 

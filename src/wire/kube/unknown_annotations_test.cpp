@@ -83,6 +83,19 @@ TEST(UnknownAnnotations, Labels) {
               "tessera.dev/gpu-models?");
 }
 
+// Goal: a value of `movable` that allows no moves by mistake is reported. A wrong value of any
+// other annotation refuses the pod.
+TEST(UnknownAnnotations, ValueThatHasNoEffect) {
+    for (const char* wrong : {R"("yes")", R"("True")", R"("")", "true"}) {
+        EXPECT_EQ(unknown_annotations_of(R"({"tessera.dev/movable": )" + std::string(wrong) + "}"),
+                  std::vector<std::string>{
+                      "annotation tessera.dev/movable is neither \"true\" nor \"false\": tessera "
+                      "defrag does not move the pod"})
+            << wrong;
+    }
+    EXPECT_TRUE(unknown_annotations_of(R"({"tessera.dev/movable": "false"})").empty());
+}
+
 // Goal: annotations for users, those that Tessera writes and those of other tools are not reported.
 TEST(UnknownAnnotations, OthersAreNone) {
     EXPECT_TRUE(unknown_annotations_of(R"({
