@@ -86,6 +86,14 @@ def checks() -> str:
            "| check | what must be true |\n|---|---|\n"]
     out += [f"| `{name}` | {_cell(text)} |\n"
             for name, text in rows("src/domain/doctor/checks.def", "CHECK")]
+    out.append("\n| status | meaning |\n|---|---|\n"
+               "| `ok` | it is true |\n"
+               "| `skipped` | it could not be judged: the line says what is missing, such as a right of your "
+               "user or a first GPU pod |\n"
+               "| `warning` | GPU pods run, but something needs attention |\n"
+               "| `failed` | something does not work |\n\n"
+               "The exit status is 1 if a check failed, else 0. `-o json` has the most severe status of all\n"
+               "checks in `status`, so a script that needs every check done expects `ok` there.\n")
     return "".join(out)
 
 

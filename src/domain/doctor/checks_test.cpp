@@ -440,7 +440,7 @@ std::vector<Case> trust_cases() {
          "key",
          Status::skipped,
          {"needs the right to get secrets"},
-         {},
+         {"administrator"},
          [](Facts& f) { f.key = fail(Code::permission_denied, "get secrets"); }},
         {"no policy",
          "admission",

@@ -15,7 +15,8 @@ constexpr std::size_t kNamed = 3;
 
 Judgement unread(const Error& error) {
     if (error.code == Code::permission_denied) {
-        return {Status::skipped, "needs the right to " + error.text, ""};
+        return {Status::skipped, "needs the right to " + error.text,
+                "run it as an administrator of the cluster"};
     }
     return {Status::failed, error.text,
             "check the state of the API server (kubectl get --raw /readyz?verbose)"};
