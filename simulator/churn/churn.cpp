@@ -106,10 +106,9 @@ class Churn {
     }
     bool try_to_place(std::size_t task, double now) {
         const ChurnTask& of = tasks_[task];
-        const std::vector<PlacementTask> alike(static_cast<std::size_t>(of.gang), of.task);
-        auto places = decide([&](auto& draw) {
-            return place_together(engine_, index_, caps_, alike, of.cap, draw);
-        });
+        const std::vector<PlacementTask> pods(static_cast<std::size_t>(of.gang), of.task);
+        auto places = decide(
+            [&](auto& draw) { return place_together(engine_, index_, caps_, pods, of.cap, draw); });
         if (!places) return false;
         place_task(task, *std::move(places), now);
         return true;
@@ -168,7 +167,7 @@ class Churn {
         ledger_.allocate(one.at_s, -milli_of_all(of));
         give_up(one.at_s);
         for (const Placed& place : places)
-            node_gpus(place.node, one.at_s);
+            retry_waiting(place.node, one.at_s);
         note_fragments(one.at_s);
     }
     void free(std::size_t task, const Placed& place) {
@@ -178,12 +177,12 @@ class Churn {
         caps_.remove(of.cap, node);
         if (cluster_) cluster_->left(task, of.task, place);
     }
-    void node_gpus(std::int32_t node, double now) {
-        line_.node_gpus(engine_, static_cast<std::size_t>(node),
-                        [&](std::size_t task) { return try_to_place(task, now); });
+    void retry_waiting(std::int32_t node, double now) {
+        line_.place_waiting_on(engine_, static_cast<std::size_t>(node),
+                               [&](std::size_t task) { return try_to_place(task, now); });
     }
     void give_up(double now) {
-        while (const auto task = line_.take_before(now - window_.patience_s))
+        while (const auto task = line_.pop_arrived_before(now - window_.patience_s))
             ledger_.note_gave_up(*task);
     }
     void note_fragments(double now) { ledger_.note_fragments(now, fragments_.milli()); }
@@ -195,16 +194,16 @@ class Churn {
     }
     void seek(const Seeking& one) {
         give_up(one.at_s);
-        if (!line_.has(one.task)) return;
+        if (!line_.contains(one.task)) return;
         const ChurnTask& of = tasks_[one.task];
-        double& again_s = not_before_[waiting_kind(of)];
+        double& again_s = not_before_[class_of(of)];
         if (one.at_s < again_s) return seeking_.push({again_s, one.task});
-        ledger_.note_sought();
+        ledger_.note_plan_attempt();
         const auto moves = cluster_->moves_for(
             {.task = of.task, .count = of.gang, .without = caps_.full(of.cap)}, moves_->most_moves);
         std::vector<TaskMove> made;
         if (moves && help(one, *moves, made)) {
-            line_.take(one.task);
+            line_.remove(one.task);
             ledger_.note_helped(one.task, one.at_s);
         } else {
             again_s = one.at_s + moves_->after_s;
@@ -229,7 +228,7 @@ class Churn {
                 return is_made ? index_.choose(of.task, draw(), caps_.full(of.cap)) : std::nullopt;
             });
             if (!to) {
-                ledger_.note_astray();
+                ledger_.note_deviation();
                 return false;
             }
             trial.place(to->node, of.task, to->score.gpus, of.cap);
@@ -256,7 +255,7 @@ class Churn {
         for (const TaskMove& move : made)
             index_.arrived(tasks_[move.task].task);
         for (const TaskMove& move : made)
-            node_gpus(move.from.node, now);
+            retry_waiting(move.from.node, now);
     }
     void begin_again(const TaskMove& move, double now) {
         const Running& before = running_.at(move.task);
@@ -285,8 +284,8 @@ class Churn {
     std::priority_queue<Leaving> leaving_;
     std::optional<RunningCluster> cluster_;  // only if tasks may be moved
     std::priority_queue<Seeking> seeking_;
-    // The next time to plan for a kind of task for which no plan was found.
-    std::unordered_map<WaitingKind, double, WaitingKindHash> not_before_;
+    // The next time to plan for a class of tasks for which no plan was found.
+    std::unordered_map<TaskClass, double, TaskClassHash> not_before_;
     std::size_t decisions_ = 0;
     double seconds_ = 0;
 };

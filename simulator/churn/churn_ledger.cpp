@@ -7,7 +7,8 @@ namespace {
 
 ChurnSize size_of(const ChurnTask& task) {
     if (task.gang > 1) return ChurnSize::gang;
-    if (task.task.count > 1) return task.task.count < 8 ? ChurnSize::several : ChurnSize::eight;
+    if (task.task.count > 1)
+        return task.task.count < 8 ? ChurnSize::several : ChurnSize::eight_or_more;
     return task.task.milli < kMilliPerGpu ? ChurnSize::share : ChurnSize::gpu;
 }
 
@@ -15,7 +16,7 @@ ChurnSize size_of(const ChurnTask& task) {
 
 ChurnWaits Waits::result() {
     ChurnWaits out;
-    out.came = waits_.size();
+    out.arrived = waits_.size();
     if (waits_.empty()) return out;
     double sum = 0;
     for (const double wait : waits_)
@@ -23,7 +24,7 @@ ChurnWaits Waits::result() {
     const auto count = static_cast<double>(waits_.size());
     out.mean_wait_s = sum / count;
     out.waited = static_cast<double>(waited_) / count;
-    out.refused_demand = asked_milli_ > 0 ? refused_milli_ / asked_milli_ : 0;
+    out.abandoned_demand = asked_milli_ > 0 ? abandoned_milli_ / asked_milli_ : 0;
     // The nearest rank: the smallest wait that 99 of 100 waits do not exceed.
     const std::size_t rank = (99 * waits_.size() + 99) / 100;
     const auto p99 = waits_.begin() + static_cast<std::ptrdiff_t>(rank - 1);
@@ -70,7 +71,7 @@ void Ledger::note_evicted(std::size_t task, double at_s, double lost_s) {
 ChurnMoves Ledger::moves(double capacity_milli) const {
     ChurnMoves out = moves_;
     const double span = std::max(window_.to_s - window_.from_s, 1.0);
-    out.lost = lost_milli_s_ / span / std::max(capacity_milli, 1.0);
+    out.lost_work = lost_milli_s_ / span / std::max(capacity_milli, 1.0);
     return out;
 }
 

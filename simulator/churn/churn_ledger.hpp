@@ -16,14 +16,14 @@ class Waits {
     void note_placed(double after_s) { waits_.push_back(after_s); }
     void note_gave_up(double after_s, double milli) {
         waits_.push_back(after_s);
-        refused_milli_ += milli;
+        abandoned_milli_ += milli;
     }
 
     ChurnWaits result();
 
   private:
     double asked_milli_ = 0;
-    double refused_milli_ = 0;
+    double abandoned_milli_ = 0;
     std::size_t waited_ = 0;
     std::vector<double> waits_;
 };
@@ -63,9 +63,9 @@ class Ledger {
         if (counts(task)) waits_of(task).note_waits();
     }
     void note_gave_up(std::size_t task);
-    // A plan is computed.
-    void note_sought() { ++moves_.plans; }
-    void note_astray() { ++moves_.astray; }
+    // A plan is sought.
+    void note_plan_attempt() { ++moves_.plan_attempts; }
+    void note_deviation() { ++moves_.deviations; }
     // Moves made room for the task.
     void note_helped(std::size_t task, double at_s);
     // A running task is evicted and begins again; `lost_s` of its work is done again.

@@ -56,11 +56,11 @@ TEST(ChurnMoves, ByHand) {
         ASSERT_TRUE(result.moves);
         EXPECT_EQ(result.moves->evictions, 1U);
         EXPECT_EQ(result.moves->placed, 5U);
-        EXPECT_DOUBLE_EQ(result.moves->lost, lost / (4 * 200));
+        EXPECT_DOUBLE_EQ(result.moves->lost_work, lost / (4 * 200));
         EXPECT_EQ(result.moves->helped, (std::array<std::size_t, kChurnSizes>{0, 0, 1, 0, 0}));
-        EXPECT_EQ(result.moves->astray, 0U);
+        EXPECT_EQ(result.moves->deviations, 0U);
         EXPECT_DOUBLE_EQ(result.tasks.mean_wait_s, 5 / 5.0);
-        EXPECT_DOUBLE_EQ(result.tasks.refused_demand, 0);
+        EXPECT_DOUBLE_EQ(result.tasks.abandoned_demand, 0);
         EXPECT_DOUBLE_EQ(result.allocated, (2 * 10 + 2 * 10 + 2 * 100 + lost) / (4 * 200));
     }
     const ChurnResult off = run(2, tasks, std::nullopt);
@@ -79,7 +79,7 @@ TEST(ChurnMoves, EndWhenTheyWouldHave) {
         const ChurnResult result = run(
             kNodes, tasks, MoveRules{.after_s = 5, .most_moves = 1, .checkpoint_s = checkpoint_s});
         EXPECT_EQ(result.moves->evictions, kNodes / 2U);
-        EXPECT_DOUBLE_EQ(result.moves->lost, 0);
+        EXPECT_DOUBLE_EQ(result.moves->lost_work, 0);
         EXPECT_DOUBLE_EQ(result.allocated,
                          (kNodes * 10 + kNodes * 100 + kNodes * 100) / (2 * kNodes * 200.0));
     }
@@ -114,8 +114,8 @@ RC_GTEST_PROP(ChurnMovesProperty, NoWorkIsForgotten, ()) {
     const ChurnResult result =
         churn(workload, tasks, window, **find_placement_policy(policy), {}, moves);
     const double capacity = 3.0 * static_cast<double>(workload.nodes.size()) * window.to_s;
-    RC_ASSERT(result.tasks.came == tasks.size());
-    RC_ASSERT(std::abs((result.allocated - result.moves->lost) * capacity - work) < 1e-3);
+    RC_ASSERT(result.tasks.arrived == tasks.size());
+    RC_ASSERT(std::abs((result.allocated - result.moves->lost_work) * capacity - work) < 1e-3);
 }
 
 // Goal: the mean of FGD's fragmentation over time, by hand: a single free GPU is useless if tasks
@@ -140,7 +140,7 @@ TEST(ChurnMoves, OnlyWhereTheyAreOfUse) {
     tasks.back().task = gpus(4);
     const ChurnResult none = run(2, tasks, MoveRules{.after_s = 5});
     EXPECT_EQ(none.moves->evictions, 0U);
-    EXPECT_EQ(none.moves->plans, 10U) << "after each 5 seconds, the 50th included";
+    EXPECT_EQ(none.moves->plan_attempts, 10U) << "after each 5 seconds, the 50th included";
     // Two nodes of eight GPUs, each with three tasks of one GPU: one task would need all of them
     // moved.
     Workload workload = pairs(2);
@@ -156,7 +156,7 @@ TEST(ChurnMoves, OnlyWhereTheyAreOfUse) {
         const auto result = churn(workload, eights, kWindow, **find_placement_policy("best-fit"),
                                   {}, MoveRules{.after_s = 5, .most_moves = most});
         EXPECT_EQ(result.moves->evictions, most == 3 ? 3U : 0U);
-        EXPECT_EQ(result.moves->helped.at(static_cast<std::size_t>(ChurnSize::eight)),
+        EXPECT_EQ(result.moves->helped.at(static_cast<std::size_t>(ChurnSize::eight_or_more)),
                   most == 3 ? 1U : 0U);
     }
 }
@@ -207,7 +207,7 @@ TEST(ChurnMoves, FollowFromTheSeed) {
         };
         const ChurnResult moved = with(MoveRules{.after_s = 300, .most_moves = 4});
         EXPECT_GT(moved.moves->evictions, 0U) << policy;
-        EXPECT_EQ(moved.moves->astray, 0U) << policy;
+        EXPECT_EQ(moved.moves->deviations, 0U) << policy;
         EXPECT_EQ(moved, with(MoveRules{.after_s = 300, .most_moves = 4})) << policy;
         const ChurnResult off = with(std::nullopt);
         ChurnResult never = with(MoveRules{.after_s = 3'601});
@@ -220,12 +220,12 @@ TEST(ChurnMoves, FollowFromTheSeed) {
 // Goal: the table, CSV and JSON have evictions and the tasks that they helped only if there are
 // rules for moves.
 TEST(ChurnMoves, Reports) {
-    ChurnRun run{90, "A", 1, {.allocated = 0.5, .tasks = {.came = 7}}};
+    ChurnRun run{90, "A", 1, {.allocated = 0.5, .tasks = {.arrived = 7}}};
     EXPECT_EQ(churn_table(std::vector{run}).find("EVICTED"), std::string::npos);
     EXPECT_EQ(churn_csv(std::vector{run}).find("evictions"), std::string::npos);
     EXPECT_EQ(churn_json(std::vector{run}).find("evictions"), std::string::npos);
     run.result.moves =
-        ChurnMoves{.placed = 2'000, .evictions = 6, .lost = 0.125, .helped = {0, 0, 1, 3, 0}};
+        ChurnMoves{.placed = 2'000, .evictions = 6, .lost_work = 0.125, .helped = {0, 0, 1, 3, 0}};
     const std::string table = churn_table(std::vector{run});
     EXPECT_NE(table.find("\nmoves that made room"), std::string::npos) << table;
     EXPECT_NE(churn_csv(std::vector{run})
@@ -234,7 +234,7 @@ TEST(ChurnMoves, Reports) {
         << churn_csv(std::vector{run});
     const std::string json = churn_json(std::vector{run});
     for (const char* text : {R"("evictions": 6.0)", R"("evictionsPer1000Placed": 3.0)",
-                             R"("lostWorkPercent": 12.5)", R"("helpedEightGpus": 3.0)"})
+                             R"("lostWorkPercent": 12.5)", R"("helpedEightOrMoreGpus": 3.0)"})
         EXPECT_NE(json.find(text), std::string::npos) << json;
 }
 

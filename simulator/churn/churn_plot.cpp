@@ -21,16 +21,16 @@ constexpr auto kRows = std::to_array<PlotRow>({
      [](const ChurnResult& r) { return 100 * r.fragmentation; }},
     {"tasks that waited", "% of tasks", [](const ChurnResult& r) { return 100 * r.tasks.waited; }},
     {"mean wait", "s", [](const ChurnResult& r) { return r.tasks.mean_wait_s; }},
-    {"demand that gave up", "% of GPUs asked for",
-     [](const ChurnResult& r) { return 100 * r.tasks.refused_demand; }},
+    {"demand that gave up", "% of requested GPUs",
+     [](const ChurnResult& r) { return 100 * r.tasks.abandoned_demand; }},
     {"gangs that waited", "% of gangs", [](const ChurnResult& r) { return 100 * r.gangs.waited; },
      Among::gangs},
     {"mean wait of gangs", "s", [](const ChurnResult& r) { return r.gangs.mean_wait_s; },
      Among::gangs},
-    {"demand of gangs that gave up", "% of GPUs asked for",
-     [](const ChurnResult& r) { return 100 * r.gangs.refused_demand; }, Among::gangs},
+    {"demand of gangs that gave up", "% of requested GPUs",
+     [](const ChurnResult& r) { return 100 * r.gangs.abandoned_demand; }, Among::gangs},
     {"allocated, less work done again", "% of all GPUs",
-     [](const ChurnResult& r) { return 100 * (r.allocated - r.moves->lost); }, Among::moves},
+     [](const ChurnResult& r) { return 100 * (r.allocated - r.moves->lost_work); }, Among::moves},
     {"evictions", "per 1000 tasks placed",
      [](const ChurnResult& r) { return r.moves->evicted_per_1000(); }, Among::moves},
 });
@@ -44,7 +44,7 @@ bool is_drawn(const PlotRow& row, std::span<const ChurnRun> runs) {
                 runs, [](const ChurnRun& run) { return run.result.moves.has_value(); });
         case Among::gangs:
             return std::ranges::any_of(
-                runs, [](const ChurnRun& run) { return run.result.gangs.came > 0; });
+                runs, [](const ChurnRun& run) { return run.result.gangs.arrived > 0; });
     }
     return false;
 }

@@ -37,8 +37,8 @@ constexpr std::array kFigures = {
     Figure{"WAITED%", "waitedPercent", [](const ChurnWaits& w) { return 100 * w.waited; }, 3},
     Figure{"WAIT s", "meanWaitSeconds", [](const ChurnWaits& w) { return w.mean_wait_s; }, 2},
     Figure{"P99 s", "p99WaitSeconds", [](const ChurnWaits& w) { return w.p99_wait_s; }, 0},
-    Figure{"REFUSED%", "refusedDemandPercent",
-           [](const ChurnWaits& w) { return 100 * w.refused_demand; }, 3},
+    Figure{"GAVE UP%", "abandonedDemandPercent",
+           [](const ChurnWaits& w) { return 100 * w.abandoned_demand; }, 3},
 };
 
 // A group of tasks with a line of its own.
@@ -59,16 +59,16 @@ constexpr std::array kMoveFigures = {
               [](const ChurnResult& r) { return static_cast<double>(r.moves->evictions); }, 0},
     RunFigure{"PER 1000", "evictionsPer1000Placed",
               [](const ChurnResult& r) { return r.moves->evicted_per_1000(); }, 3},
-    RunFigure{"LOST%", "lostWorkPercent", [](const ChurnResult& r) { return 100 * r.moves->lost; },
-              3},
+    RunFigure{"LOST%", "lostWorkPercent",
+              [](const ChurnResult& r) { return 100 * r.moves->lost_work; }, 3},
     RunFigure{"USEFUL%", "usefulPercent",
-              [](const ChurnResult& r) { return 100 * (r.allocated - r.moves->lost); }, 3},
+              [](const ChurnResult& r) { return 100 * (r.allocated - r.moves->lost_work); }, 3},
     RunFigure{"HELPED", "helped",
               [](const ChurnResult& r) { return static_cast<double>(r.moves->all_helped()); }, 0},
     RunFigure{"SHARES", "helpedShares", helped<ChurnSize::share>, 0},
     RunFigure{"1 GPU", "helpedOneGpu", helped<ChurnSize::gpu>, 0},
     RunFigure{"2-7", "helpedSeveralGpus", helped<ChurnSize::several>, 0},
-    RunFigure{"8 AND MORE", "helpedEightGpus", helped<ChurnSize::eight>, 0},
+    RunFigure{"8 AND MORE", "helpedEightOrMoreGpus", helped<ChurnSize::eight_or_more>, 0},
     RunFigure{"GANGS", "helpedGangs", helped<ChurnSize::gang>, 0},
 };
 
@@ -77,9 +77,9 @@ bool has_moves(std::span<const ChurnRun> runs) {
                                [](const ChurnRun& run) { return run.result.moves.has_value(); });
 }
 
-bool any_came(std::span<const ChurnRun> runs, const Part& part) {
-    return std::ranges::any_of(runs,
-                               [&](const ChurnRun& run) { return (run.result.*part.of).came > 0; });
+bool any_arrived(std::span<const ChurnRun> runs, const Part& part) {
+    return std::ranges::any_of(
+        runs, [&](const ChurnRun& run) { return (run.result.*part.of).arrived > 0; });
 }
 
 // The runs of one load and policy, one per seed.
@@ -152,7 +152,7 @@ std::string line_begin(std::string_view load, std::string_view policy, const Wid
 }
 
 std::string head_of(const Widths& width) {
-    std::string line = line_begin("LOAD%", "POLICY", width) + fmt::format("  {:>8}", "CAME");
+    std::string line = line_begin("LOAD%", "POLICY", width) + fmt::format("  {:>8}", "ARRIVED");
     for (const RunFigure& figure : {kAllocated, kFragments})
         add_cell(line, figure.name);
     for (const Figure& figure : kFigures)
@@ -170,14 +170,14 @@ std::string lines_of(std::span<const ChurnRun> runs, const Widths& width, bool i
     std::string text;
     for (const Part& part : kParts) {
         const bool is_first = &part == &kParts.front();
-        if (!is_first && !any_came(runs, part)) continue;
+        if (!is_first && !any_arrived(runs, part)) continue;
         const auto count = [&](const ChurnResult& result) {
-            return static_cast<double>((result.*part.of).came);
+            return static_cast<double>((result.*part.of).arrived);
         };
-        const std::string came =
+        const std::string arrived =
             is_difference ? "" : fmt::format("{:.0f}", estimate_of(count).mean);
         text += line_begin(load_text(one.load), one.policy + part.suffix, width) +
-                fmt::format("  {:>8}", came);
+                fmt::format("  {:>8}", arrived);
         for (const RunFigure& figure : {kAllocated, kFragments})
             add_cell(text, text_of(estimate_of(figure.of), figure.places));
         for (const Figure& figure : kFigures) {
@@ -226,7 +226,8 @@ std::string differences(std::span<const ChurnRun> runs, const ChurnRun& base, co
 }  // namespace
 
 std::string churn_table(std::span<const ChurnRun> runs) {
-    const std::size_t more = any_came(runs, kParts.back()) ? std::strlen(kParts.back().suffix) : 0;
+    const std::size_t more =
+        any_arrived(runs, kParts.back()) ? std::strlen(kParts.back().suffix) : 0;
     Widths width;
     for (const ChurnRun& run : runs) {
         width.load = std::max(width.load, load_text(run.load).size());
@@ -251,14 +252,14 @@ std::string churn_table(std::span<const ChurnRun> runs) {
 }
 
 std::string churn_csv(std::span<const ChurnRun> runs) {
-    const bool has_gangs = any_came(runs, kParts.back());
+    const bool has_gangs = any_arrived(runs, kParts.back());
     std::vector<RunFigure> behind{kFragments};
     if (has_moves(runs)) behind.insert(behind.end(), kMoveFigures.begin(), kMoveFigures.end());
     behind.push_back(kSpeed);
-    std::string text = fmt::format("load,policy,seed,came,{}", kAllocated.key);
+    std::string text = fmt::format("load,policy,seed,arrived,{}", kAllocated.key);
     for (const Figure& figure : kFigures)
         text += fmt::format(",{}", figure.key);
-    if (has_gangs) text += ",gangsCame";
+    if (has_gangs) text += ",gangsArrived";
     for (const Figure& figure : kFigures)
         text += has_gangs ? fmt::format(",{}OfGangs", figure.key) : "";
     for (const RunFigure& figure : behind)
@@ -266,10 +267,10 @@ std::string churn_csv(std::span<const ChurnRun> runs) {
     text += "\n";
     for (const ChurnRun& run : runs) {
         text += fmt::format("{},{},{},{},{:.6f}", load_text(run.load), run.policy, run.seed,
-                            run.result.tasks.came, kAllocated.of(run.result));
+                            run.result.tasks.arrived, kAllocated.of(run.result));
         for (const Figure& figure : kFigures)
             text += fmt::format(",{:.6f}", figure.of(run.result.tasks));
-        if (has_gangs) text += fmt::format(",{}", run.result.gangs.came);
+        if (has_gangs) text += fmt::format(",{}", run.result.gangs.arrived);
         for (const Figure& figure : kFigures)
             text += has_gangs ? fmt::format(",{:.6f}", figure.of(run.result.gangs)) : "";
         for (const RunFigure& figure : behind)
@@ -291,12 +292,12 @@ std::string churn_json(std::span<const ChurnRun> runs) {
         }
         row["policy"] = run.policy;
         row["seed"] = run.seed;
-        row["came"] = run.result.tasks.came;
+        row["arrived"] = run.result.tasks.arrived;
         row[kAllocated.key] = kAllocated.of(run.result);
         for (const Figure& figure : kFigures)
             row[figure.key] = figure.of(run.result.tasks);
-        if (run.result.gangs.came > 0) {
-            Json gangs = {{"came", run.result.gangs.came}};
+        if (run.result.gangs.arrived > 0) {
+            Json gangs = {{"arrived", run.result.gangs.arrived}};
             for (const Figure& figure : kFigures)
                 gangs[figure.key] = figure.of(run.result.gangs);
             row["gangs"] = std::move(gangs);
@@ -306,8 +307,8 @@ std::string churn_json(std::span<const ChurnRun> runs) {
             Json moves;
             for (const RunFigure& figure : kMoveFigures)
                 moves[figure.key] = figure.of(run.result);
-            moves["plans"] = run.result.moves->plans;
-            moves["plansAstray"] = run.result.moves->astray;
+            moves["planAttempts"] = run.result.moves->plan_attempts;
+            moves["planDeviations"] = run.result.moves->deviations;
             row["moves"] = std::move(moves);
         }
         row[kSpeed.key] = kSpeed.of(run.result);

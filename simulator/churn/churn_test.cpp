@@ -39,11 +39,11 @@ TEST(Churn, ByHand) {
                                     {gpus(2), 25, 10},  // waits, from 40 to 50
                                     {gpus(1), 26, 3}},  // goes before it, from 30 to 33
                                    {.from_s = 0, .to_s = 100, .patience_s = 50});
-    EXPECT_EQ(result.tasks.came, 4U);
+    EXPECT_EQ(result.tasks.arrived, 4U);
     EXPECT_DOUBLE_EQ(result.allocated, (2 * 20 + 10 + 3 + 2 * 10) / (2 * 100.0));
     EXPECT_DOUBLE_EQ(result.tasks.mean_wait_s, (0 + 10 + 15 + 4) / 4.0);
     EXPECT_DOUBLE_EQ(result.tasks.waited, 0.75);
-    EXPECT_DOUBLE_EQ(result.tasks.refused_demand, 0);
+    EXPECT_DOUBLE_EQ(result.tasks.abandoned_demand, 0);
 }
 
 // Goal: a task gives up after its patience, and its request is counted as refused. Tasks before or
@@ -54,8 +54,8 @@ TEST(Churn, WhoGivesUp) {
                                     {gpus(1), 35, 10},   // waits 5
                                     {gpus(2), 70, 10}},  // after
                                    {.from_s = 5, .to_s = 50, .patience_s = 20});
-    EXPECT_EQ(result.tasks.came, 2U);
-    EXPECT_DOUBLE_EQ(result.tasks.refused_demand, 0.5);
+    EXPECT_EQ(result.tasks.arrived, 2U);
+    EXPECT_DOUBLE_EQ(result.tasks.abandoned_demand, 0.5);
     EXPECT_DOUBLE_EQ(result.tasks.mean_wait_s, (20 + 5) / 2.0);
     EXPECT_DOUBLE_EQ(result.allocated, (2 * 35 + 1 * 10) / (2 * 45.0));
 }
@@ -67,14 +67,14 @@ TEST(Churn, WhoWaited) {
                                     {.from_s = 0, .to_s = 100, .patience_s = 0});
     EXPECT_DOUBLE_EQ(at_once.tasks.waited, 1 / 3.0);
     EXPECT_DOUBLE_EQ(at_once.tasks.mean_wait_s, 0);
-    EXPECT_DOUBLE_EQ(at_once.tasks.refused_demand, 1 / 4.0);
+    EXPECT_DOUBLE_EQ(at_once.tasks.abandoned_demand, 1 / 4.0);
     // They arrive one second apart and run for two, one after the other from 101 on: waits of 100
     // to 199.
     std::vector<ChurnTask> tasks = {{gpus(1), 0, 1'000}, {gpus(1), 0, 101}};
     for (int i = 0; i < 100; ++i)
         tasks.push_back({gpus(1), 1.0 + i, 2});
     const ChurnResult many = run(tasks, {.from_s = 0.5, .to_s = 100.5, .patience_s = 1'000});
-    EXPECT_EQ(many.tasks.came, 100U);
+    EXPECT_EQ(many.tasks.arrived, 100U);
     EXPECT_DOUBLE_EQ(many.tasks.mean_wait_s, 149.5);
     EXPECT_DOUBLE_EQ(many.tasks.p99_wait_s, 198);
     // Of two waits, 99 percent are both.
@@ -106,17 +106,17 @@ TEST(Churn, Gangs) {
     tasks[1].gang = 2;
     tasks[3].gang = 3;
     const ChurnResult result = run(tasks, {.from_s = 0, .to_s = 100, .patience_s = 50});
-    EXPECT_EQ(result.tasks.came, 3U);
+    EXPECT_EQ(result.tasks.arrived, 3U);
     EXPECT_DOUBLE_EQ(result.tasks.waited, 0);
-    EXPECT_EQ(result.gangs.came, 2U);
+    EXPECT_EQ(result.gangs.arrived, 2U);
     EXPECT_DOUBLE_EQ(result.gangs.waited, 1);
     EXPECT_DOUBLE_EQ(result.gangs.mean_wait_s, (15 + 50) / 2.0);
-    EXPECT_DOUBLE_EQ(result.gangs.refused_demand, 3 / 5.0);
+    EXPECT_DOUBLE_EQ(result.gangs.abandoned_demand, 3 / 5.0);
     EXPECT_DOUBLE_EQ(result.allocated, (20 + 2 * 10 + 4 + 10) / (2 * 100.0));
     const std::vector<ChurnRun> runs = {{90, "A", 1, result}, {90, "B", 1, result}};
     EXPECT_NE(churn_table(runs).find("   90  A gangs           2 "), std::string::npos)
         << churn_table(runs);
-    EXPECT_NE(churn_csv(runs).find(",gangsCame,waitedPercentOfGangs,"), std::string::npos);
+    EXPECT_NE(churn_csv(runs).find(",gangsArrived,waitedPercentOfGangs,"), std::string::npos);
     EXPECT_NE(churn_json(runs).find(R"("gangs": {)"), std::string::npos);
 }
 
@@ -234,7 +234,7 @@ TEST(Churn, MeasuresTheWholeTraceAsRecorded) {
                                        .seeds = 1},
                                       read, [](std::size_t, std::size_t) {});
         EXPECT_TRUE(runs) << runs.error().text;
-        EXPECT_EQ(runs->front().result.tasks.came, 2U);
+        EXPECT_EQ(runs->front().result.tasks.arrived, 2U);
         return runs->front().result.allocated;
     };
     EXPECT_NEAR(allocated_of("1,1,1,500,a,0,0,1\n1,1,1,500,b,10,10,1010\n"), 0.5 * 1001 / 1010,
@@ -266,7 +266,7 @@ TEST(Churn, PlaysOneSeedAsRecorded) {
     std::vector<std::tuple<int, std::string, std::uint64_t>> found;
     for (const ChurnRun& run : *runs) {
         if (run.load == kAsRecorded) found.emplace_back(run.load, run.policy, run.seed);
-        EXPECT_GT(run.result.tasks.came, 0U);
+        EXPECT_GT(run.result.tasks.arrived, 0U);
     }
     EXPECT_EQ(found, (std::vector<std::tuple<int, std::string, std::uint64_t>>{
                          {kAsRecorded, "best-fit", 1},
@@ -292,17 +292,17 @@ TEST(WaitingLine, Order) {
     for (std::size_t i = 0; i < tasks.size(); ++i)
         line.add(i);
     std::vector<std::size_t> placed;
-    line.node_gpus(engine, 0, [&](std::size_t task) {
+    line.place_waiting_on(engine, 0, [&](std::size_t task) {
         placed.push_back(task);
         engine.place(0, tasks[task].task, 2);
         return true;
     });
     EXPECT_EQ(placed, (std::vector<std::size_t>{1}));
     EXPECT_EQ(line.size(), 3U);
-    EXPECT_EQ(line.take_before(1), std::nullopt) << "not before it came";
-    EXPECT_EQ(line.take_before(3.5), 0U);
-    EXPECT_EQ(line.take_before(3.5), 2U);
-    EXPECT_EQ(line.take_before(3.5), std::nullopt);
+    EXPECT_EQ(line.pop_arrived_before(1), std::nullopt) << "not before it arrived";
+    EXPECT_EQ(line.pop_arrived_before(3.5), 0U);
+    EXPECT_EQ(line.pop_arrived_before(3.5), 2U);
+    EXPECT_EQ(line.pop_arrived_before(3.5), std::nullopt);
 }
 
 // Goal: means, and differences seed by seed, checked by hand.
@@ -314,7 +314,7 @@ TEST(Churn, Table) {
                 {90,
                  policy,
                  1,
-                 {.allocated = (policy == "A" ? 0.5 : 0.6) + more, .tasks = {.came = 7}}});
+                 {.allocated = (policy == "A" ? 0.5 : 0.6) + more, .tasks = {.arrived = 7}}});
         }
     }
     const std::string text = churn_table(runs);
@@ -347,7 +347,8 @@ TEST(Churn, Plot) {
         run.result.moves.emplace();
     EXPECT_EQ(churn_chart(runs).panels.size(), 7U);
     for (ChurnRun& run : runs)
-        run.result.gangs = {.came = 2, .mean_wait_s = 30, .waited = 0.5, .refused_demand = 0.25};
+        run.result.gangs = {
+            .arrived = 2, .mean_wait_s = 30, .waited = 0.5, .abandoned_demand = 0.25};
     const Chart with_gangs = churn_chart(runs);
     ASSERT_EQ(with_gangs.panels.size(), 10U);
     for (const auto& [panel, title, up] :
@@ -365,8 +366,9 @@ TEST(Churn, Plot) {
 // Goal: the number of arrivals is a mean like all other figures, for tasks and for gangs.
 TEST(Churn, TableTellsHowManyCameInTheMean) {
     std::vector<ChurnRun> runs;
-    for (const std::size_t came : {10U, 14U})
-        runs.push_back({90, "A", came, {.tasks = {.came = came}, .gangs = {.came = came / 2}}});
+    for (const std::size_t arrived : {10U, 14U})
+        runs.push_back(
+            {90, "A", arrived, {.tasks = {.arrived = arrived}, .gangs = {.arrived = arrived / 2}}});
     const std::string text = churn_table(runs);
     EXPECT_NE(text.find("   90  A                12 "), std::string::npos) << text;
     EXPECT_NE(text.find("   90  A gangs           6 "), std::string::npos) << text;
@@ -398,7 +400,7 @@ TEST(Churn, SweepTellsHowFarItIs) {
 
 // Goal: a table of one seed has no interval and says so; a table of one policy has no differences.
 TEST(Churn, TableOfOneSeedAndOnePolicy) {
-    const std::vector<ChurnRun> runs = {{90, "A", 1, {.allocated = 0.5, .tasks = {.came = 7}}}};
+    const std::vector<ChurnRun> runs = {{90, "A", 1, {.allocated = 0.5, .tasks = {.arrived = 7}}}};
     const std::string text = churn_table(runs);
     EXPECT_NE(text.find(" 50.000 "), std::string::npos) << text;
     EXPECT_EQ(text.find("±"), std::string::npos) << text;

@@ -158,8 +158,8 @@ class Builder {
             out_.now.loads.push_back(now.back().load);
             if (node.closed) out_.now.loads.back().milli = {};
         }
-        out_.now.affinity = SimulatedAffinity(now);
-        out_.empty.affinity = SimulatedAffinity(empty);
+        out_.now.gpus = SimulatedGpus(now);
+        out_.empty.gpus = SimulatedGpus(empty);
     }
 
     const ClusterDump& snapshot_;

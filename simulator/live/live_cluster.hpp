@@ -13,7 +13,7 @@
 #include "domain/placement/place.hpp"
 #include "simulator/live/live_gpus.hpp"
 #include "simulator/live/live_groups.hpp"
-#include "simulator/live/simulated_affinity.hpp"
+#include "simulator/live/simulated_gpus.hpp"
 
 namespace tessera {
 
@@ -39,10 +39,10 @@ struct LivePod {
     [[nodiscard]] bool insists_on_link() const;
 };
 
-// Free resources and GPU affinity, with some of the pods in place.
+// Free resources of the nodes and their GPUs, with some of the pods in place.
 struct LiveScene {
     std::vector<NodeLoad> loads;
-    SimulatedAffinity affinity;
+    SimulatedGpus gpus;
 };
 
 struct LiveCluster {

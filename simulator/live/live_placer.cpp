@@ -36,7 +36,7 @@ LivePlacer::LivePlacer(const LiveCluster& cluster, const LiveScene& scene,
                        const PlacementPolicyRow& policy, const ReplaySeeds& seeds)
     : cluster_(cluster),
       engine_(scene.loads, 0, 0),
-      affinity_(scene.affinity),
+      gpus_(scene.gpus),
       policy_(policy.make({.mix = cluster.mix, .sampling_seed = seeds.sampling})),
       index_(engine_, *policy_),
       draws_(static_cast<std::uint64_t>(seeds.draws)),
@@ -54,7 +54,7 @@ bool LivePlacer::place(const LiveGroup& group) {
         arrived(cluster_.pods[pod]);
     if (static_cast<int>(group.pods.size()) < group.size) return false;
     Trial trial(engine_);
-    SimulatedAffinityTrial affinity(affinity_);
+    SimulatedGpusTrial trial_gpus(gpus_);
     std::map<std::size_t, LivePlace> found;
     for (const std::size_t at : group.pods) {
         const LivePod& pod = cluster_.pods[at];
@@ -67,11 +67,11 @@ bool LivePlacer::place(const LiveGroup& group) {
             place.placed.gpus = static_cast<GpuSet>(place.placed.gpus | choice->gpus[i]);
             place.milli += milli_of(choice->tasks[i]);
         }
-        affinity.add(choice->node,
-                     affinity_.assigned_pod_on(choice->node, pod.request, choice->gpus));
+        trial_gpus.add(choice->node,
+                       gpus_.assigned_pod_on(choice->node, pod.request, choice->gpus));
     }
     trial.keep();
-    affinity.keep();
+    trial_gpus.keep();
     places_.merge(found);
     return true;
 }
@@ -93,7 +93,7 @@ std::optional<LivePlacer::Choice> LivePlacer::choose_by_index(const LivePod& pod
     const auto decision = index_.choose(task, random);
     if (!decision) return std::nullopt;
     GpuSet gpus = decision->score.gpus;
-    if (!affinity_.node_gpus(decision->node).topology_groups.empty()) {
+    if (!gpus_.node_gpus(decision->node).topology_groups.empty()) {
         const GpuRequest& gpu = pod.request.containers.front().gpu;
         gpus = *gpus_of(decision->node, engine_.load(decision->node), task, gpu, random);
     }
@@ -107,11 +107,11 @@ std::optional<LivePlacer::Choice> LivePlacer::choose_by_gpus(const LivePod& pod,
     const bool is_any_node = pod.needs_gpus_looked_at || pod.request.containers.size() > 1;
     const std::span<const std::size_t> nodes =
         is_any_node ? all_nodes_ : cluster_.gpus_of_nodes.mixed_nodes();
-    const GpuRules rules = affinity_.joined(pod.rules(), pod.request.uid);
+    const GpuRules rules = gpus_.with_joins(pod.rules(), pod.request.uid);
     GpuConstraints gpu_constraints(rules);
     std::optional<Choice> best;
     for (const std::size_t node : nodes) {
-        const GpuSet admitted = affinity_.admitted(gpu_constraints, node);
+        const GpuSet admitted = gpus_.allowed_gpus(gpu_constraints, node);
         for (std::size_t size = 0; size < pod.variants.size(); ++size) {
             const GpuSet of_size = cluster_.gpus_of_nodes.gpus_of_size(node, size);
             if (pod.variants[size].tasks.empty() || of_size == 0) continue;
@@ -126,7 +126,7 @@ std::optional<LivePlacer::Choice> LivePlacer::choose_by_gpus(const LivePod& pod,
 // The part of the load from which the task takes its GPUs; nothing if no set of GPUs has room.
 std::optional<NodeLoad> LivePlacer::near(std::size_t node, const NodeLoad& load,
                                          const PlacementTask& task, const GpuRequest& gpu) {
-    const auto among = first_with_room(sets_, affinity_.node_gpus(node), gpu, open_to(load, task));
+    const auto among = first_with_room(sets_, gpus_.node_gpus(node), gpu, open_to(load, task));
     if (!among) return std::nullopt;
     return only(load, static_cast<GpuSet>(*among));
 }
@@ -135,7 +135,7 @@ std::optional<GpuSet> LivePlacer::gpus_of(std::size_t node, const NodeLoad& load
                                           const PlacementTask& task, const GpuRequest& gpu,
                                           std::uint64_t random) {
     return tessera::choose_gpus(sets_,
-                                {.node_gpus = affinity_.node_gpus(node),
+                                {.node_gpus = gpus_.node_gpus(node),
                                  .load = load,
                                  .gpu = gpu,
                                  .task = task,
@@ -185,8 +185,8 @@ bool LivePlacer::choose_gpus(Choice& choice, NodeLoad load, const LivePod& pod,
 std::vector<GpuSet> LivePlacer::placer_assignment(std::size_t node, const LivePod& pod) const {
     ContainerRequests request = pod.request.containers;
     for (ContainerRequest& container : request)
-        container.gpu.rules = affinity_.joined(container.gpu.rules, pod.request.uid);
-    NodeGpus node_gpus = affinity_.node_gpus(node);
+        container.gpu.rules = gpus_.with_joins(container.gpu.rules, pod.request.uid);
+    NodeGpus node_gpus = gpus_.node_gpus(node);
     const std::vector<Bytes> free = free_of(node_gpus.states);
     node_gpus.free = free;
     Placer placer(request);

@@ -65,7 +65,7 @@ class LivePlacer {
 
     const LiveCluster& cluster_;
     PlacementEngine engine_;
-    SimulatedAffinity affinity_;
+    SimulatedGpus gpus_;
     std::unique_ptr<PlacementPolicy> policy_;
     EngineIndex index_;
     GpuSets sets_;

@@ -15,11 +15,13 @@ std::string load_fault(const std::string& text) {
 
 constexpr const char* kFooter =
     "The trace's pods arrive repeatedly, at random instants, at the rate at which they request the "
-    "given percentage of the GPUs. The cluster is full to that level from the start. CAME: tasks, "
+    "given percentage of the GPUs. The cluster is full to that level from the start. ARRIVED: "
+    "tasks, "
     "or gangs, that arrived in the measured time. ALLOC%: the part of all GPUs that is allocated, "
     "as the mean over that time. FRAG%: FGD's fragmentation, as the mean over that time. WAITED%: "
-    "the tasks that fitted nowhere when they arrived. REFUSED%: the part of the requested GPUs "
-    "that belongs to tasks that gave up. All values are means over the seeds; except for CAME, the "
+    "the tasks that fitted nowhere when they arrived. GAVE UP%: the part of the requested GPUs "
+    "that belongs to tasks that gave up. All values are means over the seeds; except for ARRIVED, "
+    "the "
     "half-width of a 95 % interval over the seeds is shown. A gang waits and gives up as a whole; "
     "gangs have lines of their own. docs/placement.md says more.\n\n";
 

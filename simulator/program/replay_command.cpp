@@ -19,8 +19,8 @@ std::string policy_help() {
 
 PlotOptions plot_options(const ReplayCommand& command) {
     PlotOptions options{.from = command.plot_from};
-    for (const PlotFigure& figure : kPlotFigures) {
-        if (figure.name == command.figure) options.figure = figure;
+    for (const PlotMetric& metric : kPlotMetrics) {
+        if (metric.name == command.plot_metric) options.metric = metric;
     }
     return options;
 }
@@ -62,7 +62,7 @@ void add_replay_options(CLI::App& command, ReplayCommand& options) {
     add_jobs(command, sweep.threads, "replays");
     add_output(command, options.output);
     CLI::Option* plot = add_plot(command, options.plot, "the curves, the mean over the seeds,");
-    command.add_option("--plot-figure", options.figure, "allocation or fragmentation")
+    command.add_option("--plot-figure", options.plot_metric, "allocation or fragmentation")
         ->check(CLI::IsMember({"allocation", "fragmentation"}))
         ->needs(plot)
         ->capture_default_str();
@@ -85,7 +85,7 @@ Result<std::string> run_replay(const ReplayCommand& command, const Progress& pro
     TRY_VOID(read_source(command.source, options.source));
     TRY_VOID(check_plot(command.plot));
     TRY(const auto runs, sweep(options, reader_beside(command.plot), progress));
-    TRY_VOID(write_plot(command.plot, run_chart(runs, plot_options(command))));
+    TRY_VOID(write_plot(command.plot, replay_chart(runs, plot_options(command))));
     if (command.output == "json") return run_json(runs);
     if (command.output == "csv") return run_csv(runs);
     return run_table(runs);

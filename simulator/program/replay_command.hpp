@@ -14,7 +14,7 @@ struct ReplayCommand {
     SourceText source;
     std::string output = "table";
     std::string plot;  // a file; empty: none
-    std::string figure{kPlotFigures[0].name};
+    std::string plot_metric{kPlotMetrics[0].name};
     int plot_from = 80;
 };
 

@@ -24,7 +24,7 @@ std::vector<ChartPoint> mean_line(std::span<const SimRun> runs, const std::strin
         for (const SimRun& run : runs) {
             const CurvePoint& point = run.curve[static_cast<std::size_t>(percent)];
             if (run.name.trace != trace || run.policy != policy || point.tasks == 0) continue;
-            sum += point.*options.figure.value;
+            sum += point.*options.metric.value;
             ++count;
         }
         if (count > 0) line.push_back({static_cast<double>(percent), sum / count, std::nullopt});
@@ -36,7 +36,7 @@ std::vector<ChartPanel> panels_of(std::span<const SimRun> runs, const PlotOption
     std::vector<ChartPanel> panels;
     for (const SimRun& run : runs) {
         ChartPanel& panel = at_or_new(panels, run.name.trace, &ChartPanel::title, [&] {
-            return ChartPanel{run.name.trace, options.figure.title, {}};
+            return ChartPanel{run.name.trace, options.metric.title, {}};
         });
         at_or_new(panel.lines, run.policy, &ChartLine::first, [&] {
             return ChartLine{run.policy, mean_line(runs, run.name.trace, run.policy, options)};
@@ -47,8 +47,8 @@ std::vector<ChartPanel> panels_of(std::span<const SimRun> runs, const PlotOption
 
 }  // namespace
 
-Chart run_chart(std::span<const SimRun> runs, const PlotOptions& options) {
-    Chart chart{.across = "asked for, % of all GPUs",
+Chart replay_chart(std::span<const SimRun> runs, const PlotOptions& options) {
+    Chart chart{.across = "requested, % of all GPUs",
                 .from = static_cast<double>(options.from),
                 .to = kLastPercent,
                 .ticks = {},

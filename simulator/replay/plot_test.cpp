@@ -17,7 +17,7 @@ SimRun run(const std::string& trace, const std::string& policy, double at_100, d
 // begin. Method: means by hand.
 TEST(Plot, MeansOfRuns) {
     const std::vector runs{run("a", "P", 90, 95), run("a", "P", 90, 97), run("a", "Q", 91, 92)};
-    const Chart chart = run_chart(runs, {.from = 100});
+    const Chart chart = replay_chart(runs, {.from = 100});
     EXPECT_EQ(chart.ticks, (std::vector{100, 110, 120, 130}));
     ASSERT_EQ(chart.panels.size(), 1U);
     EXPECT_EQ(chart.panels[0].title, "a");
@@ -33,9 +33,9 @@ TEST(Plot, MeansOfRuns) {
 
 // Goal: a chart without data is not an error.
 TEST(Plot, Nothing) {
-    EXPECT_TRUE(run_chart({}, {}).panels.empty());
+    EXPECT_TRUE(replay_chart({}, {}).panels.empty());
     const std::vector none{SimRun{.name = {"a", 1}, .policy = "P"}};
-    const Chart chart = run_chart(none, {});
+    const Chart chart = replay_chart(none, {});
     ASSERT_EQ(chart.panels.size(), 1U);
     EXPECT_TRUE(chart.panels[0].lines[0].second.empty());
 }

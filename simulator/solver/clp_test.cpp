@@ -110,10 +110,10 @@ TEST(Clp, KeepsTasksWithoutGpus) {
 // Goal: on tiny clusters the bound is never below the best placement, and no task must be dropped
 // if all can be placed. The bound is not above the optimum of the master program.
 RC_GTEST_PROP(Clp, BoundsWhatCanBePlaced, ()) {
-    const TinyCluster cluster = tiny_cluster();
+    const TinyCluster cluster = any_tiny_cluster();
     const CpuOnlyTasks requested =
         *rc::gen::element(CpuOnlyTasks::may_be_dropped, CpuOnlyTasks::are_kept);
-    const auto best = Exhaustive(cluster.nodes, cluster.tasks, requested).most_gpus();
+    const auto best = ExhaustiveSearch(cluster.nodes, cluster.tasks, requested).most_gpus();
     if (!best) RC_DISCARD("the tasks without GPUs cannot be kept");
     const BoundProblem problem = bound_problem(cluster.nodes, cluster.tasks, requested);
     const auto bound = upper_bound(problem, clp_for(problem), 0);

@@ -21,7 +21,7 @@ class BestPackings::Rise {
         : values_(static_cast<std::size_t>(cpu) + 1, kNone),
           steps_(static_cast<std::size_t>(cpu) + 1) {}
 
-    void node_gpus(const Step& step) {
+    void consider(const Step& step) {
         const auto at = static_cast<std::size_t>(step.cpu);
         if (at >= values_.size() || step.value <= values_[at]) return;
         values_[at] = step.value;
@@ -29,14 +29,14 @@ class BestPackings::Rise {
         end_ = std::max(end_, at + 1);
     }
 
-    // Offers each step of `base` with one more task.
-    void all_node_gpus(const Steps& base, const BoundClass& one, double value, std::int32_t index) {
+    // Considers each step of `base` with one more task.
+    void consider_each(const Steps& base, const BoundClass& one, double value, std::int32_t index) {
         const std::int32_t cpu = grid_steps(one.cpu_milli);
         for (std::size_t i = 0; i < base.size(); ++i) {
-            node_gpus({.cpu = base[i].cpu + cpu,
-                       .value = base[i].value + value,
-                       .added = index,
-                       .from = static_cast<std::int32_t>(i)});
+            consider({.cpu = base[i].cpu + cpu,
+                      .value = base[i].value + value,
+                      .added = index,
+                      .from = static_cast<std::int32_t>(i)});
         }
     }
 
@@ -83,13 +83,13 @@ void BestPackings::cut_one_gpu(std::span<const double> values) {
     for (std::size_t level = 1; level < cut_.size(); ++level) {
         const Steps& less = cut_[level - 1];
         for (std::size_t i = 0; i < less.size(); ++i) {
-            rise.node_gpus(
+            rise.consider(
                 {.cpu = less[i].cpu, .value = less[i].value, .from = static_cast<int>(i)});
         }
         for (const std::size_t part : parts) {
             const auto needed = static_cast<std::size_t>(level_of(classes_[part]));
             if (needed > level) continue;
-            rise.all_node_gpus(cut_[level - needed], classes_[part], values[part],
+            rise.consider_each(cut_[level - needed], classes_[part], values[part],
                                static_cast<std::int32_t>(part));
         }
         cut_[level] = rise.take();
@@ -105,17 +105,17 @@ void BestPackings::join_gpus(std::span<const double> values, int gpus) {
         const Steps& less = joined_[k - 1];
         for (std::size_t i = 0; i < less.size(); ++i) {
             for (std::size_t part = 0; part < cut.size(); ++part) {
-                rise.node_gpus({.cpu = less[i].cpu + cut[part].cpu,
-                                .value = less[i].value + cut[part].value,
-                                .added = kCut,
-                                .part = static_cast<std::int32_t>(part),
-                                .from = static_cast<std::int32_t>(i)});
+                rise.consider({.cpu = less[i].cpu + cut[part].cpu,
+                               .value = less[i].value + cut[part].value,
+                               .added = kCut,
+                               .part = static_cast<std::int32_t>(part),
+                               .from = static_cast<std::int32_t>(i)});
             }
         }
         for (std::size_t i = 0; i < classes_.size(); ++i) {
             const auto needed = static_cast<std::size_t>(classes_[i].count);
             if (needed < 2 || needed > k || values[i] <= 0) continue;
-            rise.all_node_gpus(joined_[k - needed], classes_[i], values[i],
+            rise.consider_each(joined_[k - needed], classes_[i], values[i],
                                static_cast<std::int32_t>(i));
         }
         joined_[k] = rise.take();

@@ -1,4 +1,4 @@
-// Tries all ways to place a few tasks on a few nodes; the tests compare the bound with the result.
+// Tries all ways to place a few tasks on a few nodes. Tests compare upper_bound() with the result.
 #pragma once
 
 #include <algorithm>
@@ -12,45 +12,47 @@
 
 namespace tessera {
 
-// The most GPUs that the tasks can use, if tasks that need not be kept may be dropped. Nothing if
-// those that must be kept do not fit. The run time is exponential.
-class Exhaustive {
+// Time: exponential in the number of tasks and GPUs. Used by one thread.
+class ExhaustiveSearch {
   public:
-    Exhaustive(std::span<const NodeShape> nodes, std::span<const PlacementTask> tasks,
-               CpuOnlyTasks cpu_only)
+    // `tasks` outlive this.
+    ExhaustiveSearch(std::span<const NodeShape> nodes, std::span<const PlacementTask> tasks,
+                     CpuOnlyTasks cpu_only)
         : tasks_(tasks), cpu_only_(cpu_only) {
         for (const NodeShape& node : nodes)
             loads_.push_back(empty_load(node));
     }
 
+    // The largest total request, in GPUs, of tasks that fit on the nodes together. A task with GPUs
+    // may be left out; one without GPUs only as `cpu_only` says. Nothing if the others do not fit.
     std::optional<double> most_gpus() {
         best_ = -1;
-        go_on(0, 0);
-        return best_ < 0 ? std::nullopt : std::optional(best_ / 1000.0);
+        place_from(0, 0);
+        return best_ < 0 ? std::nullopt : std::optional(best_ / double{kMilliPerGpu});
     }
 
   private:
-    void go_on(std::size_t at, int allocated) {
-        if (at == tasks_.size()) {
+    void place_from(std::size_t index, int allocated) {
+        if (index == tasks_.size()) {
             best_ = std::max(best_, allocated);
             return;
         }
-        const PlacementTask& task = tasks_[at];
+        const PlacementTask& task = tasks_[index];
         for (NodeLoad& load : loads_) {
             if (!can_take(load, task)) continue;
             for (unsigned gpus = 0; gpus < 1U << static_cast<unsigned>(load.gpus); ++gpus) {
-                if (!have_room(load, task, gpus)) continue;
+                if (!fits_on(load, task, gpus)) continue;
                 const NodeLoad before = load;
                 load = load_after(load, task, static_cast<GpuSet>(gpus));
-                go_on(at + 1, allocated + task.milli * task.count);
+                place_from(index + 1, allocated + task.milli * task.count);
                 load = before;
             }
         }
         const bool may_be_dropped = task.count > 0 || cpu_only_ == CpuOnlyTasks::may_be_dropped;
-        if (may_be_dropped) go_on(at + 1, allocated);
+        if (may_be_dropped) place_from(index + 1, allocated);
     }
 
-    static bool have_room(const NodeLoad& load, const PlacementTask& task, unsigned gpus) {
+    static bool fits_on(const NodeLoad& load, const PlacementTask& task, unsigned gpus) {
         if (std::popcount(gpus) != task.count) return false;
         for (std::size_t gpu = 0; gpu < load.milli.size(); ++gpu) {
             const bool is_chosen = (gpus >> gpu & 1U) != 0;
@@ -62,7 +64,7 @@ class Exhaustive {
     std::span<const PlacementTask> tasks_;
     CpuOnlyTasks cpu_only_;
     std::vector<NodeLoad> loads_;
-    int best_ = -1;  // milli
+    int best_ = -1;  // thousandths of a GPU; -1: none found
 };
 
 }  // namespace tessera

@@ -30,9 +30,9 @@ SolveLp solver_of_nonsense(std::size_t rows) {
 // Goal: no placement of a tiny cluster's tasks uses more than the bound, for any prices of the
 // solver.
 RC_GTEST_PROP(UpperBound, HoldsForAnyPrices, ()) {
-    const TinyCluster cluster = tiny_cluster();
+    const TinyCluster cluster = any_tiny_cluster();
     const CpuOnlyTasks tasks = any_tasks();
-    const auto best = Exhaustive(cluster.nodes, cluster.tasks, tasks).most_gpus();
+    const auto best = ExhaustiveSearch(cluster.nodes, cluster.tasks, tasks).most_gpus();
     const BoundProblem problem = bound_problem(cluster.nodes, cluster.tasks, tasks);
     const auto bound =
         upper_bound(problem, solver_of_nonsense(master_rows(problem).size()), kNoMatter);

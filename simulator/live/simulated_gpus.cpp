@@ -1,4 +1,4 @@
-#include "simulator/live/simulated_affinity.hpp"
+#include "simulator/live/simulated_gpus.hpp"
 
 #include <algorithm>
 #include <ranges>
@@ -8,11 +8,11 @@
 
 namespace tessera {
 
-SimulatedAffinity::SimulatedAffinity(const std::vector<NodeInfo>& nodes) {
-    std::vector<Fixed> fixed;
-    fixed.reserve(nodes.size());
+SimulatedGpus::SimulatedGpus(const std::vector<NodeInfo>& nodes) {
+    std::vector<NodeHardware> hardware;
+    hardware.reserve(nodes.size());
     for (const NodeInfo& node : nodes) {
-        fixed.push_back({node.inventory.gpus, node.topology_groups, node.inventory.unit});
+        hardware.push_back({node.inventory.gpus, node.topology_groups, node.inventory.unit});
         gpus_.push_back(node.gpus);
         for (const AssignedPodPtr& assigned_pod : node.assigned_pods) {
             if (assigned_pod->affinity) {
@@ -21,15 +21,15 @@ SimulatedAffinity::SimulatedAffinity(const std::vector<NodeInfo>& nodes) {
             }
         }
     }
-    nodes_ = std::make_shared<const std::vector<Fixed>>(std::move(fixed));
+    nodes_ = std::make_shared<const std::vector<NodeHardware>>(std::move(hardware));
 }
 
-GpuRules SimulatedAffinity::joined(GpuRules rules, const PodUid& pod) const {
+GpuRules SimulatedGpus::with_joins(GpuRules rules, const PodUid& pod) const {
     rules.joins = rules.affinity && affinity_.has_other(*rules.affinity, pod);
     return rules;
 }
 
-GpuSet SimulatedAffinity::admitted(GpuConstraints& gpu_constraints, std::size_t node) const {
+GpuSet SimulatedGpus::allowed_gpus(GpuConstraints& gpu_constraints, std::size_t node) const {
     const std::vector<GpuState>& gpus = gpus_[node];
     gpu_constraints.look_at(node_gpus(node));
     GpuSet out = 0;
@@ -40,8 +40,8 @@ GpuSet SimulatedAffinity::admitted(GpuConstraints& gpu_constraints, std::size_t 
     return out;
 }
 
-AssignedPod SimulatedAffinity::assigned_pod_on(std::size_t node, const PodRequest& pod,
-                                               std::span<const GpuSet> gpus) const {
+AssignedPod SimulatedGpus::assigned_pod_on(std::size_t node, const PodRequest& pod,
+                                           std::span<const GpuSet> gpus) const {
     Assignment assignment;
     for (const GpuSet of_container : gpus) {
         for (int gpu = 0; gpu < kMaxGpus; ++gpu) {
@@ -49,7 +49,7 @@ AssignedPod SimulatedAffinity::assigned_pod_on(std::size_t node, const PodReques
         }
     }
     const GpuRules& rules = rules_of(pod.containers);
-    const Fixed& at = (*nodes_)[node];
+    const NodeHardware& at = (*nodes_)[node];
     return {
         .uid = pod.uid,
         .allocated = allocated_by_gpu(containers_of(pod.containers, assignment, at.gpus, at.unit)),
@@ -57,8 +57,8 @@ AssignedPod SimulatedAffinity::assigned_pod_on(std::size_t node, const PodReques
         .affinity = rules.affinity};
 }
 
-NodeGpus SimulatedAffinity::node_gpus(std::size_t node) const {
-    const Fixed& at = (*nodes_)[node];
+NodeGpus SimulatedGpus::node_gpus(std::size_t node) const {
+    const NodeHardware& at = (*nodes_)[node];
     return {.gpus = at.gpus,
             .states = gpus_[node],
             .free = {},
@@ -66,7 +66,7 @@ NodeGpus SimulatedAffinity::node_gpus(std::size_t node) const {
             .unit = at.unit};
 }
 
-void SimulatedAffinity::count(std::size_t node, const AssignedPod& assigned_pod, int sign) {
+void SimulatedGpus::count(std::size_t node, const AssignedPod& assigned_pod, int sign) {
     count_allocated(assigned_pod, (*nodes_)[node].gpus, gpus_[node], sign);
     if (!assigned_pod.affinity) return;
     if (sign > 0) {
@@ -76,13 +76,13 @@ void SimulatedAffinity::count(std::size_t node, const AssignedPod& assigned_pod,
     }
 }
 
-SimulatedAffinityTrial::~SimulatedAffinityTrial() {
+SimulatedGpusTrial::~SimulatedGpusTrial() {
     for (const One& one : added_ | std::views::reverse)
-        affinity_.remove(one.node, one.assigned_pod);
+        gpus_.remove(one.node, one.assigned_pod);
 }
 
-void SimulatedAffinityTrial::add(std::size_t node, AssignedPod assigned_pod) {
-    affinity_.add(node, assigned_pod);
+void SimulatedGpusTrial::add(std::size_t node, AssignedPod assigned_pod) {
+    gpus_.add(node, assigned_pod);
     added_.push_back({node, std::move(assigned_pod)});
 }
 
