@@ -4,11 +4,11 @@
 //     score = floor((V(n after) - V(n) - price price(model) milli count) / 80)
 //
 // W: what tasks drawn from the mix would still take of the node (sampled_fill.hpp). H: the value of
-// its free pieces if sizes are scarce (piece_value.hpp). R and price(model): what the whole cluster
-// is short of (scarcity.hpp), updated every 1,000 arrivals. For a share of one GPU: the GPU with
-// the greatest V after it, the first among equals. Otherwise: the tightest. The division is part of
-// the policy: smaller differences are noise of the sample, and the first node in order takes the
-// task. This policy is our own; docs/placement.md compares it with others.
+// its free pieces for the sizes of the mix (piece_value.hpp). R and price(model): what the whole
+// cluster is short of (scarcity.hpp), updated every 1,000 arrivals. For a share of one GPU: the GPU
+// with the greatest V after it, the first among equals. Otherwise: the tightest. The division is
+// part of the policy: smaller differences are noise of the sample, and the first node in order
+// takes the task. This policy is our own; docs/placement.md compares it with others.
 //
 // The mix is given, or learnt from the arriving tasks (learnt_mix.hpp). A policy that learns starts
 // with best fit for the first 5 tasks. It takes over the learnt mix after 5, 7, 10, 15, ...

@@ -1,6 +1,6 @@
-// The free amounts of a node's GPUs in the lanes of vectors, one GPU per lane. The tightest GPU for
-// a task is found and charged without a branch, because a branch could not be predicted, and a
-// wrong prediction would cost more than all the rest.
+// The free amounts of a node's GPUs in the lanes of vectors, one GPU per lane. Finding the GPU with
+// the least free that is enough, and subtracting the demand from it, need no branch: a mispredicted
+// branch would take longer than the arithmetic.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,14 @@
 
 namespace tessera {
 
-// GCC's vectors: they have the same meaning on every machine, and use its vector instructions if it
-// has any.
+// GCC's vector extensions (its manual, "Using Vector Instructions through Built-in Functions").
+// They compile for every target, to vector instructions if it has any.
 using Lanes [[gnu::vector_size(16)]] = std::int16_t;
 inline constexpr int kLanes = 8;
 // A lane holds the free thousandths times kLaneUnit plus the GPU's number, so that no two GPUs are
-// equal. A lane without a GPU holds 0.
+// equal: at most 16,015. A lane without a GPU holds 0.
 inline constexpr int kLaneUnit = 16;
+static_assert(kMaxGpus <= kLaneUnit);
 
 inline Lanes all_lanes(int value) {
     const auto one = static_cast<std::int16_t>(value);
@@ -26,9 +27,10 @@ inline Lanes all_lanes(int value) {
 
 // A task's request of one GPU, prepared for GpuLanes.
 struct LaneDemand {
-    Lanes milli{};   // in lane units
-    Lanes lowest{};  // added to a lane: the sum is smaller the tighter it fits, and larger if it
-                     // does not fit
+    Lanes milli{};  // in lane units
+    // -32,768 - milli. Added to a lane with wrap-around, it gives the lane's sort key: -32,768 plus
+    // what stays free, or, if the demand does not fit, a number that is larger than all of these.
+    Lanes bias{};
 };
 
 inline LaneDemand lane_demand(int milli) {
@@ -39,6 +41,7 @@ inline LaneDemand lane_demand(int milli) {
 template <int kVectors>
 class GpuLanes {
   public:
+    // `load` has at most 8 * kVectors GPUs.
     explicit GpuLanes(const NodeLoad& load) {
         for (int gpu = 0; gpu < load.gpus; ++gpu) {
             const int free = load.milli[static_cast<std::size_t>(gpu)];
@@ -57,7 +60,7 @@ class GpuLanes {
         return most[0] / kLaneUnit;
     }
 
-    // The number of GPUs with enough free.
+    // The number of GPUs with enough free, for a demand above 0.
     [[nodiscard]] int fitting(const LaneDemand& demand) const {
         int count = 0;
         for (const Lanes& lanes : lanes_) {
@@ -68,37 +71,39 @@ class GpuLanes {
         return count;
     }
 
-    // Takes the demand from the tightest GPU. One must fit, or the demand is 0.
+    // Takes the demand from the tightest GPU, the first among equals. Call this only if a GPU has
+    // enough free, or with a demand of 0, which changes nothing.
     void take(const LaneDemand& demand) {
-        Lanes assignment[kVectors];
+        Lanes keys[kVectors];
         for (int i = 0; i < kVectors; ++i)
-            assignment[i] = wrapped_sum(lanes_[i], demand.lowest);
-        const Lanes tightest = least_of(assignment);
+            keys[i] = wrapped_sum(lanes_[i], demand.bias);
+        const Lanes tightest = least_of(keys);
         for (int i = 0; i < kVectors; ++i)
-            lanes_[i] -= (assignment[i] == tightest) & demand.milli;
+            lanes_[i] -= (keys[i] == tightest) & demand.milli;
     }
 
-    // Takes the demand from each of the `count` tightest GPUs. That many must fit.
+    // Takes the demand from each of the `count` tightest GPUs. Call this only if that many have
+    // enough free.
     void take_each(const LaneDemand& demand, int count) {
-        Lanes assignment[kVectors];
+        Lanes keys[kVectors];
         for (int i = 0; i < kVectors; ++i)
-            assignment[i] = wrapped_sum(lanes_[i], demand.lowest);
+            keys[i] = wrapped_sum(lanes_[i], demand.bias);
         for (; count > 0; --count) {
-            const Lanes tightest = least_of(assignment);
+            const Lanes tightest = least_of(keys);
             for (int i = 0; i < kVectors; ++i) {
-                const Lanes is_tightest = assignment[i] == tightest;
+                const Lanes is_tightest = keys[i] == tightest;
                 lanes_[i] -= is_tightest & demand.milli;
-                assignment[i] = is_tightest ? all_lanes(32'767) : assignment[i];
+                keys[i] = is_tightest ? all_lanes(32'767) : keys[i];
             }
         }
     }
 
   private:
     // The smallest value, in every lane.
-    static Lanes least_of(const Lanes (&of)[kVectors]) {
-        Lanes least = of[0];
+    static Lanes least_of(const Lanes (&keys)[kVectors]) {
+        Lanes least = keys[0];
         for (int i = 1; i < kVectors; ++i)
-            least = smaller(least, of[i]);
+            least = smaller(least, keys[i]);
         least = smaller(least, __builtin_shufflevector(least, least, 4, 5, 6, 7, 0, 1, 2, 3));
         least = smaller(least, __builtin_shufflevector(least, least, 2, 3, 0, 1, 6, 7, 4, 5));
         return smaller(least, __builtin_shufflevector(least, least, 1, 0, 3, 2, 5, 4, 7, 6));

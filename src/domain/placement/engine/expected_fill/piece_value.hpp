@@ -1,19 +1,25 @@
-// H(n): the value of the free pieces of a node's GPUs for the mix, if the sizes of the tasks are
-// scarce. CPU is ignored.
+// H(n): the value, for the tasks of the mix, of what is free on each of a node's GPUs. A free
+// amount that the sizes of the mix fill badly has a low value. CPU is ignored.
 //
 //     H(n) = sum over the GPUs of h(what is free)
-//     h(x) = the largest sum of (size - pi(size)) of tasks that fit into x
+//     h(f) = the largest sum of (size - pi(size)) of tasks whose sizes add up to at most f; a size
+//            may occur several times. Rounded down
 //
-// pi(size) is the value of a task of that size elsewhere: the dual prices of the linear program
-// that cuts whole GPUs into the sizes of the mix. Per GPU, with demands that add up to one GPU, it
-// is
+// pi(size) is the dual price of the demand for that size in the linear program that cuts whole GPUs
+// into the sizes of the mix:
 //
-//     max  sum over cuts k of milli(k) x(k)
+//     max  sum over patterns k of milli(k) x(k)
 //     s.t. sum over k of pieces(k, size) x(k) <= demand(size),  sum over k of x(k) <= 1,  x >= 0
 //
+// A pattern k is one way to cut a GPU: pieces(k, size) is how often it has a size, milli(k) the sum
+// of its sizes, and x(k) the fraction of the GPUs that are cut that way. demand(size) is the number
+// of tasks of that size per GPU, scaled so that all of them add up to one GPU. A task of several
+// GPUs counts as that many tasks.
+//
 // Cutting-stock program and its pricing by a knapsack: Gilmore and Gomory, Operations Research 9
-// (1961). The prices come from subgradient descent on the dual function: the mean of the later half
-// of the steps. Sizes are rounded up to kGrain.
+// (1961). The prices minimise the Lagrangian dual function by a projected subgradient method; they
+// are the mean over the later half of its steps. Sizes are rounded up, and free amounts down, to
+// kGrain.
 #pragma once
 
 #include <array>
@@ -28,10 +34,11 @@ namespace tessera {
 // Used by one thread.
 class PieceValue {
   public:
-    // Computes prices for this mix. The steps start from the prices of the previous mix.
+    // Computes prices for this mix, starting from those of the previous mix. A mix without requests
+    // of GPUs changes nothing.
     void learn(std::span<const MixClass> mix);
 
-    // Thousandths of a GPU. 0 before learn().
+    // Thousandths of a GPU. 0 before learn(). `free_milli`: 0 to kMilliPerGpu.
     [[nodiscard]] std::int32_t of(const NodeLoad& load) const;
     [[nodiscard]] std::int32_t of_piece(std::int16_t free_milli) const {
         return value_[static_cast<std::size_t>(free_milli / kGrain)];
@@ -42,6 +49,7 @@ class PieceValue {
     static constexpr std::size_t kCells = kMilliPerGpu / kGrain;
     using Table = std::array<double, kCells + 1>;
 
+    // False if the mix requests no GPU.
     [[nodiscard]] bool note_demand(std::span<const MixClass> mix);
     void step(double length);
     [[nodiscard]] Table knapsack(const Table& prices) const;
