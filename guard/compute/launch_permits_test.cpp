@@ -1,6 +1,6 @@
 // Goal: a work interval counts from its launch permit on, however long its thread stands still
 // before the driver has the work. Method: a process is stopped after each instruction of a launch,
-// for longer than the watch takes to look.
+// for longer than the polling thread takes to look.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -36,11 +36,11 @@ class GuardTurns : public testing::Test {
     }
 
     void expect_seen(const Launch& launch) const {
-        Stepped process([&] {
+        SteppedProcess process([&] {
             const Worker worker(container_.facade());
             CUstream stream = worker.make_stream();
-            worker.launch(
-                kMillisecond);  // the watch has begun, and the next work interval is not sampled
+            worker.launch(kMillisecond);  // the polling thread has begun, and the next work
+                                          // interval is not sampled
             CALL(worker.cuda, cuCtxSynchronize)();
             raise(SIGSTOP);
             launch(worker, stream);
@@ -85,7 +85,7 @@ TEST_F(GuardTurns, AreOutstandingThoughOtherWorkEnds) {
     const auto expected_end_ns = [&] {
         return container_.region().accounts().expected_end_ns[0][0][0].load();
     };
-    Stepped process([&] {
+    SteppedProcess process([&] {
         const Worker worker(container_.facade());
         CUstream one = worker.make_stream();
         CUstream other = worker.make_stream();
@@ -121,7 +121,7 @@ TEST_F(GuardTurns, AreNotLeftOutByCreditOfWorkThatEnded) {
     constexpr int kUntilTheBurstBudget = 200;
     constexpr std::uint64_t kInFlight = 2 * kMillisecond;  // while it is stepped
     constexpr std::uint64_t kNext = 5 * kMillisecond;
-    Stepped process([&] {
+    SteppedProcess process([&] {
         const Worker worker(container_.facade());
         CUstream stream = worker.make_stream();
         for (;;) {

@@ -16,8 +16,8 @@
 #include "guard/compute/measure/stream_waits.hpp"
 #include "guard/compute/measure/work_intervals.hpp"
 #include "guard/compute/permit/gate.hpp"
+#include "guard/compute/polling_thread.hpp"
 #include "guard/compute/thread_end.hpp"
-#include "guard/compute/watch.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/process/capture.hpp"
 #include "guard/region/clock.hpp"
@@ -108,7 +108,7 @@ bool enter_interval(StreamTiming& of, WorkKind kind) {
     if (is_behind_copies) end_interval(of, Ended::looked_at);
     if (of.is_in_flight) return false;
     begin_interval(of, kind, is_behind_copies);
-    need_watch(of.gpu);
+    ensure_polling_thread(of.gpu);
     return is_behind_copies;
 }
 
@@ -170,7 +170,7 @@ void LaunchPermit::count(StreamTiming& of) {
     timing(of.gpu).permits++;
     of.end.awaited_ns = 0;
     // Each call records an event behind it if the end would otherwise be learned late: no other
-    // thread can query a thread's own stream, and the watch may be dozing.
+    // thread can query a thread's own stream, and the polling thread may be dozing.
     has_end_behind_ = is_threads_own(of) || (timing(of.gpu).is_dozing.load() && has_start(of));
 }
 

@@ -8,8 +8,8 @@
 // counter.
 //
 // Work is in flight from its launch until a wait for it returns, or until it is found done. A
-// thread that waits for other work finds it done, or the watch does (watch.cpp); an event behind
-// the work says when it ended. What counts is the time in which any stream has work
+// thread that waits for other work finds it done, or the polling thread does (polling_thread.cpp);
+// an event behind the work says when it ended. What counts is the time in which any stream has work
 // (busy_intervals.hpp). Streams that are being captured do no work, and are left alone.
 //
 // Any thread. All functions require that begin() has succeeded, except has_burst_budget().
@@ -63,7 +63,7 @@ inline void forget_last_used() {
 // counts as having work. The thread may not run for a while between the permit and the driver call;
 // without this, its stream would seem to be done. A call that uses the burst budget takes no
 // permit, so this does not cover it. One of its work items may go uncounted, if the thread stands
-// still there for longer than the watch takes to look.
+// still there for longer than the polling thread takes to look.
 class LaunchPermit {
   public:
     LaunchPermit() = default;

@@ -27,7 +27,7 @@ void leave_streams_at_thread_end(int gpu) {
     if (is_known) return;
     is_known = true;
     static char us = 0;
-    const Object libc = find_loaded("libc.so.6", kAtThreadEnd);
+    const LoadedObject libc = find_loaded("libc.so.6", kAtThreadEnd);
     const auto at_end = reinterpret_cast<AtThreadEnd>(find_function(libc, kAtThreadEnd));
     if (at_end != nullptr) at_end(end, nullptr, &us);
 }

@@ -11,8 +11,8 @@
 #include "guard/compute/measure/stream_table.hpp"
 #include "guard/compute/measure/work_intervals.hpp"
 #include "guard/compute/permit/gate.hpp"
+#include "guard/compute/polling_thread.hpp"
 #include "guard/compute/thread_end.hpp"
-#include "guard/compute/watch.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/process/capture.hpp"
 
@@ -94,7 +94,7 @@ void WaitedCopy::begin_interval_of(CUstream stream, std::size_t bytes) {
     const Relaxed relaxed;
     begin_measured_interval(of, WorkKind::copies);
     of.stands_for = stands_for;
-    need_watch(of.gpu);
+    ensure_polling_thread(of.gpu);
 }
 
 // Null if it cannot be recorded.

@@ -143,7 +143,7 @@ TEST_F(GuardWaitingWork, AWaitIsNoneForWhatAnotherThreadGaveMeanwhile) {
     });
 }
 
-// After a pause, in which the watch looks rarely.
+// After a pause, in which the polling thread looks rarely.
 TEST_F(GuardWaitingWork, WhatIsPolledForAfterAPauseIsChargedForWhatItTook) {
     in_worker([this](const Worker& worker, std::int64_t) {
         CUstream stream = worker.make_stream();

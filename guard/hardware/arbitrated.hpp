@@ -22,7 +22,7 @@ class ArbitratedGpu {
                            std::uint64_t memory_bytes = std::uint64_t{1} << 40) {
         constexpr Millionths kPercent = kWhole / 100;
         for (const Percents& share : shares) {
-            containers_.push_back(std::make_unique<Container>(
+            containers_.push_back(std::make_unique<HardwareContainer>(
                 ContainerShare{.memory_bytes = memory_bytes,
                                .cores = share.cores * kPercent,
                                .cores_limit = share.cores_limit * kPercent,
@@ -36,7 +36,7 @@ class ArbitratedGpu {
     ArbitratedGpu(const ArbitratedGpu&) = delete;
     ArbitratedGpu& operator=(const ArbitratedGpu&) = delete;
 
-    [[nodiscard]] const Container& container(std::size_t index) const {
+    [[nodiscard]] const HardwareContainer& container(std::size_t index) const {
         return *containers_[index];
     }
     // What the arbiter charged the container for kernels so far.
@@ -45,7 +45,7 @@ class ArbitratedGpu {
     }
 
   private:
-    std::vector<std::unique_ptr<Container>> containers_;
+    std::vector<std::unique_ptr<HardwareContainer>> containers_;
     std::unique_ptr<ArbiterThread> arbiter_;
 };
 

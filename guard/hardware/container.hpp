@@ -1,5 +1,7 @@
-// A container as the guard expects it, on device 0 of this machine: a directory with the guard's
-// libraries, a region, and a link to the driver under its other name.
+// What the guard finds in a container with a share, in a temporary folder, for tests on a real GPU:
+// the guard's libraries, a region for device 0, and the links libtessera-real-cuda.so.1 and
+// libtessera-real-nvml.so.1 to the driver and NVML. The program runs in the build folder, beside
+// guard/lib.
 #pragma once
 
 #include <filesystem>
@@ -15,14 +17,15 @@ namespace tessera::guard {
 
 struct ContainerShare {
     std::uint64_t memory_bytes = std::uint64_t{1} << 40;
-    Millionths cores = 0;
-    Millionths cores_limit = kWhole;
-    bool is_timed = false;
+    Millionths cores = 0;             // the guaranteed part of the GPU's time
+    Millionths cores_limit = kWhole;  // the most that it gets
+    bool is_timed = false;            // Limits: whether the GPU's time is shared
 };
 
-class Container {
+class HardwareContainer {
   public:
-    explicit Container(const ContainerShare& share)
+    // Throws std::exception if a file or the device is missing.
+    explicit HardwareContainer(const ContainerShare& share)
         : region_(
               {{device_uuid().c_str(), share.memory_bytes, 0, share.cores, share.cores_limit}}) {
         namespace fs = std::filesystem;
@@ -37,8 +40,7 @@ class Container {
         limits_->gpus[0].is_timed.store(share.is_timed ? 1 : 0);
     }
 
-    // There are two ways to load the guard: the facade in the driver's place, and the library to
-    // preload.
+    // The guard is loaded in the driver's place (the facade), or by LD_PRELOAD.
     [[nodiscard]] std::filesystem::path facade() const {
         return region_.directory() / "libcuda.so.1";
     }
@@ -47,13 +49,13 @@ class Container {
     }
     [[nodiscard]] const TestRegion& region() const { return region_; }
     [[nodiscard]] Limits& limits() const { return *limits_; }
-    // The memory that the container's last context took of the GPU, which counts; 0: none was
-    // measured.
+    // The bytes that the first context without special flags took of the GPU; they count. 0: none
+    // was measured.
     [[nodiscard]] std::uint64_t context_bytes() const {
         return std::uint64_t{region_.accounts().context_costs[0][0].units()} * kAllocationUnitBytes;
     }
-    // Raises the limit, so that there is room for a context beside the container's memory.
-    void make_room_for_a_context() const {
+    // Makes a context in a child process to measure it, and raises the memory limit by that amount.
+    void raise_limit_by_a_context() const {
         std::atomic<AllocationUnits>& memory = limits_->gpus[0].memory;
         const AllocationUnits share = memory.exchange(kMaxAllocationUnits);
         gpusim::in_child([this] { const gpusim::CudaProgram tenant(facade()); });
@@ -65,7 +67,8 @@ class Container {
     Limits* limits_ = change_limits(region_.path(kLimitsName).c_str());
 };
 
-// Whether the guard of this tree hooks that function of the driver.
+// Whether the guard of this tree hooks the driver's function with that exported name, such as
+// cuMemAlloc_v2.
 bool is_hooked(const std::string& symbol);
 
 }  // namespace tessera::guard

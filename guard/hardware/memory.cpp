@@ -22,7 +22,7 @@ constexpr double kLimitMiB = 1024;
 
 // What `body` returns in a process that uses the container through its facade, in MiB; -1 if it
 // failed.
-double in_tenant(const Container& container,
+double in_tenant(const HardwareContainer& container,
                  const std::function<std::uint64_t(CudaProgram& tenant)>& body) {
     ChildProcess child([&](Wire& wire) {
         CudaProgram tenant(container.facade());
@@ -54,8 +54,8 @@ bool allocate_in_order(const Library& cuda) {
 }
 
 void check_families(Figures& figures) {
-    const Container container({.memory_bytes = kLimit});
-    container.make_room_for_a_context();
+    const HardwareContainer container({.memory_bytes = kLimit});
+    container.raise_limit_by_a_context();
     const struct {
         const char* symbol;
         std::function<bool(CudaProgram&)> take;
@@ -79,7 +79,7 @@ void check_families(Figures& figures) {
 }
 
 void check_what_is_told(Figures& figures) {
-    const Container container({.memory_bytes = kLimit});
+    const HardwareContainer container({.memory_bytes = kLimit});
     figures.exactly("total of cuMemGetInfo", kLimitMiB,
                     in_tenant(container, [](CudaProgram& tenant) { return tenant.total_bytes(); }),
                     "MiB");
@@ -93,8 +93,8 @@ void check_what_is_told(Figures& figures) {
 }
 
 void check_out_of_memory(Figures& figures) {
-    const Container container({.memory_bytes = kLimit});
-    container.make_room_for_a_context();
+    const HardwareContainer container({.memory_bytes = kLimit});
+    container.raise_limit_by_a_context();
     const double got = in_tenant(container, [](CudaProgram& tenant) {
         EXPECT_EQ(tenant.allocate(kLimit), CUDA_SUCCESS);
         EXPECT_EQ(tenant.allocate(2 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
@@ -108,8 +108,8 @@ void check_out_of_memory(Figures& figures) {
 // The guard has the memory back at once. The driver has it back once it has cleaned up, and the
 // next process may wait for that.
 void check_kill(Figures& figures) {
-    const Container container({.memory_bytes = kLimit});
-    container.make_room_for_a_context();
+    const HardwareContainer container({.memory_bytes = kLimit});
+    container.raise_limit_by_a_context();
     gpusim::start_holder(container.facade(), kLimit)->kill_hard();
     const auto start = std::chrono::steady_clock::now();
     const double got = in_tenant(container, [](CudaProgram& tenant) {
@@ -122,9 +122,9 @@ void check_kill(Figures& figures) {
 }
 
 void check_processes(Figures& figures) {
-    const Container container({.memory_bytes = kLimit});
-    container.make_room_for_a_context();
-    container.make_room_for_a_context();
+    const HardwareContainer container({.memory_bytes = kLimit});
+    container.raise_limit_by_a_context();
+    container.raise_limit_by_a_context();
     const auto other = gpusim::start_holder(container.facade(), kLimit / 2);
     const double got = in_tenant(container, [](CudaProgram& tenant) {
         return take_all([&] { return tenant.allocate(kPiece) == CUDA_SUCCESS; });
@@ -134,8 +134,8 @@ void check_processes(Figures& figures) {
 
 // Runs this program again with the guard preloaded.
 void check_preload(Figures& figures) {
-    const Container container({.memory_bytes = kLimit});
-    container.make_room_for_a_context();
+    const HardwareContainer container({.memory_bytes = kLimit});
+    container.raise_limit_by_a_context();
     const std::string command = "LD_PRELOAD=" + container.guard().string() + " '" +
                                 std::filesystem::canonical("/proc/self/exe").string() + "' '" +
                                 driver_path().string() + "' take";

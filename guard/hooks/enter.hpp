@@ -1,6 +1,6 @@
 // How a hook begins:
 // const Entered real(&Driver::cuMemFree_v2);
-// if (!real.is_held()) return real(...);
+// if (!real.must_enforce()) return real(...);
 #pragma once
 
 #include "guard/inject/driver.hpp"
@@ -20,7 +20,7 @@ class Entered {
             error_ = CUDA_ERROR_NOT_SUPPORTED;  // the program found our name: this driver has no
                                                 // such function
         } else if (InDriver::is_now()) {
-            is_held_ = false;
+            must_enforce_ = false;
         } else {
             error_ = begin();
         }
@@ -28,7 +28,7 @@ class Entered {
 
     // Whether the hook has something to do. If not, return real(...): the error if the guard cannot
     // start here, or else the driver's own answer.
-    [[nodiscard]] bool is_held() const { return is_held_ && error_ == CUDA_SUCCESS; }
+    [[nodiscard]] bool must_enforce() const { return must_enforce_ && error_ == CUDA_SUCCESS; }
 
     template <typename... Arguments>
     CUresult operator()(Arguments... arguments) const {
@@ -38,7 +38,7 @@ class Entered {
   private:
     const Function* real_;
     CUresult error_ = CUDA_SUCCESS;
-    bool is_held_ = true;
+    bool must_enforce_ = true;
 };
 
 }  // namespace tessera::guard

@@ -25,7 +25,9 @@ class Entered {
         : real_(nvml() != nullptr ? &(nvml()->*slot) : nullptr) {}
 
     // Whether the hook has something to do. If not, return real(...).
-    [[nodiscard]] bool is_held() const { return real_ != nullptr && *real_ && !InDriver::is_now(); }
+    [[nodiscard]] bool must_enforce() const {
+        return real_ != nullptr && *real_ && !InDriver::is_now();
+    }
 
     template <typename... Arguments>
     nvmlReturn_t operator()(Arguments... arguments) const {
@@ -116,7 +118,7 @@ void set_info(nvmlProcessInfo_v2_t& info, const ProcessMemory& holder) {
 template <typename Function, typename Info>
 nvmlReturn_t list(const Entered<Function>& real, nvmlDevice_t device, unsigned* count, Info* infos,
                   bool is_of_compute) {
-    if (!real.is_held() || count == nullptr || (infos == nullptr && *count > 0))
+    if (!real.must_enforce() || count == nullptr || (infos == nullptr && *count > 0))
         return real(device, count, infos);
     unsigned all = 0;
     const nvmlReturn_t error = real(device, &all, static_cast<Info*>(nullptr));
@@ -135,7 +137,7 @@ nvmlReturn_t list(const Entered<Function>& real, nvmlDevice_t device, unsigned* 
 
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) {
     const Entered real(&Nvml::nvmlDeviceGetMemoryInfo);
-    if (!real.is_held() || memory == nullptr) return real(device, memory);
+    if (!real.must_enforce() || memory == nullptr) return real(device, memory);
     nvmlMemory_t shown = {};
     nvmlReturn_t result = real(device, &shown);
     if (result == NVML_SUCCESS) result = show_share(device, shown);
@@ -145,7 +147,7 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) 
 
 nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory) {
     const Entered real(&Nvml::nvmlDeviceGetMemoryInfo_v2);
-    if (!real.is_held() || memory == nullptr || memory->version != nvmlMemory_v2)
+    if (!real.must_enforce() || memory == nullptr || memory->version != nvmlMemory_v2)
         return real(device, memory);
     nvmlMemory_v2_t shown = {};
     shown.version = nvmlMemory_v2;

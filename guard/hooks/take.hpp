@@ -16,8 +16,8 @@ struct Taken {
 // Reserves `bytes`, makes the driver take memory with `take`, and records what `taken` returns,
 // which may be more or less. `undo` frees the memory again.
 template <typename Take, typename What, typename Undo>
-CUresult take_held(const Current& owner, std::uint64_t bytes, const Take& take, const What& taken,
-                   const Undo& undo) {
+CUresult take_counted(const Current& owner, std::uint64_t bytes, const Take& take,
+                      const What& taken, const Undo& undo) {
     if (const CUresult over = reserve(owner.gpu, bytes); over != CUDA_SUCCESS) return over;
     CUresult result = take();
     if (result == CUDA_SUCCESS) {
@@ -37,7 +37,7 @@ CUresult take_held(const Current& owner, std::uint64_t bytes, const Take& take, 
 
 // Frees recorded memory with `give`.
 template <typename Give>
-CUresult give_held(std::uint64_t address, const Give& give) {
+CUresult give_counted(std::uint64_t address, const Give& give) {
     const Holding held = take_record(address);
     const CUresult result = give();
     if (held.address == 0) return result;

@@ -16,7 +16,7 @@ Number smaller(Number one, std::uint64_t other) {
 template <typename Number, typename Real>
 CUresult tell_total(const Real& real, Number* bytes, CUdevice device) {
     const CUresult result = real(bytes, device);
-    if (!real.is_held() || result != CUDA_SUCCESS || bytes == nullptr) return result;
+    if (!real.must_enforce() || result != CUDA_SUCCESS || bytes == nullptr) return result;
     const int gpu = gpu_of(device);
     if (gpu < 0) return kNotGuarded;
     *bytes = smaller(*bytes, limit_bytes(gpu));
@@ -27,7 +27,7 @@ CUresult tell_total(const Real& real, Number* bytes, CUdevice device) {
 template <typename Number, typename Real>
 CUresult tell_free(const Real& real, Number* free_bytes, Number* total_bytes) {
     const CUresult result = real(free_bytes, total_bytes);
-    if (!real.is_held() || result != CUDA_SUCCESS) return result;
+    if (!real.must_enforce() || result != CUDA_SUCCESS) return result;
     Current current;
     if (const CUresult none = find_current(current); none != CUDA_SUCCESS) return none;
     const std::uint64_t limit = limit_bytes(current.gpu);

@@ -3,7 +3,7 @@
 namespace tessera::guard {
 namespace {
 
-Driver read_driver(const Object& library) {
+Driver read_driver(const LoadedObject& library) {
     Driver driver;
 #define HOOK(symbol, name, since) driver.symbol.set(find_function(library, #symbol));
 #include "guard/entrypoints.def"

@@ -27,7 +27,7 @@ void* pointer(Address address) {
 }
 
 // The entry in the object's dynamic section; null if there is none with that tag.
-const ElfW(Dyn) * entry_of(const Object& object, ElfW(Sxword) tag) {
+const ElfW(Dyn) * entry_of(const LoadedObject& object, ElfW(Sxword) tag) {
     for (const ElfW(Dyn)* entry = object.dynamic; entry->d_tag != DT_NULL; entry++) {
         if (entry->d_tag == tag) return entry;
     }
@@ -37,7 +37,7 @@ const ElfW(Dyn) * entry_of(const Object& object, ElfW(Sxword) tag) {
 // The kernel's own object (vdso) keeps addresses relative to its base. For all other objects the
 // loader makes them absolute.
 template <typename T>
-const T* table(const Object& object, ElfW(Sxword) tag) {
+const T* table(const LoadedObject& object, ElfW(Sxword) tag) {
     const ElfW(Dyn)* entry = entry_of(object, tag);
     if (entry == nullptr) return nullptr;
     const Address at = entry->d_un.d_ptr;
@@ -56,7 +56,7 @@ struct Symbols {
     const char* names;
 };
 
-Symbols symbols_of(const Object& object) {
+Symbols symbols_of(const LoadedObject& object) {
     return {table<Symbol>(object, DT_SYMTAB), table<char>(object, DT_STRTAB)};
 }
 
@@ -98,7 +98,7 @@ const Symbol* find_by_sysv_hash(const std::uint32_t* head, const Symbols& symbol
     return nullptr;
 }
 
-Object object_of(const link_map& map) {
+LoadedObject object_of(const link_map& map) {
     return {map.l_addr, map.l_ld};
 }
 
@@ -120,8 +120,8 @@ const link_map* own_map() {
 
 }  // namespace
 
-Object object_of(const dl_phdr_info& info) {
-    Object object{info.dlpi_addr, nullptr};
+LoadedObject object_of(const dl_phdr_info& info) {
+    LoadedObject object{info.dlpi_addr, nullptr};
     for (ElfW(Half) i = 0; i < info.dlpi_phnum; i++) {
         if (info.dlpi_phdr[i].p_type == PT_DYNAMIC)
             object.dynamic = static_cast<const ElfW(Dyn)*>(object.at(info.dlpi_phdr[i].p_vaddr));
@@ -129,14 +129,14 @@ Object object_of(const dl_phdr_info& info) {
     return object;
 }
 
-Object own_object() {
+LoadedObject own_object() {
     const link_map* map = own_map();
-    return map != nullptr ? object_of(*map) : Object{};
+    return map != nullptr ? object_of(*map) : LoadedObject{};
 }
 
-Object object_at(const void* address) {
+LoadedObject object_at(const void* address) {
     const link_map* map = map_at(address);
-    return map != nullptr ? object_of(*map) : Object{};
+    return map != nullptr ? object_of(*map) : LoadedObject{};
 }
 
 // This takes no lock of the loader. A library that comes after us and defines dlsym stays loaded as
@@ -150,16 +150,16 @@ void* find_next_function(const char* symbol) {
     return nullptr;
 }
 
-Object find_loaded(const char* name, const char* symbol) {
+LoadedObject find_loaded(const char* name, const char* symbol) {
     struct Search {
         const char* name;
         const char* symbol;
-        Object found;
+        LoadedObject found;
     } search{name, symbol, {}};
     dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void* data) {
             auto& wanted = *static_cast<Search*>(data);
-            const Object object = object_of(*info);
+            const LoadedObject object = object_of(*info);
             if (!object || !same_text(soname(object), wanted.name)) return 0;
             if (find_function(object, wanted.symbol) == nullptr) return 0;
             wanted.found = object;
@@ -169,7 +169,7 @@ Object find_loaded(const char* name, const char* symbol) {
     return search.found;
 }
 
-const ElfW(Sym) * find_symbol(const Object& object, const char* name) {
+const ElfW(Sym) * find_symbol(const LoadedObject& object, const char* name) {
     if (!object) return nullptr;
     const Symbols symbols = symbols_of(object);
     if (symbols.first == nullptr || symbols.names == nullptr) return nullptr;
@@ -180,13 +180,13 @@ const ElfW(Sym) * find_symbol(const Object& object, const char* name) {
     return nullptr;
 }
 
-void* find_function(const Object& object, const char* name) {
+void* find_function(const LoadedObject& object, const char* name) {
     const Symbol* symbol = find_symbol(object, name);
     if (symbol == nullptr || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC) return nullptr;
     return object.at(symbol->st_value);
 }
 
-Relocations relocations_of(const Object& object) {
+Relocations relocations_of(const LoadedObject& object) {
     const auto value_of = [&object](ElfW(Sxword) tag) {
         const ElfW(Dyn)* entry = entry_of(object, tag);
         return entry != nullptr ? entry->d_un.d_val : 0;
@@ -195,13 +195,14 @@ Relocations relocations_of(const Object& object) {
             value_of(DT_RELACOUNT)};
 }
 
-bool is_place_of(const ElfW(Rela) & relocation, const Object& object, const ElfW(Sym) & symbol) {
+bool stores_address_of(const ElfW(Rela) & relocation, const LoadedObject& object,
+                       const ElfW(Sym) & symbol) {
     const auto type = ELF64_R_TYPE(relocation.r_info);
     return (type == kAddressOfSymbol || type == kSymbolAsData) &&
            &symbols_of(object).first[ELF64_R_SYM(relocation.r_info)] == &symbol;
 }
 
-const char* soname(const Object& object) {
+const char* soname(const LoadedObject& object) {
     const auto* names = table<char>(object, DT_STRTAB);
     const ElfW(Dyn)* entry = entry_of(object, DT_SONAME);
     return names != nullptr && entry != nullptr ? names + entry->d_un.d_val : "";

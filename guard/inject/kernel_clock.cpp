@@ -25,7 +25,7 @@ int ask_kernel(clockid_t clock, timespec* now) {
 }  // namespace
 
 ReadClock kernel_clock() {
-    const Object vdso = find_loaded(kVdso, kClock);
+    const LoadedObject vdso = find_loaded(kVdso, kClock);
     const auto function = reinterpret_cast<ReadClock>(find_function(vdso, kClock));
     timespec now = {};
     return function != nullptr && function(CLOCK_MONOTONIC, &now) == 0 ? function : &ask_kernel;

@@ -48,16 +48,17 @@ class DriverFunction<Result (*)(Arguments...)> {
 // The library of that soname that defines `mark` (a facade has no code, so it does not). Loads it
 // now if it is not loaded yet: a program that was linked against it may have found our functions
 // before it.
-Object load_library(const char* soname, const char* marker);
+LoadedObject load_library(const char* soname, const char* marker);
 // Keeps the library loaded: we keep addresses in it.
-void pin(const Object& library, const char* marker);
+void pin(const LoadedObject& library, const char* marker);
 
 // `Functions` of one library, found once. Its member is_whole() says whether they are enough for
 // the hooks.
 template <typename Functions>
 class Library {
   public:
-    constexpr Library(const char* soname, const char* marker, Functions (*read)(const Object&))
+    constexpr Library(const char* soname, const char* marker,
+                      Functions (*read)(const LoadedObject&))
         : soname_(soname), marker_(marker), read_(read) {}
 
     // Null if there is none. Any thread.
@@ -75,7 +76,7 @@ class Library {
     // No lock of ours is held while the loader works: a library that is being loaded may call us
     // while it holds the loader's lock.
     void find() {
-        const Object library = load_library(soname_, marker_);
+        const LoadedObject library = load_library(soname_, marker_);
         if (!library) return;
         const Functions functions = read_(library);
         if (!functions.is_whole()) return;
@@ -88,7 +89,7 @@ class Library {
 
     const char* soname_;
     const char* marker_;
-    Functions (*read_)(const Object&);
+    Functions (*read_)(const LoadedObject&);
     Functions found_ = {};
     std::atomic<bool> is_found_ = false;
     pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;

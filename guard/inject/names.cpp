@@ -23,11 +23,11 @@ namespace {
 using Address = ElfW(Addr);
 using Symbol = ElfW(Sym);
 
-Address& word_at(const Object& object, const ElfW(Rela) & relocation) {
+Address& word_at(const LoadedObject& object, const ElfW(Rela) & relocation) {
     return *static_cast<Address*>(object.at(relocation.r_offset));
 }
 
-const Symbol* find_variable(const Object& object, const char* name) {
+const Symbol* find_variable(const LoadedObject& object, const char* name) {
     const Symbol* symbol = find_symbol(object, name);
     return symbol != nullptr && ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT ? symbol : nullptr;
 }
@@ -36,13 +36,13 @@ const Symbol* find_variable(const Object& object, const char* name) {
 // place for its address is still empty. No object that means the function can be bound at the same
 // time. An object that can see both the variable and the driver's function would find only one of
 // them without us, too, so one of the two was always wrong.
-void* variable_being_bound(const Object& object, const char* name) {
+void* variable_being_bound(const LoadedObject& object, const char* name) {
     const Symbol* variable = find_variable(object, name);
     if (variable == nullptr) return nullptr;
     const Relocations relocations = relocations_of(object);
     for (std::size_t i = relocations.relative_count; i < relocations.count; i++) {
         const ElfW(Rela)& relocation = relocations.first[i];
-        if (is_place_of(relocation, object, *variable) && word_at(object, relocation) == 0)
+        if (stores_address_of(relocation, object, *variable) && word_at(object, relocation) == 0)
             return object.at(variable->st_value);
     }
     return nullptr;
@@ -57,7 +57,7 @@ void* answer(const char* name, void* hook) {
     dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void* data) {
             auto& wanted = *static_cast<Search*>(data);
-            const Object object = object_of(*info);
+            const LoadedObject object = object_of(*info);
             if (object) wanted.found = variable_being_bound(object, wanted.name);
             return wanted.found != nullptr ? 1 : 0;
         },
@@ -85,7 +85,8 @@ class Writable {
 
   private:
     bool protect(int protection) const {
-        return mprotect(Object{pages_.begin}.at(0), pages_.end - pages_.begin, protection) == 0;
+        return mprotect(LoadedObject{pages_.begin}.at(0), pages_.end - pages_.begin, protection) ==
+               0;
     }
 
     PageRange pages_;
@@ -114,7 +115,8 @@ void write(const dl_phdr_info& info, Address& word, Address value) {
 }
 
 // Binds the object to its own variable of the name, if it was bound to our function.
-void rebind(const dl_phdr_info& info, const Object& object, const char* name, const void* hook) {
+void rebind(const dl_phdr_info& info, const LoadedObject& object, const char* name,
+            const void* hook) {
     const Symbol* variable = find_variable(object, name);
     if (variable == nullptr) return;
     const Relocations relocations = relocations_of(object);
@@ -122,7 +124,7 @@ void rebind(const dl_phdr_info& info, const Object& object, const char* name, co
         const ElfW(Rela)& relocation = relocations.first[i];
         const auto addend = static_cast<Address>(relocation.r_addend);
         Address& word = word_at(object, relocation);
-        if (is_place_of(relocation, object, *variable) &&
+        if (stores_address_of(relocation, object, *variable) &&
             word == reinterpret_cast<Address>(hook) + addend)
             write(info, word, object.base + variable->st_value + addend);
     }
@@ -132,7 +134,7 @@ void rebind(const dl_phdr_info& info, const Object& object, const char* name, co
 void rebind_all() {
     dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void*) {
-            const Object object = object_of(*info);
+            const LoadedObject object = object_of(*info);
             if (!object) return 0;
 #define EXPORT(symbol, library) rebind(*info, object, #symbol, reinterpret_cast<void*>(&::symbol));
 #include "guard/exports.def"
@@ -143,14 +145,14 @@ void rebind_all() {
 }
 
 // Changes the symbol in our own symbol table.
-void answer_by(const Object& us, const char* name, void* (*answer)()) {
+void answer_by(const LoadedObject& us, const char* name, void* (*answer)()) {
     auto* symbol = const_cast<Symbol*>(find_symbol(us, name));
     symbol->st_value = reinterpret_cast<Address>(answer) - us.base;
     symbol->st_info = ELF64_ST_INFO(STB_GLOBAL, STT_GNU_IFUNC);
 }
 
 __attribute__((constructor)) void begin_to_answer() {
-    const Object us = own_object();
+    const LoadedObject us = own_object();
     if (!us) return;
     rebind_all();
     const Symbol* first = nullptr;

@@ -3,7 +3,7 @@
 namespace tessera::guard {
 namespace {
 
-Nvml read_nvml(const Object& library) {
+Nvml read_nvml(const LoadedObject& library) {
     Nvml nvml;
 #define NVML_HOOK(symbol) nvml.symbol.set(find_function(library, #symbol));
 #include "guard/nvml_entrypoints.def"

@@ -36,7 +36,7 @@ constinit std::atomic<void*> kept_dlsym = nullptr;
 constinit std::atomic<void*> kept_dlvsym = nullptr;
 
 bool is_of(const char* library, const void* function) {
-    const Object object = function != nullptr ? object_at(function) : Object{};
+    const LoadedObject object = function != nullptr ? object_at(function) : LoadedObject{};
     return object && same_text(soname(object), library);
 }
 

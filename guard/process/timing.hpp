@@ -136,9 +136,10 @@ inline constexpr int kMaxEnded = 32;   // work intervals that are over and not s
 // first, and again in a forked child.
 struct Timing {
     pthread_mutex_t mutex;  // guards everything except the burst budgets
-    std::atomic<bool> has_watch;
-    std::atomic<bool> is_dozing;  // the watch looks rarely, and will see late what begins now
-    CUcontext ending;             // may be about to end: do not query its streams
+    std::atomic<bool> has_polling_thread;
+    std::atomic<bool>
+        is_dozing;     // the polling thread looks rarely, and will see late what begins now
+    CUcontext ending;  // may be about to end: do not query its streams
     // The work of any of the GPU's streams. One busy interval lasts from the first work until no
     // stream has any.
     struct BusyInterval {

@@ -81,7 +81,7 @@ class SharedMemorySteps : public testing::Test {
                                                 held(accounts_, 0), held_by(accounts_, 0, kMaker)};
         };
         begin();
-        Stepped run(body);
+        SteppedProcess run(body);
         auto seen = look();
         int last = 0;
         for (int at = 1; run.step() && at < last + kQuiet; at++) {
@@ -106,7 +106,7 @@ class SharedMemorySteps : public testing::Test {
             for (const bool is_killed : {false, true}) {
                 SCOPED_TRACE("instruction " + std::to_string(at) + (is_killed ? ", killed" : ""));
                 begin();
-                Stepped run(body);
+                SteppedProcess run(body);
                 run.step(at);
                 meanwhile();
                 is_killed ? run.kill_hard() : run.finish();

@@ -7,18 +7,18 @@ namespace tessera::guard {
 namespace {
 
 TEST(SteppedTest, ACrashEndsItAndIsAFailure) {
-    Stepped process([] { raise(SIGSEGV); });
+    SteppedProcess process([] { raise(SIGSEGV); });
     EXPECT_NONFATAL_FAILURE(process.finish(), "signal");
     EXPECT_FALSE(process.step());
 }
 
 TEST(SteppedTest, AFailureInItIsAFailure) {
-    Stepped process([] { _exit(1); });
+    SteppedProcess process([] { _exit(1); });
     EXPECT_NONFATAL_FAILURE(process.finish(), "exit status");
 }
 
 TEST(SteppedTest, WhatIsKilledHasNotFailed) {
-    Stepped process([] { raise(SIGSTOP); });
+    SteppedProcess process([] { raise(SIGSTOP); });
     process.run_to_stop();
     EXPECT_TRUE(process.step());
     process.kill_hard();

@@ -172,7 +172,7 @@ TEST_F(GuardPauses, AreNoneBetweenTheLastLaunchAndTheEnd) {
     });
 }
 
-// This also holds if the watch looks after the wait has begun.
+// This also holds if the polling thread looks after the wait has begun.
 TEST_F(GuardPauses, AreNoneBetweenTheLastLaunchAndTheEndOfAStream) {
     gpusim::in_child([this] {
         const Worker worker(container_.facade());

@@ -207,7 +207,7 @@ void look_at_some_beside(int gpu, const StreamTiming* of) {
     });
 }
 
-bool watch_streams(int gpu) {
+bool poll_streams(int gpu) {
     const Locked lock(timing(gpu).mutex);
     const Relaxed relaxed;
     bool is_any_in_flight = false;

@@ -30,7 +30,7 @@ bool look_for_ended_meanwhile(int gpu);
 
 // The watch looks at all streams of a GPU, in a thread of its own. Returns whether any has work in
 // flight.
-bool watch_streams(int gpu);
+bool poll_streams(int gpu);
 
 // Call this before the driver destroys a stream. The stream's work goes on.
 void leave_stream(CUstream stream);

@@ -19,7 +19,7 @@ std::int64_t left_ns(std::int64_t end_ns, std::int64_t now) {
     return end_ns > now && end_ns - now <= kMaxDebtNs ? end_ns - now : 0;
 }
 
-// In a live process that has work, the watch updates seen_ns every 2 ms.
+// In a live process that has work, the polling thread updates seen_ns every 2 ms.
 bool is_silent(const ProcessTime& time, std::int64_t now) {
     constexpr std::int64_t kSilentNs = 250'000'000;
     return now - time.seen_ns.load(std::memory_order_relaxed) > kSilentNs;

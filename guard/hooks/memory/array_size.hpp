@@ -1,6 +1,8 @@
-// What an array takes of a GPU. No driver reports it: cuArrayGetMemoryRequirements answers only for
-// arrays that take nothing yet. So it is computed from the known layout of GPUs: tiles of 64 bytes
-// by 8 rows. Further padding by a GPU is not seen.
+// The GPU memory of a CUDA array (CUarray, CUmipmappedArray), in bytes; the largest number if it
+// overflows. No driver reports it: cuArrayGetMemoryRequirements works only for arrays with deferred
+// mapping, which have no memory yet. So it is computed from NVIDIA's block-linear layout, whose
+// smallest unit, a GOB, is 64 bytes by 8 rows (Linux, include/uapi/drm/drm_fourcc.h).
+// Padding to larger blocks is not counted, so the result may be too small.
 #pragma once
 
 #include "api/nvidia/cuda.h"
@@ -8,10 +10,10 @@
 
 namespace tessera::guard {
 
-inline constexpr std::uint64_t kTileWidth = 64;  // bytes
-inline constexpr std::uint64_t kTileHeight = 8;
+inline constexpr std::uint64_t kGobBytes = 64;  // of a row
+inline constexpr std::uint64_t kGobRows = 8;
 
-// For video and compressed formats, which take less, this is the most that a channel has.
+// For video and compressed formats, which take less: 4, the most that a channel has.
 inline std::uint64_t channel_bytes(CUarray_format format) {
     switch (format) {
         case CU_AD_FORMAT_UNSIGNED_INT8:
@@ -26,22 +28,24 @@ inline std::uint64_t channel_bytes(CUarray_format format) {
     }
 }
 
-// Its memory comes by other calls, or never.
-inline bool takes_nothing(const CUDA_ARRAY3D_DESCRIPTOR& array) {
+// Sparse and deferred arrays have no memory of their own. cuMemMapArrayAsync maps memory of
+// cuMemCreate, which is counted there.
+inline bool is_mapped_later(const CUDA_ARRAY3D_DESCRIPTOR& array) {
     return (array.Flags & (CUDA_ARRAY3D_DEFERRED_MAPPING | CUDA_ARRAY3D_SPARSE)) != 0;
 }
 
-// A height or a depth of 0 means that the array does not have that dimension. Layers and cube faces
-// are its depth.
+// A height or a depth of 0 means that the array does not have that dimension. The depth of a
+// layered array or a cubemap is the number of its layers and faces.
 inline std::uint64_t array_bytes(const CUDA_ARRAY3D_DESCRIPTOR& array) {
     const std::uint64_t element = channel_bytes(array.Format) * array.NumChannels;
-    const std::uint64_t row = rounded_up(product(array.Width, element), kTileWidth);
-    const std::uint64_t rows = array.Height > 0 ? rounded_up(array.Height, kTileHeight) : 1;
+    const std::uint64_t row = rounded_up(product(array.Width, element), kGobBytes);
+    const std::uint64_t rows = array.Height > 0 ? rounded_up(array.Height, kGobRows) : 1;
     return product(product(row, rows), array.Depth > 0 ? array.Depth : 1);
 }
 
-// The size of all levels. Each level has half the sides of the level before it; the number of
-// layers stays the same. The levels end when the longest side is 1.
+// Of the first `levels` levels, at least one; a level after the one whose sides are all 1 does not
+// exist. Each level has half the sides of the level before it, rounded down and at least 1; the
+// number of layers stays the same.
 inline std::uint64_t mipmap_bytes(const CUDA_ARRAY3D_DESCRIPTOR& whole, unsigned levels) {
     const bool has_layers = (whole.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)) != 0;
     const auto halve = [](std::size_t& side) {

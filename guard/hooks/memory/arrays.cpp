@@ -12,13 +12,13 @@ CUresult create(Handle* handle, std::uint64_t bytes, const Take& take, const Und
     if (handle == nullptr || bytes == 0) return take();
     Current current;
     if (const CUresult none = find_current(current); none != CUDA_SUCCESS) return none;
-    return take_held(
+    return take_counted(
         current, bytes, take,
         [&] { return Taken{reinterpret_cast<std::uint64_t>(*handle), bytes}; }, undo);
 }
 
 std::uint64_t bytes_of(const CUDA_ARRAY3D_DESCRIPTOR* array) {
-    return array == nullptr || takes_nothing(*array) ? 0 : array_bytes(*array);
+    return array == nullptr || is_mapped_later(*array) ? 0 : array_bytes(*array);
 }
 
 // For the descriptor types of both CUDA API versions.
@@ -40,21 +40,21 @@ CUresult create_array(const Real& real, CUarray* array, const Descriptor* descri
 
 CUresult cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* descriptor) {
     const Entered real(&Driver::cuArrayCreate_v2);
-    if (!real.is_held() || descriptor == nullptr) return real(array, descriptor);
+    if (!real.must_enforce() || descriptor == nullptr) return real(array, descriptor);
     const CUDA_ARRAY3D_DESCRIPTOR whole = flat(*descriptor);
     return create_array(real, array, descriptor, &whole);
 }
 
 CUresult cuArrayCreate(CUarray* array, const CUDA_ARRAY_DESCRIPTOR_v1* descriptor) {
     const Entered real(&Driver::cuArrayCreate);
-    if (!real.is_held() || descriptor == nullptr) return real(array, descriptor);
+    if (!real.must_enforce() || descriptor == nullptr) return real(array, descriptor);
     const CUDA_ARRAY3D_DESCRIPTOR whole = flat(*descriptor);
     return create_array(real, array, descriptor, &whole);
 }
 
 CUresult cuArray3DCreate(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR_v1* descriptor) {
     const Entered real(&Driver::cuArray3DCreate);
-    if (!real.is_held() || descriptor == nullptr) return real(array, descriptor);
+    if (!real.must_enforce() || descriptor == nullptr) return real(array, descriptor);
     const CUDA_ARRAY3D_DESCRIPTOR whole = {descriptor->Width,       descriptor->Height,
                                            descriptor->Depth,       descriptor->Format,
                                            descriptor->NumChannels, descriptor->Flags};
@@ -63,20 +63,20 @@ CUresult cuArray3DCreate(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR_v1* descr
 
 CUresult cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
     const Entered real(&Driver::cuArray3DCreate_v2);
-    if (!real.is_held()) return real(array, descriptor);
+    if (!real.must_enforce()) return real(array, descriptor);
     return create_array(real, array, descriptor, descriptor);
 }
 
 CUresult cuArrayDestroy(CUarray array) {
     const Entered real(&Driver::cuArrayDestroy);
-    if (!real.is_held()) return real(array);
-    return give_held(reinterpret_cast<std::uint64_t>(array), [&] { return real(array); });
+    if (!real.must_enforce()) return real(array);
+    return give_counted(reinterpret_cast<std::uint64_t>(array), [&] { return real(array); });
 }
 
 CUresult cuMipmappedArrayCreate(CUmipmappedArray* mipmap, const CUDA_ARRAY3D_DESCRIPTOR* descriptor,
                                 unsigned int levels) {
     const Entered real(&Driver::cuMipmappedArrayCreate);
-    if (!real.is_held()) return real(mipmap, descriptor, levels);
+    if (!real.must_enforce()) return real(mipmap, descriptor, levels);
     const std::uint64_t bytes = bytes_of(descriptor) == 0 ? 0 : mipmap_bytes(*descriptor, levels);
     return create(
         mipmap, bytes, [&] { return real(mipmap, descriptor, levels); },
@@ -85,6 +85,6 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray* mipmap, const CUDA_ARRAY3D_DES
 
 CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap) {
     const Entered real(&Driver::cuMipmappedArrayDestroy);
-    if (!real.is_held()) return real(mipmap);
-    return give_held(reinterpret_cast<std::uint64_t>(mipmap), [&] { return real(mipmap); });
+    if (!real.must_enforce()) return real(mipmap);
+    return give_counted(reinterpret_cast<std::uint64_t>(mipmap), [&] { return real(mipmap); });
 }

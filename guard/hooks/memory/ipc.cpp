@@ -73,25 +73,25 @@ CUresult open_handle(CUdeviceptr* pointer, const CUipcMemHandle& handle, const O
 CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr pointer) {
     const Entered real(&Driver::cuIpcGetMemHandle);
     const CUresult result = real(handle, pointer);
-    if (!real.is_held() || result != CUDA_SUCCESS || handle == nullptr) return result;
+    if (!real.must_enforce() || result != CUDA_SUCCESS || handle == nullptr) return result;
     return note_exported(pointer, key_of(*handle)) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult cuIpcOpenMemHandle(CUdeviceptr* pointer, CUipcMemHandle handle, unsigned int flags) {
     const Entered real(&Driver::cuIpcOpenMemHandle);
-    if (!real.is_held() || pointer == nullptr) return real(pointer, handle, flags);
+    if (!real.must_enforce() || pointer == nullptr) return real(pointer, handle, flags);
     return open_handle(pointer, handle, [&] { return real(pointer, handle, flags); });
 }
 
 CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pointer, CUipcMemHandle handle, unsigned int flags) {
     const Entered real(&Driver::cuIpcOpenMemHandle_v2);
-    if (!real.is_held() || pointer == nullptr) return real(pointer, handle, flags);
+    if (!real.must_enforce() || pointer == nullptr) return real(pointer, handle, flags);
     return open_handle(pointer, handle, [&] { return real(pointer, handle, flags); });
 }
 
 CUresult cuIpcCloseMemHandle(CUdeviceptr pointer) {
     const Entered real(&Driver::cuIpcCloseMemHandle);
-    if (!real.is_held()) return real(pointer);
+    if (!real.must_enforce()) return real(pointer);
     const OpenedAddress closing = take_opened(pointer);
     const CUresult result = real(pointer);
     if (closing.address == 0) return result;

@@ -11,10 +11,10 @@ namespace {
 template <typename Real, typename Pointer, typename Size, typename Free>
 CUresult allocate(const Real& real, Pointer* pointer, Size bytes, Free Driver::* free) {
     // The driver reports what is wrong with a call.
-    if (!real.is_held() || pointer == nullptr || bytes == 0) return real(pointer, bytes);
+    if (!real.must_enforce() || pointer == nullptr || bytes == 0) return real(pointer, bytes);
     Current current;
     if (const CUresult none = find_current(current); none != CUDA_SUCCESS) return none;
-    return take_held(
+    return take_counted(
         current, bytes, [&] { return real(pointer, bytes); },
         [&] { return Taken{*pointer, bytes}; }, [&] { (driver()->*free)(*pointer); });
 }
@@ -32,7 +32,7 @@ CUresult allocate_rows(const Real& real, Pointer* pointer, Size* pitch, const Ro
     const auto take = [&] {
         return real(pointer, pitch, rows.width_bytes, rows.height, rows.element_bytes);
     };
-    if (!real.is_held() || pointer == nullptr || rows.width_bytes == 0 || rows.height == 0)
+    if (!real.must_enforce() || pointer == nullptr || rows.width_bytes == 0 || rows.height == 0)
         return take();
     Current current;
     if (const CUresult none = find_current(current); none != CUDA_SUCCESS) return none;
@@ -41,13 +41,13 @@ CUresult allocate_rows(const Real& real, Pointer* pointer, Size* pitch, const Ro
     const auto taken = [&] {
         return Taken{*pointer, pitch != nullptr ? product(*pitch, rows.height) : expected};
     };
-    return take_held(current, expected, take, taken, [&] { (driver()->*free)(*pointer); });
+    return take_counted(current, expected, take, taken, [&] { (driver()->*free)(*pointer); });
 }
 
 template <typename Real, typename Pointer>
 CUresult give(const Real& real, Pointer pointer) {
-    if (!real.is_held()) return real(pointer);
-    return give_held(pointer, [&] { return real(pointer); });
+    if (!real.must_enforce()) return real(pointer);
+    return give_counted(pointer, [&] { return real(pointer); });
 }
 
 }  // namespace
@@ -76,11 +76,12 @@ CUresult cuMemAllocPitch(CUdeviceptr_v1* pointer, unsigned int* pitch, unsigned 
 // the GPU at once. A driver takes whole allocation units for each.
 CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t bytes, unsigned int flags) {
     const Entered real(&Driver::cuMemAllocManaged);
-    if (!real.is_held() || pointer == nullptr || bytes == 0) return real(pointer, bytes, flags);
+    if (!real.must_enforce() || pointer == nullptr || bytes == 0)
+        return real(pointer, bytes, flags);
     Current current;
     if (const CUresult none = find_current(current); none != CUDA_SUCCESS) return none;
     const std::uint64_t whole = rounded_up(bytes, kAllocationUnitBytes);
-    return take_held(
+    return take_counted(
         current, whole, [&] { return real(pointer, bytes, flags); },
         [&] { return Taken{*pointer, whole}; }, [&] { driver()->cuMemFree_v2(*pointer); });
 }

@@ -87,7 +87,7 @@ std::uint64_t read_declaration(const char*& text) {
 
 }  // namespace
 
-std::uint64_t declared_bytes(const char* image) {
+std::uint64_t ptx_global_bytes(const char* image) {
     if (image == nullptr || !is_ptx(image)) return 0;
     std::uint64_t sum = 0;
     bool is_statement = true;  // and not in the middle of an instruction: ld.global.u32

@@ -17,11 +17,11 @@ using namespace tessera::guard;  // the hooks are extern "C", outside the namesp
 namespace {
 
 template <typename Handle, typename Load, typename Unload>
-CUresult load_held(Handle* handle, const char* image, const Load& load, const Unload& unload) {
+CUresult load_counted(Handle* handle, const char* image, const Load& load, const Unload& unload) {
     Current current;
     // Libraries may be loaded without a context, and take nothing until they are used in one.
     if (handle == nullptr || find_current(current) != CUDA_SUCCESS) return load();
-    const std::uint64_t declared = declared_bytes(image);
+    const std::uint64_t declared = ptx_global_bytes(image);
     std::uint64_t missing = 0;
     const auto load_measured = [&] {
         return measure_twice(current.gpu, declared, load, unload, missing);
@@ -31,7 +31,7 @@ CUresult load_held(Handle* handle, const char* image, const Load& load, const Un
         const std::uint64_t bytes = missing > declared + kAllocationUnitBytes ? missing : declared;
         return Taken{reinterpret_cast<std::uint64_t>(*handle), bytes};
     };
-    return take_held(current, declared, load_measured, taken, unload);
+    return take_counted(current, declared, load_measured, taken, unload);
 }
 
 template <typename Handle>
@@ -65,8 +65,8 @@ CUresult find_loading(std::uint64_t owner, std::uint64_t key, const Find& find) 
 template <typename Function, typename Handle>
 CUresult unload(Function Driver::* slot, Handle handle) {
     const Entered real(slot);
-    if (!real.is_held()) return real(handle);
-    const CUresult result = give_held(address_of(handle), [&] { return real(handle); });
+    if (!real.must_enforce()) return real(handle);
+    const CUresult result = give_counted(address_of(handle), [&] { return real(handle); });
     forget_all_used();
     return result;
 }
@@ -75,16 +75,16 @@ CUresult unload(Function Driver::* slot, Handle handle) {
 
 CUresult cuModuleLoad(CUmodule* module, const char* path) {
     const Entered real(&Driver::cuModuleLoad);
-    if (!real.is_held()) return real(module, path);
-    return load_held(
+    if (!real.must_enforce()) return real(module, path);
+    return load_counted(
         module, nullptr, [&] { return real(module, path); },
         [&] { driver()->cuModuleUnload(*module); });
 }
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
     const Entered real(&Driver::cuModuleLoadData);
-    if (!real.is_held()) return real(module, image);
-    return load_held(
+    if (!real.must_enforce()) return real(module, image);
+    return load_counted(
         module, static_cast<const char*>(image), [&] { return real(module, image); },
         [&] { driver()->cuModuleUnload(*module); });
 }
@@ -93,15 +93,15 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int op
                             CUjit_option* options, void** option_values) {
     const Entered real(&Driver::cuModuleLoadDataEx);
     const auto load = [&] { return real(module, image, option_count, options, option_values); };
-    if (!real.is_held()) return load();
-    return load_held(module, static_cast<const char*>(image), load,
-                     [&] { driver()->cuModuleUnload(*module); });
+    if (!real.must_enforce()) return load();
+    return load_counted(module, static_cast<const char*>(image), load,
+                        [&] { driver()->cuModuleUnload(*module); });
 }
 
 CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
     const Entered real(&Driver::cuModuleLoadFatBinary);
-    if (!real.is_held()) return real(module, image);
-    return load_held(
+    if (!real.must_enforce()) return real(module, image);
+    return load_counted(
         module, static_cast<const char*>(image), [&] { return real(module, image); },
         [&] { driver()->cuModuleUnload(*module); });
 }
@@ -112,7 +112,7 @@ CUresult cuModuleUnload(CUmodule module) {
 
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
     const Entered real(&Driver::cuModuleGetFunction);
-    if (!real.is_held()) return real(function, module, name);
+    if (!real.must_enforce()) return real(function, module, name);
     const std::uint64_t owner = address_of(module);
     return find_loading(owner, key_of(owner, name), [&] { return real(function, module, name); });
 }
@@ -124,9 +124,9 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* j
     const auto load = [&] {
         return real(library, code, jit_options, jit_values, jit_count, options, values, count);
     };
-    if (!real.is_held()) return load();
-    return load_held(library, static_cast<const char*>(code), load,
-                     [&] { driver()->cuLibraryUnload(*library); });
+    if (!real.must_enforce()) return load();
+    return load_counted(library, static_cast<const char*>(code), load,
+                        [&] { driver()->cuLibraryUnload(*library); });
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option* jit_options,
@@ -136,8 +136,8 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_optio
     const auto load = [&] {
         return real(library, path, jit_options, jit_values, jit_count, options, values, count);
     };
-    if (!real.is_held()) return load();
-    return load_held(library, nullptr, load, [&] { driver()->cuLibraryUnload(*library); });
+    if (!real.must_enforce()) return load();
+    return load_counted(library, nullptr, load, [&] { driver()->cuLibraryUnload(*library); });
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {
@@ -146,21 +146,21 @@ CUresult cuLibraryUnload(CUlibrary library) {
 
 CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
     const Entered real(&Driver::cuLibraryGetModule);
-    if (!real.is_held()) return real(module, library);
+    if (!real.must_enforce()) return real(module, library);
     const std::uint64_t owner = address_of(library);
     return find_loading(owner, owner, [&] { return real(module, library); });
 }
 
 CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
     const Entered real(&Driver::cuLibraryGetKernel);
-    if (!real.is_held()) return real(kernel, library, name);
+    if (!real.must_enforce()) return real(kernel, library, name);
     const std::uint64_t owner = address_of(library);
     return find_loading(owner, key_of(owner, name), [&] { return real(kernel, library, name); });
 }
 
 CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
     const Entered real(&Driver::cuKernelGetFunction);
-    if (!real.is_held()) return real(function, kernel);
+    if (!real.must_enforce()) return real(function, kernel);
     CUlibrary library = nullptr;
     const auto& ask = driver()->cuKernelGetLibrary;
     if (!ask || is_used(address_of(kernel)) || ask(&library, kernel) != CUDA_SUCCESS)

@@ -22,7 +22,7 @@ std::string table_of(std::uint64_t bytes) {
 }
 
 TEST(ModuleSize, OfWhatTheTextDeclares) {
-    const auto size = [](const std::string& text) { return declared_bytes(text.c_str()); };
+    const auto size = [](const std::string& text) { return ptx_global_bytes(text.c_str()); };
     EXPECT_EQ(size(module_of("")), 0U);
     EXPECT_EQ(size(module_of(".global .align 4 .f32 x;\n")), 4U);
     EXPECT_EQ(size(module_of(".visible .global .align 16 .b8 a[100][3] = {1, 2};\n"
@@ -39,7 +39,7 @@ TEST(ModuleSize, OfWhatTheTextDeclares) {
                    "ELF"),
               0U);
     EXPECT_EQ(size(""), 0U);
-    EXPECT_EQ(declared_bytes(nullptr), 0U);
+    EXPECT_EQ(ptx_global_bytes(nullptr), 0U);
 }
 
 class GuardModules : public HeldMemory {

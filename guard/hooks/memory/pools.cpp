@@ -49,7 +49,7 @@ CUresult find_pool(Function Driver::* slot, CUmemoryPool* pool, CUmemLocation* l
                    CUmemAllocationType type) {
     const Entered real(slot);
     const CUresult result = real(pool, location, type);
-    if (real.is_held() && result == CUDA_SUCCESS && pool != nullptr && location != nullptr)
+    if (real.must_enforce() && result == CUDA_SUCCESS && pool != nullptr && location != nullptr)
         note_found_pool(*pool, gpu_of_pool_at(*location, type));
     return result;
 }
@@ -85,13 +85,13 @@ CUresult take_from_none(const Real& real, CUdeviceptr* pointer, std::size_t byte
 
 CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t bytes, CUstream stream) {
     const Entered real(&Driver::cuMemAllocAsync);
-    if (!real.is_held()) return real(pointer, bytes, stream);
+    if (!real.must_enforce()) return real(pointer, bytes, stream);
     return allocate(pointer, bytes, nullptr, stream, [&] { return real(pointer, bytes, stream); });
 }
 
 CUresult cuMemAllocAsync_ptsz(CUdeviceptr* pointer, size_t bytes, CUstream stream) {
     const Entered real(&Driver::cuMemAllocAsync_ptsz);
-    if (!real.is_held()) return real(pointer, bytes, stream);
+    if (!real.must_enforce()) return real(pointer, bytes, stream);
     return allocate(pointer, bytes, nullptr, of_thread(stream),
                     [&] { return real(pointer, bytes, stream); });
 }
@@ -99,7 +99,7 @@ CUresult cuMemAllocAsync_ptsz(CUdeviceptr* pointer, size_t bytes, CUstream strea
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* pointer, size_t bytes, CUmemoryPool pool,
                                  CUstream stream) {
     const Entered real(&Driver::cuMemAllocFromPoolAsync);
-    if (!real.is_held()) return real(pointer, bytes, pool, stream);
+    if (!real.must_enforce()) return real(pointer, bytes, pool, stream);
     if (pool == nullptr) return take_from_none(real, pointer, bytes, stream);
     if (is_ending(pool)) return CUDA_ERROR_INVALID_VALUE;
     return allocate(pointer, bytes, pool, stream,
@@ -109,7 +109,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* pointer, size_t bytes, CUmemoryPoo
 CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* pointer, size_t bytes, CUmemoryPool pool,
                                       CUstream stream) {
     const Entered real(&Driver::cuMemAllocFromPoolAsync_ptsz);
-    if (!real.is_held()) return real(pointer, bytes, pool, stream);
+    if (!real.must_enforce()) return real(pointer, bytes, pool, stream);
     if (pool == nullptr) return take_from_none(real, pointer, bytes, stream);
     if (is_ending(pool)) return CUDA_ERROR_INVALID_VALUE;
     return allocate(pointer, bytes, pool, of_thread(stream),
@@ -118,19 +118,20 @@ CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* pointer, size_t bytes, CUmemo
 
 CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
     const Entered real(&Driver::cuMemFreeAsync);
-    if (!real.is_held()) return real(pointer, stream);
+    if (!real.must_enforce()) return real(pointer, stream);
     return free_in_order(pointer, stream, [&] { return real(pointer, stream); });
 }
 
 CUresult cuMemFreeAsync_ptsz(CUdeviceptr pointer, CUstream stream) {
     const Entered real(&Driver::cuMemFreeAsync_ptsz);
-    if (!real.is_held()) return real(pointer, stream);
+    if (!real.must_enforce()) return real(pointer, stream);
     return free_in_order(pointer, of_thread(stream), [&] { return real(pointer, stream); });
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
     const Entered real(&Driver::cuMemPoolCreate);
-    if (!real.is_held() || pool == nullptr || properties == nullptr) return real(pool, properties);
+    if (!real.must_enforce() || pool == nullptr || properties == nullptr)
+        return real(pool, properties);
     const MemoryPlace place = place_of(properties->location);
     if (place.kind == MemoryPlace::Kind::device && is_of_others(place.device)) return kNotGuarded;
     const CUresult result = real(pool, properties);
@@ -155,13 +156,13 @@ CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAlloc
 
 CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUmemoryPool pool) {
     const Entered real(&Driver::cuMemSetMemPool);
-    if (!real.is_held()) return real(location, type, pool);
+    if (!real.must_enforce()) return real(location, type, pool);
     return is_ending(pool) ? CUDA_ERROR_INVALID_VALUE : real(location, type, pool);
 }
 
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
     const Entered real(&Driver::cuMemPoolDestroy);
-    if (!real.is_held()) return real(pool);
+    if (!real.must_enforce()) return real(pool);
     if (is_ending(pool)) return CUDA_ERROR_INVALID_VALUE;
     if (end_pool(pool)) return CUDA_SUCCESS;
     const CUresult result = real(pool);
@@ -171,20 +172,20 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
     const Entered real(&Driver::cuMemPoolSetAttribute);
-    if (!real.is_held()) return real(pool, attribute, value);
+    if (!real.must_enforce()) return real(pool, attribute, value);
     return is_ending(pool) ? CUDA_ERROR_INVALID_VALUE : real(pool, attribute, value);
 }
 
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
     const Entered real(&Driver::cuDeviceSetMemPool);
-    if (!real.is_held()) return real(device, pool);
+    if (!real.must_enforce()) return real(device, pool);
     return is_ending(pool) ? CUDA_ERROR_INVALID_VALUE : real(device, pool);
 }
 
 // Other processes of the container may use at once what this releases.
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t bytes_to_keep) {
     const Entered real(&Driver::cuMemPoolTrimTo);
-    if (!real.is_held()) return real(pool, bytes_to_keep);
+    if (!real.must_enforce()) return real(pool, bytes_to_keep);
     if (is_ending(pool)) return CUDA_ERROR_INVALID_VALUE;
     const CUresult result = real(pool, bytes_to_keep);
     look_at_pools();

@@ -11,7 +11,7 @@ using namespace tessera::guard;  // the hooks are extern "C", outside the namesp
 CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
                      const CUmemAllocationProp* properties, unsigned long long flags) {
     const Entered real(&Driver::cuMemCreate);
-    if (!real.is_held()) return real(handle, bytes, properties, flags);
+    if (!real.must_enforce()) return real(handle, bytes, properties, flags);
     if (handle == nullptr || properties == nullptr) return real(handle, bytes, properties, flags);
     const MemoryPlace place = place_of(properties->location);
     const int gpu = gpu_at(place);
@@ -34,13 +34,13 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
 
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
     const Entered real(&Driver::cuMemRelease);
-    if (!real.is_held()) return real(handle);
+    if (!real.must_enforce()) return real(handle);
     return physical_memory().release(handle, [&] { return real(handle); });
 }
 
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address) {
     const Entered real(&Driver::cuMemRetainAllocationHandle);
-    if (!real.is_held() || handle == nullptr) return real(handle, address);
+    if (!real.must_enforce() || handle == nullptr) return real(handle, address);
     return physical_memory().retain(handle, [&] { return real(handle, address); });
 }
 
@@ -49,7 +49,8 @@ CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAllocationHan
                                       CUmemAllocationHandleType type, unsigned long long flags) {
     const Entered real(&Driver::cuMemExportToShareableHandle);
     const auto give = [&] { return real(shareable, handle, type, flags); };
-    if (!real.is_held() || shareable == nullptr || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+    if (!real.must_enforce() || shareable == nullptr ||
+        type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return give();
     return physical_memory().share(handle, static_cast<const int*>(shareable), give);
 }
@@ -59,7 +60,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
                                         CUmemAllocationHandleType type) {
     const Entered real(&Driver::cuMemImportFromShareableHandle);
     const auto take = [&] { return real(handle, shareable, type); };
-    if (!real.is_held() || handle == nullptr) return take();
+    if (!real.must_enforce() || handle == nullptr) return take();
     if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return physical_memory().retain(handle, take);
     const auto fd = static_cast<int>(reinterpret_cast<std::intptr_t>(shareable));
@@ -69,14 +70,14 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
 CUresult cuMemMap(CUdeviceptr pointer, size_t bytes, size_t offset,
                   CUmemGenericAllocationHandle handle, unsigned long long flags) {
     const Entered real(&Driver::cuMemMap);
-    if (!real.is_held()) return real(pointer, bytes, offset, handle, flags);
+    if (!real.must_enforce()) return real(pointer, bytes, offset, handle, flags);
     return physical_memory().map({pointer, bytes, handle, 0},
                                  [&] { return real(pointer, bytes, offset, handle, flags); });
 }
 
 CUresult cuMemUnmap(CUdeviceptr pointer, size_t bytes) {
     const Entered real(&Driver::cuMemUnmap);
-    if (!real.is_held()) return real(pointer, bytes);
+    if (!real.must_enforce()) return real(pointer, bytes);
     const CUresult result = real(pointer, bytes);
     if (result == CUDA_SUCCESS) physical_memory().note_unmapped(pointer, bytes);
     return result;

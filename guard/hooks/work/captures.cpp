@@ -15,7 +15,7 @@ std::atomic<bool> has_captures = false;
 template <typename Function, typename... Arguments>
 CUresult begin_capture(Function Driver::* slot, CUstream stream, Arguments... arguments) {
     const Entered real(slot);
-    if (!real.is_held()) return real(arguments...);
+    if (!real.must_enforce()) return real(arguments...);
     has_captures = true;
     const Current owner = owner_of(stream);
     if (owner.gpu < 0) return real(arguments...);
@@ -28,7 +28,7 @@ CUresult begin_capture(Function Driver::* slot, CUstream stream, Arguments... ar
 template <typename Function, typename... Arguments>
 CUresult give_wait(Function Driver::* slot, CUstream stream, Arguments... arguments) {
     const Entered real(slot);
-    if (real.is_held()) before_stream_waits(stream);
+    if (real.must_enforce()) before_stream_waits(stream);
     return real(arguments...);
 }
 
@@ -37,7 +37,7 @@ template <typename Function, typename... Arguments>
 CUresult wait_for_event(Function Driver::* slot, CUstream stream, Arguments... arguments) {
     if (!has_captures) return give_wait(slot, stream, arguments...);
     const Entered real(slot);
-    if (!real.is_held()) return real(arguments...);
+    if (!real.must_enforce()) return real(arguments...);
     before_stream_waits(stream);
     const NotAsked nobody_asks(stream);
     return real(arguments...);

@@ -69,7 +69,7 @@ template <typename Function>
 CUresult create_by_flags(Function Driver::* slot, CUcontext* context, unsigned flags,
                          CUdevice device) {
     const Entered real(slot);
-    if (!real.is_held()) return real(context, flags, device);
+    if (!real.must_enforce()) return real(context, flags, device);
     return create_on(device, context, context_kind_of(flags, false),
                      [&] { return real(context, flags, device); });
 }
@@ -92,7 +92,7 @@ bool end_context(CUcontext context, const End& end) {
 template <typename Function>
 CUresult destroy(Function Driver::* slot, CUcontext context) {
     const Entered real(slot);
-    if (!real.is_held()) return real(context);
+    if (!real.must_enforce()) return real(context);
     const Locked lock(contexts().mutex);
     forget_last_used();
     CUresult result = CUDA_SUCCESS;
@@ -154,7 +154,7 @@ CUresult end_primary(CUdevice device, const End& end) {
 template <typename Function>
 CUresult release_or_reset(Function Driver::* slot, CUdevice device) {
     const Entered real(slot);
-    if (!real.is_held()) return real(device);
+    if (!real.must_enforce()) return real(device);
     const Locked lock(contexts().mutex);
     return end_primary(device, [&] { return real(device); });
 }
@@ -227,7 +227,7 @@ CUresult cuCtxCreate_v2(CUcontext* context, unsigned int flags, CUdevice device)
 CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinity, int affinity_count,
                         unsigned int flags, CUdevice device) {
     const Entered real(&Driver::cuCtxCreate_v3);
-    if (!real.is_held()) return real(context, affinity, affinity_count, flags, device);
+    if (!real.must_enforce()) return real(context, affinity, affinity_count, flags, device);
     return create_on(device, context, context_kind_of(flags, affinity_count != 0),
                      [&] { return real(context, affinity, affinity_count, flags, device); });
 }
@@ -235,7 +235,7 @@ CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinity, int a
 CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* params, unsigned int flags,
                         CUdevice device) {
     const Entered real(&Driver::cuCtxCreate_v4);
-    if (!real.is_held()) return real(context, params, flags, device);
+    if (!real.must_enforce()) return real(context, params, flags, device);
     return create_on(device, context, context_kind_of(flags, params != nullptr),
                      [&] { return real(context, params, flags, device); });
 }
@@ -250,7 +250,7 @@ CUresult cuCtxDestroy_v2(CUcontext context) {
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     const Entered real(&Driver::cuCtxSetLimit);
-    if (!real.is_held()) return real(limit, value);
+    if (!real.must_enforce()) return real(limit, value);
     const Locked lock(contexts().mutex);
     return set_limit(limit, value, [&] { return real(limit, value); });
 }
@@ -258,7 +258,7 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
 // Counts how many calls of cuCtxDetach the context needs in addition to the one for its creation.
 CUresult cuCtxAttach(CUcontext* context, unsigned int flags) {
     const Entered real(&Driver::cuCtxAttach);
-    if (!real.is_held() || context == nullptr) return real(context, flags);
+    if (!real.must_enforce() || context == nullptr) return real(context, flags);
     const Locked lock(contexts().mutex);
     const CUresult result = real(context, flags);
     if (result != CUDA_SUCCESS) return result;
@@ -271,7 +271,7 @@ CUresult cuCtxAttach(CUcontext* context, unsigned int flags) {
 
 CUresult cuCtxDetach(CUcontext context) {
     const Entered real(&Driver::cuCtxDetach);
-    if (!real.is_held()) return real(context);
+    if (!real.must_enforce()) return real(context);
     const Locked lock(contexts().mutex);
     forget_last_used();
     AttachedContext* attached = contexts().attached.find(address_of(context));
@@ -291,7 +291,7 @@ CUresult cuCtxDetach(CUcontext context) {
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
     const Entered real(&Driver::cuDevicePrimaryCtxRetain);
-    if (!real.is_held()) return real(context, device);
+    if (!real.must_enforce()) return real(context, device);
     load_what_measures();
     const Locked lock(contexts().mutex);
     const int gpu = gpu_of(device);
@@ -325,7 +325,7 @@ CUresult cuGreenCtxCreate(CUgreenCtx* green, CUdevResourceDesc description, CUde
                           unsigned int flags) {
     const Entered real(&Driver::cuGreenCtxCreate);
     const auto make = [&] { return real(green, description, device, flags); };
-    if (!real.is_held() || green == nullptr) return make();
+    if (!real.must_enforce() || green == nullptr) return make();
     load_what_measures();
     const Locked lock(contexts().mutex);
     const int gpu = gpu_of(device);
@@ -354,7 +354,7 @@ CUresult cuGreenCtxCreate(CUgreenCtx* green, CUdevResourceDesc description, CUde
 
 CUresult cuGreenCtxDestroy(CUgreenCtx green) {
     const Entered real(&Driver::cuGreenCtxDestroy);
-    if (!real.is_held()) return real(green);
+    if (!real.must_enforce()) return real(green);
     const Locked lock(contexts().mutex);
     forget_last_used();
     const Holding held = take_record(reinterpret_cast<std::uint64_t>(green));

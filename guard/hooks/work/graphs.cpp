@@ -86,7 +86,7 @@ CUresult instantiate(CUgraphExec* exec, CUgraph graph, bool uploads, const Make&
     if (promised.error() != CUDA_SUCCESS) return promised.error();
     const CUresult result = make();
     if (result != CUDA_SUCCESS || graphs().record(*exec, needs)) return result;
-    give_held(reinterpret_cast<std::uint64_t>(*exec), [exec] {
+    give_counted(reinterpret_cast<std::uint64_t>(*exec), [exec] {
         destroy(*exec);
         return CUDA_SUCCESS;
     });
@@ -105,16 +105,18 @@ CUresult with_memory(CUgraphExec exec, CUstream stream, const Call& call) {
 
 template <typename Function>
 CUresult launch(Function Driver::* slot, CUstream stream, CUgraphExec exec, CUstream argument) {
-    const auto give = [&] { return give_work(slot, WorkKind::kernels, stream, exec, argument); };
+    const auto give = [&] {
+        return enqueue_with_permit(slot, WorkKind::kernels, stream, exec, argument);
+    };
     if (!have_graphs_memory() || InDriver::is_now()) return give();
     const Entered real(slot);
-    return real.is_held() ? with_memory(exec, stream, give) : give();
+    return real.must_enforce() ? with_memory(exec, stream, give) : give();
 }
 
 template <typename Function>
 CUresult upload(Function Driver::* slot, CUstream stream, CUgraphExec exec, CUstream argument) {
     const Entered real(slot);
-    if (!real.is_held()) return real(exec, argument);
+    if (!real.must_enforce()) return real(exec, argument);
     return with_memory(exec, stream, [&] { return real(exec, argument); });
 }
 
@@ -143,7 +145,7 @@ CUresult cuGraphUpload_ptsz(CUgraphExec exec, CUstream stream) {
 CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* error_node, char* log,
                             size_t log_bytes) {
     const Entered real(&Driver::cuGraphInstantiate);
-    if (!real.is_held()) return real(exec, graph, error_node, log, log_bytes);
+    if (!real.must_enforce()) return real(exec, graph, error_node, log, log_bytes);
     return instantiate(exec, graph, false,
                        [&] { return real(exec, graph, error_node, log, log_bytes); });
 }
@@ -151,21 +153,21 @@ CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* error
 CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* error_node, char* log,
                                size_t log_bytes) {
     const Entered real(&Driver::cuGraphInstantiate_v2);
-    if (!real.is_held()) return real(exec, graph, error_node, log, log_bytes);
+    if (!real.must_enforce()) return real(exec, graph, error_node, log, log_bytes);
     return instantiate(exec, graph, false,
                        [&] { return real(exec, graph, error_node, log, log_bytes); });
 }
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
     const Entered real(&Driver::cuGraphInstantiateWithFlags);
-    if (!real.is_held()) return real(exec, graph, flags);
+    if (!real.must_enforce()) return real(exec, graph, flags);
     return instantiate(exec, graph, false, [&] { return real(exec, graph, flags); });
 }
 
 CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
                                       CUDA_GRAPH_INSTANTIATE_PARAMS* parameters) {
     const Entered real(&Driver::cuGraphInstantiateWithParams);
-    if (!real.is_held()) return real(exec, graph, parameters);
+    if (!real.must_enforce()) return real(exec, graph, parameters);
     return instantiate(exec, graph, uploads(parameters),
                        [&] { return real(exec, graph, parameters); });
 }
@@ -173,7 +175,7 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
 CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec* exec, CUgraph graph,
                                            CUDA_GRAPH_INSTANTIATE_PARAMS* parameters) {
     const Entered real(&Driver::cuGraphInstantiateWithParams_ptsz);
-    if (!real.is_held()) return real(exec, graph, parameters);
+    if (!real.must_enforce()) return real(exec, graph, parameters);
     return instantiate(exec, graph, uploads(parameters),
                        [&] { return real(exec, graph, parameters); });
 }
@@ -181,8 +183,8 @@ CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec* exec, CUgraph graph,
 // The handle may be used again as soon as it is destroyed.
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
     const Entered real(&Driver::cuGraphExecDestroy);
-    if (!real.is_held()) return real(exec);
-    return give_held(reinterpret_cast<std::uint64_t>(exec), [&] {
+    if (!real.must_enforce()) return real(exec);
+    return give_counted(reinterpret_cast<std::uint64_t>(exec), [&] {
         if (!have_graphs_memory()) return real(exec);
         const ExecutableGraph noted = graphs().take(exec);
         const CUresult result = real(exec);
@@ -194,7 +196,7 @@ CUresult cuGraphExecDestroy(CUgraphExec exec) {
 // Other processes of the container may use at once what this releases.
 CUresult cuDeviceGraphMemTrim(CUdevice device) {
     const Entered real(&Driver::cuDeviceGraphMemTrim);
-    if (!real.is_held()) return real(device);
+    if (!real.must_enforce()) return real(device);
     const CUresult result = real(device);
     const int gpu = gpu_of(device);
     if (gpu >= 0) note_trimmed(graph_pool(gpu));

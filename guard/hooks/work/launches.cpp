@@ -12,11 +12,11 @@ template <typename Function, typename... Arguments>
 [[gnu::noinline, gnu::cold]] CUresult launch_first(CUfunction function, Function Driver::* slot,
                                                    CUstream stream, Arguments... arguments) {
     if (InDriver::is_now() || driver() == nullptr || begin() != CUDA_SUCCESS)
-        return give_work(slot, WorkKind::kernels, stream, arguments...);
+        return enqueue_with_permit(slot, WorkKind::kernels, stream, arguments...);
     FirstUse use;
     if (const CUresult over = use.prepare(function); over != CUDA_SUCCESS) return over;
     use.read();
-    const CUresult result = give_work(slot, WorkKind::kernels, stream, arguments...);
+    const CUresult result = enqueue_with_permit(slot, WorkKind::kernels, stream, arguments...);
     if (result != CUDA_SUCCESS) return result;
     use.count_with_module_of(function);
     note_used(reinterpret_cast<std::uint64_t>(function));
@@ -27,7 +27,7 @@ template <typename Function, typename... Arguments>
 CUresult launch(CUfunction function, Function Driver::* slot, CUstream stream,
                 Arguments... arguments) {
     if (is_used(reinterpret_cast<std::uint64_t>(function))) [[likely]]
-        return give_work(slot, WorkKind::kernels, stream, arguments...);
+        return enqueue_with_permit(slot, WorkKind::kernels, stream, arguments...);
     return launch_first(function, slot, stream, arguments...);
 }
 
@@ -48,12 +48,12 @@ CUresult in_context_of(CUstream stream, Body body) {
 }  // namespace
 
 // The hooks of a launch and of its twin, where a null stream is the thread's own.
-#define LAUNCH(name, of, parameters, arguments)                                       \
-    CUresult name parameters {                                                        \
-        return launch(function, &Driver::name, of, EACH arguments);                   \
-    }                                                                                 \
-    CUresult name##_ptsz parameters {                                                 \
-        return launch(function, &Driver::name##_ptsz, of_thread(of), EACH arguments); \
+#define LAUNCH(name, of, parameters, arguments)                                         \
+    CUresult name parameters {                                                          \
+        return launch(function, &Driver::name, of, UNPACK arguments);                   \
+    }                                                                                   \
+    CUresult name##_ptsz parameters {                                                   \
+        return launch(function, &Driver::name##_ptsz, of_thread(of), UNPACK arguments); \
     }
 
 LAUNCH(cuLaunchKernel, stream,
@@ -90,7 +90,7 @@ CUresult cuLaunchGridAsync(CUfunction function, int width, int height, CUstream 
 CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS_v1* launches, unsigned int count,
                                               unsigned int flags) {
     const Entered real(&Driver::cuLaunchCooperativeKernelMultiDevice);
-    if (!real.is_held()) return real(launches, count, flags);
+    if (!real.must_enforce()) return real(launches, count, flags);
     // Each is on a different device, or the driver refuses them all.
     LaunchPermit permits[kMaxDevices];
     const unsigned permit_count =

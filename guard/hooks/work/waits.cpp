@@ -14,7 +14,7 @@ namespace {
 template <typename Function>
 CUresult wait_for_stream(Function Driver::* slot, CUstream stream, CUstream argument) {
     const Entered real(slot);
-    if (!real.is_held()) return real(argument);
+    if (!real.must_enforce()) return real(argument);
     const Given given = before_wait(stream);
     const CUresult result = real(argument);
     if (result == CUDA_SUCCESS) {
@@ -27,7 +27,7 @@ CUresult wait_for_stream(Function Driver::* slot, CUstream stream, CUstream argu
 template <typename Function>
 CUresult ask_after_stream(Function Driver::* slot, CUstream stream, CUstream argument) {
     const Entered real(slot);
-    if (!real.is_held()) return real(argument);
+    if (!real.must_enforce()) return real(argument);
     const CUresult result = real(argument);
     if (result == CUDA_SUCCESS) found_done(stream);
     if (result == CUDA_ERROR_NOT_READY) found_at_work(stream);
@@ -50,7 +50,7 @@ CUresult wait_for_context(const Wait& wait) {
 template <typename Function>
 CUresult destroy(Function Driver::* slot, CUstream stream) {
     const Entered real(slot);
-    if (real.is_held()) {
+    if (real.must_enforce()) {
         leave_stream(stream);
         forget_freed_in(stream);
     }
@@ -77,7 +77,7 @@ CUresult cuStreamQuery_ptsz(CUstream stream) {
 
 CUresult cuEventSynchronize(CUevent event) {
     const Entered real(&Driver::cuEventSynchronize);
-    if (!real.is_held()) return real(event);
+    if (!real.must_enforce()) return real(event);
     const int gpu = before_wait_for_event();
     const CUresult result = real(event);
     if (result == CUDA_SUCCESS) {
@@ -89,14 +89,14 @@ CUresult cuEventSynchronize(CUevent event) {
 
 CUresult cuCtxSynchronize() {
     const Entered real(&Driver::cuCtxSynchronize);
-    return real.is_held() ? wait_for_context([&] { return real(); }) : real();
+    return real.must_enforce() ? wait_for_context([&] { return real(); }) : real();
 }
 
 // Of CUDA 13: waits for the work of any context, which the hook makes current meanwhile.
 CUresult cuCtxSynchronize_v2(CUcontext context) {
     const Entered real(&Driver::cuCtxSynchronize_v2);
     CUcontext current = nullptr;
-    if (!real.is_held() || driver()->cuCtxGetCurrent(&current) != CUDA_SUCCESS)
+    if (!real.must_enforce() || driver()->cuCtxGetCurrent(&current) != CUDA_SUCCESS)
         return real(context);
     if (current == context) return wait_for_context([&] { return real(context); });
     if (driver()->cuCtxPushCurrent_v2(context) != CUDA_SUCCESS) return real(context);

@@ -1,4 +1,4 @@
-#include "guard/compute/watch.hpp"
+#include "guard/compute/polling_thread.hpp"
 
 #include <pthread.h>
 #include <signal.h>
@@ -30,14 +30,14 @@ void end_at_exit() {
     if (!is_registered.exchange(true)) std::atexit([] { is_exiting.store(true); });
 }
 
-void* watch(void* of_gpu) {
+void* poll(void* of_gpu) {
     const auto gpu = static_cast<int>(static_cast<Timing*>(of_gpu) - &timing(0));
     for (int idle_looks = 0;;) {
         const bool dozes = idle_looks >= kLooksUntilIdle;
         timing(gpu).is_dozing.store(dozes);
         const bool may_look = !is_exiting.load();
         if (may_look) note_seen(gpu, monotonic_ns());
-        idle_looks = may_look && watch_streams(gpu) ? 0 : idle_looks + 1;
+        idle_looks = may_look && poll_streams(gpu) ? 0 : idle_looks + 1;
         const timespec pause = {0, dozes && idle_looks > 0 ? kIdleLookNs : kLookNs};
         nanosleep(&pause, nullptr);
     }
@@ -53,17 +53,17 @@ bool start(int gpu) {
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
     pthread_t thread = 0;
-    const bool has_begun = pthread_create(&thread, nullptr, watch, &timing(gpu)) == 0;
+    const bool has_begun = pthread_create(&thread, nullptr, poll, &timing(gpu)) == 0;
     sigprocmask(SIG_SETMASK, &before, nullptr);
     return has_begun;
 }
 
 }  // namespace
 
-void need_watch(int gpu) {
-    std::atomic<bool>& has_watch = timing(gpu).has_watch;
-    if (has_watch.load(std::memory_order_relaxed)) return;
-    if (!has_watch.exchange(true) && !start(gpu)) has_watch.store(false);
+void ensure_polling_thread(int gpu) {
+    std::atomic<bool>& has_polling_thread = timing(gpu).has_polling_thread;
+    if (has_polling_thread.load(std::memory_order_relaxed)) return;
+    if (!has_polling_thread.exchange(true) && !start(gpu)) has_polling_thread.store(false);
 }
 
 }  // namespace tessera::guard

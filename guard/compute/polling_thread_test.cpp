@@ -1,6 +1,6 @@
 // Goal: a process that exits with work on the GPU no longer calls its driver once the driver's exit
-// handlers may have run. Method: a handler that runs after those, and what the watch writes in the
-// accounts when it looks.
+// handlers may have run. Method: a handler that runs after those, and what the polling thread
+// writes in the accounts when it looks.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 // A global, because an exit handler takes no arguments.
 std::function<void()> last_of_all;
 
-TEST(GuardWatch, EndsWhenTheProcessExits) {
+TEST(GuardPollingThread, EndsWhenTheProcessExits) {
     const gpusim::SimulatedNode node("gpus:\n  - {model: A, memory: 8GiB}\n");
     const GuardedContainer container(node, {{0, gpusim::kGiB, 0, kWhole / 2, kWhole}});
     container.grant_plenty();
