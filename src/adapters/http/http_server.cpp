@@ -133,7 +133,7 @@ class HttpServer::Impl {
             TRY(tls_,
                 ServerTls::open(source, {.certificate = "own", .key = "own", .client_ca = {}}));
         } else if (!options_.tls.certificate.empty()) {
-            TRY(tls_, ServerTls::open(source_of(options_.tls), options_.tls));
+            TRY(tls_, ServerTls::open(source_of_files(options_.tls), options_.tls));
         }
         TRY(const ListeningSocket socket, listen_on(options_.address, options_.port));
         loop_ = std::make_unique<ServerLoop>(
@@ -169,7 +169,7 @@ class HttpServer::Impl {
     // Returns whether more may come.
     bool serve_one(ServedConnection& at) {
         if (tls_ != nullptr && !at.secured) return continue_handshake(at);
-        at.is_unauthenticated = knows_clients() && !(at.tls && has_good_certificate(at.tls.get()));
+        at.is_unauthenticated = knows_clients() && !(at.tls && has_valid_certificate(at.tls.get()));
         if (!at.is_unauthenticated) return answer_or_close(at);
         // A client that sends its requests slowly occupies a thread for each. Some threads are
         // reserved for authenticated clients.
@@ -181,14 +181,14 @@ class HttpServer::Impl {
     // No thread waits for a handshake.
     bool continue_handshake(ServedConnection& at) {
         if (!at.tls) at.tls = tls_->new_session(at.fd);
-        const Handshake now = shake_hands(at.tls.get());
-        if (now == Handshake::waits) return true;  // closed at its end_by
+        const Handshake now = tessera::continue_handshake(at.tls.get());
+        if (now == Handshake::wants_read) return true;  // closed at its end_by
         if (now == Handshake::failed) {
             tls_->log_refused_client(at.tls.get());
             return false;
         }
         at.secured = true;
-        at.is_unauthenticated = knows_clients() && !has_good_certificate(at.tls.get());
+        at.is_unauthenticated = knows_clients() && !has_valid_certificate(at.tls.get());
         at.end_by = std::chrono::steady_clock::now() + options_.idle;
         return true;
     }
@@ -222,7 +222,7 @@ class HttpServer::Impl {
         do {
             // Checked again for each request, because a client can send requests without a pause.
             const bool is_old = session != nullptr && !tls_->is_current(session);
-            const bool has_certificate = session != nullptr && has_good_certificate(session);
+            const bool has_certificate = session != nullptr && has_valid_certificate(session);
             stream.start({.whole = options_.exchange,
                           .answer = options_.exchange,
                           .grace = kGrace,
@@ -231,7 +231,7 @@ class HttpServer::Impl {
             if (!answer_one(stream, at.fd, has_certificate, is_last)) return false;
             // A client that never pauses leaves the thread to others now and then.
         } while (stream.has_more() || (++answered < kMostInARow && more_comes(at.fd)));
-        at.tls = stream.take_tls();
+        at.tls = stream.release_tls();
         at.end_by = std::chrono::steady_clock::now() + options_.idle;
         return true;
     }

@@ -252,7 +252,7 @@ TEST_F(TlsHttpServer, RenewsWhileOneAsksWithoutAPause) {
 // Goal: files that cannot be used are reported once and change nothing; usable files are taken
 // later.
 TEST_F(TlsHttpServer, KeepsWhatIsGood) {
-    auto tls = ServerTls::open(source_of(secret_.files()), secret_.files());
+    auto tls = ServerTls::open(source_of_files(secret_.files()), secret_.files());
     ASSERT_TRUE(tls) << tls.error().text;
     std::vector<std::string> log;
     set_log_sink([&](Event event, std::initializer_list<LogField> fields) {

@@ -54,10 +54,10 @@ std::string end_of(const TlsServerPems& pems) {
 ServerTls::ServerTls(Source source, HttpTlsFiles names, TlsServerPems pems, SslContext context)
     : source_(std::move(source)),
       names_(std::move(names)),
-      in_force_(std::move(pems)),
+      in_use_(std::move(pems)),
       context_(std::move(context)) {}
 
-ServerTls::Source source_of(const HttpTlsFiles& files) {
+ServerTls::Source source_of_files(const HttpTlsFiles& files) {
     return [files] { return read(files); };
 }
 
@@ -70,7 +70,7 @@ Result<std::unique_ptr<ServerTls>> ServerTls::open(Source source, const HttpTlsF
 
 void ServerTls::refresh() {
     auto pems = source_();
-    if (pems && *pems == in_force_) {
+    if (pems && *pems == in_use_) {
         fault_.clear();
         return;
     }
@@ -83,7 +83,7 @@ void ServerTls::refresh() {
     }
     log_event(Event::certificate_renewed,
               {{"file", names_.certificate}, {"good_until", end_of(*pems)}});
-    in_force_ = *std::move(pems);
+    in_use_ = *std::move(pems);
     fault_.clear();
     const MutexLock lock(mutex_);
     context_ = *std::move(context);
@@ -114,7 +114,7 @@ void ServerTls::log_refused_client(const SSL* session) {
     log_event(Event::client_refused, {{"reason", X509_verify_cert_error_string(verdict)}});
 }
 
-Handshake shake_hands(SSL* session) {
+Handshake continue_handshake(SSL* session) {
     ERR_clear_error();
     const int done = SSL_do_handshake(session);
     if (done == 1) return Handshake::done;
@@ -122,17 +122,17 @@ Handshake shake_hands(SSL* session) {
     // time.
     const bool waits = SSL_get_error(session, done) == SSL_ERROR_WANT_READ;
     ERR_clear_error();
-    return waits ? Handshake::waits : Handshake::failed;
+    return waits ? Handshake::wants_read : Handshake::failed;
 }
 
-bool has_good_certificate(const SSL* session) {
+bool has_valid_certificate(const SSL* session) {
     const X509* shown = SSL_get0_peer_certificate(session);
     return shown != nullptr && SSL_get_verify_result(session) == X509_V_OK &&
            X509_cmp_current_time(X509_get0_notAfter(shown)) > 0;
 }
 
 Result<> check_tls_files(const HttpTlsFiles& files) {
-    TRY_VOID(ServerTls::open(source_of(files), files));
+    TRY_VOID(ServerTls::open(source_of_files(files), files));
     return {};
 }
 

@@ -1,5 +1,5 @@
-// The server's side of TLS: certificates from files or from the program, which are read again when
-// they change, and handshakes that do not block.
+// The server's side of TLS: certificates from files or from a function, which refresh() asks for
+// again, and handshakes that do not block.
 #pragma once
 
 #include <chrono>
@@ -17,19 +17,20 @@ class ServerTls {
   public:
     using Source = std::function<Result<TlsServerPems>()>;
 
-    // `names`: what errors and logs call the texts. Errors are those of the source, and
-    // invalid_argument.
+    // `names`: what errors and logs call the PEM texts; no file is opened by these names. Errors:
+    // those of the source, and invalid_argument for texts that cannot be used.
     static Result<std::unique_ptr<ServerTls>> open(Source source, const HttpTlsFiles& names);
 
-    // Asks the source and uses its texts from now on, or logs why they cannot be used. One thread
-    // at a time.
+    // Asks the source. New sessions use its texts if they have changed and can be used; else the
+    // former ones stay in use, and each new reason is logged once. One thread at a time.
     void refresh();
 
     // Any thread may call the following functions.
+    // Does not own `fd`, which is non-blocking and outlives the session.
     SslPtr new_session(int fd) const;
-    // Whether the certificates have not changed since the session began.
+    // Whether the session was made with the certificates that are in use now.
     bool is_current(const SSL* session) const;
-    // Logs why a client's certificate was rejected. The rate of the logs is limited.
+    // Logs why a client's certificate was rejected, if it was: at most one event in 10 s.
     void log_refused_client(const SSL* session);
 
   private:
@@ -37,21 +38,23 @@ class ServerTls {
 
     const Source source_;
     const HttpTlsFiles names_;
-    TlsServerPems in_force_;
+    TlsServerPems in_use_;
     std::string fault_;  // the last logged fault, as long as it lasts
     mutable Mutex mutex_;
     std::shared_ptr<SSL_CTX> context_ TESSERA_GUARDED_BY(mutex_);
     std::chrono::steady_clock::time_point silent_until_ TESSERA_GUARDED_BY(mutex_){};
 };
 
-// The texts of files that are replaced together. Errors as check_tls_files.
-ServerTls::Source source_of(const HttpTlsFiles& files);
+// A source that reads these files, until two readings in a row are equal: the files of a Secret are
+// replaced together. Errors: why a file cannot be read; unavailable if they change all the time.
+ServerTls::Source source_of_files(const HttpTlsFiles& files);
 
-enum class Handshake { done, waits, failed };
-// Continues the handshake with the bytes received so far. `waits`: more bytes are needed.
-Handshake shake_hands(SSL* session);
+enum class Handshake { done, wants_read, failed };
+// Continues the handshake with the bytes received so far. wants_read: more bytes are needed.
+// failed: also if the socket's send buffer is full.
+Handshake continue_handshake(SSL* session);
 
-// Whether the client has a verified certificate that has not expired since.
-bool has_good_certificate(const SSL* session);
+// Whether the client's certificate was verified in the handshake and has not expired since.
+bool has_valid_certificate(const SSL* session);
 
 }  // namespace tessera

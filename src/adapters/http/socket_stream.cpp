@@ -143,7 +143,7 @@ bool SocketStream::write(std::string_view data) {
     }
     answering_ = true;
     // A header and a body of the usual size are sent together; a large body is not copied.
-    if (out_.size() + data.size() <= kGathered) {
+    if (out_.size() + data.size() <= kMostKept) {
         out_.append(data);
         return true;
     }

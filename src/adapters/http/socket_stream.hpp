@@ -1,6 +1,6 @@
-// A connected socket, buffered in both directions, with one deadline for a whole message, and with
-// a wake-up from another thread. A timeout per system call would never expire if a peer sends a
-// byte now and then.
+// A connected socket, buffered in both directions. A deadline is for a whole exchange, a request
+// and its answer: a timeout per system call would never expire if a peer sends a byte now and then.
+// Another thread can end the wait early (WakeUp).
 #pragma once
 
 #include <openssl/ssl.h>
@@ -19,7 +19,7 @@ namespace tessera {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// An eventfd that is signalled once and stays so.
+// An eventfd that stays signalled after the first signal(). Any thread may call all functions.
 class WakeUp {
   public:
     WakeUp();
@@ -42,7 +42,8 @@ struct SslDeleter {
 };
 using SslPtr = std::unique_ptr<SSL, SslDeleter>;
 
-// Owned by one thread at a time.
+// Used by one thread at a time. The destructor sends TLS's closing message if it can without a
+// wait.
 class SocketStream {
   public:
     // The most bytes that are received and not consumed.
@@ -50,10 +51,13 @@ class SocketStream {
 
     // The time limits of one exchange.
     struct Limits {
+        // From start() on. 0 is over at once.
         std::chrono::milliseconds whole{0};
-        // The time for an answer: restarts at the first byte written after a read.
+        // In place of what is left of `whole`, from the first write() after start() or receive()
+        // on. 0: `whole` stays in force.
         std::chrono::milliseconds answer{0};
-        // The time that remains for reading after `wake` is signalled.
+        // The most that remains for reading after `wake` is signalled; what is written may still
+        // take its time. 0: the exchange ends at once.
         std::chrono::milliseconds grace{0};
         const WakeUp* wake = nullptr;
     };
@@ -65,25 +69,28 @@ class SocketStream {
     SocketStream(const SocketStream&) = delete;
     SocketStream& operator=(const SocketStream&) = delete;
 
+    // Begins an exchange: sets its limits, and forgets failures of the one before. `limits.wake`
+    // outlives the exchange.
     void start(const Limits& limits);
-    // Gives up the session, for use by another stream; nothing may be left to read or to flush.
-    SslPtr take_tls() { return std::move(ssl_); }
+    // Releases the TLS session, for another stream. Nothing may be left to read or to flush.
+    SslPtr release_tls() { return std::move(ssl_); }
 
     // What was received and not consumed yet; valid until the next receive().
     [[nodiscard]] std::string_view received() const { return {in_.data() + at_, end_ - at_}; }
     void consume(std::size_t bytes) { at_ += bytes; }
     // Whether kBuffer bytes were received and not consumed.
     [[nodiscard]] bool is_full() const { return end_ - at_ == kBuffer; }
-    // Waits for more bytes, within the limits; call it only if the buffer is not full. False after
-    // a failure and at the end of the peer's data. Sends what was written first.
+    // Sends what write() has kept, and then waits for more bytes, within the limits. Call it only
+    // if the buffer is not full. False after a failure, when the time is over, and at the end of
+    // the peer's data.
     bool receive();
 
-    // Sends `data`, or keeps it until flush() or receive(). Blocks within the limits. False after a
-    // failure.
+    // Sends `data`, or keeps it, up to kMostKept bytes, until flush() or receive(). Blocks within
+    // the limits. False after a failure, until the next start().
     bool write(std::string_view data);
     // Sends everything that was written so far.
     bool flush();
-    // Whether bytes of a further message were already received.
+    // Whether bytes are unread here or in the TLS session, such as those of the next request.
     [[nodiscard]] bool has_more() const {
         return at_ < end_ || (ssl_ && SSL_has_pending(ssl_.get()) == 1);
     }
@@ -95,7 +102,7 @@ class SocketStream {
     bool wait(short events, bool out);
     void shorten();
 
-    static constexpr std::size_t kGathered = std::size_t{256} << 10;
+    static constexpr std::size_t kMostKept = std::size_t{256} << 10;
 
     const int fd_;
     SslPtr ssl_;

@@ -14,13 +14,14 @@ constexpr std::chrono::milliseconds kDeadline{1'500};
 }  // namespace
 
 KubeLeaseStore::KubeLeaseStore(HttpClient& api, std::string ns, std::string name)
-    : http_(api),
+    : api_(api),
       ns_(std::move(ns)),
       name_(std::move(name)),
-      folder_("/apis/coordination.k8s.io/v1/namespaces/" + ns_ + "/leases") {}
+      leases_path_("/apis/coordination.k8s.io/v1/namespaces/" + ns_ + "/leases") {}
 
 Result<std::optional<Lease>> KubeLeaseStore::read() {
-    const auto body = kube_call(http_, {.method = "GET", .path = folder_ + "/" + name_}, kDeadline);
+    const auto body =
+        kube_call(api_, {.method = "GET", .path = leases_path_ + "/" + name_}, kDeadline);
     if (!body && body.error().code == Code::not_found) return std::optional<Lease>();
     if (!body) return fail(body.error());
     TRY(const auto document, JsonDocument::parse(*body));
@@ -32,9 +33,9 @@ Result<std::optional<Lease>> KubeLeaseStore::read() {
 Result<Lease> KubeLeaseStore::write(const Lease& lease) {
     const bool is_new = lease.version.empty();
     TRY(const auto body,
-        kube_call(http_,
+        kube_call(api_,
                   {.method = is_new ? "POST" : "PATCH",
-                   .path = is_new ? folder_ : folder_ + "/" + name_,
+                   .path = is_new ? leases_path_ : leases_path_ + "/" + name_,
                    .body = write_lease(name_, ns_, lease),
                    .content_type = is_new ? "application/json" : "application/merge-patch+json"},
                   kDeadline));

@@ -205,7 +205,7 @@ TEST(Tables, Json) {
     ASSERT_EQ(gpus.size(), 2U);
     EXPECT_EQ(gpus[0]["allocatedBytes"].integer(), 4 * kGiB);
     EXPECT_EQ(gpus[0]["allocatedCoresPercent"].integer(), 30);
-    EXPECT_TRUE(gpus[0]["healthy"].true_or_absent_false());
+    EXPECT_TRUE(gpus[0]["healthy"].is_true());
     EXPECT_FALSE(gpus[0]["reason"].present());
     EXPECT_EQ(gpus[0]["pods"].elements().at(0)["name"].text(), "a");
     EXPECT_EQ(gpus[1]["reason"].text(), "Xid 79");

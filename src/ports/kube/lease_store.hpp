@@ -1,4 +1,5 @@
-// The Lease that elects the leader.
+// Reads and writes one Lease: the one that elects the leading controller, or that of
+// kube-scheduler.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// The commands of `tessera`. Each is in the file of its name, and a row of the table in
-// tessera.cpp.
+// The commands of `tessera`. Each function is in NAME_command.cpp and makes the command's row
+// (programs/common/commands.hpp). tessera.cpp lists them in the order of the help.
 #pragma once
 
 #include "programs/common/commands.hpp"

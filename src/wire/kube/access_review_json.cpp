@@ -37,7 +37,7 @@ std::optional<ReviewedUser> read_token_review(JsonValue answer) {
                      .uid = user["uid"].text_or(""),
                      .groups = texts(user["groups"]),
                      .extra = {}};
-    if (!status["authenticated"].true_or_absent_false() || out.name.empty()) return std::nullopt;
+    if (!status["authenticated"].is_true() || out.name.empty()) return std::nullopt;
     for (const auto& [key, values] : user["extra"].members())
         out.extra[std::string(key)] = texts(values);
     return out;
@@ -67,7 +67,7 @@ std::string write_access_review(const ReviewedUser& user, std::string_view path)
 
 bool read_access_review(JsonValue answer) {
     const JsonValue status = answer["status"];
-    return status["allowed"].true_or_absent_false() && !status["denied"].true_or_absent_false();
+    return status["allowed"].is_true() && !status["denied"].is_true();
 }
 
 }  // namespace tessera

@@ -100,7 +100,7 @@ Result<AdmissionRequest> read_admission_review(JsonValue review, const Dialects&
 std::string write_pod_patch(const PodEdits& edits) {
     if (edits == PodEdits{}) return {};
     JsonWriter w;
-    w.list([&] {
+    w.array([&] {
         for (const std::string& key : edits.removed_annotations)
             write_operation(w, "remove", "/metadata/annotations/" + pointer_part(key), "");
         if (!edits.scheduler.empty())

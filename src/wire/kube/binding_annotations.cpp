@@ -10,8 +10,8 @@ namespace tessera {
 namespace {
 
 std::string_view enforced_by(const Allocation& allocation, const NodeInventory& node) {
-    if (std::ranges::none_of(allocation.containers, has_share)) return "exclusive";
-    return node.shares == EnforcementMode::guard ? key::kGuard : "none";
+    if (std::ranges::none_of(allocation.containers, has_share)) return key::kExclusive;
+    return node.shares == EnforcementMode::guard ? key::kEnforcedByGuard : key::kEnforcedByNothing;
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ defrag::PodState read_pod_state(JsonValue pod) {
     for (const auto& [key, value] : metadata["labels"].members())
         state.labels.emplace(key, value.text_or(""));
     for (const JsonValue owner : metadata["ownerReferences"].elements()) {
-        if (!owner["controller"].true_or_absent_false()) continue;
+        if (!owner["controller"].is_true()) continue;
         state.owner = defrag::Owner{owner["kind"].text_or(""), owner["name"].text_or(""),
                                     owner["uid"].text_or("")};
         break;
@@ -157,7 +157,7 @@ defrag::NodeTraits read_node_traits(JsonValue node) {
     defrag::NodeTraits traits{.name = NodeName(metadata["name"].text_or("")),
                               .labels = {},
                               .taints = {},
-                              .closed = spec["unschedulable"].true_or_absent_false()};
+                              .closed = spec["unschedulable"].is_true()};
     for (const auto& [key, value] : metadata["labels"].members())
         traits.labels.emplace(key, value.text_or(""));
     traits.labels.insert_or_assign(std::string(defrag::kNameField), traits.name.str());

@@ -138,7 +138,7 @@ doctor::Workload read_workload(JsonValue json) {
     const auto containers = spec["containers"].elements();
     if (containers.empty()) return out;
     out.image = containers.front()["image"].text_or("");
-    out.is_privileged = containers.front()["securityContext"]["privileged"].true_or_absent_false();
+    out.is_privileged = containers.front()["securityContext"]["privileged"].is_true();
     for (const std::string& word : words_of(containers.front())) {
         constexpr std::string_view kConfigs = "--node-configs=";
         constexpr std::string_view kTaint = "--startup-taint=";

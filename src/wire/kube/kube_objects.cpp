@@ -76,8 +76,9 @@ void read_gang(JsonValue metadata, JsonValue spec, PodInfo& info) {
         std::string_view gang;
         std::string_view size;
     };
-    for (const Spelling& by : {Spelling{metadata["annotations"], key::kGang, key::kGangSize},
-                               Spelling{metadata["labels"], key::kPodGroup, key::kPodGroupSize}}) {
+    for (const Spelling& by :
+         {Spelling{metadata["annotations"], key::kGang, key::kGangSize},
+          Spelling{metadata["labels"], key::kPodGroupLabel, key::kPodGroupMinAvailableLabel}}) {
         // One without the other is an error of the user; placing the pod alone would hide it.
         if (by.texts[by.gang].present() || by.texts[by.size].present()) {
             info.gang_named = by.texts[by.gang].text_or("");
@@ -223,7 +224,7 @@ PodInfo read_pod(JsonValue pod, const AllocationSeal* seal, const Dialects& dial
                       .topology = annotations[kGpuTopology].text_or("")};
     info.unknown_annotations = unknown_annotations(annotations, metadata["labels"]);
     info.legacy = read_legacy(annotations, dialects);
-    info.is_guarded = annotations[key::kEnforcedBy].text_or("") == key::kGuard;
+    info.is_guarded = annotations[key::kEnforcedBy].text_or("") == key::kEnforcedByGuard;
     if (const auto requested = annotations[key::kResize].text()) {
         const std::string refusal = annotations[key::kResizeRefused].text_or("");
         if (!is_refusal_of(refusal, *requested)) info.resize = read_resize_request(*requested);
@@ -377,7 +378,7 @@ std::string write_capacity_patch(const Annotations& amounts) {
 
 std::string write_taint_removal(const std::vector<std::string>& keys, std::string_view removed) {
     JsonWriter w;
-    w.list([&] {
+    w.array([&] {
         // The last one first, so that the positions of the others stay.
         for (std::size_t i = keys.size(); i-- > 0;) {
             if (keys[i] != removed) continue;

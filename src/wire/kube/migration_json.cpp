@@ -75,7 +75,7 @@ migration::Node read_migration_node(JsonValue json, JsonValue agent) {
     node.has_old_label = is_true(metadata["labels"], migration::kOldLabel);
     node.has_agent_label = is_true(metadata["labels"], migration::kAgentLabel);
     node.is_migrated = annotations[migration::kMigratedFrom].text_or("") == migration::kGpushare;
-    node.is_cordoned = json["spec"]["unschedulable"].true_or_absent_false();
+    node.is_cordoned = json["spec"]["unschedulable"].is_true();
     node.cordoned_by_us = annotations[migration::kCordonedBy].text_or("") == migration::kMigration;
     node.is_agent_wanted =
         agent.present() && defrag::selects(read_node_rules(agent), read_node_traits(json));

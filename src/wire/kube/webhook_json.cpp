@@ -52,7 +52,7 @@ std::string write_trust_patch(JsonValue configuration, const std::string& certif
     const auto webhooks = configuration["webhooks"].elements();
     JsonWriter w;
     bool is_needed = false;
-    w.list([&] {
+    w.array([&] {
         w.object([&] {
             w.member("op", "test");
             w.member("path", "/metadata/resourceVersion");

@@ -40,7 +40,7 @@ Result<GpuShare> read_share(JsonValue json) {
     TRY(share.memory.count, integer_of(json, "memory", std::int64_t{1} << 50));
     TRY(const auto cores, integer_of(json, "cores", 100));
     share.cores = {static_cast<int>(cores)};
-    share.whole = json["whole"].true_or_absent_false();
+    share.whole = json["whole"].is_true();
     if (json["cores_limit"].present()) {
         TRY(const auto cores_limit, integer_of(json, "cores_limit", kNoCoresLimit.value));
         if (cores_limit < 1 || cores_limit < cores) return bad("cores_limit", "out of range");

@@ -1,4 +1,5 @@
-// Every annotation key that Tessera reads or writes.
+// The annotation keys, and two labels, that more than one part of Tessera reads or writes. The
+// complete list of resources, annotations, labels and taints is domain/request/keys.def.
 #pragma once
 
 #include <array>
@@ -7,15 +8,19 @@
 namespace tessera::key {
 
 inline constexpr std::string_view kGpus = "tessera.dev/gpus";  // Node: docs/formats/node-gpus.md
-// Node: "in-use", or "released" while the agent has let go of the driver (driver_release.hpp).
+// Node: "in-use", or "released" after the agent has released the driver
+// (domain/health/driver_release.hpp).
 inline constexpr std::string_view kDriver = "tessera.dev/driver";
 inline constexpr std::string_view kAllocation =
     "tessera.dev/allocation";  // Pod: docs/formats/allocation.md
-inline constexpr std::string_view kAllocationMac = "tessera.dev/allocation-mac";  // its signature
-inline constexpr std::string_view kEnforcedBy =
-    "tessera.dev/enforced-by";                       // Pod: how the GPU share is enforced
-inline constexpr std::string_view kGuard = "guard";  // a value of kEnforcedBy
-// Pod: docs/formats/resize.md. The request of its user, and the reason if it was refused.
+// Pod: the HMAC-SHA256 of kAllocation's text, in 64 hexadecimal digits.
+inline constexpr std::string_view kAllocationMac = "tessera.dev/allocation-mac";
+// Pod: how its shares are enforced.
+inline constexpr std::string_view kEnforcedBy = "tessera.dev/enforced-by";
+inline constexpr std::string_view kEnforcedByGuard = "guard";
+inline constexpr std::string_view kEnforcedByNothing = "none";
+inline constexpr std::string_view kExclusive = "exclusive";  // it has whole GPUs only
+// Pod: docs/formats/resize.md. kResize: the user's request. kResizeRefused: why it was refused.
 inline constexpr std::string_view kResize = "tessera.dev/resize-request";
 inline constexpr std::string_view kResizeRefused = "tessera.dev/resize-refused";
 
@@ -26,11 +31,13 @@ inline constexpr auto kWrittenByTessera =
 // Pod: the name of its gang, and how many pods of the gang are placed together.
 inline constexpr std::string_view kGang = "tessera.dev/gang";
 inline constexpr std::string_view kGangSize = "tessera.dev/gang-size";
-// The same, as labels of the lightweight coscheduling plug-in, which Arena writes
-// (docs/users/gangs.md).
-inline constexpr std::string_view kPodGroup = "pod-group.scheduling.sigs.k8s.io/name";
-inline constexpr std::string_view kPodGroupSize = "pod-group.scheduling.sigs.k8s.io/min-available";
+// The same, as labels of the pod: the lightweight form of kube-scheduler's coscheduling plugin
+// (kubernetes-sigs/scheduler-plugins), which Arena writes (docs/users/gangs.md).
+inline constexpr std::string_view kPodGroupLabel = "pod-group.scheduling.sigs.k8s.io/name";
+inline constexpr std::string_view kPodGroupMinAvailableLabel =
+    "pod-group.scheduling.sigs.k8s.io/min-available";
 
-inline constexpr std::string_view kUrl = "tessera.dev/url";  // Lease: where its holder answers
+// Lease: the URL at which the leading controller answers.
+inline constexpr std::string_view kUrl = "tessera.dev/url";
 
 }  // namespace tessera::key

@@ -81,7 +81,7 @@ Result<ShareUse> read_share(JsonValue json) {
     if (json["coresLimitPercent"].present()) {
         TRY(use.cores_limit, read_percent(json, "coresLimitPercent"));
     }
-    use.is_timed = json["timed"].true_or_absent_false();
+    use.is_timed = json["timed"].is_true();
     TRY(use.refusals, read_count(json, "refusals"));
     TRY(use.in_flight.kernels_ns, read_count(json, "kernelsNs"));
     TRY(use.in_flight.copies_ns, read_count(json, "copiesNs"));
@@ -92,7 +92,7 @@ Result<ShareUse> read_share(JsonValue json) {
         TRY(use.had.copies_ns, read_count(json, "hadCopiesNs"));
     }
     TRY(use.waited_ns, read_count(json, "waitedNs"));
-    use.is_damaged = json["damaged"].true_or_absent_false();
+    use.is_damaged = json["damaged"].is_true();
     for (const JsonValue process : json["processes"].elements()) {
         TRY(const auto read, read_process(process));
         use.processes.push_back(read);

@@ -44,7 +44,7 @@ std::string JsonValue::text_or(std::string_view fallback) const {
     return std::string(text().value_or(fallback));
 }
 
-bool JsonValue::true_or_absent_false() const {
+bool JsonValue::is_true() const {
     return boolean().value_or(false);
 }
 

@@ -1,5 +1,5 @@
-// Reading and writing JSON text. Only this file and extender_json.cpp name the parser (simdjson);
-// nothing here throws.
+// Reading and writing JSON text. Only this file, json.cpp and extender_json.cpp use the parser,
+// simdjson. No text makes a function throw.
 #pragma once
 
 #include <simdjson.h>
@@ -16,30 +16,36 @@
 
 namespace tessera {
 
-// Deeper text is refused: no Kubernetes object comes near this depth, and recursion must be
-// bounded.
+// JSON that is nested deeper is refused: no Kubernetes object comes near this depth, and recursion
+// must be bounded.
 inline constexpr std::size_t kMaxJsonDepth = 64;
 
-// A value inside a JsonDocument; valid as long as the document. A missing member reads as an absent
-// value, so chains need no checks: doc.root()["status"]["capacity"].
+// A value inside a JsonDocument; valid as long as the document. A missing member and a member of
+// anything but an object are absent values, so chains need no checks:
+// doc.root()["status"]["capacity"].
 class JsonValue {
   public:
     JsonValue() = default;
     explicit JsonValue(simdjson::dom::element element) : element_(element) {}
 
+    // False for null, too.
     [[nodiscard]] bool present() const { return element_ && !element_->is_null(); }
     [[nodiscard]] bool is_object() const { return element_ && element_->is_object(); }
     [[nodiscard]] bool is_array() const { return element_ && element_->is_array(); }
 
     JsonValue operator[](std::string_view key) const;
-    // Like operator[], but ignores the case of the key, for protocols of Go programs.
+    // Like operator[], but ignores the case of ASCII letters, as Go's encoding/json does. The first
+    // in document order.
     [[nodiscard]] JsonValue any_case(std::string_view key) const;
 
+    // Nothing if the value is absent or of another type; integer(): also if it has a fraction or an
+    // exponent, or does not fit.
     [[nodiscard]] std::optional<std::string_view> text() const;
     [[nodiscard]] std::optional<std::int64_t> integer() const;
     [[nodiscard]] std::optional<bool> boolean() const;
     [[nodiscard]] std::string text_or(std::string_view fallback) const;
-    [[nodiscard]] bool true_or_absent_false() const;
+    // Whether it is JSON's true.
+    [[nodiscard]] bool is_true() const;
 
     // Empty for anything but an array.
     [[nodiscard]] std::vector<JsonValue> elements() const;
@@ -52,7 +58,7 @@ class JsonValue {
 
 class JsonDocument {
   public:
-    // invalid_argument with the parser's reason.
+    // Copies `text`. invalid_argument with the parser's reason; unavailable if there is no memory.
     static Result<JsonDocument> parse(std::string_view text);
 
     [[nodiscard]] JsonValue root() const { return root_; }
@@ -64,12 +70,13 @@ class JsonDocument {
     JsonValue root_;
 };
 
-// Appends `text` as a JSON string with quotes. `text` is UTF-8 (the parser above accepts nothing
-// else); control characters are escaped.
+// Appends `text` as a JSON string with quotes; control characters are escaped. `text` must be
+// UTF-8, which is not checked; the parser accepts nothing else.
 void append_json_string(std::string& out, std::string_view text);
 std::string json_string(std::string_view text);
 
-// Writes objects and arrays without a tree in between: one line per member, commas taken care of.
+// Writes JSON text directly, without a tree in between, and puts the commas. There is no white
+// space between tokens.
 //
 //     JsonWriter w;
 //     w.object([&] { w.member("name", "n1"); w.array("gpus", [&] { w.item(std::int64_t{3}); }); });
@@ -98,7 +105,7 @@ class JsonWriter {
         nest('{', '}', body);
     }
     template <class Body>
-    void list(Body body) {  // an array that is no member
+    void array(Body body) {
         comma();
         nest('[', ']', body);
     }
@@ -108,6 +115,7 @@ class JsonWriter {
         nest('[', ']', body);
     }
 
+    // The whole text. Do not use the writer afterwards.
     [[nodiscard]] std::string take() { return std::move(out_); }
 
   private:

@@ -31,8 +31,8 @@ TEST(Json, AbsentValues) {
     ASSERT_EQ(elements.size(), 4U);
     EXPECT_EQ(elements[0].integer(), 1);
     EXPECT_FALSE(elements[0].text());
-    EXPECT_FALSE(elements[0].true_or_absent_false());
-    EXPECT_TRUE(elements[3].true_or_absent_false());
+    EXPECT_FALSE(elements[0].is_true());
+    EXPECT_TRUE(elements[3].is_true());
     EXPECT_EQ(root["a"].members()[0].first, "b");
 }
 

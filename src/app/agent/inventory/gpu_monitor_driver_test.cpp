@@ -62,14 +62,14 @@ class HangingInventory final : public GpuInventory {
 TEST_F(GpuMonitorTest, DriverHiccup) {
     start();
     driver_.set(fail(Code::unavailable, "no driver"));
-    look_and_wait();
-    look_and_wait();
+    trigger_read_and_wait();
+    trigger_read_and_wait();
     driver_.set(FakeGpuInventory::gpus(3, gibibytes(16)));
-    look_and_wait();
-    ASSERT_TRUE(until([&] { return gpus_->inventory()->gpus.size() == 3; }));
+    trigger_read_and_wait();
+    ASSERT_TRUE(until([&] { return monitor_->inventory()->gpus.size() == 3; }));
     // The inventory changes a moment before the list is sent.
-    ASSERT_TRUE(until([&] { return plugins_.sent(kAliyun) >= 2; }));
-    EXPECT_EQ(plugins_.sent(kAliyun), 2)
+    ASSERT_TRUE(until([&] { return plugins_.sent(kGpushareMemory) >= 2; }));
+    EXPECT_EQ(plugins_.sent(kGpushareMemory), 2)
         << "the first list and the one with the third GPU, none between";
 }
 
@@ -78,22 +78,23 @@ TEST_F(GpuMonitorTest, DriverHiccup) {
 TEST_F(GpuMonitorTest, DriverAway) {
     start();
     driver_.report({GpuUuid("GPU-1"), 48});
-    ASSERT_TRUE(until([&] { return !healthy(1); }));
+    ASSERT_TRUE(until([&] { return !usable(1); }));
     driver_.set(fail(Code::unavailable, "nvmlDeviceGetCount: Unknown Error"));
     for (int i = 0; i < 5; ++i)
-        look_and_wait();
-    ASSERT_TRUE(until([&] { return !healthy(0); }));
-    EXPECT_EQ(gpus_->inventory()->gpus[0].reason,
+        trigger_read_and_wait();
+    ASSERT_TRUE(until([&] { return !usable(0); }));
+    EXPECT_EQ(monitor_->inventory()->gpus[0].reason,
               "the driver does not answer: nvmlDeviceGetCount: Unknown Error");
-    EXPECT_TRUE(gpus_->inventory()->gpus[1].reason.starts_with("Xid 48"));
-    ASSERT_TRUE(until([&] { return published().gpus == gpus_->inventory()->gpus; }));
-    EXPECT_EQ(std::ranges::count(plugins_.devices(kAliyun), true, &PluginDevice::healthy), 0);
+    EXPECT_TRUE(monitor_->inventory()->gpus[1].reason.starts_with("Xid 48"));
+    ASSERT_TRUE(until([&] { return published().gpus == monitor_->inventory()->gpus; }));
+    EXPECT_EQ(std::ranges::count(plugins_.devices(kGpushareMemory), true, &PluginDevice::healthy),
+              0);
     driver_.set(FakeGpuInventory::gpus(2, gibibytes(16)));
-    look_and_wait();
+    trigger_read_and_wait();
     // The inventory changes a moment before the list is sent.
-    ASSERT_TRUE(until([&] { return plugins_.sent(kAliyun) == 4; }));
-    EXPECT_TRUE(healthy(0));
-    EXPECT_FALSE(healthy(1));
+    ASSERT_TRUE(until([&] { return plugins_.sent(kGpushareMemory) == 4; }));
+    EXPECT_TRUE(usable(0));
+    EXPECT_FALSE(usable(1));
 }
 
 // Goal: a reloaded driver is reopened without a new process. If it fails permanently, the process
@@ -102,23 +103,23 @@ TEST_F(GpuMonitorTest, DriverThatWasLoadedAnew) {
     start();
     driver_.reload();
     for (int i = 0; i < 2; ++i)
-        look_and_wait();
+        trigger_read_and_wait();
     EXPECT_EQ(driver_.reopens(), 0);
-    look_and_wait();
+    trigger_read_and_wait();
     ASSERT_TRUE(until([&] { return driver_.reopens() == 1; }));
-    EXPECT_TRUE(healthy(0));
-    EXPECT_EQ(plugins_.sent(kAliyun), 1) << "no GPU was taken out of use";
+    EXPECT_TRUE(usable(0));
+    EXPECT_EQ(plugins_.sent(kGpushareMemory), 1) << "no GPU was taken out of use";
     stop();
 
     options_.give_up = [this] { is_given_up_ = true; };
     options_.failure_patience = std::chrono::milliseconds(1);
-    launch();
+    start_without_node();
     driver_.set(fail(Code::unavailable, "Insufficient Permissions"));
     for (int i = 0; i < 5; ++i)
-        look_and_wait();
+        trigger_read_and_wait();
     EXPECT_TRUE(until([&] { return is_given_up_.load(); }));
     EXPECT_GE(driver_.reopens(), 2);
-    EXPECT_TRUE(until([&] { return !healthy(0); }));
+    EXPECT_TRUE(until([&] { return !usable(0); }));
 }
 
 // Goal: a driver with no GPU that answers counts as failed. If no GPU has ever answered, the
@@ -135,20 +136,20 @@ TEST_F(GpuMonitorTest, NoGpuAnswers) {
     start();
     driver_.set(lost());
     for (int i = 0; i < 5; ++i)
-        look_and_wait();
+        trigger_read_and_wait();
     EXPECT_TRUE(until([&] { return is_given_up_.load(); }));
     EXPECT_GE(driver_.reopens(), 1);
-    EXPECT_EQ(gpus_->inventory()->gpus[0].reason, "the GPU does not answer: Unknown Error");
+    EXPECT_EQ(monitor_->inventory()->gpus[0].reason, "the GPU does not answer: Unknown Error");
     stop();
 
     is_given_up_ = false;
-    launch();
+    start_without_node();
     for (int i = 0; i < 8; ++i)
-        look_and_wait();
+        trigger_read_and_wait();
     EXPECT_FALSE(is_given_up_.load());
     driver_.set(FakeGpuInventory::gpus(2, gibibytes(16)));
-    look_again();
-    EXPECT_TRUE(until([&] { return healthy(0) && healthy(1); }));
+    trigger_read();
+    EXPECT_TRUE(until([&] { return usable(0) && usable(1); }));
 }
 
 // Goal: the Node shows the end of a release whatever the GPUs' state is then: unchanged, or
@@ -161,14 +162,14 @@ TEST_F(GpuMonitorTest, ShowsTheEndOfARelease) {
     driver_.set(readings);
     start();
     driver_.report({GpuUuid("GPU-0"), 48});
-    ASSERT_TRUE(until([&] { return !healthy(0); }));
+    ASSERT_TRUE(until([&] { return !usable(0); }));
     const auto driver_state = [&] { return kube_.node_annotations(kNode)["tessera.dev/driver"]; };
     kube_.label_node(kNode, {{"tessera.dev/release-driver", "true"}});
     ASSERT_TRUE(until([&] { return driver_state() == "released"; }));
     EXPECT_TRUE(published().gpus[0].reason.starts_with("Xid 48"));
     EXPECT_TRUE(published().gpus[1].reason.starts_with("MIG mode"));
     kube_.label_node(kNode, {});
-    ASSERT_TRUE(until([&] { return driver_state() == "in-use" && healthy(0); }));
+    ASSERT_TRUE(until([&] { return driver_state() == "in-use" && usable(0); }));
     EXPECT_TRUE(until([&] { return published().gpus[0].usable(); }));
 
     kube_.label_node(kNode, {{"tessera.dev/release-driver", "true"}});
@@ -196,7 +197,7 @@ TEST_F(GpuMonitorTest, LetsGoOfTheDriver) {
     EXPECT_EQ(published().gpus[0].condition, GpuCondition::not_shareable);
     EXPECT_NE(published().gpus[0].reason.find("tessera.dev/release-driver=true"),
               std::string::npos);
-    EXPECT_EQ(std::ranges::count(plugins_.devices(kSlots), true, &PluginDevice::healthy), 0);
+    EXPECT_EQ(std::ranges::count(plugins_.devices(kGpuShare), true, &PluginDevice::healthy), 0);
     // GPU Operator's label continues where the administrator's ends.
     kube_.label_node(kNode, {{"nvidia.com/gpu-driver-upgrade-state", "drain-required"}});
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -204,7 +205,7 @@ TEST_F(GpuMonitorTest, LetsGoOfTheDriver) {
     EXPECT_EQ(driver_.reads(), reads);
     EXPECT_EQ(driver_.reopens(), 0);
     kube_.label_node(kNode, {{"nvidia.com/gpu-driver-upgrade-state", "uncordon-required"}});
-    ASSERT_TRUE(until([&] { return driver_state() == "in-use" && healthy(0); }));
+    ASSERT_TRUE(until([&] { return driver_state() == "in-use" && usable(0); }));
     EXPECT_TRUE(driver_.is_open());
 }
 
@@ -242,7 +243,7 @@ TEST_F(GpuMonitorTest, DriverThatHangs) {
     ASSERT_TRUE(gpus.load());
     thread_ = std::jthread([&](const std::stop_token& stop) { gpus.run(stop); });
     const auto are_healthy = [&](bool healthy) {
-        const auto devices = plugins_.devices(kAliyun);
+        const auto devices = plugins_.devices(kGpushareMemory);
         const auto shown = published().gpus;
         return devices.size() == 32 && shown.size() == 2 &&
                std::ranges::all_of(devices, [&](const auto& d) { return d.healthy == healthy; }) &&

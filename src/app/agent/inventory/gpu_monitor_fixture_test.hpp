@@ -1,4 +1,4 @@
-// A GpuMonitor on fakes; a thread runs it as the agent does.
+// A GpuMonitor with a fake driver, API server and kubelet. A thread runs it as in the agent.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@
 namespace tessera {
 
 inline const NodeName kNode("n1");
-inline const std::string kSlots = "tessera.dev/gpu-share";
-inline const std::string kAliyun = "aliyun.com/gpu-mem";
+inline const std::string kGpuShare = "tessera.dev/gpu-share";
+inline const std::string kGpushareMemory = "aliyun.com/gpu-mem";
 
 class GpuMonitorTest : public ::testing::Test {
   protected:
@@ -30,30 +30,31 @@ class GpuMonitorTest : public ::testing::Test {
     }
     ~GpuMonitorTest() override { stop(); }
 
-    // Like launch(), and waits until the Node object shows it.
-    void start() {
-        launch();
-        ASSERT_TRUE(until([&] { return kube_.node_patches() == 1; }));
-    }
-    // Loads and runs; returns once the first state is published.
-    void launch() {
-        gpus_ = std::make_unique<GpuMonitor>(driver_, *api_, plugins_, options_, &shares_);
-        const auto loaded = gpus_->load();
+    // Loads, starts the thread, and waits until kubelet has the first list of devices.
+    void start_without_node() {
+        monitor_ = std::make_unique<GpuMonitor>(driver_, *api_, plugins_, options_, &shares_);
+        const auto loaded = monitor_->load();
         ASSERT_TRUE(loaded) << loaded.error().text;
-        thread_ = std::jthread([this](const std::stop_token& stop) { gpus_->run(stop); });
-        ASSERT_TRUE(until([&] { return plugins_.sent(kAliyun) > 0; }));
+        thread_ = std::jthread([this](const std::stop_token& stop) { monitor_->run(stop); });
+        ASSERT_TRUE(until([&] { return plugins_.sent(kGpushareMemory) > 0; }));
+    }
+    // The same, and waits until the Node has the annotation.
+    void start() {
+        start_without_node();
+        ASSERT_TRUE(until([&] { return kube_.node_patches() == 1; }));
     }
     void stop() {
         thread_.request_stop();
         if (thread_.joinable()) thread_.join();
     }
+    // False after ten seconds.
     bool until(const std::function<bool()>& done) { return plugins_.wait_until(done); }
-    // An application's fault changes no health; it only makes the agent look again.
-    void look_again() { driver_.report({GpuUuid("GPU-0"), 31}); }
-    // Returns when the driver has been read again.
-    void look_and_wait() {
+    // Xid 31 is a fault of an application (application_xids.def): it changes the health of no GPU,
+    // but makes the monitor read the driver again.
+    void trigger_read() { driver_.report({GpuUuid("GPU-0"), 31}); }
+    void trigger_read_and_wait() {
         const int before = driver_.reads();
-        look_again();
+        trigger_read();
         ASSERT_TRUE(until([&] { return driver_.reads() > before; }));
     }
     NodeGpusReport published() {
@@ -64,18 +65,19 @@ class GpuMonitorTest : public ::testing::Test {
         EXPECT_TRUE(read) << at->second;
         return read ? *read : NodeGpusReport{};
     }
-    bool healthy(std::size_t gpu) { return gpus_->inventory()->gpus[gpu].usable(); }
-    Result<> load() { return GpuMonitor(driver_, kube_, plugins_, options_).load(); }
+    bool usable(std::size_t gpu) { return monitor_->inventory()->gpus[gpu].usable(); }
+    // Of a new GpuMonitor, which does not run.
+    Result<> load_only() { return GpuMonitor(driver_, kube_, plugins_, options_).load(); }
 
     FakeGpuInventory driver_;
     FakeKubeApi kube_;
-    KubeApi* api_ = &kube_;
+    KubeApi* api_ = &kube_;  // a test may replace it before start()
     FakeDevicePluginHost plugins_;
     FakeShareMeter shares_;
     GpuMonitorOptions options_;
-    // Of the fixture: the monitor's thread may give up once more while a test ends.
+    // For tests. A member, because the monitor's thread may set it until the destructor stops it.
     std::atomic<bool> is_given_up_ = false;
-    std::unique_ptr<GpuMonitor> gpus_;
+    std::unique_ptr<GpuMonitor> monitor_;
     std::jthread thread_;
 };
 

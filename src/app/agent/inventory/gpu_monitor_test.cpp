@@ -63,12 +63,12 @@ class BlackHole final : public KubeApi {
 TEST_F(GpuMonitorTest, PublishesOnce) {
     start();
     ASSERT_TRUE(until([&] { return !kube_.node_resources(kNode).empty(); }));
-    EXPECT_EQ(plugins_.sent(kSlots), 1);
-    EXPECT_EQ(plugins_.sent(kAliyun), 1);
+    EXPECT_EQ(plugins_.sent(kGpuShare), 1);
+    EXPECT_EQ(plugins_.sent(kGpushareMemory), 1);
     EXPECT_EQ(kube_.node_patches(), 1);
     EXPECT_EQ(kube_.node_resources(kNode).at("aliyun.com/gpu-count"), "2");
     EXPECT_EQ(published().identity, "nri");
-    EXPECT_EQ(published().gpus, gpus_->inventory()->gpus);
+    EXPECT_EQ(published().gpus, monitor_->inventory()->gpus);
     EXPECT_EQ(published().gpus.size(), 2U);
 }
 
@@ -80,21 +80,21 @@ TEST_F(GpuMonitorTest, OneChangeIsOneListAndOnePatch) {
     ASSERT_TRUE(until([&] { return kube_.node_patches() == 1; }));
     driver_.report({GpuUuid("GPU-1"), 79});
     ASSERT_TRUE(until([&] { return kube_.node_patches() == 2; }));
-    EXPECT_TRUE(healthy(0));
-    EXPECT_FALSE(healthy(1));
+    EXPECT_TRUE(usable(0));
+    EXPECT_FALSE(usable(1));
     EXPECT_EQ(published().gpus[1].reason, "Xid 79");
-    EXPECT_EQ(plugins_.sent(kSlots), 2);
-    EXPECT_EQ(plugins_.sent(kAliyun), 2);
-    const auto devices = plugins_.devices(kAliyun);
+    EXPECT_EQ(plugins_.sent(kGpuShare), 2);
+    EXPECT_EQ(plugins_.sent(kGpushareMemory), 2);
+    const auto devices = plugins_.devices(kGpushareMemory);
     EXPECT_EQ(std::ranges::count(devices, false, &PluginDevice::healthy), 16);
 
     auto readings = FakeGpuInventory::gpus(2, gibibytes(16));
     readings[1].recovery = RecoveryAction::none;
     driver_.set(readings);
-    look_again();
+    trigger_read();
     ASSERT_TRUE(until([&] { return kube_.node_patches() == 3; }));
-    EXPECT_TRUE(healthy(1));
-    EXPECT_EQ(plugins_.sent(kAliyun), 3);
+    EXPECT_TRUE(usable(1));
+    EXPECT_EQ(plugins_.sent(kGpushareMemory), 3);
 }
 
 // Goal: if nothing changes, nothing is sent. Method: application faults; then a real change shows
@@ -103,12 +103,12 @@ TEST_F(GpuMonitorTest, NoChangeSendsNothing) {
     start();
     ASSERT_TRUE(until([&] { return kube_.node_patches() == 1; }));
     for (int i = 0; i < 5; ++i)
-        look_again();
+        trigger_read();
     driver_.report({std::nullopt, 79});
-    ASSERT_TRUE(until([&] { return !healthy(0) && !healthy(1); }));
+    ASSERT_TRUE(until([&] { return !usable(0) && !usable(1); }));
     ASSERT_TRUE(until([&] { return kube_.node_patches() >= 2; }));
     EXPECT_EQ(kube_.node_patches(), 2);
-    EXPECT_EQ(plugins_.sent(kSlots), 2);
+    EXPECT_EQ(plugins_.sent(kGpuShare), 2);
 }
 
 // Goal: memory that a container uses above its lowered limit is not offered to other pods, until
@@ -127,7 +127,7 @@ TEST_F(GpuMonitorTest, WhatIsHeldAboveALimitIsNotOffered) {
     shares_.used.push_back({.gpu = GpuUuid("GPU-1"), .used = gibibytes(6), .limit = gibibytes(4)});
     EXPECT_EQ(over_limit(), gibibytes(2));
     EXPECT_EQ(gpus.inventory()->gpus[1].over_limit, Bytes{});
-    EXPECT_EQ(plugins_.sent(kAliyun), 1);
+    EXPECT_EQ(plugins_.sent(kGpushareMemory), 1);
     shares_.used.push_back({.gpu = GpuUuid("GPU-1"), .used = gibibytes(30)});
     EXPECT_EQ(over_limit(), gibibytes(16))
         << "false accounts of a tenant do not take more than the GPU's memory";
@@ -143,18 +143,19 @@ TEST_F(GpuMonitorTest, GpusComeAndGo) {
     auto readings = FakeGpuInventory::gpus(2, gibibytes(16));
     readings[0].lost = "GPU is lost";
     driver_.set(readings);
-    look_again();
-    ASSERT_TRUE(until([&] { return !healthy(0); }));
+    trigger_read();
+    ASSERT_TRUE(until([&] { return !usable(0); }));
     driver_.set(FakeGpuInventory::gpus(3, gibibytes(16)));
-    look_again();
-    ASSERT_TRUE(until([&] { return gpus_->inventory()->gpus.size() == 3; }));
-    EXPECT_TRUE(healthy(0));
+    trigger_read();
+    ASSERT_TRUE(until([&] { return monitor_->inventory()->gpus.size() == 3; }));
+    EXPECT_TRUE(usable(0));
     driver_.set(FakeGpuInventory::gpus(1, gibibytes(16)));
-    look_again();
+    trigger_read();
     ASSERT_TRUE(until([&] {
-        return std::ranges::count(plugins_.devices(kAliyun), true, &PluginDevice::healthy) == 16;
+        return std::ranges::count(plugins_.devices(kGpushareMemory), true,
+                                  &PluginDevice::healthy) == 16;
     }));
-    EXPECT_EQ(plugins_.devices(kAliyun).size(), 48U);
+    EXPECT_EQ(plugins_.devices(kGpushareMemory).size(), 48U);
 }
 
 // Goal: a GPU that is set up for another use is shown with the command that changes that. It is not
@@ -165,23 +166,23 @@ TEST_F(GpuMonitorTest, AGpuThatCannotBeShared) {
     readings[1].setup.mig = true;
     driver_.set(readings);
     start();
-    EXPECT_TRUE(healthy(0));
+    EXPECT_TRUE(usable(0));
     EXPECT_EQ(published().gpus[1].condition, GpuCondition::not_shareable);
     EXPECT_TRUE(published().gpus[1].reason.ends_with("nvidia-smi -i GPU-1 -mig 0"));
-    EXPECT_EQ(std::ranges::count(plugins_.devices(kSlots), true, &PluginDevice::healthy), 64);
+    EXPECT_EQ(std::ranges::count(plugins_.devices(kGpuShare), true, &PluginDevice::healthy), 64);
 
     driver_.report({GpuUuid("GPU-1"), 48});
     ASSERT_TRUE(
-        until([&] { return gpus_->inventory()->gpus[1].condition == GpuCondition::unhealthy; }));
+        until([&] { return monitor_->inventory()->gpus[1].condition == GpuCondition::unhealthy; }));
     readings[1].recovery = RecoveryAction::none;
     driver_.set(readings);
-    look_again();
+    trigger_read();
     ASSERT_TRUE(until(
-        [&] { return gpus_->inventory()->gpus[1].condition == GpuCondition::not_shareable; }));
+        [&] { return monitor_->inventory()->gpus[1].condition == GpuCondition::not_shareable; }));
     readings[1].setup = {};
     driver_.set(readings);
-    look_again();
-    EXPECT_TRUE(until([&] { return healthy(1); }));
+    trigger_read();
+    EXPECT_TRUE(until([&] { return usable(1); }));
 }
 
 // Goal: an excluded GPU is shown and not offered, also if it has a fault, which is then no fault of
@@ -199,13 +200,13 @@ TEST_F(GpuMonitorTest, AnExcludedGpu) {
     kube_.label_node(kNode, {{"tessera.dev/agent", "true"}});
     start();
     EXPECT_GT(looks->load(), 0);
-    EXPECT_TRUE(healthy(0));
-    EXPECT_EQ(std::ranges::count(plugins_.devices(kSlots), true, &PluginDevice::healthy), 64);
-    EXPECT_EQ(plugins_.devices(kSlots).size(), 128U);
+    EXPECT_TRUE(usable(0));
+    EXPECT_EQ(std::ranges::count(plugins_.devices(kGpuShare), true, &PluginDevice::healthy), 64);
+    EXPECT_EQ(plugins_.devices(kGpuShare).size(), 128U);
     auto readings = FakeGpuInventory::gpus(2, gibibytes(16));
     readings[1].lost = "fell off the bus";
     driver_.set(readings);
-    look_and_wait();
+    trigger_read_and_wait();
     EXPECT_EQ(published().gpus[1].condition, GpuCondition::not_shareable);
     EXPECT_EQ(published().gpus[1].reason, kExcludedReason);
 }
@@ -221,7 +222,7 @@ TEST_F(GpuMonitorTest, AGpuThatNeverSaidWhoItIs) {
     EXPECT_EQ(published().gpus[0].reason, "the GPU does not answer: GPU is lost");
     EXPECT_EQ(published().gpus[0].memory, Bytes{});
     EXPECT_TRUE(published().gpus[1].usable());
-    EXPECT_EQ(plugins_.devices(kAliyun).size(), 16U);
+    EXPECT_EQ(plugins_.devices(kGpushareMemory).size(), 16U);
 }
 
 // Goal: if the driver no longer lists a GPU, or no longer reports its size, the known values are
@@ -231,9 +232,9 @@ TEST_F(GpuMonitorTest, KeepsWhatItKnows) {
     auto readings = FakeGpuInventory::gpus(1, {});
     readings[0].setup.knows_memory = false;
     driver_.set(readings);
-    look_again();
-    ASSERT_TRUE(until([&] { return !healthy(0); }));
-    const auto gpus = gpus_->inventory()->gpus;
+    trigger_read();
+    ASSERT_TRUE(until([&] { return !usable(0); }));
+    const auto gpus = monitor_->inventory()->gpus;
     ASSERT_EQ(gpus.size(), 2U);
     EXPECT_EQ(gpus[0].condition, GpuCondition::not_shareable);
     EXPECT_EQ(gpus[0].memory, gibibytes(16));
@@ -241,8 +242,8 @@ TEST_F(GpuMonitorTest, KeepsWhatItKnows) {
     EXPECT_EQ(gpus[1].reason, "the driver no longer lists it");
     EXPECT_EQ(gpus[1].memory, gibibytes(16));
     driver_.set(FakeGpuInventory::gpus(2, gibibytes(16)));
-    look_again();
-    EXPECT_TRUE(until([&] { return healthy(0) && healthy(1); }));
+    trigger_read();
+    EXPECT_TRUE(until([&] { return usable(0) && usable(1); }));
 }
 
 // Goal: from the moment an agent stops, no pod is bound to its GPUs, until the next agent publishes
@@ -255,8 +256,8 @@ TEST_F(GpuMonitorTest, LeavesNothingToBeBoundTo) {
         EXPECT_NE(gpu.reason.find("is stopping"), std::string::npos);
     }
     EXPECT_EQ(published().gpus.size(), 2U);
-    EXPECT_EQ(plugins_.sent(kAliyun), 1);
-    launch();
+    EXPECT_EQ(plugins_.sent(kGpushareMemory), 1);
+    start_without_node();
     EXPECT_TRUE(
         until([&] { return published().gpus[0].usable() && published().gpus[1].usable(); }));
 }
@@ -265,11 +266,12 @@ TEST_F(GpuMonitorTest, LeavesNothingToBeBoundTo) {
 TEST_F(GpuMonitorTest, FaultsAreReadWhileTheServerIsStuck) {
     BlackHole hole;
     api_ = &hole;
-    launch();
+    start_without_node();
     EXPECT_TRUE(until([&] { return hole.asked(); }));
     driver_.report({GpuUuid("GPU-1"), 79});
     EXPECT_TRUE(until([&] {
-        return std::ranges::count(plugins_.devices(kAliyun), false, &PluginDevice::healthy) == 16;
+        return std::ranges::count(plugins_.devices(kGpushareMemory), false,
+                                  &PluginDevice::healthy) == 16;
     }));
     hole.answer();
     stop();
@@ -283,7 +285,7 @@ TEST_F(GpuMonitorTest, PublishesAgainAfterANodeReset) {
     ASSERT_TRUE(until([&] { return !kube_.node_resources(kNode).empty(); }));
     kube_.reset_node_resources(kNode);
     ASSERT_TRUE(until([&] { return !kube_.node_resources(kNode).empty(); }));
-    EXPECT_EQ(plugins_.sent(kAliyun), 1);
+    EXPECT_EQ(plugins_.sent(kGpushareMemory), 1);
 }
 
 // Goal: after a restart of kubelet the agent does not wait for the next regular check.
@@ -292,7 +294,7 @@ TEST_F(GpuMonitorTest, PublishesAgainWhenKubeletRestarts) {
     start();
     ASSERT_TRUE(until([&] { return !kube_.node_resources(kNode).empty(); }));
     kube_.reset_node_resources(kNode);
-    gpus_->check_soon();
+    monitor_->check_soon();
     ASSERT_TRUE(until([&] { return !kube_.node_resources(kNode).empty(); }));
 }
 
@@ -300,8 +302,8 @@ TEST_F(GpuMonitorTest, PublishesAgainWhenKubeletRestarts) {
 TEST_F(GpuMonitorTest, PublishesAgainAfterAFailure) {
     options_.publishing.retry_period = std::chrono::milliseconds(1);
     kube_.set_down(true);
-    launch();
-    look_and_wait();
+    start_without_node();
+    trigger_read_and_wait();
     kube_.set_down(false);
     ASSERT_TRUE(until([&] { return !kube_.node_resources(kNode).empty(); }));
     EXPECT_EQ(published().gpus.size(), 2U);
@@ -310,30 +312,30 @@ TEST_F(GpuMonitorTest, PublishesAgainAfterAFailure) {
 // Goal: a start with an invalid state fails with the reason and publishes nothing.
 TEST_F(GpuMonitorTest, LoadRefuses) {
     driver_.set(fail(Code::unavailable, "NVML: no driver"));
-    EXPECT_EQ(load().error(), (Error{Code::unavailable, "NVML: no driver"}));
+    EXPECT_EQ(load_only().error(), (Error{Code::unavailable, "NVML: no driver"}));
 
     auto twins = FakeGpuInventory::gpus(2, gibibytes(16));
     twins[1].uuid = twins[0].uuid;
     driver_.set(twins);
-    EXPECT_EQ(load().error().code, Code::corrupt);
-    EXPECT_NE(load().error().text.find("GPU-0"), std::string::npos);
+    EXPECT_EQ(load_only().error().code, Code::corrupt);
+    EXPECT_NE(load_only().error().text.find("GPU-0"), std::string::npos);
 
     auto large = FakeGpuInventory::gpus(8, gibibytes(80));
     for (GpuReading& gpu : large)
         gpu.uuid = GpuUuid("GPU-8f6c2f0e-1111-2222-3333-01234567890" + std::to_string(gpu.index));
     driver_.set(large);
-    EXPECT_TRUE(load());
+    EXPECT_TRUE(load_only());
     options_.unit = MemoryUnit::mib;
-    EXPECT_EQ(load().error().code, Code::invalid_argument);
-    EXPECT_NE(load().error().text.find("655360 devices"), std::string::npos);
+    EXPECT_EQ(load_only().error().code, Code::invalid_argument);
+    EXPECT_NE(load_only().error().text.find("655360 devices"), std::string::npos);
 
     options_.unit = MemoryUnit::gib;
     const std::vector<std::string> entries = {"8"};
     options_.excluded = *ExcludedGpus::parse(entries);
-    EXPECT_NE(load().error().text.find("there is no GPU 8 on this node"), std::string::npos);
+    EXPECT_NE(load_only().error().text.find("there is no GPU 8 on this node"), std::string::npos);
 
     EXPECT_EQ(kube_.node_patches(), 0);
-    EXPECT_EQ(plugins_.sent(kSlots), 0);
+    EXPECT_EQ(plugins_.sent(kGpuShare), 0);
 }
 
 // Goal: a node without GPUs is published like any other.
@@ -342,7 +344,7 @@ TEST_F(GpuMonitorTest, NoGpus) {
     start();
     ASSERT_TRUE(until([&] { return !kube_.node_resources(kNode).empty(); }));
     EXPECT_EQ(kube_.node_resources(kNode).at("aliyun.com/gpu-count"), "0");
-    EXPECT_TRUE(plugins_.devices(kSlots).empty());
+    EXPECT_TRUE(plugins_.devices(kGpuShare).empty());
 }
 
 }  // namespace
