@@ -153,7 +153,7 @@ TEST_F(OwnPreemptionTest, NoEndThatIsOfNoUse) {
 TEST_F(OwnPreemptionTest, BegunForAPodOnItsWay) {
     const auto [high, first, second, one] = half_made();
     evictions_.allow({second.uid}, 1);
-    node_gpus(high);
+    offer_node(high);
     EXPECT_EQ(writes_after(PreemptionReservations::kOffered - 1s), one);
     EXPECT_EQ(writes_after(1s).back(), "nominate high a");
 }

@@ -104,7 +104,7 @@ TEST_F(OwnPreemptionTest, NobodyInVain) {
     node("b", 1);
     nominate(nominated, "b");
     tell([&](ClusterState& state) { state.remove_pod(gone.uid); });
-    node_gpus(lucky);
+    offer_node(lucky);
     EXPECT_EQ(writes_after(2s), Writes{});
 
     const PodInfo later = waits("later", 16, 11);

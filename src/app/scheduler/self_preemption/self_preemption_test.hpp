@@ -69,7 +69,7 @@ class OwnPreemptionTest : public ::testing::Test {
         return may_help;
     }
     // A node is offered to the pod.
-    void node_gpus(const PodInfo& pod) {
+    void offer_node(const PodInfo& pod) {
         ExtenderArgs args;
         args.pod = pod;
         FilterAnswer answer;
