@@ -408,7 +408,7 @@ std::vector<Case> report_cases() {
          "shares",
          Status::skipped,
          {"list events"},
-         {},
+         {"administrator"},
          [](Facts& f) {
              with_guard(f);
              f.reports = fail(Code::permission_denied, "list events");
