@@ -12,8 +12,8 @@
 //     as it wants more, up to its compute limit. A container that wants nothing has no claim to it.
 //
 // Each container has a balance. The balance grows at that rate and sinks by what the container
-// used. A container whose balance is not above zero waits (compute/gate.hpp). So the next ticks
-// correct the errors of a tick, and over time the shares are exact.
+// used. A container whose balance is not above zero waits (compute/permit/gate.hpp). So the next
+// ticks correct the errors of a tick, and over time the shares are exact.
 //
 // Not thread-safe; use one per GPU.
 #pragma once

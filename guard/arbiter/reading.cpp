@@ -78,8 +78,8 @@ class Lives {
 class Times {
   public:
     Times(int fd, int gpu, std::int64_t now, const KnownTimes* known, ContainerReading& reading,
-          std::int64_t longest_asking_ns)
-        : fd_(fd), gpu_(gpu), now_(now), reading_(reading), lives_(fd, longest_asking_ns) {
+          std::int64_t longest_queries_ns)
+        : fd_(fd), gpu_(gpu), now_(now), reading_(reading), lives_(fd, longest_queries_ns) {
         if (known == nullptr || known->readings == 0) return;
         known_ = known;
         reading_.waited_ns = known->waited_ns;
@@ -334,8 +334,8 @@ class Times {
 }  // namespace
 
 bool read_times(int accounts_fd, int gpu, std::int64_t now, ContainerReading& reading,
-                const KnownTimes* known, std::int64_t longest_asking_ns) {
-    return Times(accounts_fd, gpu, now, known, reading, longest_asking_ns).read();
+                const KnownTimes* known, std::int64_t longest_queries_ns) {
+    return Times(accounts_fd, gpu, now, known, reading, longest_queries_ns).read();
 }
 
 bool read_memory_use(int accounts_fd, int gpu, MemoryReading& reading) {

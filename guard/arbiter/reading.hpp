@@ -22,13 +22,12 @@ namespace tessera::guard {
 inline constexpr int kSlotsAtOnce = 32;
 // A tenant can slow down each query for the owner of a slot, by many locks on the file. So the
 // total time of the queries is limited. A slot that is not queried counts as having a live owner.
-inline constexpr std::int64_t kLongestAskingNs = 250'000;
+inline constexpr std::int64_t kLongestQueriesNs = 250'000;
 bool read_times(int accounts_fd, int gpu, std::int64_t now, ContainerReading& reading,
                 const KnownTimes* known = nullptr,
-                std::int64_t longest_asking_ns = kLongestAskingNs);
+                std::int64_t longest_queries_ns = kLongestQueriesNs);
 
-// What a container has allocated on a GPU, and how often it was refused more. False if the file is
-// incomplete.
+// What a container has allocated on a GPU, and how often it was refused more.
 struct MemoryReading {
     AllocationUnits held =
         0;  // what died with a process counts until another process takes it back
@@ -36,6 +35,7 @@ struct MemoryReading {
         0;  // the part that only descriptors may hold, because its creator is dead
     std::uint64_t refusals = 0;  // at most INT64_MAX
 };
+// False if the file is incomplete.
 bool read_memory_use(int accounts_fd, int gpu, MemoryReading& reading);
 
 // The live processes, including those without memory on the GPU, because the driver may count a

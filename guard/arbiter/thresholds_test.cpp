@@ -24,13 +24,13 @@ class ThresholdsTest : public testing::Test {
     static constexpr Arbiter::Id kNeighbour = 2;
 
     ThresholdsTest() {
-        is_sure_of(30 * kPercent, 70 * kPercent);
+        guarantee(30 * kPercent, 70 * kPercent);
         for (auto& [id, reading] : readings_)
             reading.processes = {SlotReading{}};
         tick(10 * kMs, {});
     }
 
-    void is_sure_of(Millionths him, Millionths neighbour) {
+    void guarantee(Millionths him, Millionths neighbour) {
         readings_[kHim].cores = him;
         readings_[kNeighbour].cores = neighbour;
     }
@@ -109,7 +109,7 @@ TEST_F(ThresholdsTest, WhoDoesNotPauseKeepsHisClaim) {
 
 // The container is guaranteed 90 percent. It is alone in the first half of each tick.
 TEST_F(ThresholdsTest, WhoDoesNotWaitHasRoomToGrow) {
-    is_sure_of(90 * kPercent, 10 * kPercent);
+    guarantee(90 * kPercent, 10 * kPercent);
     for (const std::int64_t busy_ns : {5500 * kUs, 6500 * kUs}) {
         ticks(100, {busy_ns}, Neighbour::is_away);
         tick(10 * kMs, {busy_ns}, Neighbour::waits);
@@ -119,7 +119,7 @@ TEST_F(ThresholdsTest, WhoDoesNotWaitHasRoomToGrow) {
 }
 
 TEST_F(ThresholdsTest, WhatWasUsedIsHalfForgottenIn50Ms) {
-    is_sure_of(0, 0);
+    guarantee(0, 0);
     ticks(3, {10 * kMs}, Neighbour::is_away);
     tick(kMs, {});
     EXPECT_NEAR(his_rate(), 100, 0.1) << "no more";
@@ -144,7 +144,7 @@ TEST_F(ThresholdsTest, TheWorkOfTheDeadIsNotOnTheGpu) {
 
 // The neighbour has a small guarantee. In parallel, each gets half.
 TEST_F(ThresholdsTest, WhoHasWorkNearlyAlwaysPresses) {
-    is_sure_of(80 * kPercent, 20 * kPercent);
+    guarantee(80 * kPercent, 20 * kPercent);
     ticks(100, {9750 * kUs, 100 * kUs});
     EXPECT_EQ(balance(kHim), 10 * kMs);
     ticks(100, {9850 * kUs, 100 * kUs});
@@ -158,7 +158,7 @@ TEST_F(ThresholdsTest, WhoHasWorkNearlyAlwaysPresses) {
 
 // The container had too little of one kind of work, and more than enough of the other.
 TEST_F(ThresholdsTest, WhoWaitsDoesNotWaitForWhatHeHas) {
-    is_sure_of(20 * kPercent, 80 * kPercent);
+    guarantee(20 * kPercent, 80 * kPercent);
     ticks(300, {.kernel_ns = 6 * kMs, .copy_ns = kMs, .waited_ns = 9 * kMs});
     EXPECT_LT(balance(kHim), 0);
     EXPECT_EQ(balance(kHim, WorkKind::copies), 200 * kMs);
@@ -166,14 +166,14 @@ TEST_F(ThresholdsTest, WhoWaitsDoesNotWaitForWhatHeHas) {
 
 // The container need not wait before the first kernel of a burst that is within its share.
 TEST_F(ThresholdsTest, WhoUsesLessThanHisIsAheadAtOnce) {
-    is_sure_of(90 * kPercent, 10 * kPercent);
+    guarantee(90 * kPercent, 10 * kPercent);
     ticks(3, {6 * kMs});
     EXPECT_EQ(balance(kHim), 10 * kMs);
 }
 
 // The container is between two kernels of a program that waits for each.
 TEST_F(ThresholdsTest, WhoHadWorkTwoMillisecondsAgoIsOwed) {
-    is_sure_of(80 * kPercent, 20 * kPercent);
+    guarantee(80 * kPercent, 20 * kPercent);
     ticks(10, {8 * kMs, 1900 * kUs});
     EXPECT_LT(balance(kNeighbour), -20 * kMs);
     tick(10 * kMs, {.kernel_ns = 8 * kMs, .is_logged = false});
@@ -184,7 +184,7 @@ TEST_F(ThresholdsTest, WhoHadWorkTwoMillisecondsAgoIsOwed) {
 
 // The container waits for kernels, and its neighbour is the only one that copies.
 TEST_F(ThresholdsTest, CopiesAreNotOwedToWhoWaitsForKernels) {
-    is_sure_of(40 * kPercent, 60 * kPercent);
+    guarantee(40 * kPercent, 60 * kPercent);
     ticks(9, {.kernel_ns = 10 * kMs, .waited_ns = kMs}, Neighbour::also_copies);
     EXPECT_LT(balance(kNeighbour, WorkKind::copies), -20 * kMs)
         << "the container may still want copies";
@@ -212,7 +212,7 @@ TEST_F(ThresholdsTest, WhoIsAloneForLongHasMoreThanTheGpu) {
 // Time that no container wants goes to one that may want it soon, however many others do not use
 // the GPU.
 TEST_F(ThresholdsTest, WhoIdlesTakesNothingOfWhatNobodyWants) {
-    is_sure_of(0, 0);
+    guarantee(0, 0);
     for (Arbiter::Id idler = 10; idler < 40; idler++)
         readings_[idler] = {};
     tick(10 * kMs, {6 * kMs}, Neighbour::is_away);

@@ -77,19 +77,19 @@ double pair_cost(const Cuda& cuda) {
 }
 
 // What the guard adds to a pair while `live` allocations exist, in ns.
-double added_to_pair(const Cuda& bare, const Cuda& held, int live) {
-    constexpr int kTurns = 41;
+double added_to_pair(const Cuda& bare, const Cuda& guarded, int live) {
+    constexpr int kRounds = 41;
     std::vector<CUdeviceptr> kept;
     kept.reserve(static_cast<std::size_t>(live));
     for (int i = 0; i < live; i++)
-        kept.push_back(held.take(kAllocationUnitBytes));
+        kept.push_back(guarded.take(kAllocationUnitBytes));
     std::vector<double> added;
-    for (int permit = 0; permit < kTurns; permit++) {
+    for (int round = 0; round < kRounds; round++) {
         const double without = pair_cost(bare);
-        added.push_back(pair_cost(held) - without);
+        added.push_back(pair_cost(guarded) - without);
     }
     for (const CUdeviceptr pointer : kept)
-        held.free(pointer);
+        guarded.free(pointer);
     return median(added);
 }
 
@@ -115,12 +115,12 @@ double launch_cost(const Cuda& cuda, unsigned streams = 1) {
     return (thread_cpu_ns() - start) / kLaunches;
 }
 
-double added_to_launch(const Cuda& bare, const Cuda& held, unsigned streams = 1) {
-    constexpr int kTurns = 101;
+double added_to_launch(const Cuda& bare, const Cuda& guarded, unsigned streams = 1) {
+    constexpr int kRounds = 101;
     std::vector<double> added;
-    for (int permit = 0; permit < kTurns; permit++) {
+    for (int round = 0; round < kRounds; round++) {
         const double without = launch_cost(bare, streams);
-        added.push_back(launch_cost(held, streams) - without);
+        added.push_back(launch_cost(guarded, streams) - without);
     }
     return median(added);
 }
@@ -128,7 +128,7 @@ double added_to_launch(const Cuda& bare, const Cuda& held, unsigned streams = 1)
 // Processes of the same container that launch continuously.
 class Launchers {
   public:
-    Launchers(const Cuda& held, int count) {
+    Launchers(const Cuda& guarded, int count) {
         for (int i = 0; i < count; i++) {
             const pid_t pid = fork();
             if (pid < 0) throw std::runtime_error("fork");
@@ -138,7 +138,7 @@ class Launchers {
             }
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             for (;;)
-                launch_cost(held);
+                launch_cost(guarded);
         }
     }
     ~Launchers() {
@@ -154,14 +154,14 @@ class Launchers {
     std::vector<pid_t> pids_;
 };
 
-bool bench_launches(const Cuda& bare, const Cuda& held) {
-    bool holds =
-        at_most("added to cuLaunchKernel, time shared out", 10, added_to_launch(bare, held), "ns");
+bool bench_launches(const Cuda& bare, const Cuda& guarded) {
+    bool holds = at_most("added to cuLaunchKernel, time shared out", 10,
+                         added_to_launch(bare, guarded), "ns");
     holds &= at_most("added to cuLaunchKernel, 8 streams in turn", 10,
-                     added_to_launch(bare, held, 8), "ns");
-    const Launchers others(held, 8);
+                     added_to_launch(bare, guarded, 8), "ns");
+    const Launchers others(guarded, 8);
     holds &= at_most("added to cuLaunchKernel, 8 other processes launching", 10,
-                     added_to_launch(bare, held), "ns");
+                     added_to_launch(bare, guarded), "ns");
     return holds;
 }
 
@@ -213,28 +213,28 @@ class Programs {
 };
 
 // What the guard adds to the start of a process, in ms.
-double added_to_start(const Programs& bare, const Programs& held) {
+double added_to_start(const Programs& bare, const Programs& guarded) {
     constexpr int kStarts = 301;
     std::vector<double> without;
     std::vector<double> with;
     for (int i = 0; i < kStarts; i++) {
         without.push_back(bare.run());
-        with.push_back(held.run());
+        with.push_back(guarded.run());
     }
     return median(with) - median(without);
 }
 
-bool bench_starts(const fs::path& stub, const fs::path& guarded, const fs::path& program) {
+bool bench_starts(const fs::path& stub, const fs::path& guarded_folder, const fs::path& program) {
     const Programs bare(stub, program);
-    const Programs held(guarded, program);
-    const double alone = added_to_start(bare, held);
+    const Programs guarded(guarded_folder, program);
+    const double alone = added_to_start(bare, guarded);
     bool holds = at_most("added to the start of a process", 1, alone, "ms");
     int keep_alive[2];
     if (pipe(keep_alive) != 0) throw std::runtime_error("pipe");
     std::vector<pid_t> pids;
     for (int i = 0; i < 63; i++)
-        held.keep(pids, keep_alive);
-    const double crowded = added_to_start(bare, held);
+        guarded.keep(pids, keep_alive);
+    const double crowded = added_to_start(bare, guarded);
     std::printf("added to the start of the 64th process | - | %.3g ms | -\n", crowded);
     holds &= at_most("added to the start of the 64th, beside the first", 2, crowded / alone, "x");
     close(keep_alive[0]);
@@ -252,13 +252,13 @@ bool bench(const fs::path& build) {
     fs::create_symlink(stub / "libcuda.so.1", region.directory() / "libtessera-real-cuda.so.1");
     bool holds = bench_starts(stub, region.directory(), build / "bin/guard_start");
     const Cuda bare(stub / "libcuda.so.1");
-    const Cuda held(region.directory() / "libcuda.so.1");
+    const Cuda guarded(region.directory() / "libcuda.so.1");
     change_limits(region.path(kLimitsName).c_str())->gpus[0].is_timed.store(1);
-    holds &= bench_launches(bare, held);
+    holds &= bench_launches(bare, guarded);
     for (const int live : {10, 1000, 100000}) {
         const std::string figure =
             "added to cuMemAlloc and cuMemFree, " + std::to_string(live) + " live";
-        holds &= at_most(figure, 200, added_to_pair(bare, held, live), "ns");
+        holds &= at_most(figure, 200, added_to_pair(bare, guarded, live), "ns");
     }
     return holds;
 }

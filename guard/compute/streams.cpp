@@ -70,7 +70,7 @@ Place find_or_add_locked(CUstream stream, const Current& owner) {
 bool has_burst_budget_elsewhere(CUstream stream, const Current& owner, WorkKind kind) {
     const Locked lock(timing(owner.gpu).mutex);
     StreamTiming* of = find_stream(stream, owner);
-    if (of == nullptr || !of->is_in_flight || !take_burst_budget(*of, kind)) return false;
+    if (of == nullptr || !of->is_in_flight || !take_launch_from_budget(*of, kind)) return false;
     last_used_place(stream) = of;
     return true;
 }

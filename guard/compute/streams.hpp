@@ -12,7 +12,7 @@
 // an event behind the work says when it ended. What counts is the time in which any stream has work
 // (busy_intervals.hpp). Streams that are being captured do no work, and are left alone.
 //
-// Any thread. All functions require that begin() has succeeded, except has_burst_budget().
+// Any thread. All functions require that begin() has succeeded, except use_burst_budget().
 #pragma once
 
 #include "guard/process/devices.hpp"
@@ -36,7 +36,7 @@ inline StreamTiming*& last_used_place(CUstream stream) {
 
 // Takes one launch from the burst budget, if there is one. Two threads that use one stream may take
 // one launch for two.
-inline bool take_burst_budget(StreamTiming& timing, WorkKind kind) {
+inline bool take_launch_from_budget(StreamTiming& timing, WorkKind kind) {
     const BurstBudgetFor burst_budget_for = timing.burst_budget_for.load(std::memory_order_relaxed);
     if (burst_budget_for != BurstBudgetFor::all &&
         (kind == WorkKind::kernels || burst_budget_for == BurstBudgetFor::nothing))
@@ -47,12 +47,12 @@ inline bool take_burst_budget(StreamTiming& timing, WorkKind kind) {
     return true;
 }
 
-// Whether the stream may get one more work item without a permit; if so, it is counted. This is the
-// function that is called most often by far: no lock, no clock.
-inline bool has_burst_budget(CUstream stream, WorkKind kind) {
+// Takes one work item from the burst budget of the stream. False if it has none: a permit is
+// needed. This is the function that is called most often by far: no lock, no clock.
+inline bool use_burst_budget(CUstream stream, WorkKind kind) {
     StreamTiming* timing = last_used_place(stream);
     if (timing == nullptr || timing->stream.load(std::memory_order_relaxed) != stream) return false;
-    return take_burst_budget(*timing, kind);
+    return take_launch_from_budget(*timing, kind);
 }
 // The thread's context has changed, so its default streams are different ones.
 inline void forget_last_used() {

@@ -86,7 +86,7 @@ TEST_F(GuardOpenedAtOnce, CountsWhileItIsOpen) {
     for (int i = 0; i < 20; i++)
         round([](const CudaProgram& tenant, const CUipcMemHandle& handle) {
             CALL(tenant.cuda, cuCtxSetCurrent)(tenant.context);
-            for (int permit = 0; permit < 3000; permit++)
+            for (int n = 0; n < 3000; n++)
                 EXPECT_EQ(CALL(tenant.cuda, cuIpcCloseMemHandle)(open(tenant, handle)),
                           CUDA_SUCCESS);
             open(tenant, handle);
@@ -97,7 +97,7 @@ TEST_F(GuardOpenedAtOnce, CountsWhileItIsOpenThoughContextsEnd) {
     for (int i = 0; i < 10; i++)
         round([](const CudaProgram& tenant, const CUipcMemHandle& handle) {
             CUcontext context = nullptr;
-            for (int permit = 0; permit < 200; permit++) {
+            for (int n = 0; n < 200; n++) {
                 EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate_v2)(&context, 0, 0), CUDA_SUCCESS);
                 open(tenant, handle);
                 EXPECT_EQ(CALL(tenant.cuda, cuCtxDestroy_v2)(context), CUDA_SUCCESS);

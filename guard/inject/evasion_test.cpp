@@ -15,7 +15,7 @@ using gpusim::kGiB;
 using gpusim::output_of;
 using gpusim::SimulatedNode;
 
-constexpr char kHeld[] = "OUT_OF_MEMORY";
+constexpr char kRefused[] = "OUT_OF_MEMORY";
 
 class GuardEvasion : public testing::Test {
   protected:
@@ -70,7 +70,7 @@ class GuardEvasionBy : public GuardEvasion, public testing::WithParamInterface<W
 
 TEST_P(GuardEvasionBy, IsHeld) {
     const std::string said = in_container(GetParam().command);
-    EXPECT_NE(said.find(kHeld), std::string::npos) << said;
+    EXPECT_NE(said.find(kRefused), std::string::npos) << said;
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, GuardEvasionBy, testing::ValuesIn(kWays),

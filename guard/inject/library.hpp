@@ -45,7 +45,7 @@ class DriverFunction<Result (*)(Arguments...)> {
     Pointer function_ = nullptr;
 };
 
-// The library of that soname that defines `mark` (a facade has no code, so it does not). Loads it
+// The library of that soname that defines `marker` (a facade has no code, so it does not). Loads it
 // now if it is not loaded yet: a program that was linked against it may have found our functions
 // before it.
 LoadedObject load_library(const char* soname, const char* marker);

@@ -9,7 +9,7 @@
 
 namespace tessera::guard {
 
-void* hook_before(void* function) {
+void* hook_of(void* function) {
     const Driver* real = driver();
     if (real == nullptr || function == nullptr) return function;
 #define HOOK(symbol, name, since) \
@@ -34,13 +34,13 @@ Hook hook_named(const char* symbol) {
 
 using tessera::guard::Driver;
 using tessera::guard::driver;
-using tessera::guard::hook_before;
+using tessera::guard::hook_of;
 
 CUresult cuGetProcAddress(const char* symbol, void** function, int cuda_version, cuuint64_t flags) {
     const Driver* real = driver();
     if (real == nullptr || !real->cuGetProcAddress) return CUDA_ERROR_NOT_SUPPORTED;
     const CUresult result = real->cuGetProcAddress(symbol, function, cuda_version, flags);
-    if (result == CUDA_SUCCESS && function != nullptr) *function = hook_before(*function);
+    if (result == CUDA_SUCCESS && function != nullptr) *function = hook_of(*function);
     return result;
 }
 
@@ -50,6 +50,6 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** function, int cuda_versi
     if (real == nullptr || !real->cuGetProcAddress_v2) return CUDA_ERROR_NOT_SUPPORTED;
     const CUresult result =
         real->cuGetProcAddress_v2(symbol, function, cuda_version, flags, status);
-    if (result == CUDA_SUCCESS && function != nullptr) *function = hook_before(*function);
+    if (result == CUDA_SUCCESS && function != nullptr) *function = hook_of(*function);
     return result;
 }

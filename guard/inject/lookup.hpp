@@ -4,7 +4,7 @@
 namespace tessera::guard {
 
 // The guard's hook for this function of the driver; the function itself if there is none.
-void* hook_before(void* function);
+void* hook_of(void* function);
 // The guard's function for a symbol, and the soname of the library that has the symbol.
 struct Hook {
     void* function = nullptr;

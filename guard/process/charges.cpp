@@ -157,7 +157,7 @@ Holding take_record(std::uint64_t address) {
     return here.holdings.take(address);
 }
 
-void grow_noted(std::uint64_t address, std::uint64_t bytes) {
+void grow_recorded(std::uint64_t address, std::uint64_t bytes) {
     Process& here = *process();
     const Locked lock(here.mutex);
     Holding* const holding = here.holdings.find(address);
@@ -171,7 +171,7 @@ void grow_noted(std::uint64_t address, std::uint64_t bytes) {
     if (after > before) force_charge(gpu, after - before);
 }
 
-int gpu_noted(std::uint64_t address) {
+int gpu_of_record(std::uint64_t address) {
     Process& here = *process();
     const Locked lock(here.mutex);
     const Holding* found = here.holdings.find(address);
@@ -180,7 +180,7 @@ int gpu_noted(std::uint64_t address) {
 
 // Runs under the lock that take_record() uses, and stores the entry in the record itself. So a free
 // in another thread takes the entry along, and the next owner of the address does not get it.
-bool share_noted(std::uint64_t address, std::uint64_t key) {
+bool share_recorded(std::uint64_t address, std::uint64_t key) {
     Process& here = *process();
     const Locked lock(here.mutex);
     Holding* const holding = here.holdings.find(address);

@@ -29,12 +29,12 @@ void release(const Holding& holding);
 Holding take_record(std::uint64_t address);
 // The recorded holding at the address has grown by `bytes`, regardless of the limit. Does nothing
 // if there is none.
-void grow_noted(std::uint64_t address, std::uint64_t bytes);
+void grow_recorded(std::uint64_t address, std::uint64_t bytes);
 // The GPU of the recorded holding at an address; -1 if there is none.
-int gpu_noted(std::uint64_t address);
+int gpu_of_record(std::uint64_t address);
 // The driver has returned an IPC handle, with this key, for the recorded holding at the address.
 // False if the region has no free entry; true if there is no record of exportable memory.
-bool share_noted(std::uint64_t address, std::uint64_t key);
+bool share_recorded(std::uint64_t address, std::uint64_t key);
 // Removes the records of all memory that ended with a context, and releases it.
 void release_all_of(CUcontext context);
 // A green context has ended. What was held in it now belongs to its primary context, because the

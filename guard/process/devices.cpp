@@ -77,7 +77,7 @@ CUresult find_owner(CUstream stream, Current& owner) {
     if (is_default(stream) || !ask || ask(stream, &context) != CUDA_SUCCESS ||
         context == owner.context)
         return none;
-    const int gpu = gpu_noted(reinterpret_cast<std::uint64_t>(context));
+    const int gpu = gpu_of_record(reinterpret_cast<std::uint64_t>(context));
     if (gpu < 0) return none;
     owner = {context, gpu};
     return CUDA_SUCCESS;

@@ -52,7 +52,7 @@ void FirstUse::count(std::uint64_t owner) const {
     const std::uint64_t missing = before_ > after ? before_ - after : 0;
     // A difference of one allocation unit may be one that other small allocations share.
     if (missing > kAllocationUnitBytes)
-        grow_noted(owner, missing < kLargeDifference ? missing : kLargeDifference);
+        grow_recorded(owner, missing < kLargeDifference ? missing : kLargeDifference);
 }
 
 void FirstUse::count_with_module_of(CUfunction function) const {

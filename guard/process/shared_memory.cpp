@@ -109,7 +109,7 @@ bool note_exported(CUdeviceptr pointer, std::uint64_t key) {
     CUdeviceptr base = pointer;  // a handle is for the whole allocation
     const auto& ask = driver()->cuMemGetAddressRange_v2;
     if (ask) ask(&base, nullptr, pointer);
-    return share_noted(base, key);
+    return share_recorded(base, key);
 }
 
 int begin_import(std::uint64_t key) {

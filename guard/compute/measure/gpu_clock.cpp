@@ -57,15 +57,15 @@ std::int64_t happened_at(const StreamTiming& of, CUevent event, std::int64_t clo
     return ns ? clock_ns + clock->late_ns + *ns : 0;
 }
 
-void is_too_soon(const StreamTiming& of, std::int64_t by_ns) {
+void note_too_soon(const StreamTiming& of, std::int64_t by_ns) {
     Timing::Clock* clock = find_clock(of.gpu, of.context);
     if (clock != nullptr) clock->late_ns += by_ns;
 }
 
-void has_happened(const StreamTiming& of, CUevent event, std::int64_t clock_ns) {
+void note_happened(const StreamTiming& of, CUevent event, std::int64_t clock_ns) {
     const std::int64_t ns = happened_at(of, event, clock_ns);
     const std::int64_t now = monotonic_ns();
-    if (ns > now) is_too_soon(of, now - ns);
+    if (ns > now) note_too_soon(of, now - ns);
 }
 
 void forget_clock(int gpu, CUcontext context) {

@@ -16,10 +16,10 @@ std::int64_t set_clock(const StreamTiming& of, std::int64_t now);
 // of it that is known (Clock::late_ns).
 std::int64_t happened_at(const StreamTiming& of, CUevent event, std::int64_t clock_ns);
 // The event cannot have happened then, but by_ns later (less than 0: earlier).
-void is_too_soon(const StreamTiming& of, std::int64_t by_ns);
+void note_too_soon(const StreamTiming& of, std::int64_t by_ns);
 // The event is known to have happened. The GPU's clock and the process's clock drift apart.
 // Estimates that are too late would make all events that are seen together appear simultaneous.
-void has_happened(const StreamTiming& of, CUevent event, std::int64_t clock_ns);
+void note_happened(const StreamTiming& of, CUevent event, std::int64_t clock_ns);
 // The context no longer exists.
 void forget_clock(int gpu, CUcontext context);
 

@@ -48,7 +48,7 @@ std::int64_t between_ns(CUevent start, CUevent end) {
 std::int64_t reached_at(const StreamTiming& of, const PacingEvent& pacing_event) {
     const std::int64_t ns = happened_at(of, pacing_event.event, pacing_event.clock_ns);
     if (ns == 0) return 0;
-    if (ns < pacing_event.recorded_ns) is_too_soon(of, pacing_event.recorded_ns - ns);
+    if (ns < pacing_event.recorded_ns) note_too_soon(of, pacing_event.recorded_ns - ns);
     return std::clamp(ns, pacing_event.recorded_ns, monotonic_ns());
 }
 
@@ -145,7 +145,7 @@ CUresult harvest(StreamTiming& of) {
     }
     if (reached > 0) {
         const PacingEvent& last = of.pacing_events.places[pacing_event_place(of, reached - 1)];
-        has_happened(of, last.event, last.clock_ns);
+        note_happened(of, last.event, last.clock_ns);
     }
     for (; reached > 0; reached--) {
         reach(of, of.pacing_events.places[pacing_event_place(of, 0)]);
@@ -216,7 +216,7 @@ void draw_next_pacing_event(StreamTiming& of) {
 
 std::int64_t started_at(const StreamTiming& of) {
     const std::int64_t ns = happened_at(of, of.start.event, of.start.clock_ns);
-    if (ns != 0 && ns < of.began_ns) is_too_soon(of, of.began_ns - ns);
+    if (ns != 0 && ns < of.began_ns) note_too_soon(of, of.began_ns - ns);
     return ns;
 }
 

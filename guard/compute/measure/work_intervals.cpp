@@ -146,7 +146,8 @@ void end_interval(StreamTiming& of, Ended how) {
         of.since.waits = 0;
         return;
     }
-    if (of.start.is_recorded && is_end_known(of)) has_happened(of, of.end.event, of.start.clock_ns);
+    if (of.start.is_recorded && is_end_known(of))
+        note_happened(of, of.end.event, of.start.clock_ns);
     if (of.pacing_events.ahead > 0) {
         const Relaxed relaxed;
         harvest(of);

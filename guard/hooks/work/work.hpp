@@ -24,7 +24,7 @@ namespace tessera::guard {
 template <typename... Parameters, typename... Arguments>
 CUresult enqueue_with_permit(DriverFunction<CUresult (*)(Parameters...)> Driver::* slot,
                              WorkKind kind, CUstream stream, Arguments... arguments) {
-    if (has_burst_budget(stream, kind) && !InDriver::is_now()) {
+    if (use_burst_budget(stream, kind) && !InDriver::is_now()) {
         // The guard exports functions that this version of the driver may not have. Entered returns
         // an error for them.
         if (const auto& real = driver()->*slot; real) return real(arguments...);
