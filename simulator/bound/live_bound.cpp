@@ -28,7 +28,7 @@ struct GpuKind {
 class LiveBound final : public BoundSubject {
   public:
     LiveBound(ClusterDump dump, LiveCluster cluster)
-        : snapshot_(std::move(dump)), cluster_(std::move(cluster)) {}
+        : dump_(std::move(dump)), cluster_(std::move(cluster)) {}
 
     Result<> prepare() {
         TRY_VOID(add_nodes());
@@ -68,8 +68,8 @@ class LiveBound final : public BoundSubject {
     Result<> add_nodes() {
         const LiveGpus& gpus = cluster_.gpus_of_nodes;
         const auto mixed = gpus.mixed_nodes();
-        for (std::size_t i = 0; i < snapshot_.nodes.size(); ++i) {
-            const DumpNode& node = snapshot_.nodes[i];
+        for (std::size_t i = 0; i < dump_.nodes.size(); ++i) {
+            const DumpNode& node = dump_.nodes[i];
             const NodeLoad& load = cluster_.empty.loads[i];
             const bool is_mixed = std::ranges::binary_search(mixed, i);
             std::map<int, int> counts;  // GPUs by kind, in order
@@ -104,7 +104,7 @@ class LiveBound final : public BoundSubject {
     // The kinds that have a GPU which the rules allow by model and UUID.
     ModelSet kinds_admitted(const LivePod& pod) {
         const GpuRules& rules = pod.rules();
-        const auto& texts = snapshot_.pods[pod.row].gpu_rules;
+        const auto& texts = dump_.pods[pod.row].gpu_rules;
         const auto [known, is_new] = admitted_.try_emplace({texts.models, texts.uuids});
         if (!is_new) return known->second;
         ModelSet of_models = 0;
@@ -142,7 +142,7 @@ class LiveBound final : public BoundSubject {
         return out;
     }
 
-    const ClusterDump snapshot_;
+    const ClusterDump dump_;
     const LiveCluster cluster_;
     std::map<GpuKind, int> kinds_;
     std::vector<std::pair<const DumpGpu*, int>> kinds_of_gpus_;

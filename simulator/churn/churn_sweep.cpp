@@ -23,7 +23,7 @@ struct Job {
 };
 
 // Whether another seed places the same tasks differently.
-bool draws_lots(const PlacementPolicyRow& policy) {
+bool is_random(const PlacementPolicyRow& policy) {
     return policy.make({})->tie() != Tie::first_in_order;
 }
 
@@ -48,9 +48,9 @@ class Scenes {
             // The end is after the last arrival, so that task is measured too.
             return {std::move(tasks), {0, std::nextafter(end, end + 1), options_.patience_s}};
         }
-        const ChurnOptions asked = tasks_asked(job);
-        return {*churn_tasks(workload_, asked),
-                {options_.longest_s, asked.ends_s, options_.patience_s}};
+        const ChurnOptions options = tasks_asked(job);
+        return {*churn_tasks(workload_, options),
+                {options_.longest_s, options.ends_s, options_.patience_s}};
     }
 
     // Whether this job's tasks can be made; makes none.
@@ -126,7 +126,7 @@ Result<std::vector<ChurnRun>> churn_sweep(const ChurnSweepOptions& options, cons
         for (std::uint64_t seed = 1; seed <= seeds; ++seed)
             jobs.push_back({load, seed, {}});
         for (const PlacementPolicyRow* policy : policies) {
-            const bool is_one = load == kAsRecorded && !draws_lots(*policy);
+            const bool is_one = load == kAsRecorded && !is_random(*policy);
             for (std::uint64_t seed = 1; seed <= (is_one ? 1 : seeds); ++seed) {
                 jobs[first + seed - 1].runs.push_back({policy, runs.size()});
                 runs.push_back({load, std::string(policy->name), seed, {}});

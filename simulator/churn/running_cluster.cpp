@@ -42,16 +42,15 @@ MemoryRequest memory_of(const PlacementTask& task) {
     return {MemoryRequest::Kind::bytes, mebibytes(task.milli).count};
 }
 
-NodeInfo empty_snapshot(std::size_t node, const NodeShape& shape) {
-    NodeInfo snapshot{.inventory = {.name = name_of(node),
-                                    .host = {shape.cpu_milli, mebibytes(shape.memory_mib)}}};
+NodeInfo empty_node_info(std::size_t node, const NodeShape& shape) {
+    NodeInfo info{.inventory = {.name = name_of(node),
+                                .host = {shape.cpu_milli, mebibytes(shape.memory_mib)}}};
     for (int gpu = 0; gpu < shape.gpus; ++gpu) {
-        snapshot.inventory.gpus.push_back(
-            {.uuid = uuid_of_index(gpu), .index = gpu, .memory = kGpu});
+        info.inventory.gpus.push_back({.uuid = uuid_of_index(gpu), .index = gpu, .memory = kGpu});
     }
-    snapshot.gpus = empty_gpus(snapshot.inventory.gpus);
-    snapshot.topology_groups = topology_groups_of(snapshot.inventory.gpus);
-    return snapshot;
+    info.gpus = empty_gpus(info.inventory.gpus);
+    info.topology_groups = topology_groups_of(info.inventory.gpus);
+    return info;
 }
 
 AssignedPodPtr assigned_pod_of(PodUid uid, const PlacementTask& task, GpuSet gpus) {
@@ -77,7 +76,7 @@ RunningCluster::RunningCluster(std::span<const NodeShape> nodes, EngineIndex& in
     nodes_.reserve(nodes.size());
     for (const NodeShape& shape : nodes) {
         nodes_.push_back(
-            {.guests = {}, .empty = empty_snapshot(nodes_.size(), shape), .movable = {}});
+            {.tasks = {}, .empty = empty_node_info(nodes_.size(), shape), .movable = {}});
     }
 }
 
@@ -85,20 +84,21 @@ void RunningCluster::placed(std::size_t number, const PlacementTask& task, const
                             bool movable) {
     const auto at = static_cast<std::size_t>(place.node);
     engine_.place(at, task, place.gpus);
-    nodes_[at].snapshot = nullptr;
-    if (task.count > 0) nodes_[at].guests.push_back({number, task, place.gpus, movable});
+    nodes_[at].info = nullptr;
+    if (task.count > 0) nodes_[at].tasks.push_back({number, task, place.gpus, movable});
 }
 
 void RunningCluster::left(std::size_t number, const PlacementTask& task, const Placed& place) {
     const auto at = static_cast<std::size_t>(place.node);
     engine_.release(at, task, place.gpus);
     Node& node = nodes_[at];
-    node.snapshot = nullptr;
+    node.info = nullptr;
     if (task.count == 0) return;
-    const auto guest = std::ranges::find_if(
-        node.guests, [&](const Guest& of) { return of.number == number && of.gpus == place.gpus; });
-    TESSERA_CHECK(guest != node.guests.end(), "only a placed task leaves");
-    node.guests.erase(guest);
+    const auto running = std::ranges::find_if(node.tasks, [&](const RunningTask& of) {
+        return of.number == number && of.gpus == place.gpus;
+    });
+    TESSERA_CHECK(running != node.tasks.end(), "only a placed task leaves");
+    node.tasks.erase(running);
 }
 
 PodRequest RunningCluster::request_of(const PlacementTask& task, PodUid uid) const {
@@ -120,33 +120,33 @@ const RunningCluster::Admitted& RunningCluster::admitted(ModelSet models) {
     return at->second;
 }
 
-defrag::Barred RunningCluster::barred(const Seekers& seekers) {
-    const defrag::Barred& by_model = admitted(seekers.task.models).barred;
-    if (seekers.without.empty()) return by_model;
+defrag::Barred RunningCluster::barred(const WaitingTasks& waiting) {
+    const defrag::Barred& by_model = admitted(waiting.task.models).barred;
+    if (waiting.without.empty()) return by_model;
     std::set<NodeName> all = by_model ? *by_model : std::set<NodeName>();
-    for (const std::uint32_t node : seekers.without)
+    for (const std::uint32_t node : waiting.without)
         all.insert(name_of(node));
     return std::make_shared<const std::set<NodeName>>(std::move(all));
 }
 
 void RunningCluster::look_at(std::size_t at) {
     Node& node = nodes_[at];
-    NodeInfo snapshot = node.empty;
+    NodeInfo info = node.empty;
     node.movable.clear();
-    for (const Guest& guest : node.guests) {
-        const std::string number = std::to_string(guest.number);
-        PodUid uid(guest.movable ? number : "stays-" + number);
-        snapshot.assigned_pods.push_back(assigned_pod_of(uid, guest.task, guest.gpus));
-        count_allocated(*snapshot.assigned_pods.back(), snapshot.inventory.gpus, snapshot.gpus, 1);
-        if (!guest.movable) continue;
-        const Admitted& of = admitted(guest.task.models);
-        node.movable.push_back({.request = request_of(guest.task, std::move(uid)),
+    for (const RunningTask& running : node.tasks) {
+        const std::string number = std::to_string(running.number);
+        PodUid uid(running.movable ? number : "stays-" + number);
+        info.assigned_pods.push_back(assigned_pod_of(uid, running.task, running.gpus));
+        count_allocated(*info.assigned_pods.back(), info.inventory.gpus, info.gpus, 1);
+        if (!running.movable) continue;
+        const Admitted& of = admitted(running.task.models);
+        node.movable.push_back({.request = request_of(running.task, std::move(uid)),
                                 .barred = of.barred,
                                 .scorer = of.scorer});
     }
-    snapshot.free = free_of(snapshot.gpus);
-    snapshot.load = engine_.load(at);
-    node.snapshot = std::make_shared<const NodeInfo>(std::move(snapshot));
+    info.free = free_of(info.gpus);
+    info.load = engine_.load(at);
+    node.info = std::make_shared<const NodeInfo>(std::move(info));
 }
 
 const defrag::Cluster& RunningCluster::cluster() {
@@ -154,17 +154,17 @@ const defrag::Cluster& RunningCluster::cluster() {
     cluster_.movable.clear();
     for (std::size_t at = 0; at < nodes_.size(); ++at) {
         Node& node = nodes_[at];
-        if (node.snapshot == nullptr) look_at(at);
-        cluster_.nodes.push_back(node.snapshot);
+        if (node.info == nullptr) look_at(at);
+        cluster_.nodes.push_back(node.info);
         cluster_.movable.insert(cluster_.movable.end(), node.movable.begin(), node.movable.end());
     }
     return cluster_;
 }
 
-std::optional<std::vector<TaskMove>> RunningCluster::plan(const Seekers& seekers,
+std::optional<std::vector<TaskMove>> RunningCluster::plan(const WaitingTasks& waiting,
                                                           std::size_t most) {
     const defrag::Goal goal =
-        defrag::RoomFor{request_of(seekers.task, PodUid("seeker")), barred(seekers)};
+        defrag::RoomFor{request_of(waiting.task, PodUid("waiting")), barred(waiting)};
     const auto found = defrag::make_plan(cluster(), goal, kEffort);
     const auto* plan = std::get_if<defrag::Plan>(&found);
     if (plan == nullptr || plan->moves.size() > most) return std::nullopt;
@@ -178,48 +178,48 @@ std::optional<std::vector<TaskMove>> RunningCluster::plan(const Seekers& seekers
 }
 
 void RunningCluster::make(const TaskMove& move) {
-    const auto& guests = nodes_[static_cast<std::size_t>(move.from.node)].guests;
-    const auto guest = std::ranges::find_if(
-        guests, [&](const Guest& of) { return of.number == move.task && of.movable; });
-    TESSERA_CHECK(guest != guests.end(), "a plan moves only running tasks");
-    const PlacementTask task = guest->task;
+    const auto& tasks = nodes_[static_cast<std::size_t>(move.from.node)].tasks;
+    const auto running = std::ranges::find_if(
+        tasks, [&](const RunningTask& of) { return of.number == move.task && of.movable; });
+    TESSERA_CHECK(running != tasks.end(), "a plan moves only running tasks");
+    const PlacementTask task = running->task;
     placed(move.task, task, move.to, true);
     left(move.task, task, move.from);
 }
 
-std::optional<Placed> RunningCluster::best_place(const Seekers& seekers) {
+std::optional<Placed> RunningCluster::best_place(const WaitingTasks& waiting) {
     std::optional<std::size_t> best;
     std::int32_t highest = 0;
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
-        const bool is_barred = std::ranges::find(seekers.without, node) != seekers.without.end();
-        if (is_barred || !can_take(engine_.load(node), seekers.task)) continue;
-        const std::int32_t score = index_->score_of(engine_.load(node), seekers.task);
+        const bool is_barred = std::ranges::find(waiting.without, node) != waiting.without.end();
+        if (is_barred || !can_take(engine_.load(node), waiting.task)) continue;
+        const std::int32_t score = index_->score_of(engine_.load(node), waiting.task);
         if (best && score <= highest) continue;
         best = node;
         highest = score;
     }
     if (!best) return std::nullopt;
     return Placed{static_cast<std::int32_t>(*best),
-                  policy_->score(engine_.load(*best), seekers.task, 0).gpus};
+                  policy_->score(engine_.load(*best), waiting.task, 0).gpus};
 }
 
-std::optional<std::vector<std::vector<TaskMove>>> RunningCluster::moves_for(const Seekers& seekers,
-                                                                            std::size_t most) {
+std::optional<std::vector<std::vector<TaskMove>>> RunningCluster::moves_for(
+    const WaitingTasks& waiting, std::size_t most) {
     if (policy_->tie() == Tie::any) return std::nullopt;
     std::vector<std::vector<TaskMove>> all;
-    auto first = plan(seekers, most);
+    auto first = plan(waiting, most);
     if (!first) return std::nullopt;
     all.push_back(*std::move(first));
-    if (seekers.count == 1) return all;
+    if (waiting.count == 1) return all;
     RunningCluster tried = *this;
-    while (std::ssize(all) < seekers.count) {
+    while (std::ssize(all) < waiting.count) {
         for (const TaskMove& move : all.back())
             tried.make(move);
-        const auto place = tried.best_place(seekers);
+        const auto place = tried.best_place(waiting);
         if (!place) return std::nullopt;
         constexpr std::size_t kNobody = 0;  // stays until the copy is destroyed
-        tried.placed(kNobody, seekers.task, *place, false);
-        auto next = tried.plan(seekers, most);
+        tried.placed(kNobody, waiting.task, *place, false);
+        auto next = tried.plan(waiting, most);
         if (!next) return std::nullopt;
         all.push_back(*std::move(next));
     }

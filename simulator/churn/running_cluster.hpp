@@ -26,7 +26,7 @@ struct TaskMove {
 
 // The waiting tasks for which moves are planned: `count` identical tasks that all need room, on
 // none of the nodes `without`.
-struct Seekers {
+struct WaitingTasks {
     PlacementTask task;
     int count = 1;
     std::span<const std::uint32_t> without;
@@ -42,25 +42,25 @@ class RunningCluster {
     void placed(std::size_t number, const PlacementTask& task, const Placed& place, bool movable);
     void left(std::size_t number, const PlacementTask& task, const Placed& place);
 
-    // The moves that make room for each of the seekers, in order: the planner's fewest for the
+    // The moves that make room for each of the waiting, in order: the planner's fewest for the
     // first, then, with the first in its place, those for the next. Nothing if there is no plan for
     // one of them, or if it needs more than `most` moves. If the policy breaks ties at random,
     // there are no moves.
-    std::optional<std::vector<std::vector<TaskMove>>> moves_for(const Seekers& seekers,
+    std::optional<std::vector<std::vector<TaskMove>>> moves_for(const WaitingTasks& waiting,
                                                                 std::size_t most);
 
   private:
-    struct Guest {
+    struct RunningTask {
         std::size_t number = 0;
         PlacementTask task;
         GpuSet gpus = 0;
         bool movable = false;
     };
     struct Node {
-        std::vector<Guest> guests;  // tasks with GPUs
+        std::vector<RunningTask> tasks;  // tasks with GPUs
         NodeInfo empty;
-        Snapshot::NodePtr snapshot;               // null: must be rebuilt
-        std::vector<defrag::MovablePod> movable;  // those of the snapshot
+        Snapshot::NodePtr info;                   // null: must be rebuilt
+        std::vector<defrag::MovablePod> movable;  // those of the node
     };
     // For tasks that may use certain models only.
     struct Admitted {
@@ -71,13 +71,13 @@ class RunningCluster {
     const defrag::Cluster& cluster();
     void look_at(std::size_t node);
     const Admitted& admitted(ModelSet models);
-    [[nodiscard]] defrag::Barred barred(const Seekers& seekers);
+    [[nodiscard]] defrag::Barred barred(const WaitingTasks& waiting);
     [[nodiscard]] PodRequest request_of(const PlacementTask& task, PodUid uid) const;
     // The plan for one of them, in the current state.
-    std::optional<std::vector<TaskMove>> plan(const Seekers& seekers, std::size_t most);
+    std::optional<std::vector<TaskMove>> plan(const WaitingTasks& waiting, std::size_t most);
     void make(const TaskMove& move);
     // The place where the policy puts it.
-    [[nodiscard]] std::optional<Placed> best_place(const Seekers& seekers);
+    [[nodiscard]] std::optional<Placed> best_place(const WaitingTasks& waiting);
 
     EngineIndex* index_;
     PlacementPolicy* policy_;

@@ -57,24 +57,24 @@ class Scene {
         }
     }
 
-    // Whether the seekers got room by moves.
-    bool help(const Seekers& seekers) {
-        const auto moves = cluster_.moves_for(seekers, 6);
+    // Whether the waiting got room by moves.
+    bool help(const WaitingTasks& waiting) {
+        const auto moves = cluster_.moves_for(waiting, 6);
         if (!moves) return false;
-        RC_ASSERT(std::ssize(*moves) == seekers.count);
-        for (int i = 0; i < seekers.count; ++i) {
+        RC_ASSERT(std::ssize(*moves) == waiting.count);
+        for (int i = 0; i < waiting.count; ++i) {
             for (const TaskMove& move : moves->at(static_cast<std::size_t>(i)))
                 make(move);
-            const auto at = index_.choose(seekers.task, 0, seekers.without);
+            const auto at = index_.choose(waiting.task, 0, waiting.without);
             RC_ASSERT(at.has_value());
             put(1'000 + static_cast<std::size_t>(i),
-                {seekers.task, {static_cast<std::int32_t>(at->node), at->score.gpus}, false});
+                {waiting.task, {static_cast<std::int32_t>(at->node), at->score.gpus}, false});
         }
         return true;
     }
 
-    [[nodiscard]] bool fits(const Seekers& seekers) {
-        return index_.choose(seekers.task, 0, seekers.without).has_value();
+    [[nodiscard]] bool fits(const WaitingTasks& waiting) {
+        return index_.choose(waiting.task, 0, waiting.without).has_value();
     }
 
     // The allocated and the free parts add up to each node's capacity.
@@ -134,10 +134,10 @@ REACHING_PROP(RunningCluster, PlansHold) {
     for (int i = 0; i < 12; ++i) {
         std::vector<std::uint32_t> without;
         if (*rc::gen::inRange(0, 3) == 0) without.push_back(0);
-        const Seekers seekers{
+        const WaitingTasks waiting{
             .task = any_task(), .count = *rc::gen::inRange(1, 3), .without = without};
-        if (seekers.task.count == 0 || scene.fits(seekers)) continue;
-        const bool helped = scene.help(seekers);
+        if (waiting.task.count == 0 || scene.fits(waiting)) continue;
+        const bool helped = scene.help(waiting);
         scene.check(shapes);
         reached(helped);
         if (helped) break;

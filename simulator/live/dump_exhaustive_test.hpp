@@ -14,7 +14,7 @@ namespace tessera {
 // search has no time limit.
 class DumpExhaustive {
   public:
-    explicit DumpExhaustive(const ClusterDump& dump) : snapshot_(dump) {
+    explicit DumpExhaustive(const ClusterDump& dump) : dump_(dump) {
         for (const DumpNode& node : dump.nodes) {
             hosts_.push_back(node.host);
             free_.emplace_back();
@@ -29,12 +29,12 @@ class DumpExhaustive {
 
   private:
     void place_pod(std::size_t at, int milli, int dropped) {
-        if (at == snapshot_.pods.size()) {
+        if (at == dump_.pods.size()) {
             most_milli_ = std::max(most_milli_, milli);
             can_place_all_ = can_place_all_ || dropped == 0;
             return;
         }
-        const DumpPod& pod = snapshot_.pods[at];
+        const DumpPod& pod = dump_.pods[at];
         for (std::size_t node = 0; node < hosts_.size(); ++node) {
             const HostRequest before = hosts_[node];
             if (pod.host.cpu_milli > before.cpu_milli || pod.host.memory > before.memory) continue;
@@ -48,7 +48,7 @@ class DumpExhaustive {
 
     void place_container(std::size_t at, std::size_t container, std::size_t node, int milli,
                          int dropped) {
-        const DumpPod& pod = snapshot_.pods[at];
+        const DumpPod& pod = dump_.pods[at];
         if (container == pod.requests.size()) return place_pod(at + 1, milli, dropped);
         const auto count = static_cast<unsigned>(free_[node].size());
         for (unsigned gpus = 0; gpus < 1U << count; ++gpus) {
@@ -72,15 +72,15 @@ class DumpExhaustive {
     // -1: the pod never fits.
     [[nodiscard]] int share_on(const DumpPod& pod, const DumpRequest& request, std::size_t node,
                                std::size_t gpu) const {
-        const DumpGpu& on = snapshot_.nodes[node].gpus[gpu];
+        const DumpGpu& on = dump_.nodes[node].gpus[gpu];
         const auto rules = parse_gpu_rules(pod.gpu_rules, pod.name.ns);
-        const Bytes memory = bytes_of(request.memory, snapshot_.nodes[node].unit, on.memory);
+        const Bytes memory = bytes_of(request.memory, dump_.nodes[node].unit, on.memory);
         const bool is_for_it =
             memory <= on.memory && admits_model(*rules, on.model) && admits_uuid(*rules, on.uuid);
         return is_for_it ? milli_of(memory, request.cores, on.memory) : -1;
     }
 
-    const ClusterDump& snapshot_;
+    const ClusterDump& dump_;
     std::vector<HostRequest> hosts_;
     std::vector<std::vector<int>> free_;
     int most_milli_ = 0;

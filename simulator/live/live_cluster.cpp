@@ -13,7 +13,7 @@ namespace {
 
 class Builder {
   public:
-    Builder(const ClusterDump& dump, LiveGpus gpus) : snapshot_(dump) {
+    Builder(const ClusterDump& dump, LiveGpus gpus) : dump_(dump) {
         out_.gpus_of_nodes = std::move(gpus);
         out_.tells_rules = dump.tells_gpu_rules;
         out_.tells_links = dump.tells_links;
@@ -36,9 +36,9 @@ class Builder {
         for (const LivePod& pod : out_.pods) {
             rows.push_back(pod.row);
             for (const PlacementTask& task : pod.learnt)
-                samples.push_back({task, snapshot_.pods[pod.row].gpu_rules.models});
+                samples.push_back({task, dump_.pods[pod.row].gpu_rules.models});
         }
-        out_.groups = groups_of(snapshot_, rows);
+        out_.groups = groups_of(dump_, rows);
         out_.mix = target_mix(samples, kTargetPercent);
         return std::move(out_);
     }
@@ -84,7 +84,7 @@ class Builder {
     }
 
     [[nodiscard]] Result<LivePod> pod_of(std::size_t row) const {
-        const DumpPod& from = snapshot_.pods[row];
+        const DumpPod& from = dump_.pods[row];
         TRY(PodRequest request, request_of(from));
         LivePod pod{.request = std::move(request), .row = row};
         const GpuRules& rules = pod.rules();
@@ -106,28 +106,28 @@ class Builder {
         if (from.node.empty()) return pod;
         const std::size_t node = rows_.at(from.node);
         pod.node = static_cast<int>(node);
-        if (from.allocated.empty() || snapshot_.nodes[node].gpus.empty()) return pod;
+        if (from.allocated.empty() || dump_.nodes[node].gpus.empty()) return pod;
         const auto gpu = static_cast<std::size_t>(from.allocated.front().shares.front().gpu);
         for (const PlacementTask& task : pod.variants[gpus().size_of(node, gpu)].tasks)
-            pod.holds_milli += milli_of(task);
+            pod.allocated_milli += milli_of(task);
         return pod;
     }
 
     Result<> add_pods() {
-        std::vector<std::size_t> order(snapshot_.pods.size());
+        std::vector<std::size_t> order(dump_.pods.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         std::ranges::stable_sort(order, {}, [&](std::size_t row) -> const std::string& {
-            return snapshot_.pods[row].created;
+            return dump_.pods[row].created;
         });
         pinned_.resize(order.size());
-        asks_.resize(order.size());
+        requests_.resize(order.size());
         for (const std::size_t row : order) {
             TRY(LivePod pod, pod_of(row));
-            asks_[row] = pod.request;
-            out_.choosing += snapshot_.pods[row].chooses_nodes ? 1 : 0;
+            requests_[row] = pod.request;
+            out_.choosing += dump_.pods[row].chooses_nodes ? 1 : 0;
             const bool is_ruled = !pod.rules().admits_any() || pod.insists_on_link();
             out_.ruled += is_ruled ? 1 : 0;
-            pinned_[row] = pod.node >= 0 && pod.holds_milli == 0;
+            pinned_[row] = pod.node >= 0 && pod.allocated_milli == 0;
             out_.pinned += pinned_[row] ? 1 : 0;
             if (!pinned_[row]) out_.pods.push_back(std::move(pod));
         }
@@ -135,19 +135,19 @@ class Builder {
     }
 
     void add_loads() {
-        std::vector<std::vector<LiveAssignedPod>> all(snapshot_.nodes.size());
-        std::vector<std::vector<LiveAssignedPod>> pinned(snapshot_.nodes.size());
-        for (std::size_t row = 0; row < snapshot_.pods.size(); ++row) {
-            const DumpPod& pod = snapshot_.pods[row];
+        std::vector<std::vector<LiveAssignedPod>> all(dump_.nodes.size());
+        std::vector<std::vector<LiveAssignedPod>> pinned(dump_.nodes.size());
+        for (std::size_t row = 0; row < dump_.pods.size(); ++row) {
+            const DumpPod& pod = dump_.pods[row];
             if (pod.node.empty()) continue;
-            const LiveAssignedPod assigned_pod{&pod, &asks_[row]};
+            const LiveAssignedPod assigned_pod{&pod, &requests_[row]};
             all[rows_.at(pod.node)].push_back(assigned_pod);
             if (pinned_[row]) pinned[rows_.at(pod.node)].push_back(assigned_pod);
         }
         std::vector<NodeInfo> now;
         std::vector<NodeInfo> empty;
-        for (std::size_t i = 0; i < snapshot_.nodes.size(); ++i) {
-            const DumpNode& node = snapshot_.nodes[i];
+        for (std::size_t i = 0; i < dump_.nodes.size(); ++i) {
+            const DumpNode& node = dump_.nodes[i];
             const int kind = gpus().kind_of(i);
             now.push_back(node_info_of(node, kind, all[i]));
             empty.push_back(node_info_of(node, kind, pinned[i]));
@@ -162,11 +162,11 @@ class Builder {
         out_.empty.gpus = SimulatedGpus(empty);
     }
 
-    const ClusterDump& snapshot_;
+    const ClusterDump& dump_;
     LiveCluster out_;
     std::map<std::string, std::size_t> rows_;  // rows of nodes, by name
-    std::vector<PodRequest> asks_;             // per pod of the snapshot
-    std::vector<bool> pinned_;                 // per pod of the snapshot
+    std::vector<PodRequest> requests_;         // per pod of the dump
+    std::vector<bool> pinned_;                 // per pod of the dump
 };
 
 }  // namespace

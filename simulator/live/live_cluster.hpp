@@ -32,7 +32,7 @@ struct LivePod {
     bool needs_gpus_looked_at = false;  // its rules distinguish GPUs of one model, or sets of them
     bool is_whole = false;              // requests whole GPUs only, of any size
     int node = -1;                      // its node; -1: the pod is pending
-    std::int32_t holds_milli = 0;       // allocated to it on that node
+    std::int32_t allocated_milli = 0;   // allocated to it on that node
 
     [[nodiscard]] const GpuRules& rules() const { return rules_of(request.containers); }
     // False for a pod of a single GPU, which needs no link.

@@ -45,7 +45,7 @@ struct Running {
 
     explicit Running(const LiveCluster& cluster) {
         for (const LivePod& pod : cluster.pods) {
-            milli += pod.holds_milli;
+            milli += pod.allocated_milli;
             pods += pod.node >= 0 ? 1 : 0;
         }
     }
@@ -69,7 +69,7 @@ void place_waiting(const LiveCluster& cluster, const PlacementPolicyRow& policy,
     for (std::size_t pod = 0; pod < cluster.pods.size(); ++pod) {
         if (cluster.pods[pod].node >= 0) continue;
         const auto place = placer.places().find(pod);
-        run.rooms.push_back(place == placer.places().end() ? Placed{} : place->second.placed);
+        run.places.push_back(place == placer.places().end() ? Placed{} : place->second.placed);
     }
     // Closed nodes have no room for new pods, but their free GPUs count as free.
     std::vector<NodeLoad> loads = loads_of(placer.engine());

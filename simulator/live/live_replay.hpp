@@ -22,9 +22,9 @@ struct LiveState {
 
 struct LiveRun {
     std::string policy;
-    LiveState waiting_placed;   // running pods stay in place
-    std::vector<Placed> rooms;  // parallel to LiveReport::waiting; the GPUs of all containers
-    LiveState all_placed;       // all pods, in order of creation, on empty nodes
+    LiveState waiting_placed;    // running pods stay in place
+    std::vector<Placed> places;  // parallel to LiveReport::waiting; the GPUs of all containers
+    LiveState all_placed;        // all pods, in order of creation, on empty nodes
 };
 
 struct LiveReport {

@@ -72,7 +72,7 @@ TEST(LiveReplay, ByHand) {
     EXPECT_EQ(report.waiting, (std::vector<std::string>{"s/c"}));
     ASSERT_EQ(report.runs.size(), 2U);
     const LiveRun& binpack = report.runs[0];
-    EXPECT_EQ(binpack.rooms[0].node, -1);
+    EXPECT_EQ(binpack.places[0].node, -1);
     EXPECT_DOUBLE_EQ(binpack.waiting_placed.allocated, 40);
     EXPECT_EQ(binpack.all_placed.placed, 3);
     EXPECT_DOUBLE_EQ(binpack.all_placed.allocated, 90);
@@ -91,12 +91,12 @@ TEST(LiveReplay, WaitingPods) {
     dump.pods[2] = pod("c", gibibytes(5));
     dump.nodes[0].gpus[0].healthy = false;
     const LiveReport report = replayed(dump, {"binpack"});
-    EXPECT_EQ(report.runs[0].rooms[0].node, 0);
-    EXPECT_EQ(report.runs[0].rooms[0].gpus, 2);
+    EXPECT_EQ(report.runs[0].places[0].node, 0);
+    EXPECT_EQ(report.runs[0].places[0].gpus, 2);
     EXPECT_NE(live_table(report).find("s/c          n:1"), std::string::npos) << live_table(report);
     dump.nodes[0].closed = true;
     const LiveReport closed = replayed(dump, {"binpack"});
-    EXPECT_EQ(closed.runs[0].rooms[0].node, -1);
+    EXPECT_EQ(closed.runs[0].places[0].node, -1);
     EXPECT_DOUBLE_EQ(closed.runs[0].waiting_placed.fragmentation, closed.as_is.fragmentation);
 }
 
@@ -110,12 +110,12 @@ TEST(LiveReplay, GpusOfSeveralSizes) {
     dump.pods[1].requests[0].cores = {30};
     const LiveReport report = replayed(dump, {"binpack"});
     const LiveRun& run = report.runs[0];
-    EXPECT_EQ(run.rooms[0].node, 0) << "no other GPU is large enough";
+    EXPECT_EQ(run.places[0].node, 0) << "no other GPU is large enough";
     EXPECT_EQ(run.waiting_placed.placed, 3);
     double milli = 0;
     for (std::size_t i = 0; i < 3; ++i) {
         const DumpRequest& request = dump.pods[i].requests[0];
-        const auto on_node = static_cast<std::size_t>(run.rooms[i].node);
+        const auto on_node = static_cast<std::size_t>(run.places[i].node);
         milli += milli_of(Bytes{request.memory.amount}, request.cores,
                           dump.nodes[on_node].gpus[0].memory);
     }
@@ -148,17 +148,17 @@ TEST(LiveReplay, Gangs) {
     }
     dump.pods.push_back(pod("c", {}, 2));
     LiveReport report = replayed(dump, {"binpack"});
-    EXPECT_EQ(report.runs[0].rooms[0].node, -1);
-    EXPECT_EQ(report.runs[0].rooms[1].node, -1);
-    EXPECT_EQ(report.runs[0].rooms[2].node, 0) << "what was tried is free again";
+    EXPECT_EQ(report.runs[0].places[0].node, -1);
+    EXPECT_EQ(report.runs[0].places[1].node, -1);
+    EXPECT_EQ(report.runs[0].places[2].node, 0) << "what was tried is free again";
     dump.pods[1].requests[0].gpus = dump.pods[0].requests[0].gpus = 1;
     report = replayed(dump, {"binpack"});
     EXPECT_EQ(report.runs[0].waiting_placed.placed, 2);
     dump.pods.erase(dump.pods.begin());
-    EXPECT_EQ(replayed(dump, {"binpack"}).runs[0].rooms[0].node, -1) << "one of two";
+    EXPECT_EQ(replayed(dump, {"binpack"}).runs[0].places[0].node, -1) << "one of two";
     dump.pods.push_back(on(pod("a", {}), "n", 0));
     dump.pods.back().gang = GangMembership{"g", 2};
-    EXPECT_EQ(replayed(dump, {"binpack"}).runs[0].rooms[0].node, 0) << "the other one runs";
+    EXPECT_EQ(replayed(dump, {"binpack"}).runs[0].places[0].node, 0) << "the other one runs";
 }
 
 // Goal: a pod's containers go to one node; a pod that the engine cannot model stays in place.
@@ -171,7 +171,7 @@ TEST(LiveReplay, SeveralContainers) {
     dump.pods[1].requests[0].kind = ContainerKind::init;
     const LiveReport report = replayed(dump, {"best-fit"});
     EXPECT_EQ(report.pinned, 1);
-    EXPECT_EQ(report.runs[0].rooms[0].node, 1);
+    EXPECT_EQ(report.runs[0].places[0].node, 1);
     EXPECT_DOUBLE_EQ(report.runs[0].all_placed.allocated, 100 * 2.5 / 3);
     EXPECT_EQ(report.runs[0].all_placed.placed, 2);
 }
@@ -224,7 +224,7 @@ RC_GTEST_PROP(LiveReplay, AnyDump, ()) {
         for (std::size_t i = 0; i < report.waiting.size(); ++i) {
             const auto of = std::ranges::find_if(
                 dump.pods, [&](const DumpPod& one) { return one.name.str() == report.waiting[i]; });
-            if (of->gang) has_room[of->gang->gang].insert(run.rooms[i].node >= 0);
+            if (of->gang) has_room[of->gang->gang].insert(run.places[i].node >= 0);
         }
         for (const auto& [gang, rooms] : has_room)
             RC_ASSERT(rooms.size() == 1U);

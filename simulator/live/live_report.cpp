@@ -30,18 +30,18 @@ std::vector<Line> lines_of(const LiveReport& report) {
     return lines;
 }
 
-std::vector<int> gpus_of(const Placed& room) {
+std::vector<int> gpus_of(const Placed& place) {
     std::vector<int> gpus;
     for (int gpu = 0; gpu < kMaxGpus; ++gpu) {
-        if ((room.gpus & gpu_bit(gpu)) != 0) gpus.push_back(gpu);
+        if ((place.gpus & gpu_bit(gpu)) != 0) gpus.push_back(gpu);
     }
     return gpus;
 }
 
-std::string room_text(const LiveReport& report, const Placed& room) {
-    if (room.node < 0) return "-";
-    return fmt::format("{}:{}", report.node_names[static_cast<std::size_t>(room.node)],
-                       fmt::join(gpus_of(room), ","));
+std::string place_text(const LiveReport& report, const Placed& place) {
+    if (place.node < 0) return "-";
+    return fmt::format("{}:{}", report.node_names[static_cast<std::size_t>(place.node)],
+                       fmt::join(gpus_of(place), ","));
 }
 
 Json json_of(const LiveState& state) {
@@ -59,7 +59,7 @@ std::string waiting_table(const LiveReport& report) {
     for (std::size_t pod = 0; pod < report.waiting.size(); ++pod) {
         text += "\n" + report.waiting[pod];
         for (const LiveRun& run : report.runs)
-            text += "\t" + room_text(report, run.rooms[pod]);
+            text += "\t" + place_text(report, run.places[pod]);
     }
     return align_tabs(text + "\n");
 }
@@ -127,9 +127,9 @@ std::string live_json(const LiveReport& report) {
         Json waiting = Json::array();
         for (std::size_t pod = 0; pod < report.waiting.size(); ++pod) {
             Json one = {{"pod", report.waiting[pod]}};
-            if (const Placed& room = run.rooms[pod]; room.node >= 0) {
-                one["node"] = report.node_names[static_cast<std::size_t>(room.node)];
-                one["gpus"] = gpus_of(room);
+            if (const Placed& place = run.places[pod]; place.node >= 0) {
+                one["node"] = report.node_names[static_cast<std::size_t>(place.node)];
+                one["gpus"] = gpus_of(place);
             }
             waiting.push_back(std::move(one));
         }

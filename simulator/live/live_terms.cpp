@@ -63,18 +63,18 @@ Result<PodRequest> request_of(const DumpPod& pod) {
 
 NodeInfo node_info_of(const DumpNode& node, int model,
                       const std::vector<LiveAssignedPod>& assigned_pods) {
-    NodeInfo snapshot{.inventory = inventory_of(node)};
-    snapshot.gpus = empty_gpus(snapshot.inventory.gpus);
-    snapshot.topology_groups = topology_groups_of(snapshot.inventory.gpus);
+    NodeInfo info{.inventory = inventory_of(node)};
+    info.gpus = empty_gpus(info.inventory.gpus);
+    info.topology_groups = topology_groups_of(info.inventory.gpus);
     HostRequest used = node.others;
     for (const LiveAssignedPod& assigned_pod : assigned_pods) {
-        snapshot.assigned_pods.push_back(assigned_pod_of(assigned_pod, snapshot.inventory.gpus));
-        count_allocated(*snapshot.assigned_pods.back(), snapshot.inventory.gpus, snapshot.gpus, 1);
+        info.assigned_pods.push_back(assigned_pod_of(assigned_pod, info.inventory.gpus));
+        count_allocated(*info.assigned_pods.back(), info.inventory.gpus, info.gpus, 1);
         used.cpu_milli += assigned_pod.pod->host.cpu_milli;
         used.memory += assigned_pod.pod->host.memory;
     }
-    snapshot.load = load_of(snapshot, model, used);
-    return snapshot;
+    info.load = load_of(info, model, used);
+    return info;
 }
 
 }  // namespace tessera

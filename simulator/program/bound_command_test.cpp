@@ -60,12 +60,12 @@ TEST(BoundCommand, IsNeverBelowAReplay) {
 
 // Goal: no policy places all tasks for longer than the bound says is possible.
 TEST(BoundCommand, AllArePlacedNoLongerThanItSays) {
-    BoundOptions asked = options();
-    asked.traces = {"multigpu40"};
-    asked.arrivals = {100};
-    asked.policies.clear();
-    asked.all_placed = true;
-    const auto runs = find_bounds(asked, read_text_file, clp, no_progress);
+    BoundOptions of_all = options();
+    of_all.traces = {"multigpu40"};
+    of_all.arrivals = {100};
+    of_all.policies.clear();
+    of_all.all_placed = true;
+    const auto runs = find_bounds(of_all, read_text_file, clp, no_progress);
     ASSERT_TRUE(runs) << runs.error().text;
     const auto load = load_workload(read_text_file, kFixture, {"multigpu40", 42});
     ASSERT_TRUE(load) << load.error().text;

@@ -64,9 +64,9 @@ TEST(BoundSnapshot, IsTightOnFewGpus) {
     EXPECT_NEAR(bound_of(dump).bound, 82.5, kRounding);
 }
 
-// Goal: only rules that pods have are reported as left out.
+// Goal: only rules that pods have are listed as left out.
 TEST(BoundSnapshot, TellsWhichRulesItLeavesOut) {
-    const auto reported = [](std::vector<DumpPod> pods) {
+    const auto left_out = [](std::vector<DumpPod> pods) {
         const ClusterDump dump{.nodes = {build::node("m", {{"A100", 80}, {"A100", 80}})},
                                .pods = std::move(pods)};
         const auto cluster = live_cluster(dump);
@@ -76,18 +76,18 @@ TEST(BoundSnapshot, TellsWhichRulesItLeavesOut) {
     const auto pod = [](const char* name, GpuRuleTexts rules) {
         return build::pod(name, 8, 1, std::move(rules));
     };
-    EXPECT_EQ(reported({pod("a", {.models = "A100"})}), "");
+    EXPECT_EQ(left_out({pod("a", {.models = "A100"})}), "");
     EXPECT_EQ(
-        reported({pod("a", {.anti_affinity = "g"}), pod("b", {.affinity = "h"})}),
+        left_out({pod("a", {.anti_affinity = "g"}), pod("b", {.affinity = "h"})}),
         "rules that the bound does not apply in full: gpu-anti-affinity and gpu-affinity of 2 pods "
         "(ignored)");
     EXPECT_EQ(
-        reported({pod("a", {.uuids = "m-0"}), pod("b", {.uuids = "!m-0", .anti_affinity = "g"}),
+        left_out({pod("a", {.uuids = "m-0"}), pod("b", {.uuids = "!m-0", .anti_affinity = "g"}),
                   pod("c", {.models = "A100"})}),
         "rules that the bound does not apply in full: gpu-uuids of 2 pods (only the kind of GPU "
         "counts), gpu-anti-affinity and gpu-affinity of 1 pod (ignored)");
     EXPECT_EQ(
-        reported({build::pod("a", 8, 2, {.topology = "nvlink"}), pod("b", {.topology = "pcie"})}),
+        left_out({build::pod("a", 8, 2, {.topology = "nvlink"}), pod("b", {.topology = "pcie"})}),
         "rules that the bound does not apply in full: gpu-topology of 1 pod (ignored)");
 }
 

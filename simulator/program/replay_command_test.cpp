@@ -41,7 +41,7 @@ TEST(Simulator, ReplaysAFolder) {
     }
 }
 
-// Goal: models that no node has are reported once for all orders. A pod that names only such models
+// Goal: models that no node has are output once for all orders. A pod that names only such models
 // fits nowhere.
 TEST(Simulator, SaysWhichModelsNoNodeHas) {
     const Folder folder;
@@ -55,15 +55,14 @@ TEST(Simulator, SaysWhichModelsNoNodeHas) {
           std::pair("arrivals/default.seed1.txt", "N 0\nP 0\n"),
           std::pair("arrivals/default.seed2.txt", "N 0\nP 0\n")})
         ASSERT_TRUE(write_text_file(data + "/" + name, text));
-    const std::string reported =
-        output_of("tessera-sim", {"replay", "--data=" + data, "--seed=1,2"});
+    const std::string output = output_of("tessera-sim", {"replay", "--data=" + data, "--seed=1,2"});
     const std::string line = "default: models that pods name and no node has: t4 (1 pod)\n";
-    const std::size_t at = reported.find(line);
-    ASSERT_NE(at, std::string::npos) << reported;
-    EXPECT_EQ(reported.find(line, at + 1), std::string::npos) << reported;
+    const std::size_t at = output.find(line);
+    ASSERT_NE(at, std::string::npos) << output;
+    EXPECT_EQ(output.find(line, at + 1), std::string::npos) << output;
 }
 
-// Goal: a snapshot can be replayed and bounded; a fault in it is reported with the file.
+// Goal: a snapshot can be replayed and bounded; a fault in it is output with the file.
 TEST(Simulator, ReplaysASnapshot) {
     const Folder folder;
     const std::string file = folder.file("snapshot");
@@ -76,9 +75,9 @@ TEST(Simulator, ReplaysASnapshot) {
         R"({"namespace":"s","name":"q","host":{"cpuMilli":1,"memory":1},"requests":[{"kind":"app",)"
         R"("gpus":1,"memory":"wholeGpu"}]}]})";
     ASSERT_TRUE(write_text_file(file, text));
-    const std::string reported =
+    const std::string output =
         same_with_any_jobs(folder, {"replay", "--snapshot=" + file, "--policy=fgd,binpack,random"});
-    EXPECT_NE(reported.find("s/q          n:0"), std::string::npos) << reported;
+    EXPECT_NE(output.find("s/q          n:0"), std::string::npos) << output;
     const std::string bound =
         same_with_any_jobs(folder, {"bound", "--snapshot=" + file, "--policy=binpack"});
     EXPECT_NE(bound.find("snapshot     0   75.00   75.00           -  binpack   75.00"),

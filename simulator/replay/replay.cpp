@@ -44,9 +44,9 @@ std::vector<Placed> replay(const Workload& workload, const PlacementPolicyRow& p
             const auto gang = std::span(workload.arrivals).subspan(i, size);
             for (const PlacementTask& one : gang)
                 index.arrived(one);
-            const auto rooms =
+            const auto places =
                 place_together(engine, index, caps, gang, cap_of(workload, i), draws);
-            if (rooms) placed.insert(placed.end(), rooms->begin(), rooms->end());
+            if (places) placed.insert(placed.end(), places->begin(), places->end());
             placed.resize(i + size);
         }
         if (size != 1) continue;

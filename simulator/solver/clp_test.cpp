@@ -111,11 +111,11 @@ TEST(Clp, KeepsTasksWithoutGpus) {
 // if all can be placed. The bound is not above the optimum of the master program.
 RC_GTEST_PROP(Clp, BoundsWhatCanBePlaced, ()) {
     const TinyCluster cluster = any_tiny_cluster();
-    const CpuOnlyTasks requested =
+    const CpuOnlyTasks cpu_only_tasks =
         *rc::gen::element(CpuOnlyTasks::may_be_dropped, CpuOnlyTasks::are_kept);
-    const auto best = ExhaustiveSearch(cluster.nodes, cluster.tasks, requested).most_gpus();
+    const auto best = ExhaustiveSearch(cluster.nodes, cluster.tasks, cpu_only_tasks).most_gpus();
     if (!best) RC_DISCARD("the tasks without GPUs cannot be kept");
-    const BoundProblem problem = bound_problem(cluster.nodes, cluster.tasks, requested);
+    const BoundProblem problem = bound_problem(cluster.nodes, cluster.tasks, cpu_only_tasks);
     const auto bound = upper_bound(problem, clp_for(problem), 0);
     RC_ASSERT(bound.has_value());
     RC_ASSERT(bound->gpus >= *best - kRounding);

@@ -11,56 +11,55 @@ namespace tessera {
 namespace {
 
 // A node's free parts and CPU, and the CPU that a class takes of it.
-struct FreeCapacity {
+struct FreeNode {
     std::vector<int> milli;
     int cpu = 0;
 };
 using CpuOf = std::function<int(const BoundClass&)>;
 
 // Every way to add one more task of the class.
-std::vector<FreeCapacity> with_one(const FreeCapacity& room, const BoundClass& one, int cpu) {
-    std::vector<FreeCapacity> rooms;
-    if (cpu > room.cpu) return rooms;
+std::vector<FreeNode> with_one(const FreeNode& node, const BoundClass& one, int cpu) {
+    std::vector<FreeNode> nodes;
+    if (cpu > node.cpu) return nodes;
     if (one.count == 1) {
-        for (std::size_t gpu = 0; gpu < room.milli.size(); ++gpu) {
-            if (room.milli[gpu] < one.milli) continue;
-            rooms.push_back(room);
-            rooms.back().milli[gpu] -= one.milli;
-            rooms.back().cpu -= cpu;
+        for (std::size_t gpu = 0; gpu < node.milli.size(); ++gpu) {
+            if (node.milli[gpu] < one.milli) continue;
+            nodes.push_back(node);
+            nodes.back().milli[gpu] -= one.milli;
+            nodes.back().cpu -= cpu;
         }
-        return rooms;
+        return nodes;
     }
     // Whole GPUs are equal.
-    FreeCapacity less = room;
+    FreeNode less = node;
     less.cpu -= cpu;
     int left = one.count;
     for (int& milli : less.milli)
         if (left > 0 && milli == kMilliPerGpu) milli = 0, --left;
-    if (left == 0) rooms.push_back(less);
-    return rooms;
+    if (left == 0) nodes.push_back(less);
+    return nodes;
 }
 
-double most(const FreeCapacity& room, std::span<const BoundClass> classes,
+double most(const FreeNode& node, std::span<const BoundClass> classes,
             std::span<const double> values, const CpuOf& cpu_of, std::size_t from = 0) {
     double best = 0;
     for (std::size_t i = from; i < classes.size(); ++i) {
         if (values[i] <= 0) continue;
-        for (const FreeCapacity& less : with_one(room, classes[i], cpu_of(classes[i])))
+        for (const FreeNode& less : with_one(node, classes[i], cpu_of(classes[i])))
             best = std::max(best, values[i] + most(less, classes, values, cpu_of, i));
     }
     return best;
 }
 
-bool fits(const FreeCapacity& room, std::span<const BoundClass> classes,
+bool fits(const FreeNode& node, std::span<const BoundClass> classes,
           std::vector<PackedClass> packed) {
     while (!packed.empty() && packed.back().count == 0)
         packed.pop_back();
     if (packed.empty()) return true;
     --packed.back().count;
     const BoundClass& one = classes[static_cast<std::size_t>(packed.back().index)];
-    return std::ranges::any_of(
-        with_one(room, one, one.cpu_milli / kCpuGridMilli),
-        [&](const FreeCapacity& less) { return fits(less, classes, packed); });
+    return std::ranges::any_of(with_one(node, one, one.cpu_milli / kCpuGridMilli),
+                               [&](const FreeNode& less) { return fits(less, classes, packed); });
 }
 
 std::vector<BoundClass> any_classes() {
@@ -76,7 +75,7 @@ std::vector<BoundClass> any_classes() {
     return classes;
 }
 
-FreeCapacity free_capacity_of(int gpus, int cpu) {
+FreeNode empty_node(int gpus, int cpu) {
     return {std::vector<int>(static_cast<std::size_t>(gpus), kMilliPerGpu), cpu};
 }
 
@@ -92,17 +91,17 @@ RC_GTEST_PROP(BestPackings, AreTheBestOfAll, ()) {
     const BestPackings table(classes, values, 3, 2'000);
     const Packing packing = table.best(gpus, cpu_milli);
 
-    const FreeCapacity room = free_capacity_of(gpus, cpu_milli / kCpuGridMilli);
+    const FreeNode node = empty_node(gpus, cpu_milli / kCpuGridMilli);
     double worth = 0;
     for (const PackedClass& packed : packing.classes)
         worth += packed.count * values[static_cast<std::size_t>(packed.index)];
     RC_ASSERT(worth == packing.value);
-    RC_ASSERT(fits(room, classes, packing.classes));
-    RC_ASSERT(packing.value == most(room, classes, values, [](const BoundClass& one) {
+    RC_ASSERT(fits(node, classes, packing.classes));
+    RC_ASSERT(packing.value == most(node, classes, values, [](const BoundClass& one) {
                   return one.cpu_milli / kCpuGridMilli;
               }));
     // Rounding raises the bound.
-    RC_ASSERT(packing.value >= most(free_capacity_of(gpus, cpu_milli), classes, values,
+    RC_ASSERT(packing.value >= most(empty_node(gpus, cpu_milli), classes, values,
                                     [](const BoundClass& one) { return one.cpu_milli; }));
 }
 

@@ -52,12 +52,12 @@ class UsedCluster {
             node.host = {128'000, gibibytes(1'024)};
             for (int gpu = 0; gpu < kGpus; ++gpu)
                 fill(node, gpu);
-            snapshot_.traits.push_back({.name = node.name});
-            snapshot_.nodes.push_back(std::move(node));
+            objects_.traits.push_back({.name = node.name});
+            objects_.nodes.push_back(std::move(node));
         }
     }
 
-    [[nodiscard]] const defrag::ClusterObjects& objects() const { return snapshot_; }
+    [[nodiscard]] const defrag::ClusterObjects& objects() const { return objects_; }
 
   private:
     int any(int from, int to) { return std::uniform_int_distribution<int>(from, to)(random_); }
@@ -76,7 +76,7 @@ class UsedCluster {
 
     void add(const NodeInventory& node, int gpu, int gib) {
         PodInfo pod =
-            build::pod(fmt::format("p{}", snapshot_.pods.size()), build::native(gibibytes(gib)));
+            build::pod(fmt::format("p{}", objects_.pods.size()), build::native(gibibytes(gib)));
         const int cpu_milli = shape_.kinds == Kinds::some_500 ? 250 * any(1, 16) : 8 * any(1, 500);
         pod.host = {cpu_milli, gibibytes(any(1, 32))};
         pod.created = fmt::format("2026-01-01T{:02}:00:00Z", any(0, 23));
@@ -85,17 +85,17 @@ class UsedCluster {
                                    {{.uuid = node.gpus[static_cast<std::size_t>(gpu)].uuid,
                                      .index = gpu,
                                      .memory = gibibytes(gib)}}));
-        snapshot_.states.push_back({.uid = pod.uid,
-                                    .name = pod.name,
-                                    .node = pod.node,
-                                    .owner = defrag::Owner{"ReplicaSet", "web", "rs"},
-                                    .allowed = any(1, 4) > 1});
-        snapshot_.pods.push_back(std::move(pod));
+        objects_.states.push_back({.uid = pod.uid,
+                                   .name = pod.name,
+                                   .node = pod.node,
+                                   .owner = defrag::Owner{"ReplicaSet", "web", "rs"},
+                                   .allowed = any(1, 4) > 1});
+        objects_.pods.push_back(std::move(pod));
     }
 
     const Shape shape_;
     std::mt19937 random_{7};
-    defrag::ClusterObjects snapshot_;
+    defrag::ClusterObjects objects_;
 };
 
 struct Question {
