@@ -21,7 +21,7 @@ namespace tessera {
 inline const NodeName kNode("n1");
 // The runtime reads NVIDIA_VISIBLE_DEVICES, so no CDI device is needed.
 inline const StartRules kByEnvironment = {.environment_handlers = {"default"}};
-inline const std::string kSlots = "tessera.dev/gpu-share";
+inline const std::string kGpuShare = "tessera.dev/gpu-share";
 
 class ContainerStartTest : public ::testing::Test {
   protected:
@@ -57,7 +57,7 @@ class ContainerStartTest : public ::testing::Test {
         return annotated(name, allocation);
     }
     void holds(const std::string& pod, const std::string& name, std::set<std::string> ids,
-               std::vector<std::string> cdi = {}, const std::string& resource = kSlots) {
+               std::vector<std::string> cdi = {}, const std::string& resource = kGpuShare) {
         holders_.add({PodUid(pod), name, resource, std::move(ids), std::move(cdi)});
     }
 

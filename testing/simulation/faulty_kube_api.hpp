@@ -17,7 +17,8 @@ class FaultyKubeApi final : public KubeApi, public LeaseStore, public Evictions 
   public:
     FaultyKubeApi(Scene& scene, ApiServer& server, std::string owner);
     // If a Lease protects against it, the pending writes of the killed process may take effect
-    // later. Without a Lease they take effect now or never (Unpromised::write_without_lease).
+    // later. Without a Lease they take effect now or never
+    // (UnprotectedFaults::write_without_lease).
     ~FaultyKubeApi() override;
     FaultyKubeApi(const FaultyKubeApi&) = delete;
     FaultyKubeApi& operator=(const FaultyKubeApi&) = delete;

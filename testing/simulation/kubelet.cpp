@@ -250,20 +250,20 @@ bool Kubelet::pre_start(const PodObject& pod, const ContainerSpec& spec) {
 // Takes no simulated time. While no NRI plugin is connected, the runtime creates the container
 // without edits.
 bool Kubelet::create(const PodObject& pod, const ContainerSpec& spec) {
-    RuntimeContainer asked{.id = fmt::format("{}-{}", machine_.name.str(), next_id_++),
-                           .name = spec.name,
-                           .running = false,
-                           .env = {"PATH=/bin"},
-                           .pod_uid = pod.info.uid,
-                           .pod = pod.info.name,
-                           .pod_annotations = pod.annotations,
-                           .setup = {.name = spec.name}};
+    RuntimeContainer container{.id = fmt::format("{}-{}", machine_.name.str(), next_id_++),
+                               .name = spec.name,
+                               .running = false,
+                               .env = {"PATH=/bin"},
+                               .pod_uid = pod.info.uid,
+                               .pod = pod.info.name,
+                               .pod_annotations = pod.annotations,
+                               .setup = {.name = spec.name}};
     ContainerEdits edits;
     bool by_agent = true;
     if (identity_ == Identity::nri) {
         by_agent = agent && agent->linked();
         if (by_agent) {
-            auto completed = agent->handler().on_create_container(asked);
+            auto completed = agent->handler().on_create_container(container);
             if (!completed) return false;
             edits = *std::move(completed);
         }
@@ -282,14 +282,14 @@ bool Kubelet::create(const PodObject& pod, const ContainerSpec& spec) {
                    .pod_name = pod.info.name,
                    .name = spec.name,
                    .pod_annotations = pod.annotations,
-                   .env = asked.env,
-                   .id = asked.id,
+                   .env = container.env,
+                   .id = container.id,
                    .gpus = gpus_of(edits),
                    .since = scene_.loop.now()};
     for (const auto& [name, value] : edits.env)
         made.env.push_back(fmt::format("{}={}", name, value));
-    asked.env = made.env;
-    if (identity_ == Identity::nri && by_agent && !agent->handler().verify(asked)) return false;
+    container.env = made.env;
+    if (identity_ == Identity::nri && by_agent && !agent->handler().verify(container)) return false;
     ground_truth_.check_start(machine_, made, by_agent);
     scene_.note(machine_.name.str(), [&] {
         return fmt::format("starts {} of {} {}{}", made.name, made.pod_name.name, made.pod.str(),

@@ -24,7 +24,7 @@ struct Flags {
     bool log = false;
     bool expect_violation = false;
     unsigned jobs = 1;
-    Unpromised unpromised;
+    UnprotectedFaults unpromised;
 };
 
 struct Report {

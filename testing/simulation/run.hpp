@@ -12,7 +12,7 @@ namespace tessera::simulation {
 struct RunOptions {
     std::uint64_t seed = 0;
     bool keep_log = false;
-    Unpromised unpromised;
+    UnprotectedFaults unpromised;
 };
 
 struct Outcome {

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 // Faults against which the product does not protect yet (docs/internals/simulation.md). Off by
 // default.
-struct Unpromised {
+struct UnprotectedFaults {
     // A controller is frozen between the check of its Lease and the write, and continues when
     // another controller has the Lease.
     bool frozen_leader = false;
@@ -22,13 +22,13 @@ struct Unpromised {
 };
 
 struct Scene {
-    Scene(std::uint64_t seed, bool keep_log, Unpromised switches)
+    Scene(std::uint64_t seed, bool keep_log, UnprotectedFaults switches)
         : rng(seed), loop(rng), journal(keep_log), unpromised(switches) {}
 
     Rng rng;
     Loop loop;
     Journal journal;
-    const Unpromised unpromised;
+    const UnprotectedFaults unpromised;
     // Probability of each fault per thousand occasions. Applies only while `has_faults` is true.
     std::array<std::uint64_t, kFaultNames.size()> rates{};
     bool election = false;  // there are several controllers, and the holder of a Lease may write

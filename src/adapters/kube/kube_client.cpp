@@ -152,7 +152,8 @@ Result<std::string> KubeClient::each_page(const std::string& path, const ReadIte
 
 namespace {
 
-// Lists and watches `path` without end. `list` fills changes (with `all`) and returns the position.
+// Lists and watches `path` without end. `list` fills changes (with `listed`) and returns the
+// position.
 template <class Kind, class List, class Sink>
 void follow(const Kind& kind, HttpClient& http, const std::string& path, const List& list,
             const Sink& sink, const KubeApi::ErrorSink& on_error, const std::stop_token& stop) {

@@ -107,9 +107,9 @@ TEST(KubeClient, SealedAllocations) {
     server.answer("GET /api/v1/namespaces/d/pods/p", 200, pod);
     server.answer("GET /api/v1/pods", 200, list);
     KubeClient kube(server.client(), &*seal);
-    const auto is_refused = [](const PodInfo& facts) {
-        return facts.allocation && !*facts.allocation &&
-               facts.allocation->error().code == Code::permission_denied;
+    const auto is_refused = [](const PodInfo& info) {
+        return info.allocation && !*info.allocation &&
+               info.allocation->error().code == Code::permission_denied;
     };
     EXPECT_TRUE(is_refused(kube.list_pods({})->at(0)));
     EXPECT_TRUE(is_refused(*kube.get_pod({"d", "p"})));

@@ -58,10 +58,10 @@ std::string gain_text(const DefragRequest& request, const Plan& plan) {
     return out;
 }
 
-void write_room(JsonWriter& w, std::string_view name, const FreeCapacity& room) {
+void write_free_capacity(JsonWriter& w, std::string_view name, const FreeCapacity& free) {
     w.object(name, [&] {
-        w.member("freeGpus", room.free_gpus);
-        w.member("largestRoomBytes", room.largest.count);
+        w.member("freeGpus", free.free_gpus);
+        w.member("largestRoomBytes", free.largest.count);
     });
 }
 
@@ -89,8 +89,8 @@ void write_plan(JsonWriter& w, const Plan& plan) {
             });
         }
     });
-    write_room(w, "before", plan.before);
-    write_room(w, "after", plan.after);
+    write_free_capacity(w, "before", plan.before);
+    write_free_capacity(w, "after", plan.after);
     if (!plan.fits_on.empty()) w.member("podFitsOn", plan.fits_on.str());
     w.member("fewest", plan.fewest);
 }

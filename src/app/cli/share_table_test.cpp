@@ -31,10 +31,10 @@ NodeShareUses said(std::int64_t had_ns, std::int64_t in_flight_ns) {
 }
 
 PodInfo pod(const char* uid, const char* name) {
-    PodInfo facts = build::pod(name, {build::native(gibibytes(1))});
-    facts.uid = PodUid(uid);
-    facts.node = NodeName("n1");
-    return facts;
+    PodInfo info = build::pod(name, {build::native(gibibytes(1))});
+    info.uid = PodUid(uid);
+    info.node = NodeName("n1");
+    return info;
 }
 
 std::vector<NodeUsage> nodes() {

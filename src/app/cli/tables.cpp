@@ -38,9 +38,9 @@ std::vector<GpuLine> lines_of(std::span<const NodeUsage> nodes) {
 std::string health_of(const GpuLine& line) {
     const Gpu& gpu = line.gpu();
     const std::string words(words_of(gpu.condition));
-    std::string reported = gpu.usable() ? words : words + ": " + gpu.reason;
-    if (line.node->agent_ready) return reported;
-    return fmt::format("unknown: no agent is ready (last report: {})", reported);
+    std::string health = gpu.usable() ? words : words + ": " + gpu.reason;
+    if (line.node->agent_ready) return health;
+    return fmt::format("unknown: no agent is ready (last report: {})", health);
 }
 
 std::string table(std::span<const GpuLine> lines, bool with_uuid) {

@@ -11,7 +11,7 @@ namespace tessera {
 namespace {
 
 // The pod's total request, if no GPU is named.
-Bytes asked(const PodInfo& pod, const NodeInventory& node) {
+Bytes requested(const PodInfo& pod, const NodeInventory& node) {
     if (!pod.request) return {};
     Bytes largest;
     for (const Gpu& gpu : node.gpus)
@@ -46,7 +46,7 @@ PodUsage usage_of_pod(const PodInfo& pod, const NodeInventory& node) {
                 Bytes{share.units * bytes_per_unit(node.unit).count}, {});
         }
     } else {
-        usage.pending = asked(pod, node);
+        usage.pending = requested(pod, node);
     }
     return usage;
 }

@@ -54,10 +54,10 @@ std::optional<std::string> barred_by_kubernetes(const defrag::PodState& pod,
 }
 
 // The filter's answer for this one node.
-FilterAnswer filter(const Snapshot& snapshot, const PodInfo& facts, const PodRequest& pod,
+FilterAnswer filter(const Snapshot& snapshot, const PodInfo& info, const PodRequest& pod,
                     const NodeName& node) {
     ExtenderArgs args;
-    args.pod = facts;
+    args.pod = info;
     args.reads_all = true;  // the caller's own rights decided which other pods it could read
     args.names = {node.str()};
     return choose_nodes(snapshot, args, pod, nullptr, 0);
@@ -78,10 +78,10 @@ std::vector<GpuExplanation> gpus_of(const Assignment& assignment, const NodeInfo
 // ignores nominees (node_choice.cpp).
 void score(NodeExplanation& explanation, const Snapshot& snapshot, const NodeInfo& node,
            const PodRequest& pod, const NodeScorer* scorer) {
-    const Preemptor preemptor{pod.uid, pod.priority};
-    const RoomLeft left(gpus_left(node, preemptor));
+    const PodToPlace to_place{pod.uid, pod.priority};
+    const RoomLeft left(gpus_left(node, to_place));
     const NodeGpus room = left.node_gpus(node);
-    const auto gpus = given_gpus(node, pod, preemptor, scorer);
+    const auto gpus = given_gpus(node, pod, to_place, scorer);
     if (!gpus) return;
     explanation.gpus = gpus_of(*gpus, node, room);
     Placer placer(pod.containers);
@@ -139,7 +139,7 @@ std::string gang_sentence(ClusterState& state, const PodRequest& pod,
 }
 
 std::vector<NodeExplanation> explain_nodes(const defrag::ClusterObjects& objects,
-                                           std::size_t pod_at, const PodInfo& facts,
+                                           std::size_t pod_at, const PodInfo& info,
                                            const PodRequest& pod, const Snapshot& snapshot,
                                            const NodeScorer* scorer) {
     std::vector<NodeExplanation> out;
@@ -150,7 +150,7 @@ std::vector<NodeExplanation> explain_nodes(const defrag::ClusterObjects& objects
         if (auto barred = barred_by_kubernetes(objects.states[pod_at], pod.host, traits, *node)) {
             explanation.why = *std::move(barred);
         } else {
-            const FilterAnswer answer = filter(snapshot, facts, pod, traits.name);
+            const FilterAnswer answer = filter(snapshot, info, pod, traits.name);
             explanation.fits = !answer.fitting.empty();
             if (explanation.fits) {
                 score(explanation, snapshot, *node, pod, scorer);
@@ -187,14 +187,14 @@ Result<PodExplanation> explain_pod(const defrag::ClusterObjects& objects, const 
     if (found.finished) return fail(Code::conflict, fmt::format("pod {} has finished", name.str()));
     const auto request = request_of(found);
     if (!request) return fail(request.error().in("pod " + name.str()));
-    const PodInfo facts = as_waiting(found);
+    const PodInfo info = as_waiting(found);
     ClusterState state;
     for (const NodeInventory& node : objects.nodes)
         state.set_node(node);
     for (const PodGroup& group : objects.pod_groups)
         state.set_pod_group(group);
     for (const PodInfo& pod : objects.pods)
-        state.set_pod(pod.uid == facts.uid ? facts : pod);
+        state.set_pod(pod.uid == info.uid ? info : pod);
     for (const PodInfo& pod : objects.others)
         state.set_pod(pod);
     PolicySet policies(row->name);
@@ -218,7 +218,7 @@ Result<PodExplanation> explain_pod(const defrag::ClusterObjects& objects, const 
         .gated = found.gated,
         .unknown_annotations = found.unknown_annotations,
         .gang = gang_sentence(state, *request, offered(objects, at), policies),
-        .nodes = explain_nodes(objects, at, facts, pod, *snapshot, scorer.get()),
+        .nodes = explain_nodes(objects, at, info, pod, *snapshot, scorer.get()),
     };
     sort(explanation.nodes, *snapshot, scorer != nullptr);
     return explanation;

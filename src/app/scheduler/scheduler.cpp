@@ -37,7 +37,7 @@ Scheduler::Scheduler(KubeApi& kube, ClusterCache& cache, Clock& clock,
       cache_(cache),
       clock_(clock),
       options_(options),
-      second_look_(clock),
+      stale_snapshot_retry_(clock),
       gangs_(cache, options.policies, clock) {}
 
 FilterAnswer Scheduler::filter(const ExtenderArgs& args) {
@@ -46,7 +46,8 @@ FilterAnswer Scheduler::filter(const ExtenderArgs& args) {
 
 FilterAnswer Scheduler::finish_filter(const ExtenderArgs& args, FilterAnswer first) {
     const bool may_change = first.fitting.empty() && !first.failed.empty();
-    FilterAnswer answer = may_change && second_look_.wait() ? first_look(args) : std::move(first);
+    FilterAnswer answer =
+        may_change && stale_snapshot_retry_.wait() ? first_look(args) : std::move(first);
     give_missing_reasons(args, answer);
     if (!answer.fitting.empty()) {
         waiting_.forget(args.pod.uid);

@@ -71,7 +71,7 @@ class Scheduler {
     ClusterCache& cache_;
     Clock& clock_;
     const SchedulerOptions options_;
-    StaleSnapshotRetry second_look_;
+    StaleSnapshotRetry stale_snapshot_retry_;
     WaitingPods waiting_;
     Gangs gangs_;
     // Used by the thread of reconcile_uncertain().

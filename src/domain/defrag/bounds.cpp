@@ -55,7 +55,7 @@ void Bounds::refresh(std::size_t node) {
 
 std::int64_t Bounds::cost_of_room(const RoomFor& room, std::size_t node) {
     const ContainerRequests& request = room.pod.containers;
-    const bool single = state_.snapshot(node).node_gpus().single_share;
+    const bool single = state_.original(node).node_gpus().single_share;
     if (!state_.is_open(node) || (!barred_.empty() && barred_[node] != 0) ||
         (single && !asks_one_share(request)))
         return kNever;
@@ -135,7 +135,7 @@ std::vector<std::size_t> Bounds::who_may_lower() const {
 NodeName Bounds::fits_on() const {
     for (std::size_t node = 0; node < costs_.size(); ++node) {
         if (!costs_[node].empty() && costs_[node].front() == 0)
-            return state_.snapshot(node).inventory.name;
+            return state_.original(node).inventory.name;
     }
     return {};
 }

@@ -56,8 +56,8 @@ std::optional<std::int64_t> how_many(std::vector<Amount> amounts, Amount missing
     return missing <= 0 ? std::optional(taken) : std::nullopt;
 }
 
-// The preemptor for the pod's replacement: a pod with an unknown uid.
-Preemptor successor_of(const MovablePod& pod) {
+// The replacement of a pod, as a pod to place: its uid is not known.
+PodToPlace successor_of(const MovablePod& pod) {
     static const PodUid unknown;
     return {unknown, pod.request.priority};
 }
@@ -83,14 +83,14 @@ bool Place::is_same(const Place& other) const {
     return node == other.node && assignment.gpus == other.assignment.gpus;
 }
 
-DefragState::DefragState(const Cluster& cluster, const Preemptor& preemptor, std::size_t most_kinds)
-    : preemptor_(preemptor),
+DefragState::DefragState(const Cluster& cluster, const PodToPlace& pod, std::size_t most_kinds)
+    : pod_(pod),
       most_kinds_(most_kinds),
       has_nominees_(std::ranges::any_of(cluster.nodes,
                                         [](const auto& node) { return !node->nominees.empty(); })) {
     nodes_.reserve(cluster.nodes.size());
     for (const Snapshot::NodePtr& node : cluster.nodes) {
-        NodeState state{.snapshot = node.get(),
+        NodeState state{.original = node.get(),
                         .now = *node,
                         .used = {node->inventory.host.cpu_milli - node->load.cpu_milli,
                                  node->inventory.host.memory - mebibytes(node->load.memory_mib)},
@@ -112,21 +112,21 @@ void DefragState::add_placed_pods(const Cluster& cluster) {
         if (!pod.request.containers.empty()) movable.emplace(pod.request.uid, &pod);
     }
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
-        const NodeInfo& snapshot = *nodes_[node].snapshot;
-        for (const AssignedPodPtr& assigned_pod : snapshot.assigned_pods) {
+        const NodeInfo& original = *nodes_[node].original;
+        for (const AssignedPodPtr& assigned_pod : original.assigned_pods) {
             const auto of = movable.find(assigned_pod->uid);
             if (of == movable.end() || assigned_pod->terminating || assigned_pod->resizing)
                 continue;
             PlacedPod placed{.assigned_pod = assigned_pod,
                              .node = node,
-                             .gpus = positions(*assigned_pod, snapshot.inventory.gpus),
-                             .size = on_gpus(*assigned_pod, snapshot.inventory.gpus),
+                             .gpus = positions(*assigned_pod, original.inventory.gpus),
+                             .size = on_gpus(*assigned_pod, original.inventory.gpus),
                              .movable = of->second,
                              .allocated = {}};
             if (placed.gpus.empty()) continue;
             for (const std::size_t gpu : placed.gpus) {
                 placed.allocated.push_back(
-                    allocated_on(*assigned_pod, snapshot.inventory.gpus, gpu));
+                    allocated_on(*assigned_pod, original.inventory.gpus, gpu));
             }
             placed_pods_.push_back(std::move(placed));
         }
@@ -145,7 +145,7 @@ void DefragState::add_placed_pods(const Cluster& cluster) {
 
 HostRequest DefragState::host_left(std::size_t node) const {
     const NodeState& state = nodes_[node];
-    const HostRequest& has = state.snapshot->inventory.host;
+    const HostRequest& has = state.original->inventory.host;
     return {has.cpu_milli - state.used.cpu_milli, has.memory - state.used.memory};
 }
 
@@ -154,7 +154,7 @@ std::vector<char> DefragState::barred_nodes(const Barred& barred) const {
     if (!barred) return out;
     out.reserve(nodes());
     for (const NodeState& state : nodes_)
-        out.push_back(barred->contains(state.snapshot->inventory.name) ? 1 : 0);
+        out.push_back(barred->contains(state.original->inventory.name) ? 1 : 0);
     return out;
 }
 
@@ -197,26 +197,26 @@ std::size_t DefragState::usable_gpus() const {
 bool DefragState::fits(Placer& placer, const HostRequest& host, std::size_t node) const {
     const NodeInfo& now = nodes_[node].now;
     return is_open(node) && has_host_room(now.inventory, host_left(node), host) &&
-           try_left(placer, now, preemptor_) != nullptr;
+           try_left(placer, now, pod_) != nullptr;
 }
 
 bool DefragState::could_fit(Placer& placer, const HostRequest& host, std::size_t node) const {
-    const NodeInfo& snapshot = *nodes_[node].snapshot;
-    std::vector<GpuState> gpus = snapshot.gpus;
-    HostRequest left{snapshot.load.cpu_milli, mebibytes(snapshot.load.memory_mib)};
+    const NodeInfo& original = *nodes_[node].original;
+    std::vector<GpuState> gpus = original.gpus;
+    HostRequest left{original.load.cpu_milli, mebibytes(original.load.memory_mib)};
     for (std::size_t gpu = 0; gpu < gpus.size(); ++gpu) {
         for (const std::size_t i : nodes_[node].placed_pods[gpu]) {
             const PlacedPod& placed = placed_pods_[i];
             if (placed.gpus.front() != gpu)
                 continue;  // count it once, even if it is on several GPUs
-            count_allocated(*placed.assigned_pod, snapshot.inventory.gpus, gpus, -1);
+            count_allocated(*placed.assigned_pod, original.inventory.gpus, gpus, -1);
             const HostRequest& its = placed.movable->request.host;
             left = {left.cpu_milli + its.cpu_milli, left.memory + its.memory};
         }
     }
     const RoomLeft room(std::move(gpus));
-    return has_host_room(snapshot.inventory, left, host) &&
-           placer.try_node(room.node_gpus(snapshot)) != nullptr;
+    return has_host_room(original.inventory, left, host) &&
+           placer.try_node(room.node_gpus(original)) != nullptr;
 }
 
 std::optional<Place> DefragState::place(std::size_t pod_index) {
@@ -339,7 +339,7 @@ void DefragState::undo_leave(std::size_t pod_index) {
 
 void DefragState::enter(std::size_t pod_index, const Place& place) {
     const MovablePod& pod = *placed_pods_[pod_index].movable;
-    const NodeInventory& node = snapshot(place.node).inventory;
+    const NodeInventory& node = original(place.node).inventory;
     AssignedPod made{.uid = pod.request.uid, .name = pod.request.name};
     made.allocation.containers =
         containers_of(pod.request.containers, place.assignment, node.gpus, node.unit);
@@ -360,7 +360,7 @@ void DefragState::undo_enter(std::size_t pod_index, const Place& place) {
 void DefragState::remove(std::size_t node, const AssignedPod& assigned_pod, const HostRequest& host,
                          As as) {
     NodeState& state = nodes_[node];
-    count_allocated(assigned_pod, state.snapshot->inventory.gpus, state.now.gpus, -1);
+    count_allocated(assigned_pod, state.original->inventory.gpus, state.now.gpus, -1);
     std::erase_if(state.now.assigned_pods,
                   [&](const AssignedPodPtr& of) { return of->uid == assigned_pod.uid; });
     state.used = {state.used.cpu_milli - host.cpu_milli, state.used.memory - host.memory};
@@ -371,7 +371,7 @@ void DefragState::remove(std::size_t node, const AssignedPod& assigned_pod, cons
 void DefragState::add(std::size_t node, AssignedPodPtr assigned_pod, const HostRequest& host,
                       As as) {
     NodeState& state = nodes_[node];
-    count_allocated(*assigned_pod, state.snapshot->inventory.gpus, state.now.gpus, 1);
+    count_allocated(*assigned_pod, state.original->inventory.gpus, state.now.gpus, 1);
     state.now.assigned_pods.push_back(std::move(assigned_pod));
     state.used = {state.used.cpu_milli + host.cpu_milli, state.used.memory + host.memory};
     refresh(node);
@@ -381,8 +381,8 @@ void DefragState::add(std::size_t node, AssignedPodPtr assigned_pod, const HostR
 void DefragState::refresh(std::size_t node) {
     NodeState& state = nodes_[node];
     state.now.free = free_of(state.now.gpus);
-    if (!state.now.nominees.empty()) state.left = gpus_left(state.now, preemptor_);
-    state.now.load = load_of(state.now, state.snapshot->load.model, state.used);
+    if (!state.now.nominees.empty()) state.left = gpus_left(state.now, pod_);
+    state.now.load = load_of(state.now, state.original->load.model, state.used);
 }
 
 // Most changes are undone at once, and the earlier prices are valid again.
@@ -405,7 +405,7 @@ std::int64_t DefragState::cost(const ContainerRequest& container, std::size_t no
     if (!state.open || !gpu.usable) return kNever;
     const bool whole = container.gpu.memory.kind == MemoryRequest::Kind::whole_gpu;
     const Bytes request =
-        bytes_of(container.gpu.memory, state.snapshot->inventory.unit, gpu.capacity);
+        bytes_of(container.gpu.memory, state.original->inventory.unit, gpu.capacity);
     const auto fits_on = [&](const GpuState& of) {
         return request <= of.free() && (of.allocated_cores + container.gpu.cores).value <= 100 &&
                !(whole && of.pods > 0);

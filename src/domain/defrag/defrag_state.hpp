@@ -51,16 +51,15 @@ class DefragState {
     // The number of kinds of pods whose prices are kept: about 150 MB for a cluster of 5,000 nodes.
     static constexpr std::size_t kMostKinds = 1'024;
 
-    // Both must outlive the state. `preemptor`: the pod that the search makes space for. It gets
+    // Both must outlive the state. `pod`: the pod that the search makes space for. It gets
     // what the nominees before it leave. The replacement of a placed pod gets what the nominees
     // before that pod leave, and these may be others.
-    DefragState(const Cluster& cluster, const Preemptor& preemptor,
-                std::size_t most_kinds = kMostKinds);
+    DefragState(const Cluster& cluster, const PodToPlace& pod, std::size_t most_kinds = kMostKinds);
 
     [[nodiscard]] const std::vector<PlacedPod>& placed_pods() const { return placed_pods_; }
     [[nodiscard]] std::size_t nodes() const { return nodes_.size(); }
-    [[nodiscard]] const NodeInfo& snapshot(std::size_t node) const {
-        return *nodes_[node].snapshot;
+    [[nodiscard]] const NodeInfo& original(std::size_t node) const {
+        return *nodes_[node].original;
     }
     [[nodiscard]] bool is_open(std::size_t node) const { return nodes_[node].open; }
     [[nodiscard]] std::size_t gpus(std::size_t node) const { return nodes_[node].now.gpus.size(); }
@@ -68,7 +67,7 @@ class DefragState {
     // other GPUs as pods come and go.
     [[nodiscard]] bool has_nominees() const { return has_nominees_; }
     [[nodiscard]] bool has_nominees(std::size_t node) const {
-        return !snapshot(node).nominees.empty();
+        return !original(node).nominees.empty();
     }
     [[nodiscard]] FreeCapacity free_capacity() const;
     // GPUs that are healthy and on nodes that accept new pods.
@@ -108,9 +107,9 @@ class DefragState {
 
   private:
     struct NodeState {
-        const NodeInfo* snapshot = nullptr;  // the original state
+        const NodeInfo* original = nullptr;  // the node before any move
         NodeInfo now;
-        std::vector<GpuState> left;  // for the preemptor; empty: the same as in `now`
+        std::vector<GpuState> left;  // for pod_; empty: the same as in `now`
         HostRequest used;
         bool open = false;
         std::vector<std::vector<std::size_t>> placed_pods;  // by GPU
@@ -155,7 +154,7 @@ class DefragState {
     void refresh(std::size_t node);
     void note_change(std::size_t node, As as);
 
-    const Preemptor preemptor_;
+    const PodToPlace pod_;
     const std::size_t most_kinds_;
     bool has_nominees_ = false;
     std::vector<NodeState> nodes_;

@@ -124,7 +124,7 @@ class Tried {
     Tried(const Cluster& cluster, const Goal& goal)
         : cluster_(cluster),
           goal_(goal),
-          state_(cluster, preemptor_, most_kinds_),
+          state_(cluster, pod_to_place_, most_kinds_),
           bounds_(state_, goal_) {
         if (const auto* free = std::get_if<FreeGpus>(&goal))
             free_wanted_ = state_.free_capacity().free_gpus + free->gpus;
@@ -149,7 +149,7 @@ class Tried {
         bool any = false;
         for (std::size_t i = 0; i < count(); ++i) {
             if (state_.placed_pods()[i].moved) continue;
-            DefragState rebuilt(cluster_, preemptor_);
+            DefragState rebuilt(cluster_, pod_to_place_);
             for (const Step& step : made_)
                 make(rebuilt, step);
             const auto place = state_.place(i);
@@ -179,7 +179,7 @@ class Tried {
     }
 
     const PodUid nobody_;
-    const Preemptor preemptor_{nobody_, 1};
+    const PodToPlace pod_to_place_{nobody_, 1};
     const Cluster& cluster_;
     const Goal goal_;
     const std::size_t most_kinds_ = static_cast<std::size_t>(pick(1, 5));

@@ -165,8 +165,8 @@ bool free_one_by_one(DefragState& state, int gpus, Effort effort, std::vector<St
 
 Move move_of(const DefragState& state, const Step& step) {
     const PlacedPod& placed = state.placed_pods()[step.pod_index];
-    const NodeInventory& from = state.snapshot(placed.node).inventory;
-    const NodeInventory& to = state.snapshot(step.place.node).inventory;
+    const NodeInventory& from = state.original(placed.node).inventory;
+    const NodeInventory& to = state.original(step.place.node).inventory;
     Move move{.uid = placed.assigned_pod->uid,
               .pod = placed.assigned_pod->name,
               .node = from.name,
@@ -232,7 +232,7 @@ std::string of_no_use(std::size_t movable, std::int64_t least, bool is_sure) {
                                    : "the place of its new pod would gain nothing");
 }
 
-Preemptor preemptor_of(const Goal& goal) {
+PodToPlace pod_of(const Goal& goal) {
     static const PodUid none;
     if (const auto* room = std::get_if<RoomFor>(&goal)) return {room->pod.uid, room->pod.priority};
     return {none, std::numeric_limits<int>::min()};
@@ -241,12 +241,12 @@ Preemptor preemptor_of(const Goal& goal) {
 }  // namespace
 
 FreeCapacity free_capacity_of(const Cluster& cluster) {
-    return DefragState(cluster, preemptor_of(FreeGpus{})).free_capacity();
+    return DefragState(cluster, pod_of(FreeGpus{})).free_capacity();
 }
 
 std::variant<Plan, NoPlan> make_plan(const Cluster& cluster, const Goal& goal,
                                      const Effort& effort) {
-    DefragState state(cluster, preemptor_of(goal));
+    DefragState state(cluster, pod_of(goal));
     Bounds bounds(state, goal);
     const std::int64_t least = bounds.moves();
     if (least >= kNever || (least > 0 && state.placed_pods().empty()))

@@ -190,13 +190,13 @@ TEST(DefragPlan, CpuAndMemoryCount) {
         pod.request.host = {1'000, gibibytes(1)};
     const auto with_cpu = [&](std::int64_t cpu_of_b, Bytes memory_of_b) {
         for (auto& node : cluster.nodes) {
-            NodeInfo snapshot = *node;
-            const bool is_b = snapshot.inventory.name.str() == "b";
-            snapshot.inventory.host = {8'000, gibibytes(32)};
-            snapshot.load.cpu_milli = is_b ? static_cast<int>(cpu_of_b) : 8'000;
-            snapshot.load.memory_mib =
+            NodeInfo info = *node;
+            const bool is_b = info.inventory.name.str() == "b";
+            info.inventory.host = {8'000, gibibytes(32)};
+            info.load.cpu_milli = is_b ? static_cast<int>(cpu_of_b) : 8'000;
+            info.load.memory_mib =
                 static_cast<int>((is_b ? memory_of_b : gibibytes(32)).count / kMiB);
-            node = std::make_shared<const NodeInfo>(std::move(snapshot));
+            node = std::make_shared<const NodeInfo>(std::move(info));
         }
         const auto answer = make_plan(cluster, FreeGpus{2});
         std::vector<std::string> out;
@@ -219,11 +219,11 @@ TEST(DefragPlan, WhoWaitsNeedsCpuToo) {
     scene.pod("x", "a", {0}, 4).pod("fix", "b", {0}, 10, false);
     Cluster cluster = scene.cluster();
     for (auto& node : cluster.nodes) {
-        NodeInfo snapshot = *node;
-        snapshot.inventory.host = {4'000, gibibytes(32)};
-        snapshot.load.cpu_milli = snapshot.inventory.name.str() == "a" ? 500 : 4'000;
-        snapshot.load.memory_mib = 32 * 1024;
-        node = std::make_shared<const NodeInfo>(std::move(snapshot));
+        NodeInfo info = *node;
+        info.inventory.host = {4'000, gibibytes(32)};
+        info.load.cpu_milli = info.inventory.name.str() == "a" ? 500 : 4'000;
+        info.load.memory_mib = 32 * 1024;
+        node = std::make_shared<const NodeInfo>(std::move(info));
     }
     cluster.movable.front().request.host = {3'500, gibibytes(1)};
     RoomFor room = room_for(build::native(gibibytes(8)));
@@ -243,11 +243,11 @@ TEST(DefragPlan, NomineesComeBeforeSomeAndNotBeforeOthers) {
     scene.node("a", 1).node("b", 1).node("c", 1);
     scene.pod("x", "a", {0}, 10).pod("fix", "b", {0}, 2, false);
     Cluster cluster = scene.cluster();
-    NodeInfo snapshot = *cluster.nodes[1];
+    NodeInfo info = *cluster.nodes[1];
     PodRequest nominee = build::request(build::pod("nominee", build::native(gibibytes(8))));
     nominee.priority = 5;
-    snapshot.nominees = {std::make_shared<const PodRequest>(nominee)};
-    cluster.nodes[1] = std::make_shared<const NodeInfo>(std::move(snapshot));
+    info.nominees = {std::make_shared<const PodRequest>(nominee)};
+    cluster.nodes[1] = std::make_shared<const NodeInfo>(std::move(info));
     RoomFor room = room_for(build::whole());
     room.barred = std::make_shared<const std::set<NodeName>>(std::set{NodeName("c")});
     room.pod.priority = 10;

@@ -63,13 +63,13 @@ std::vector<DumpAllocation> allocations_of(const Allocation& allocation,
     return allocated;
 }
 
-struct Asked {
+struct Requested {
     PodRequest request;
     GpuRuleTexts rules;
 };
 
 // A running pod keeps its GPUs, even if its annotations have changed.
-Result<Asked> asked_of(PodInfo pod) {
+Result<Requested> requested_of(PodInfo pod) {
     auto request = request_of(pod);
     if (!request && !pod.node.empty()) {
         pod.gpu_rules = {};
@@ -77,11 +77,11 @@ Result<Asked> asked_of(PodInfo pod) {
         request = request_of(pod);
     }
     if (!request) return fail(request.error());
-    return Asked{*std::move(request), pod.gpu_rules};
+    return Requested{*std::move(request), pod.gpu_rules};
 }
 
-DumpPod pod_of(const SeenPod& seen, const Asked& asked) {
-    const PodRequest& request = asked.request;
+DumpPod pod_of(const SeenPod& seen, const Requested& requested) {
+    const PodRequest& request = requested.request;
     DumpPod pod{.name = request.name,
                 .created = seen.info.created,
                 .deleted = seen.deleted,
@@ -89,7 +89,7 @@ DumpPod pod_of(const SeenPod& seen, const Asked& asked) {
                 .host = request.host,
                 .gang = request.gang,
                 .chooses_nodes = seen.chooses_nodes,
-                .gpu_rules = asked.rules,
+                .gpu_rules = requested.rules,
                 .requests = {},
                 .allocated = {}};
     for (const ContainerRequest& container : request.containers) {
@@ -194,12 +194,12 @@ ClusterDump dump_of(std::span<const SeenNode> nodes, std::span<const SeenPod> po
             ++*reason;
             continue;
         }
-        const auto asked = asked_of(pod.info);
-        if (!asked) {
+        const auto requested = requested_of(pod.info);
+        if (!requested) {
             ++out.left_out.faulty;
             continue;
         }
-        DumpPod dumped = pod_of(pod, *asked);
+        DumpPod dumped = pod_of(pod, *requested);
         const auto on = node_infos.find(pod.info.node);
         const auto assigned_pod = assigned_pods.find(pod.info.uid);
         if (on != node_infos.end() && assigned_pod != assigned_pods.end()) {

@@ -3,8 +3,8 @@
 namespace tessera {
 
 std::optional<Assignment> given_gpus(const NodeInfo& node, const PodRequest& pod,
-                                     const Preemptor& preemptor, const NodeScorer* scorer) {
-    const std::vector<GpuState> left = gpus_left(node, preemptor);
+                                     const PodToPlace& for_pod, const NodeScorer* scorer) {
+    const std::vector<GpuState> left = gpus_left(node, for_pod);
     const RoomLeft room(left);
     Placer placer(pod.containers);
     const Assignment* best = placer.try_node(room.node_gpus(node));
@@ -15,7 +15,7 @@ std::optional<Assignment> given_gpus(const NodeInfo& node, const PodRequest& pod
     // Reservations for the nominees after the pod assumed that best fit chooses the pod's GPUs.
     const auto behind = [&](const Assignment& gpus) {
         return room_behind(
-            node, preemptor,
+            node, for_pod,
             containers_of(pod.containers, gpus, node.inventory.gpus, node.inventory.unit), left);
     };
     return node.nominees.empty() || behind(*scored) >= behind(*best) ? scored : *best;

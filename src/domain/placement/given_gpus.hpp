@@ -13,9 +13,9 @@ namespace tessera {
 
 // The scorer chooses from what the nominees before the pod leave. Best fit chooses instead if there
 // is no scorer, if it does not decide, or if its choice leaves space for fewer of the nominees
-// after the pod. Nothing if the pod does not fit. `preemptor` is the pod, or the pod whose nominees
+// after the pod. Nothing if the pod does not fit. `for_pod` is the pod, or the pod whose nominees
 // count.
 std::optional<Assignment> given_gpus(const NodeInfo& node, const PodRequest& pod,
-                                     const Preemptor& preemptor, const NodeScorer* scorer);
+                                     const PodToPlace& for_pod, const NodeScorer* scorer);
 
 }  // namespace tessera

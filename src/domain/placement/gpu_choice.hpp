@@ -1,5 +1,5 @@
 // Which of a node's GPUs a policy gives to a container. One rule for the controller
-// (app/scheduler/scoring/score_cache) and for the simulator's replay (app/sim/live_placer).
+// (app/scheduler/scoring/score_cache) and for the simulator's replay (simulator/live/live_placer).
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ std::optional<GpuMask> first_with_room(GpuSets& sets, const NodeGpus& node_gpus,
 // The GPUs of that set that the policy chooses; among equal GPUs, the one whose loss harms least.
 // Nothing if there is no such set, or the policy finds no GPUs in it. `random` is the pod's random
 // number.
-std::optional<GpuSet> choose_gpus(GpuSets& sets, const GpuQuestion& asked, PlacementPolicy& policy,
-                                  std::uint64_t random);
+std::optional<GpuSet> choose_gpus(GpuSets& sets, const GpuQuestion& question,
+                                  PlacementPolicy& policy, std::uint64_t random);
 
 }  // namespace tessera

@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-// Why a GPU is not accepted: by its model or UUID, or because of the pods that use it.
+// Whether a GPU is accepted, and if not, why.
 enum class Admitted { yes, other_gpu, affinity };
 
 // One thread reuses it for many nodes, so that names are compared once per model.

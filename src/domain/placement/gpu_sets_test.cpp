@@ -274,9 +274,9 @@ RC_GTEST_PROP(GpuSets, HoldForRandomPods, ()) {
         const bool is_whole = below(2) == 0;
         const int gib = 1 + below(12);
         const auto before = node.state().snapshot();
-        const NodeInfo& snapshot = *before->find("n");
+        const NodeInfo& info = *before->find("n");
         const auto has_room = [&](std::size_t gpu) {
-            const GpuState& of = snapshot.gpus[gpu];
+            const GpuState& of = info.gpus[gpu];
             return is_whole ? of.pods == 0 : gibibytes(gib) <= of.free();
         };
         bool is_near_possible = false;

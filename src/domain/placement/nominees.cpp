@@ -11,7 +11,7 @@ namespace {
 // The nominees that come before the pod. The list is ordered, and a nominee comes before those
 // after it. Without this order, two equal nominees would exclude each other, and neither would get
 // the GPUs.
-std::span<const PodRequestPtr> before(const NodeInfo& node, const Preemptor& pod) {
+std::span<const PodRequestPtr> before(const NodeInfo& node, const PodToPlace& pod) {
     const auto end = std::ranges::find_if(node.nominees, [&](const PodRequestPtr& nominee) {
         return nominee->priority < pod.priority || nominee->uid == pod.uid;
     });
@@ -43,12 +43,12 @@ NodeGpus RoomLeft::node_gpus(const NodeInfo& node) const {
     return node_gpus;
 }
 
-void count_nominees(const NodeInfo& node, const Preemptor& pod, std::vector<GpuState>& gpus) {
+void count_nominees(const NodeInfo& node, const PodToPlace& pod, std::vector<GpuState>& gpus) {
     for (const PodRequestPtr& nominee : before(node, pod))
         take_room(node, *nominee, gpus);
 }
 
-std::size_t room_behind(const NodeInfo& node, const Preemptor& pod,
+std::size_t room_behind(const NodeInfo& node, const PodToPlace& pod,
                         const std::vector<ContainerAllocation>& taken, std::vector<GpuState> gpus) {
     AssignedPod there;
     there.allocated = allocated_by_gpu(taken);
@@ -61,7 +61,7 @@ std::size_t room_behind(const NodeInfo& node, const Preemptor& pod,
     return count;
 }
 
-std::vector<GpuState> gpus_left(const NodeInfo& node, const Preemptor& pod) {
+std::vector<GpuState> gpus_left(const NodeInfo& node, const PodToPlace& pod) {
     std::vector<GpuState> gpus = node.gpus;
     if (before(node, pod).empty()) return gpus;
     for (const AssignedPodPtr& assigned_pod : node.assigned_pods) {
@@ -84,12 +84,12 @@ std::vector<GpuState> gpus_left(const NodeInfo& node, const Preemptor& pod) {
     return gpus;
 }
 
-const Assignment* try_left(Placer& placer, const NodeInfo& node, const Preemptor& pod) {
+const Assignment* try_left(Placer& placer, const NodeInfo& node, const PodToPlace& pod) {
     if (before(node, pod).empty()) return placer.try_node(node.node_gpus());
     return placer.try_node(RoomLeft(gpus_left(node, pod)).node_gpus(node));
 }
 
-std::string kept_for(const NodeInfo& node, const Preemptor& pod, const Reader& reader) {
+std::string reserved_for(const NodeInfo& node, const PodToPlace& pod, const Reader& reader) {
     const auto nominees = before(node, pod);
     if (nominees.empty()) return "GPUs of this node are reserved for another pod";
     const PodRequest& first = *nominees.front();

@@ -19,14 +19,14 @@ namespace tessera {
 
 // The pod to be placed. Nominees of lower priority do not count for it, nor does the pod itself; if
 // it is a nominee, those after it do not count either.
-struct Preemptor {
+struct PodToPlace {
     const PodUid& uid;
     int priority = 0;
 };
 
 // Counts the nominees that come before the pod on the GPUs where they fit, as if they were on the
 // node. `gpus` are the node's GPUs in any state.
-void count_nominees(const NodeInfo& node, const Preemptor& pod, std::vector<GpuState>& gpus);
+void count_nominees(const NodeInfo& node, const PodToPlace& pod, std::vector<GpuState>& gpus);
 
 // The GPUs of a node with a state other than the current one.
 class RoomLeft {
@@ -43,20 +43,20 @@ class RoomLeft {
 };
 
 // The node's GPUs, with the nominees that come before the pod counted on them.
-std::vector<GpuState> gpus_left(const NodeInfo& node, const Preemptor& pod);
+std::vector<GpuState> gpus_left(const NodeInfo& node, const PodToPlace& pod);
 
 // Placer::try_node on what the nominees that come before the pod leave; `placer` is the pod's. A
 // nominee's GPUs are chosen as if terminating pods were gone. A nominee that does not fit even then
 // gets nothing.
-const Assignment* try_left(Placer& placer, const NodeInfo& node, const Preemptor& pod);
+const Assignment* try_left(Placer& placer, const NodeInfo& node, const PodToPlace& pod);
 
 // How many of the nominees that come after the pod still fit, one after the other, beside the
 // shares that the pod takes of `gpus`.
-std::size_t room_behind(const NodeInfo& node, const Preemptor& pod,
+std::size_t room_behind(const NodeInfo& node, const PodToPlace& pod,
                         const std::vector<ContainerAllocation>& taken, std::vector<GpuState> gpus);
 
 // Why a pod that would fit without the nominees does not fit, in words for that reader.
-std::string kept_for(const NodeInfo& node, const Preemptor& pod, const Reader& reader);
+std::string reserved_for(const NodeInfo& node, const PodToPlace& pod, const Reader& reader);
 
 // NodeInfo::blocked in words for that reader.
 std::string blocked_for(const NodeInfo& node, const Reader& reader);

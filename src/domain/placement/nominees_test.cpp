@@ -135,7 +135,7 @@ TEST_F(Nominees, AreNotNamedToOtherNamespaces) {
               "GPUs of this node are reserved for a pod of another namespace, which preempts other "
               "pods");
     const auto snapshot = state_.snapshot();
-    EXPECT_NE(kept_for(*snapshot->find("n"), {pod.uid, pod.priority}, Reader::of_all())
+    EXPECT_NE(reserved_for(*snapshot->find("n"), {pod.uid, pod.priority}, Reader::of_all())
                   .find("secret-team/secret-pod of priority 1234"),
               std::string::npos);
 }
@@ -144,7 +144,7 @@ TEST_F(Nominees, AreNotNamedToOtherNamespaces) {
 TEST_F(Nominees, AReasonWithoutANominee) {
     gpus(1);
     const PodUid uid("p");
-    EXPECT_NE(kept_for(*state_.snapshot()->find("n"), {uid, 0}, Reader::of("default")), "");
+    EXPECT_NE(reserved_for(*state_.snapshot()->find("n"), {uid, 0}, Reader::of("default")), "");
 }
 
 // Goal: a pod of the nominee's priority preempts other pods; a pod above it may take the reserved

@@ -37,11 +37,11 @@ class Node {
         }
         snapshot_ = state_.snapshot();
     }
-    [[nodiscard]] const NodeInfo& snapshot() const { return *snapshot_->find("n"); }
+    [[nodiscard]] const NodeInfo& info() const { return *snapshot_->find("n"); }
     [[nodiscard]] Preemption plan(const std::vector<ContainerSpec>& asked, int priority) const {
         PodInfo pod = build::pod("p", asked);
         pod.priority = priority;
-        return plan_preemption(snapshot(), build::request(pod));
+        return plan_preemption(info(), build::request(pod));
     }
 
   private:

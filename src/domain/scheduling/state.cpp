@@ -190,7 +190,7 @@ void ClusterState::take_bound(const PodInfo& pod) {
         if (const auto request = request_of(pod); request && !request->containers.empty())
             note_arrival(pod.created, *request);
     }
-    const auto hold_seen = [&](Allocation allocation) {
+    const auto assign_observed = [&](Allocation allocation) {
         auto allocated = allocated_by_gpu(allocation.containers);
         const GpuRules rules = rules_of(pod);
         assign({.uid = pod.uid,
@@ -205,7 +205,7 @@ void ClusterState::take_bound(const PodInfo& pod) {
     };
     if (!asks_for_gpus(pod)) return drop(pod.uid);
     if (const Allocation* own = own_allocation(pod)) {
-        hold_seen(*own);
+        assign_observed(*own);
     } else if (pod.allocation && !*pod.allocation &&
                pod.allocation->error().code == Code::unsupported) {
         block({.pod = pod,
@@ -214,7 +214,7 @@ void ClusterState::take_bound(const PodInfo& pod) {
                .unnamed = "cannot read what a pod of another namespace holds on this node; an "
                           "administrator finds it with: tessera doctor"});
     } else if (is_legacy(pod, served_by(nodes_[pod.node].inventory, nodes_[pod.node].known))) {
-        hold_seen(from_legacy(pod, nodes_[pod.node]));
+        assign_observed(from_legacy(pod, nodes_[pod.node]));
         legacy_pods_.insert_or_assign(pod.uid, pod);
     } else if (pod.started) {
         const bool broken = pod.allocation && !*pod.allocation;
@@ -291,11 +291,11 @@ Result<Reservation> ClusterState::reserve(const PodRequest& asked, const NodeNam
     const Reader reader = Reader::of(asked.name.ns);
     if (!now.blocked.empty()) return fail(Code::unavailable, blocked_for(now, reader));
     const PodRequest pod = rules_of(asked.containers).affinity ? snapshot()->joined(asked) : asked;
-    const Preemptor preemptor{pod.uid, pod.priority};
-    const auto gpus = given_gpus(now, pod, preemptor, scorer);
+    const PodToPlace to_place{pod.uid, pod.priority};
+    const auto gpus = given_gpus(now, pod, to_place, scorer);
     if (!gpus) {
         if (Placer(pod.containers).try_node(now.node_gpus()) != nullptr)
-            return fail(Code::unavailable, kept_for(now, preemptor, reader));
+            return fail(Code::unavailable, reserved_for(now, to_place, reader));
         return fail(Code::unavailable, Explainer(pod.containers).explain(now.node_gpus()).message);
     }
     Allocation allocation{

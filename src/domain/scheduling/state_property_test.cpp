@@ -1,5 +1,5 @@
-// The invariants of cluster/state.hpp under any order of events: a small model of the API server,
-// of a late watch, and of the controller's own steps.
+// The invariants of domain/scheduling/state.hpp under any order of events: a small model of the API
+// server, of a late watch, and of the controller's own steps.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

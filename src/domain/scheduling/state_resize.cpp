@@ -71,10 +71,10 @@ Result<ResizeTurn> ClusterState::begin_resize(const PodInfo& pod, bool is_over) 
         count_allocated(assigned_pod, gpus, states, -1);
         return resize(assigned_pod.allocation, **pod.resize, {gpus, states, now.inventory.unit});
     };
-    const Preemptor preemptor{pod.uid, pod.priority};
-    auto after = try_on(gpus_left(now, preemptor));
+    const PodToPlace to_place{pod.uid, pod.priority};
+    auto after = try_on(gpus_left(now, to_place));
     if (!after && after.error().code == Code::unavailable && try_on(now.gpus))
-        return fail(Code::unavailable, kept_for(now, preemptor, Reader::of(pod.name.ns)));
+        return fail(Code::unavailable, reserved_for(now, to_place, Reader::of(pod.name.ns)));
     if (!after) return fail(after.error());
     const auto wanted = allocated_by_gpu(after->containers);
     const auto before = allocated_by_gpu(assigned_pod.allocation.containers);

@@ -29,12 +29,12 @@ Result<> take(const SnapshotOptions& options) {
     }
     TRY(const KubeConnection connection, connect_info(options.kube));
     HttpClient api(connection.endpoint);
-    TRY(ClusterDump snapshot, read_cluster_dump(api));
-    snapshot.taken = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-    if (options.anonymous) snapshot = anonymous(std::move(snapshot));
-    const std::string left_out = left_out_text(snapshot.left_out);
+    TRY(ClusterDump dump, read_cluster_dump(api));
+    dump.taken = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+    if (options.anonymous) dump = anonymous(std::move(dump));
+    const std::string left_out = left_out_text(dump.left_out);
     if (!left_out.empty()) std::cerr << "tessera: " << left_out << "\n";
-    const std::string text = write_dump(snapshot);
+    const std::string text = write_dump(dump);
     if (has_file) return write_text_file(options.file, text);
     std::cout << text;
     return {};

@@ -67,10 +67,10 @@ TEST(HostResources, OfObjects) {
                         "annotations":{"tessera.dev/placement-policy":"spread"}},
             "spec":{"containers":[{"resources":{"limits":{"tessera.dev/gpu":"1"},
                                                 "requests":{"cpu":"1"}}}]}})");
-    const PodInfo facts = read_pod(pod->root());
-    EXPECT_EQ(facts.host.cpu_milli, 1'000);
-    EXPECT_EQ(facts.created, "2026-11-23T08:00:00Z");
-    EXPECT_EQ(facts.policy, "spread");
+    const PodInfo info = read_pod(pod->root());
+    EXPECT_EQ(info.host.cpu_milli, 1'000);
+    EXPECT_EQ(info.created, "2026-11-23T08:00:00Z");
+    EXPECT_EQ(info.policy, "spread");
     const auto node = JsonDocument::parse(
         R"({"metadata":{"name":"n"},"status":{"capacity":{"cpu":"8"},
             "allocatable":{"cpu":"7500m","memory":"16384Ki"}}})");

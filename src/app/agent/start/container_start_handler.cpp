@@ -75,8 +75,8 @@ std::optional<std::string_view> annotation(const RuntimeContainer& container,
 // environment may name our variables, so each must appear exactly once and with our value. If the
 // pod was resized, the memory limit may be any earlier one, because the environment is from the
 // container's start.
-bool was_handed(const RuntimeContainer& container, const Allocation& allocation,
-                std::span<const Gpu> gpus, bool is_resized) {
+bool was_injected(const RuntimeContainer& container, const Allocation& allocation,
+                  std::span<const Gpu> gpus, bool is_resized) {
     const ContainerAllocation* share = find_container(allocation, container.name);
     if (share == nullptr || allocation.pod != container.pod_uid) return false;
     return std::ranges::all_of(share_env(*share, gpus), [&](const auto& variable) {
@@ -346,7 +346,7 @@ Result<> ContainerStartHandler::check_injected(const RuntimeContainer& container
                        fmt::format(kNotHandedOver, container.name, by.name, by.version, what)});
     };
     const auto inventory = ports_.gpus.inventory();
-    if (!was_handed(container, allocation, inventory->gpus, was_resized(container.pod_uid)))
+    if (!was_injected(container, allocation, inventory->gpus, was_resized(container.pod_uid)))
         return not_injected("the environment");
     const ContainerAllocation& share = *find_container(allocation, container.name);
     if (auto devices = check_devices(container, share, *inventory); !devices)
@@ -467,8 +467,8 @@ std::string ContainerStartHandler::what_it_lacks(const RuntimeContainer& contain
     if (judged.share == ShareState::devices_only) return std::string(kWithoutShare);
     if (judged.share != ShareState::allocated) return {};
     const Allocation& allocation = *judged.allocation;
-    if (!was_handed(container, allocation, ports_.gpus.inventory()->gpus,
-                    was_resized(container.pod_uid)))
+    if (!was_injected(container, allocation, ports_.gpus.inventory()->gpus,
+                      was_resized(container.pod_uid)))
         return std::string(kWithoutShare);
     if (is_unverified(container)) {
         auto checked = check_injected(container, allocation);
@@ -510,8 +510,8 @@ tl::unexpected<Error> ContainerStartHandler::unknown_devices() {
 }
 
 // Kubelet calls this for exactly the containers that hold devices, right before it creates them.
-// `complete` lets pass a container that the record does not show, so a container with devices must
-// be in the record.
+// `on_create_container` lets pass a container that the record does not show, so a container with
+// devices must be in the record.
 Result<> ContainerStartHandler::check_known(const std::string& resource,
                                             const std::set<std::string>& ids) {
     const auto record = ports_.holders.list();

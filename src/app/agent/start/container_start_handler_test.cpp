@@ -118,11 +118,11 @@ TEST_F(ContainerStartTest, AllocationWithoutDevices) {
 TEST_F(ContainerStartTest, UnreadableRecord) {
     const RuntimeContainer placed = given("main", allocation({{"main", {}, {share(0, 4)}}}));
     handler_.on_link(true, "containerd 2.3");
-    EXPECT_TRUE(handler_.pre_start(kSlots, {"slot of main"}));
+    EXPECT_TRUE(handler_.pre_start(kGpuShare, {"slot of main"}));
     holders_.set(fail(Code::unsupported, "kubelet's checkpoint: another form"));
     EXPECT_EQ(handler_.on_create_container(container("cni")), ContainerEdits{});
     for (const auto& error : {handler_.on_create_container(placed).error(),
-                              handler_.pre_start(kSlots, {"slot of main"}).error()}) {
+                              handler_.pre_start(kGpuShare, {"slot of main"}).error()}) {
         EXPECT_EQ(error.code, Code::unsupported);
         EXPECT_EQ(error.text, "Tessera: kubelet's checkpoint: another form");
     }
@@ -180,40 +180,40 @@ TEST_F(ContainerStartTest, VisibleDevicesTwice) {
 
 // Goal: while the runtime does not call the agent, no container with devices starts, and the error
 // says why. It works again once the link is back. Devices that kubelet's record does not show are
-// refused, too, because `complete` would let their container pass.
+// refused, too, because `on_create_container` would let their container pass.
 TEST_F(ContainerStartTest, LinkDown) {
     holds("uid-p", "main", {"GPU-0-slot-0", "GPU-0-slot-1"});
     holds("uid-p", "side", {"GPU-0-slot-0"});
-    const auto down = handler_.pre_start(kSlots, {"GPU-0-slot-0"});
+    const auto down = handler_.pre_start(kGpuShare, {"GPU-0-slot-0"});
     ASSERT_FALSE(down);
     EXPECT_EQ(down.error().code, Code::unavailable);
     EXPECT_NE(down.error().text.find("NRI"), std::string::npos);
     handler_.on_link(true, "containerd 2.3");
-    EXPECT_TRUE(handler_.pre_start(kSlots, {"GPU-0-slot-0"}));
-    EXPECT_TRUE(handler_.pre_start(kSlots, {"GPU-0-slot-1", "GPU-0-slot-0"}));
-    EXPECT_FALSE(handler_.pre_start(kSlots, {"GPU-0-slot-1"}));
+    EXPECT_TRUE(handler_.pre_start(kGpuShare, {"GPU-0-slot-0"}));
+    EXPECT_TRUE(handler_.pre_start(kGpuShare, {"GPU-0-slot-1", "GPU-0-slot-0"}));
+    EXPECT_FALSE(handler_.pre_start(kGpuShare, {"GPU-0-slot-1"}));
     EXPECT_FALSE(handler_.pre_start("aliyun.com/gpu-mem", {"GPU-0-slot-0"}));
     handler_.on_link(false, "closed");
-    EXPECT_FALSE(handler_.pre_start(kSlots, {"GPU-0-slot-0"}));
+    EXPECT_FALSE(handler_.pre_start(kGpuShare, {"GPU-0-slot-0"}));
 }
 
 // Goal: with NRI, Allocate returns nothing: a variable or device from it would win over ours or
 // leak.
 TEST_F(ContainerStartTest, AllocateHandsOverNothing) {
-    EXPECT_TRUE(handler_.allocate(kSlots, {"GPU-0-slot-0"})->empty());
+    EXPECT_TRUE(handler_.allocate(kGpuShare, {"GPU-0-slot-0"})->empty());
 }
 
 // Goal: kubelet's record may have lost a container (ports/kubelet.hpp). If one is missing, the
 // agent has kubelet write the record again, so that the next try works.
 TEST_F(ContainerStartTest, MissingInTheRecord) {
     handler_.on_link(true, "containerd 2.3");
-    EXPECT_FALSE(handler_.pre_start(kSlots, {"slot of main"}));
+    EXPECT_FALSE(handler_.pre_start(kGpuShare, {"slot of main"}));
     EXPECT_EQ(plugins_.refreshes(), 1);
     EXPECT_FALSE(
         handler_.on_create_container(annotated("main", allocation({{"main", {}, {share(0, 4)}}}))));
     EXPECT_EQ(plugins_.refreshes(), 2);
     const RuntimeContainer placed = given("main", allocation({{"main", {}, {share(0, 4)}}}));
-    EXPECT_TRUE(handler_.pre_start(kSlots, {"slot of main"}));
+    EXPECT_TRUE(handler_.pre_start(kGpuShare, {"slot of main"}));
     EXPECT_TRUE(handler_.on_create_container(placed));
     EXPECT_TRUE(handler_.on_create_container(container("plain")));
     EXPECT_EQ(plugins_.refreshes(), 2);
@@ -221,7 +221,8 @@ TEST_F(ContainerStartTest, MissingInTheRecord) {
 
 class Synchronize : public ContainerStartTest {
   protected:
-    // The container as it runs after `complete`, with `memory` and `visible` in its environment.
+    // The container as it runs after `on_create_container`, with `memory` and `visible` in its
+    // environment.
     static RuntimeContainer with_env(RuntimeContainer container, const std::string& visible,
                                      const std::string& memory) {
         container.env = {"PATH=/bin", "NVIDIA_VISIBLE_DEVICES=" + visible,
@@ -318,14 +319,14 @@ class ContainerStartByKubeletTest : public ContainerStartTest {
     // Records what Allocate gave the container, as kubelet's checkpoint does.
     std::string allocate(const std::string& pod, const std::string& name,
                          const std::set<std::string>& ids) {
-        const auto device = handler_by_kubelet_.allocate(kSlots, {ids.begin(), ids.end()});
+        const auto device = handler_by_kubelet_.allocate(kGpuShare, {ids.begin(), ids.end()});
         EXPECT_EQ(device->size(), 1U);
         EXPECT_TRUE(device->front().starts_with("tessera.dev/share="));
         holds(pod, name, ids, *device);
         return device->front().substr(std::string("tessera.dev/share=").size());
     }
     Result<> start(const std::set<std::string>& ids) {
-        return handler_by_kubelet_.pre_start(kSlots, {ids.begin(), ids.end()});
+        return handler_by_kubelet_.pre_start(kGpuShare, {ids.begin(), ids.end()});
     }
     void put_pod(const Allocation& allocation) {
         kube_.put_pod(build::bound(build::pod("p", build::native(gibibytes(4))), allocation));
@@ -341,7 +342,7 @@ class ContainerStartByKubeletTest : public ContainerStartTest {
 TEST_F(ContainerStartByKubeletTest, NamesAreFresh) {
     std::set<std::string> names;
     for (int i = 0; i < 100; ++i)
-        EXPECT_TRUE(names.insert(handler_by_kubelet_.allocate(kSlots, {"a"})->front()).second);
+        EXPECT_TRUE(names.insert(handler_by_kubelet_.allocate(kGpuShare, {"a"})->front()).second);
 }
 
 // Goal: a share is enforced if the agent can, whole GPUs need no enforcement, and a container whose

@@ -290,11 +290,11 @@ TEST_F(ContainerStartRulesTest, ByThePodsSpecification) {
     ContainerStartHandler handler(ports_, kNode, Identity::kubelet, rules_);
     kube_.put_pod(build::bound(build::pod("p", build::native(gibibytes(4))),
                                allocation({{"main", {}, {share(0, 4)}}})));
-    holds("uid-p", "main", {"a"}, *handler.allocate(kSlots, {"a"}));
+    holds("uid-p", "main", {"a"}, *handler.allocate(kGpuShare, {"a"}));
     const auto start = [&](ContainerSetup setup) {
         setup.name = "main";
         kube_.put_setups(PodUid("uid-p"), {std::move(setup)});
-        const auto started = handler.pre_start(kSlots, {"a"});
+        const auto started = handler.pre_start(kGpuShare, {"a"});
         return started ? "" : started.error().text;
     };
     EXPECT_NE(start({.mounts = {{"/etc/ld.so.preload/", "", true, "settings"}}})
@@ -304,7 +304,7 @@ TEST_F(ContainerStartRulesTest, ByThePodsSpecification) {
     EXPECT_EQ(start({.is_privileged = true}), "");
     EXPECT_EQ(cdi_.shares().begin()->second.env.back().first, "CUDA_VISIBLE_DEVICES");
     kube_.put_setups(PodUid("uid-p"), {{.name = "other"}});
-    const auto unknown = handler.pre_start(kSlots, {"a"});
+    const auto unknown = handler.pre_start(kGpuShare, {"a"});
     ASSERT_FALSE(unknown);
     EXPECT_NE(unknown.error().text.find("container main, which the pod's specification"),
               std::string::npos);

@@ -62,7 +62,7 @@ std::string Diagnosis::reason_naming(const Refused& refused) const {
     const NodeInfo& node = *snapshot_.row(position).node;
     if (!node.blocked.empty()) return blocked_for(node, reader());
     if (why.reason == UnschedulableReason::kept)
-        return kept_for(node, {args_.pod.uid, args_.pod.priority}, reader());
+        return reserved_for(node, {args_.pod.uid, args_.pod.priority}, reader());
     return fmt::format("The node {} is not for GPU share, need skip", args_.names[i]);
 }
 

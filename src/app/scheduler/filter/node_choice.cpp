@@ -32,7 +32,7 @@ constexpr std::size_t kFew = 64;
 
 // The price for the pod that `placer` places; kNoFit if it does not fit.
 NodePrice price_of(Placer& placer, const Snapshot& snapshot, std::uint32_t position,
-                   const Preemptor& pod) {
+                   const PodToPlace& pod) {
     const PlacementRow& row = snapshot.row(position);
     std::optional<std::int64_t> price;
     if (!row.has_nominees || !row.open) {

@@ -48,7 +48,7 @@ bool fits_on(ClusterState& state, const NodeName& node, const PodRequest& pod) {
     return best_node(*snapshot, {&position, 1}, pod, nullptr).has_value();
 }
 
-bool is_kept(const ClusterState& state, const PodRequestPtr& pod) {
+bool has_reservation(const ClusterState& state, const PodRequestPtr& pod) {
     const PendingPod* pending = state.pending(pod->uid);
     return pending != nullptr && !pending->reserved_node.empty();
 }
@@ -57,7 +57,7 @@ bool is_kept(const ClusterState& state, const PodRequestPtr& pod) {
 std::size_t give_up(ClusterState& state, std::span<const PodRequestPtr> members) {
     std::size_t count = 0;
     for (const PodRequestPtr& member : members) {
-        if (!is_kept(state, member)) continue;
+        if (!has_reservation(state, member)) continue;
         state.give_up(member->uid);
         ++count;
     }
@@ -103,7 +103,7 @@ FilterAnswer Gangs::answer(ClusterState& state, const ExtenderArgs& args, const 
         return as_any_pod();
     }
     const auto kept = static_cast<std::size_t>(std::ranges::count_if(
-        now.waiting, [&](const PodRequestPtr& member) { return is_kept(state, member); }));
+        now.waiting, [&](const PodRequestPtr& member) { return has_reservation(state, member); }));
     if (reserved_on.empty() && now.placed + kept >= size) return as_any_pod();
     return place(state, args, pod, now, size);
 }
@@ -145,7 +145,7 @@ FilterAnswer Gangs::place(ClusterState& state, const ExtenderArgs& args, const P
     }
     const MutexLock lock(mutex_);
     no_room_.erase(id);
-    kept_since_[id] = clock_.steady();
+    reserved_since_[id] = clock_.steady();
     return only(args, state.pending(pod.uid)->reserved_node.str());
 }
 
@@ -159,11 +159,11 @@ void Gangs::reconcile() {
         const auto snapshot = cache_.snapshot();
         std::erase_if(no_room_, [&](const auto& of) { return of.second.snapshot != snapshot; });
         std::erase_if(rests_until_, [&](const auto& of) { return of.second <= now; });
-        for (const auto& [id, since] : kept_since_) {
+        for (const auto& [id, since] : reserved_since_) {
             if (now - since >= kPatience) late.push_back(id);
         }
         for (const GangId& id : late)
-            kept_since_.erase(id);
+            reserved_since_.erase(id);
     }
     for (const GangId& id : late) {
         const std::size_t given_up = cache_.call(

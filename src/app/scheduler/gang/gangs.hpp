@@ -60,7 +60,7 @@ class Gangs {
     const PolicySet* const policies_;
     Clock& clock_;
     Mutex mutex_;
-    std::map<GangId, Time> kept_since_ TESSERA_GUARDED_BY(mutex_);
+    std::map<GangId, Time> reserved_since_ TESSERA_GUARDED_BY(mutex_);
     std::map<GangId, Time> rests_until_ TESSERA_GUARDED_BY(mutex_);
     std::map<GangId, NoRoom> no_room_ TESSERA_GUARDED_BY(mutex_);
 };

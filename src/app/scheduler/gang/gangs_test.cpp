@@ -20,7 +20,7 @@ class Cluster {
     explicit Cluster(int nodes) {
         for (int i = 0; i < nodes; ++i) {
             names_.push_back(fmt::format("n{}", i));
-            state([&](ClusterState& state) {
+            change_state([&](ClusterState& state) {
                 state.set_node(build::node(names_.back(), 2, gibibytes(16)));
             });
         }
@@ -28,9 +28,9 @@ class Cluster {
 
     void add_node(const NodeInventory& node) {
         names_.push_back(node.name.str());
-        state([&](ClusterState& state) { state.set_node(node); });
+        change_state([&](ClusterState& state) { state.set_node(node); });
     }
-    void state(const std::function<void(ClusterState&)>& function) {
+    void change_state(const std::function<void(ClusterState&)>& function) {
         cache_.call([&](ClusterState& state) {
             function(state);
             return 0;
@@ -40,7 +40,7 @@ class Cluster {
     PodInfo add(const std::string& gang, int number, int size, int gib = 6) {
         PodInfo pod = build::pod(fmt::format("{}-{}", gang, number), build::native(gibibytes(gib)));
         pod.gang = GangMembership{gang, size};
-        state([&](ClusterState& state) { state.set_pod(pod); });
+        change_state([&](ClusterState& state) { state.set_pod(pod); });
         return pod;
     }
     std::vector<PodInfo> add_gang(const std::string& gang, int size, int gib = 6) {
@@ -68,7 +68,7 @@ class Cluster {
         if (answer.fitting.empty()) return false;
         const NodeName node(names_.at(answer.fitting.front()));
         bool is_bound = false;
-        state([&](ClusterState& state) {
+        change_state([&](ClusterState& state) {
             const auto made = state.reserve(build::request(pod), node);
             is_bound = made.has_value();
             if (made) state.set_pod(build::bound(pod, made->allocation));
@@ -77,16 +77,16 @@ class Cluster {
         return is_bound;
     }
     void end(const PodInfo& pod) {
-        state([&](ClusterState& state) { state.remove_pod(pod.uid); });
+        change_state([&](ClusterState& state) { state.remove_pod(pod.uid); });
         bound_.erase(pod.uid);
     }
     std::size_t bound_of(const std::vector<PodInfo>& pods) {
         return static_cast<std::size_t>(std::ranges::count_if(
             pods, [&](const PodInfo& pod) { return bound_.contains(pod.uid); }));
     }
-    std::size_t kept() {
+    std::size_t reserved() {
         std::size_t count = 0;
-        state([&](ClusterState& state) {
+        change_state([&](ClusterState& state) {
             for (const auto& node : state.snapshot()->nodes())
                 count += node->nominees.size();
         });
@@ -122,7 +122,7 @@ TEST(Gangs, TheHardestToPlaceChooseFirst) {
     linked.gpu_rules.topology = "nvlink";
     for (PodInfo* pod : {&any, &linked}) {
         pod->gang = GangMembership{"g", 2};
-        cluster.state([&](ClusterState& state) { state.set_pod(*pod); });
+        cluster.change_state([&](ClusterState& state) { state.set_pod(*pod); });
     }
     EXPECT_EQ(cluster.filter(any).fitting.size(), 1U);
     EXPECT_TRUE(cluster.try_bind(any));
@@ -143,7 +143,7 @@ TEST(Gangs, SizesOfPodGroups) {
     EXPECT_EQ(unknown.failed[0].reason,
               "there is no PodGroup group yet, which says how many pods are placed together");
     const auto says = [&](int count) {
-        cluster.state(
+        cluster.change_state(
             [&](ClusterState& state) { state.set_pod_group({{"default", "group"}, count}); });
     };
     says(4);
@@ -153,9 +153,10 @@ TEST(Gangs, SizesOfPodGroups) {
     for (const PodInfo& pod : group)
         EXPECT_TRUE(cluster.try_bind(pod)) << pod.name.str();
     const PodInfo lonely = cluster.add("basic", 0, 0);
-    cluster.state([](ClusterState& state) { state.set_pod_group({{"default", "basic"}, 0}); });
+    cluster.change_state(
+        [](ClusterState& state) { state.set_pod_group({{"default", "basic"}, 0}); });
     EXPECT_TRUE(cluster.try_bind(lonely));
-    cluster.state([](ClusterState& state) { state.keep_only_pod_groups({}); });
+    cluster.change_state([](ClusterState& state) { state.keep_only_pod_groups({}); });
     EXPECT_FALSE(cluster.try_bind(cluster.add("basic", 1, 0))) << "its PodGroup is gone";
 }
 
@@ -170,13 +171,13 @@ TEST(Gangs, AllOrNone) {
         pods[static_cast<std::size_t>(i)] = cluster.add("a", i, 8);
     EXPECT_FALSE(cluster.try_bind(pods[3]));
     EXPECT_EQ(reason(cluster.filter(pods[3])), "gang a waits for its pods: 7 of 8 are there");
-    EXPECT_EQ(cluster.kept(), 0U);
+    EXPECT_EQ(cluster.reserved(), 0U);
     pods[7] = cluster.add("a", 7, 8);
     EXPECT_TRUE(cluster.try_bind(pods[7]));
-    EXPECT_EQ(cluster.kept(), 7U);
+    EXPECT_EQ(cluster.reserved(), 7U);
     for (const std::size_t i : {3U, 0U, 6U, 1U, 2U, 5U, 4U})
         EXPECT_TRUE(cluster.try_bind(pods[i])) << i;
-    EXPECT_EQ(cluster.kept(), 0U);
+    EXPECT_EQ(cluster.reserved(), 0U);
 }
 
 // Goal: a gang that waits for pods says which of its pods do not count, and why. A pod that is gone
@@ -188,7 +189,7 @@ TEST(Gangs, NameWhoDoesNotCount) {
         PodInfo pod = build::pod(fmt::format("a-{}", number), build::native(gibibytes(6)));
         pod.gang = GangMembership{"a", 6};
         change(pod);
-        cluster.state([&](ClusterState& state) { state.set_pod(pod); });
+        cluster.change_state([&](ClusterState& state) { state.set_pod(pod); });
         return pod;
     };
     PodInfo gated = add_aside(1, [](PodInfo& pod) { pod.gated = true; });
@@ -206,7 +207,7 @@ TEST(Gangs, NameWhoDoesNotCount) {
     add_aside(4, [](PodInfo& pod) { pod.terminating = true; });
     EXPECT_NE(reason(cluster.filter(first)).find("; 1 more do not count"), std::string::npos);
     gated.gated = false;
-    cluster.state([&](ClusterState& state) {
+    cluster.change_state([&](ClusterState& state) {
         state.set_pod(gated);
         state.remove_pod(sizeless.uid);
         state.keep_only_pods({first.uid, gated.uid});
@@ -241,7 +242,7 @@ TEST(Gangs, NoneWhereNotAllFit) {
         EXPECT_FALSE(cluster.try_bind(pod));
     EXPECT_EQ(reason(cluster.filter(pods[0])),
               "gang a is placed as a whole: 8 of its 9 pods find room now, a-8 does not");
-    EXPECT_EQ(cluster.kept(), 0U);
+    EXPECT_EQ(cluster.reserved(), 0U);
 }
 
 // Goal: no other pod takes a gang's reservations; other pods take what the gang does not need.
@@ -250,13 +251,13 @@ TEST(Gangs, OthersKeepOut) {
     const auto pods = cluster.add_gang("a", 8);
     EXPECT_TRUE(cluster.try_bind(pods[0]));
     PodInfo other = build::pod("other", build::native(gibibytes(6)));
-    cluster.state([&](ClusterState& state) {
+    cluster.change_state([&](ClusterState& state) {
         state.set_pod(other);
         EXPECT_FALSE(state.reserve(build::request(other), NodeName("n0")));
         EXPECT_FALSE(state.reserve(build::request(other), NodeName("n1")));
     });
     PodInfo small = build::pod("small", build::native(gibibytes(4)));
-    cluster.state([&](ClusterState& state) {
+    cluster.change_state([&](ClusterState& state) {
         EXPECT_TRUE(state.reserve(build::request(small), NodeName("n0")));
     });
     for (std::size_t i = 1; i < 8; ++i)
@@ -278,7 +279,7 @@ RC_GTEST_PROP(Gangs, NeverHalf, ()) {
         const std::size_t b = cluster.bound_of(gangs[1]);
         RC_ASSERT(a == 0 || b == 0);
         // Once one pod of a gang is bound, the others have reservations.
-        RC_ASSERT(a + b + cluster.kept() == 0 || a + b + cluster.kept() == 8);
+        RC_ASSERT(a + b + cluster.reserved() == 0 || a + b + cluster.reserved() == 8);
     }
     for (const auto& gang : gangs) {
         for (const PodInfo& pod : gang)
@@ -301,9 +302,9 @@ TEST(Gangs, GivesUpInTime) {
     EXPECT_EQ(cluster.filter(first[0]).fitting.size(), 1U);
     EXPECT_FALSE(cluster.try_bind(second[0]));
     cluster.pass(Gangs::kPatience - std::chrono::seconds(1));
-    EXPECT_EQ(cluster.kept(), 8U);
+    EXPECT_EQ(cluster.reserved(), 8U);
     cluster.pass(std::chrono::seconds(1));
-    EXPECT_EQ(cluster.kept(), 0U);
+    EXPECT_EQ(cluster.reserved(), 0U);
     EXPECT_FALSE(cluster.try_bind(first[0]));
     for (const PodInfo& pod : second)
         EXPECT_TRUE(cluster.try_bind(pod));
@@ -324,7 +325,7 @@ TEST(Gangs, OneMoreOfAGangThatRuns) {
     cluster.end(pods[2]);
     EXPECT_TRUE(cluster.try_bind(cluster.add("a", 4, 4)));
     EXPECT_TRUE(cluster.try_bind(cluster.add("a", 5, 4)));
-    EXPECT_EQ(cluster.kept(), 0U);
+    EXPECT_EQ(cluster.reserved(), 0U);
 }
 
 // Goal: a gang has more pods than its size, and as many as its size run. An additional pod loses
@@ -336,7 +337,7 @@ TEST(Gangs, OneMoreLosesItsReservation) {
     const PodInfo more = cluster.add("a", 3, 3);
     NodeName reserved_on;
     const auto keep = [&] {
-        cluster.state([&](ClusterState& state) {
+        cluster.change_state([&](ClusterState& state) {
             reserved_on = reserved_on.empty() ? NodeName("n1") : reserved_on;
             EXPECT_TRUE(state.reserve_node(more.uid, reserved_on, {}));
         });
@@ -351,15 +352,15 @@ TEST(Gangs, OneMoreLosesItsReservation) {
                 gpu.condition = healthy ? GpuCondition::healthy : GpuCondition::unhealthy;
                 if (!healthy) gpu.reason = "xid 79";
             }
-            cluster.state([&](ClusterState& state) { state.set_node(node); });
+            cluster.change_state([&](ClusterState& state) { state.set_node(node); });
         }
     };
     set_gpus(false);
     EXPECT_NE(reason(cluster.filter(more)), "");
-    EXPECT_EQ(cluster.kept(), 0U);
+    EXPECT_EQ(cluster.reserved(), 0U);
     set_gpus(true);
     keep();
-    cluster.state([](ClusterState& state) { state.remove_node(NodeName("n1")); });
+    cluster.change_state([](ClusterState& state) { state.remove_node(NodeName("n1")); });
     EXPECT_TRUE(cluster.try_bind(more));
 }
 
@@ -379,16 +380,17 @@ RC_GTEST_PROP(Gangs, NeverWithoutReasons, ()) {
         } else if (step < 12) {
             cluster.filter(pod);
         } else if (step < 15) {
-            cluster.state([&](ClusterState& state) { state.reserve_node(pod.uid, node, {}); });
+            cluster.change_state(
+                [&](ClusterState& state) { state.reserve_node(pod.uid, node, {}); });
         } else if (step < 18) {
-            cluster.state([&](ClusterState& state) { state.remove_node(node); });
+            cluster.change_state([&](ClusterState& state) { state.remove_node(node); });
         } else if (step < 22) {
             NodeInventory back = build::node(node.str(), 2, gibibytes(16));
             if (step == 18) back.gpus[0].condition = GpuCondition::unhealthy;
-            cluster.state([&](ClusterState& state) { state.set_node(back); });
+            cluster.change_state([&](ClusterState& state) { state.set_node(back); });
         } else {
             cluster.end(pod);
-            cluster.state([&](ClusterState& state) { state.set_pod(pod); });
+            cluster.change_state([&](ClusterState& state) { state.set_pod(pod); });
         }
     }
 }
@@ -396,7 +398,7 @@ RC_GTEST_PROP(Gangs, NeverWithoutReasons, ()) {
 // Goal: the CPU of a node limits how many pods of a gang it takes, whatever its GPUs have free.
 TEST(Gangs, CountTheHost) {
     Cluster cluster(1);
-    cluster.state([](ClusterState& state) {
+    cluster.change_state([](ClusterState& state) {
         NodeInventory node = build::node("n0", 2, gibibytes(16));
         node.host = {4'000, gibibytes(64)};
         state.set_node(node);
@@ -404,7 +406,7 @@ TEST(Gangs, CountTheHost) {
     std::vector<PodInfo> pods = cluster.add_gang("a", 4);
     for (PodInfo& pod : pods) {
         pod.host = {1'500, gibibytes(1)};
-        cluster.state([&](ClusterState& state) { state.set_pod(pod); });
+        cluster.change_state([&](ClusterState& state) { state.set_pod(pod); });
     }
     EXPECT_FALSE(cluster.try_bind(pods[0]));
     EXPECT_EQ(reason(cluster.filter(pods[0])),

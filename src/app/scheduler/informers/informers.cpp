@@ -104,7 +104,7 @@ void Informers::follow_pods(const std::stop_token& stop) {
         if (stop.stop_requested()) return;
         kube_.follow_pods(
             [&](PodChanges changes) {
-                auto done = changes.listed ? asked_until(round) : nullptr;
+                auto done = changes.listed ? done_calls_of(round) : nullptr;
                 take(std::move(changes), has_list, std::move(done));
             },
             [this](const Error& error) { on_error(error); }, ends);
@@ -124,7 +124,7 @@ void Informers::relist_pods(std::function<void()> done) {
 }
 
 // Returns the function that calls what waits for this round's list.
-std::function<void()> Informers::asked_until(int round) {
+std::function<void()> Informers::done_calls_of(int round) {
     const MutexLock lock(rounds_mutex_);
     std::vector<std::function<void()>> due;
     std::erase_if(asked_, [&](Asked& asked) {

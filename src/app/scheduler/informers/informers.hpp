@@ -41,7 +41,7 @@ class Informers {
   private:
     template <class Changes>
     void take(Changes changes, bool& has_list, std::function<void()> published = {});
-    std::function<void()> asked_until(int round);
+    std::function<void()> done_calls_of(int round);
 
     // Shared with changes that the cache may still apply after the informers are gone.
     struct Progress {

@@ -6,6 +6,7 @@
 #include "app/metrics/families.hpp"
 #include "app/scheduler/observe/gpu_gauges.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 
 namespace tessera {
 namespace {
@@ -145,7 +146,7 @@ class SchedulerMetrics::Impl {
             gauges.set_watch_age(row.name, clock_.steady() - heard);
         }
         for (const Event event : {Event::bind_reconciled, Event::allocation_changed})
-            reconciliation_counter(event);
+            update_reconciliation_counter(event);
         if (process_) add_process(now, process_());
         std::string text = exposition({&registry_, &now});
         append_gpu_gauges(text, facts.snapshot);
@@ -158,7 +159,7 @@ class SchedulerMetrics::Impl {
     }
 
     // Events are logged where they happen, and counted there, too.
-    void reconciliation_counter(Event event) {
+    void update_reconciliation_counter(Event event) {
         auto& shown = reconciliations_.Add({{"kind", std::string(event_name(event))}});
         shown.Increment(static_cast<double>(event_count(event)) - shown.Value());
     }
@@ -176,7 +177,6 @@ class SchedulerMetrics::Impl {
 #define METRIC_histogram(name, exposed, help) \
     prom::Family<prom::Histogram>& name##_ = histogram(registry_, exposed, help);
 #include "app/scheduler/observe/metrics.def"
-#include "base/mutex.hpp"
 #undef METRIC_gauge
 #undef METRIC_counter
 #undef METRIC_histogram

@@ -8,16 +8,16 @@
 namespace tessera {
 
 void UnknownAnnotationReporter::run_round() {
-    if (!tools_.fence.leads()) return;
+    if (!ports_.fence.leads()) return;
     const auto unknown_annotations =
-        tools_.cache.call([](ClusterState& state) { return state.unknown_annotations(); });
+        ports_.cache.call([](ClusterState& state) { return state.unknown_annotations(); });
     std::erase_if(reported_,
                   [&](const auto& of) { return !unknown_annotations.contains(of.first); });
     for (const auto& [uid, of] : unknown_annotations) {
         const auto before = reported_.find(uid);
         if (before != reported_.end() && before->second == of) continue;
         const auto reported =
-            tools_.events.tell({.pod = uid,
+            ports_.events.tell({.pod = uid,
                                 .name = of.name,
                                 .type = PodEventType::warning,
                                 .reason = kUnknownAnnotation,

@@ -25,15 +25,15 @@ class UnknownAnnotationReporter {
   public:
     static constexpr std::chrono::seconds kPeriod{1};
 
-    explicit UnknownAnnotationReporter(UnknownAnnotationReporterPorts tools)
-        : tools_(std::move(tools)) {}
+    explicit UnknownAnnotationReporter(UnknownAnnotationReporterPorts ports)
+        : ports_(std::move(ports)) {}
 
     // If the API server is away, the next round tries again. An event that the server refuses (a
     // namespace that is being deleted) is not tried again.
     void run_round();
 
   private:
-    const UnknownAnnotationReporterPorts tools_;
+    const UnknownAnnotationReporterPorts ports_;
     std::map<PodUid, PodUnknownAnnotations> reported_;
 };
 

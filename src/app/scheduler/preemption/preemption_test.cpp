@@ -63,8 +63,8 @@ TEST_F(ChooseVictims, TheGpusAreNotWhatIsMissing) {
     node_with("a", "low", 4, 1);
     const std::vector<NodeVictims> asked = {{NodeName("a"), {PodUid("uid-cpu-hog")}, 0}};
     EXPECT_EQ(choose(asked), asked);
-    const std::vector<NodeVictims> assigned_pod = {{NodeName("a"), {PodUid("uid-low")}, 0}};
-    EXPECT_EQ(choose(assigned_pod), assigned_pod);
+    const std::vector<NodeVictims> with_share = {{NodeName("a"), {PodUid("uid-low")}, 0}};
+    EXPECT_EQ(choose(with_share), with_share);
 }
 
 // Goal: a node with enough GPU space and too few processors does not keep the pod from another

@@ -10,7 +10,7 @@ namespace {
 
 // Goal: a victim that ends by itself while others are being evicted serves the purpose: the
 // reservation stays.
-TEST_F(OwnPreemptionTest, VictimsThatAreGone) {
+TEST_F(SelfPreemptionTest, VictimsThatAreGone) {
     node("a", 1);
     const PodInfo late = holder("x", "a", 0, 8, 1);
     const PodInfo early = holder("y", "a", 0, 4, 1);
@@ -22,17 +22,17 @@ TEST_F(OwnPreemptionTest, VictimsThatAreGone) {
     const PodInfo high = waits("high", 16, 10);
     EXPECT_TRUE(refuse(high, {"a"}));
     EXPECT_EQ(writes_after(2s), (Writes{"evict z", "mark z for high", "nominate high a"}));
-    EXPECT_TRUE(is_kept(high, "a"));
+    EXPECT_TRUE(has_reservation(high, "a"));
 }
 
 // Goal: a budget allows one eviction at a time. The second follows when a new pod replaces the
 // first, and the reservation is kept until then.
-TEST_F(OwnPreemptionTest, OneAtATime) {
+TEST_F(SelfPreemptionTest, OneAtATime) {
     const auto [high, first, second, one] = half_made();
     tell([&](ClusterState& state) { state.remove_pod(first.uid); });
     EXPECT_TRUE(refuse(high, {"a"}));
     EXPECT_EQ(writes_after(UnschedulablePods::kRetry), one);
-    EXPECT_TRUE(is_kept(high, "a"));
+    EXPECT_TRUE(has_reservation(high, "a"));
     evictions_.allow({second.uid}, 1);
     const Writes both = {"evict x", "mark x for high", "evict y", "mark y for high",
                          "nominate high a"};
@@ -43,7 +43,7 @@ TEST_F(OwnPreemptionTest, OneAtATime) {
 // Goal: if the second eviction is never allowed, other pods get the reserved GPUs after a while. No
 // pod is evicted without use on the next GPU, though each may be evicted by itself. Preemption goes
 // on for pods that need only one victim.
-TEST_F(OwnPreemptionTest, OneInVainIsEnough) {
+TEST_F(SelfPreemptionTest, OneInVainIsEnough) {
     node("a", 2);
     std::set<PodUid> all;
     for (const int gpu : {0, 1}) {
@@ -59,7 +59,7 @@ TEST_F(OwnPreemptionTest, OneInVainIsEnough) {
     for (auto time = 0s; time < PreemptionReservations::kEvicting;
          time += UnschedulablePods::kRetry)
         EXPECT_EQ(writes_after(UnschedulablePods::kRetry), one);
-    EXPECT_FALSE(is_kept(high, "a"));
+    EXPECT_FALSE(has_reservation(high, "a"));
     all.insert(holder("instead", "a", 0, 8, 1).uid);
     evictions_.allow(all, 1);
     EXPECT_TRUE(refuse(high, {"a"}));
@@ -72,7 +72,7 @@ TEST_F(OwnPreemptionTest, OneInVainIsEnough) {
 
 // Goal: a failed Binding of the pod elsewhere stops no preemption that was begun. The other victims
 // are not evicted meanwhile, and the preemption is not forgotten.
-TEST_F(OwnPreemptionTest, ABindingThatComesToNothing) {
+TEST_F(SelfPreemptionTest, ABindingThatComesToNothing) {
     const auto [high, first, second, one] = half_made();
     node("b", 1);
     const auto made = cache_.call(
@@ -81,25 +81,25 @@ TEST_F(OwnPreemptionTest, ABindingThatComesToNothing) {
     evictions_.allow({second.uid}, 1);
     EXPECT_EQ(writes_after(UnschedulablePods::kRetry), one);
     tell([&](ClusterState& state) { state.refuse(made->attempt); });
-    EXPECT_TRUE(is_kept(high, "a"));
+    EXPECT_TRUE(has_reservation(high, "a"));
     EXPECT_EQ(writes_after(UnschedulablePods::kRetry).back(), "nominate high a");
 }
 
 // Goal: a preemption on a node where the pod may not run any more goes no further.
-TEST_F(OwnPreemptionTest, BegunWhereItMayNotRun) {
+TEST_F(SelfPreemptionTest, BegunWhereItMayNotRun) {
     const auto [high, first, second, one] = half_made();
     EXPECT_TRUE(refuse(high, {"unknown"}));
     evictions_.allow({second.uid}, 1);
     for (auto time = 0s; time < PreemptionReservations::kNotAsked; time += 60s)
         EXPECT_EQ(writes_after(60s), one);
-    EXPECT_FALSE(is_kept(high, "a"));
+    EXPECT_FALSE(has_reservation(high, "a"));
     EXPECT_TRUE(refuse(high, {"a"}));
     EXPECT_EQ(writes_after(60s), one) << "it rests";
 }
 
 // Goal: kube-scheduler may name only a sample of the nodes. A sample without the reserved node
 // causes no evictions elsewhere; the preemption goes on when that node is named again.
-TEST_F(OwnPreemptionTest, BegunOutsideTheSample) {
+TEST_F(SelfPreemptionTest, BegunOutsideTheSample) {
     const auto [high, first, second, one] = half_made();
     node("b", 1);
     holder("other", "b", 0, 16, 1);
@@ -108,13 +108,13 @@ TEST_F(OwnPreemptionTest, BegunOutsideTheSample) {
         EXPECT_TRUE(refuse(high, {"b"}));
         EXPECT_EQ(writes_after(UnschedulablePods::kRetry), one);
     }
-    EXPECT_TRUE(is_kept(high, "a"));
+    EXPECT_TRUE(has_reservation(high, "a"));
     EXPECT_TRUE(refuse(high, {"a"}));
     EXPECT_EQ(writes_after(1s).back(), "nominate high a");
 }
 
 // Goal: no other pod is evicted if the pod fits meanwhile, because another pod has ended by itself.
-TEST_F(OwnPreemptionTest, NoEndThatIsNotNeeded) {
+TEST_F(SelfPreemptionTest, NoEndThatIsNotNeeded) {
     node("a", 2);
     const PodInfo first = holder("x", "a", 0, 8, 1);
     const PodInfo second = holder("y", "a", 0, 8, 1);
@@ -136,21 +136,22 @@ TEST_F(OwnPreemptionTest, NoEndThatIsNotNeeded) {
 
 // Goal: no other pod is evicted if that is of no use, because a pod of higher priority took the
 // place of the first victim. The pod then rests, and its victims are chosen again.
-TEST_F(OwnPreemptionTest, NoEndThatIsOfNoUse) {
+TEST_F(SelfPreemptionTest, NoEndThatIsOfNoUse) {
     const auto [high, first, second, one] = half_made();
     tell([&](ClusterState& state) { state.remove_pod(first.uid); });
     holder("higher", "a", 0, 8, 20);
     evictions_.allow({second.uid}, 1);
     EXPECT_EQ(writes_after(UnschedulablePods::kRetry), one);
-    EXPECT_TRUE(is_kept(high, "a")) << "a restart of the agent does not end the reservation";
+    EXPECT_TRUE(has_reservation(high, "a"))
+        << "a restart of the agent does not end the reservation";
     EXPECT_EQ(writes_after(PreemptionReservations::kLost), one);
-    EXPECT_FALSE(is_kept(high, "a"));
+    EXPECT_FALSE(has_reservation(high, "a"));
     EXPECT_EQ(preemption_.reservations(), 0U);
 }
 
 // Goal: while a pod that was offered a node may be on its way there, no other pod is evicted for
 // it.
-TEST_F(OwnPreemptionTest, BegunForAPodOnItsWay) {
+TEST_F(SelfPreemptionTest, BegunForAPodOnItsWay) {
     const auto [high, first, second, one] = half_made();
     evictions_.allow({second.uid}, 1);
     offer_node(high);
@@ -161,7 +162,7 @@ TEST_F(OwnPreemptionTest, BegunForAPodOnItsWay) {
 // Goal: after evictions without use, no more pods are evicted for the pod for a while, and for
 // longer each time. Method: two replicas of one Deployment, and a budget that opens when the
 // evicted one is created again.
-TEST_F(OwnPreemptionTest, InVainAgainAndAgain) {
+TEST_F(SelfPreemptionTest, InVainAgainAndAgain) {
     const auto [high, first, second, one] = half_made();
     std::vector<std::int64_t> minutes;
     const auto ended = [&] {
@@ -174,7 +175,7 @@ TEST_F(OwnPreemptionTest, InVainAgainAndAgain) {
         EXPECT_TRUE(refuse(high, {"a"}));
         writes_after(60s);
         if (ended() > before) minutes.push_back(minute);
-        if (is_kept(high, "a")) continue;
+        if (has_reservation(high, "a")) continue;
         // Its copy starts on the GPUs, which are not reserved any more.
         const PodInfo copy = holder("copy-" + std::to_string(minute), "a", 0, 8, 1);
         tell([&](ClusterState& state) { state.remove_pod(last); });
@@ -185,7 +186,7 @@ TEST_F(OwnPreemptionTest, InVainAgainAndAgain) {
 }
 
 // Goal: a later pod does not take a reservation of an equal pod, whatever their uids.
-TEST_F(OwnPreemptionTest, EqualsThatComeLater) {
+TEST_F(SelfPreemptionTest, EqualsThatComeLater) {
     node("a", 2);
     holder("x", "a", 0, 16, 1);
     holder("y", "a", 1, 16, 2);
@@ -198,27 +199,27 @@ TEST_F(OwnPreemptionTest, EqualsThatComeLater) {
                         "evict y", "mark y for first",  "nominate first a"};
     EXPECT_EQ(writes_after(2s), all);
     EXPECT_EQ(writes_after(60s), all);
-    EXPECT_TRUE(is_kept(second, "a"));
+    EXPECT_TRUE(has_reservation(second, "a"));
     EXPECT_EQ(preemption_.reservations(), 2U);
 }
 
 // Goal: an eviction whose answer is lost may have happened: the reservation stays, and no other pod
 // is evicted.
-TEST_F(OwnPreemptionTest, AnAnswerThatIsLost) {
+TEST_F(SelfPreemptionTest, AnAnswerThatIsLost) {
     node("a", 1);
     PodInfo low = holder("x", "a", 0, 16, 1);
     evictions_.lose_answer();
     const PodInfo high = waits("high", 16, 10);
     EXPECT_TRUE(refuse(high, {"a"}));
     EXPECT_EQ(writes_after(2s), Writes{"evict x"});
-    EXPECT_TRUE(is_kept(high, "a"));
+    EXPECT_TRUE(has_reservation(high, "a"));
     low.terminating = true;
     tell([&](ClusterState& state) { state.set_pod(low); });
     EXPECT_EQ(writes_after(UnschedulablePods::kRetry), (Writes{"evict x", "nominate high a"}));
 }
 
 // Goal: a nomination is removed later if the API server is away when its reservation is given up.
-TEST_F(OwnPreemptionTest, ANominationThatIsTakenBackLater) {
+TEST_F(SelfPreemptionTest, ANominationThatIsTakenBackLater) {
     node("a", 1);
     const PodInfo low = holder("x", "a", 0, 16, 1);
     const PodInfo high = waits("high", 16, 10);
@@ -229,7 +230,7 @@ TEST_F(OwnPreemptionTest, ANominationThatIsTakenBackLater) {
     evictions_.fail_with(Error{Code::unavailable, "500"});
     writes_after(1s);
     EXPECT_EQ(writes_after(PreemptionReservations::kLost).back(), "nominate high a");
-    EXPECT_FALSE(is_kept(high, "a"));
+    EXPECT_FALSE(has_reservation(high, "a"));
     evictions_.fail_with({});
     EXPECT_EQ(writes_after(UnschedulablePods::kRetry).back(), "clear high");
     EXPECT_EQ(std::ranges::count(writes_after(60s), "clear high"), 1);
@@ -238,7 +239,7 @@ TEST_F(OwnPreemptionTest, ANominationThatIsTakenBackLater) {
 // Goal: a victim that does not end is waited for, but not for ever. After a while pods elsewhere
 // are evicted, and no other pod waits for that node. If there are no other victims, the reservation
 // stays.
-TEST_F(OwnPreemptionTest, AVictimThatDoesNotEnd) {
+TEST_F(SelfPreemptionTest, AVictimThatDoesNotEnd) {
     node("a", 1);
     PodInfo stuck = holder("x", "a", 0, 16, 1);
     const PodInfo high = waits("high", 16, 10);
@@ -251,18 +252,18 @@ TEST_F(OwnPreemptionTest, AVictimThatDoesNotEnd) {
         EXPECT_TRUE(refuse(high, {"a"}));
         EXPECT_EQ(writes_after(60s), one);
     }
-    EXPECT_TRUE(is_kept(high, "a"));
+    EXPECT_TRUE(has_reservation(high, "a"));
     node("b", 1);
     const PodInfo y = holder("y", "b", 0, 16, 2);
     evictions_.guard(y.uid);
     EXPECT_TRUE(refuse(high, {"a", "b"}));
     EXPECT_EQ(writes_after(60s), one);
-    EXPECT_TRUE(is_kept(high, "a")) << "while no other pod may be evicted";
+    EXPECT_TRUE(has_reservation(high, "a")) << "while no other pod may be evicted";
     node("c", 1);
     holder("z", "c", 0, 16, 3);
     EXPECT_TRUE(refuse(high, {"a", "b", "c"}));
     writes_after(60s);
-    EXPECT_TRUE(is_kept(high, "c"));
+    EXPECT_TRUE(has_reservation(high, "c"));
     EXPECT_EQ(evictions_.writes()[3], "clear high");
     EXPECT_EQ(evictions_.writes().back(), "nominate high c");
     EXPECT_TRUE(refuse(waits("other", 16, 9), {"a", "b", "c"}));
@@ -272,7 +273,7 @@ TEST_F(OwnPreemptionTest, AVictimThatDoesNotEnd) {
 
 // Goal: a preemption ends with the waiting pod, and with the Lease. A pod that is gone has no
 // reservation.
-TEST_F(OwnPreemptionTest, BegunAndNotNeeded) {
+TEST_F(SelfPreemptionTest, BegunAndNotNeeded) {
     const auto [high, first, second, one] = half_made();
     evictions_.allow({second.uid}, 1);
     leads_ = false;
@@ -283,7 +284,7 @@ TEST_F(OwnPreemptionTest, BegunAndNotNeeded) {
 }
 
 // Goal: a reservation whose GPUs become free soon is kept, though pods elsewhere could be evicted.
-TEST_F(OwnPreemptionTest, RoomOnItsWay) {
+TEST_F(SelfPreemptionTest, RoomOnItsWay) {
     node("a", 1);
     node("b", 1);
     holder("low", "a", 0, 16, 1);
@@ -294,24 +295,24 @@ TEST_F(OwnPreemptionTest, RoomOnItsWay) {
     EXPECT_TRUE(refuse(high, {"a", "b"}));
     EXPECT_EQ(writes_after(2s), Writes{"nominate high b"})
         << "the nomination shows it to other replicas";
-    EXPECT_TRUE(is_kept(high, "b"));
+    EXPECT_TRUE(has_reservation(high, "b"));
     // The pod may not run there any more: kube-scheduler does not ask about that node.
     for (auto time = 0s; time < PreemptionReservations::kNotAsked; time += 60s) {
-        EXPECT_TRUE(is_kept(high, "b"));
+        EXPECT_TRUE(has_reservation(high, "b"));
         EXPECT_TRUE(refuse(high, {"a"}));
         writes_after(60s);
     }
-    EXPECT_TRUE(is_kept(high, "b"));
+    EXPECT_TRUE(has_reservation(high, "b"));
     EXPECT_TRUE(refuse(high, {"a"}));
     writes_after(60s);
-    EXPECT_FALSE(is_kept(high, "b"));
+    EXPECT_FALSE(has_reservation(high, "b"));
     EXPECT_TRUE(refuse(high, {"a"}));
     EXPECT_EQ(writes_after(60s).back(), "nominate high a") << "no pod was evicted without use";
 }
 
 // Goal: free reserved GPUs that kube-scheduler does not use go to other pods in the end, but not
 // before they are free.
-TEST_F(OwnPreemptionTest, RoomThatNobodyClaims) {
+TEST_F(SelfPreemptionTest, RoomThatNobodyClaims) {
     node("a", 1);
     const PodInfo low = holder("low", "a", 0, 16, 1);
     const PodInfo high = waits("high", 16, 10);
@@ -319,14 +320,14 @@ TEST_F(OwnPreemptionTest, RoomThatNobodyClaims) {
     EXPECT_EQ(writes_after(2s).back(), "nominate high a");
     for (int i = 0; i < 3; ++i) {
         writes_after(PreemptionReservations::kUnclaimed);
-        EXPECT_TRUE(is_kept(high, "a")) << "its victim is still ending";
+        EXPECT_TRUE(has_reservation(high, "a")) << "its victim is still ending";
     }
     tell([&](ClusterState& state) { state.remove_pod(low.uid); });
     writes_after(1s);
     writes_after(PreemptionReservations::kUnclaimed - 1s);
-    EXPECT_TRUE(is_kept(high, "a"));
+    EXPECT_TRUE(has_reservation(high, "a"));
     writes_after(1s);
-    EXPECT_FALSE(is_kept(high, "a")) << "its nomination reserves nothing either";
+    EXPECT_FALSE(has_reservation(high, "a")) << "its nomination reserves nothing either";
     EXPECT_EQ(evictions_.writes().back(), "clear high") << "nor on other replicas";
 
     holder("again", "a", 0, 16, 1);
@@ -343,7 +344,7 @@ TEST_F(OwnPreemptionTest, RoomThatNobodyClaims) {
 
 // Goal: the second eviction does not happen if the pod is gone, or found a node, after the first.
 // Nor does it if this controller stops, or lost its Lease.
-TEST_F(OwnPreemptionTest, StopsBetweenVictims) {
+TEST_F(SelfPreemptionTest, StopsBetweenVictims) {
     const Writes one = {"evict x", "mark x for high"};
     for (const std::string why : {"gone", "nominated", "lease"}) {
         FakeEvictions evictions;

@@ -11,7 +11,7 @@ namespace {
 // Goal: the victims that cost least, on the cheapest node, are evicted once. That happens after the
 // reservation and before the nomination, and not before kube-scheduler had its time since the first
 // refusal.
-TEST_F(OwnPreemptionTest, TheCheapestNode) {
+TEST_F(SelfPreemptionTest, TheCheapestNode) {
     node("a", 1);
     node("b", 2);
     holder("dear", "a", 0, 12, 5);
@@ -19,7 +19,7 @@ TEST_F(OwnPreemptionTest, TheCheapestNode) {
     holder("y", "b", 0, 8, 1);
     holder("z", "b", 1, 16, 2);
     const PodInfo high = waits("high", 16, 10);
-    evictions_.on_evict([&](const PodName&) { EXPECT_TRUE(is_kept(high, "b")); });
+    evictions_.on_evict([&](const PodName&) { EXPECT_TRUE(has_reservation(high, "b")); });
     EXPECT_TRUE(refuse(high, {"a", "b", "unknown"}));
     EXPECT_EQ(writes_after(1s), Writes{});
     EXPECT_TRUE(refuse(high, {"a", "b", "unknown"}));
@@ -35,7 +35,7 @@ TEST_F(OwnPreemptionTest, TheCheapestNode) {
 
 // Goal: a pod that must not be evicted stays, though the others cost more, and is not checked again
 // at once. If none may be evicted, none is, and it is tried again later.
-TEST_F(OwnPreemptionTest, Budgets) {
+TEST_F(SelfPreemptionTest, Budgets) {
     node("a", 2);
     const PodInfo guarded = holder("guarded", "a", 0, 16, 1);
     holder("x", "a", 1, 8, 2);
@@ -57,7 +57,7 @@ TEST_F(OwnPreemptionTest, Budgets) {
 
 // Goal: many guarded pods, more than can be checked before the first ones are due again, do not
 // block the pod after them.
-TEST_F(OwnPreemptionTest, ManyGuarded) {
+TEST_F(SelfPreemptionTest, ManyGuarded) {
     constexpr int kTurns = 2 + SelfPreemption::kGuarded / UnschedulablePods::kRetry;
     constexpr int kMore = kTurns * SelfPreemption::kMostGuarded + 3;
     node("a", kMore + 1);
@@ -73,7 +73,7 @@ TEST_F(OwnPreemptionTest, ManyGuarded) {
 }
 
 // Goal: an API server that fails is no reason to evict more expensive pods; it is asked again.
-TEST_F(OwnPreemptionTest, AnErrorIsNoBudget) {
+TEST_F(SelfPreemptionTest, AnErrorIsNoBudget) {
     node("a", 2);
     holder("x", "a", 0, 16, 1);
     holder("dear", "a", 1, 16, 9);
@@ -87,9 +87,9 @@ TEST_F(OwnPreemptionTest, AnErrorIsNoBudget) {
 
 // Goal: no pod is evicted for a pod that may not preempt, has no pod of lower priority, found a
 // node, is nominated, or is gone.
-TEST_F(OwnPreemptionTest, NobodyInVain) {
+TEST_F(SelfPreemptionTest, NobodyInVain) {
     node("a", 1);
-    PodInfo allocated = holder("low", "a", 0, 16, 5);
+    PodInfo low = holder("low", "a", 0, 16, 5);
     PodInfo never = waits("never", 16, 10);
     never.preempts = false;
     EXPECT_FALSE(refuse(never, {"a"}));
@@ -109,14 +109,14 @@ TEST_F(OwnPreemptionTest, NobodyInVain) {
 
     const PodInfo later = waits("later", 16, 11);
     EXPECT_TRUE(refuse(later, {"a"}));
-    tell([&](ClusterState& state) { state.remove_pod(allocated.uid); });
+    tell([&](ClusterState& state) { state.remove_pod(low.uid); });
     EXPECT_EQ(writes_after(2s), Writes{"nominate later a"}) << "it fits now, and may be nominated";
     EXPECT_EQ(evictions_.questions(), 0);
 }
 
 // Goal: a nomination whose GPUs went to a pod of higher priority does not block the pod: others are
 // evicted for it elsewhere.
-TEST_F(OwnPreemptionTest, ANominationThatCameToNothing) {
+TEST_F(SelfPreemptionTest, ANominationThatCameToNothing) {
     node("a", 1);
     node("b", 1);
     holder("low", "a", 0, 16, 1);
@@ -125,12 +125,12 @@ TEST_F(OwnPreemptionTest, ANominationThatCameToNothing) {
     nominate(high, "b");
     EXPECT_TRUE(refuse(high, {"a", "b"}));
     EXPECT_EQ(writes_after(2s), (Writes{"evict low", "mark low for high", "nominate high a"}));
-    EXPECT_TRUE(is_kept(high, "a"));
+    EXPECT_TRUE(has_reservation(high, "a"));
 }
 
 // Goal: a nomination to a node that kube-scheduler does not ask about is trusted for some time, but
 // does not block the pod for ever.
-TEST_F(OwnPreemptionTest, ANominationThatNobodyAsksAbout) {
+TEST_F(SelfPreemptionTest, ANominationThatNobodyAsksAbout) {
     node("a", 1);
     node("b", 1);
     const PodInfo low = holder("low", "a", 0, 16, 1);
@@ -141,12 +141,12 @@ TEST_F(OwnPreemptionTest, ANominationThatNobodyAsksAbout) {
         EXPECT_TRUE(refuse(high, {"a"}));
         writes_after(2s);
         EXPECT_EQ(writes_after(58s), Writes{});
-        EXPECT_TRUE(is_kept(high, "b"));
+        EXPECT_TRUE(has_reservation(high, "b"));
     }
     EXPECT_EQ(evictions_.questions(), 0);
     EXPECT_TRUE(refuse(high, {"a"}));
     EXPECT_EQ(writes_after(70s), Writes{});
-    EXPECT_FALSE(is_kept(high, "b"));
+    EXPECT_FALSE(has_reservation(high, "b"));
     EXPECT_EQ(evictions_.questions(), 1) << "one check is not enough: the pod is checked again";
     writes_after(SelfPreemption::kGuarded);
     EXPECT_EQ(evictions_.questions(), 2);
@@ -154,7 +154,7 @@ TEST_F(OwnPreemptionTest, ANominationThatNobodyAsksAbout) {
 
 // Goal: of two pods the more important one is served first. The other gets neither the same GPUs
 // nor victims that are ending already.
-TEST_F(OwnPreemptionTest, TheMostImportantFirst) {
+TEST_F(SelfPreemptionTest, TheMostImportantFirst) {
     node("a", 1);
     node("b", 1);
     holder("x", "a", 0, 16, 1);
@@ -166,7 +166,7 @@ TEST_F(OwnPreemptionTest, TheMostImportantFirst) {
 }
 
 // Goal: two pods that fit on one GPU together have two victims, each evicted once.
-TEST_F(OwnPreemptionTest, NobodyEndsTwice) {
+TEST_F(SelfPreemptionTest, NobodyEndsTwice) {
     node("a", 1);
     holder("x", "a", 0, 8, 1);
     holder("y", "a", 0, 8, 1);
@@ -179,20 +179,20 @@ TEST_F(OwnPreemptionTest, NobodyEndsTwice) {
 
 // Goal: a replica that does not lead evicts no pod. A pod that was evicted is counted even if the
 // mark could not be written.
-TEST_F(OwnPreemptionTest, NoLeaseNoEnd) {
+TEST_F(SelfPreemptionTest, NoLeaseNoEnd) {
     node("a", 1);
     holder("x", "a", 0, 16, 1);
     const PodInfo high = waits("high", 16, 10);
     leads_ = false;
     EXPECT_TRUE(refuse(high, {"a"}));
     EXPECT_EQ(writes_after(2s), Writes{});
-    EXPECT_FALSE(is_kept(high, "a"));
+    EXPECT_FALSE(has_reservation(high, "a"));
     leads_ = true;
     EXPECT_EQ(writes_after(UnschedulablePods::kRetry).front(), "evict x");
 }
 
 // Goal: a round that must stop begins nothing.
-TEST_F(OwnPreemptionTest, Stops) {
+TEST_F(SelfPreemptionTest, Stops) {
     node("a", 1);
     holder("x", "a", 0, 16, 1);
     EXPECT_TRUE(refuse(waits("high", 16, 10), {"a"}));

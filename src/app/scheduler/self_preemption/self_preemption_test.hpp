@@ -17,10 +17,10 @@ namespace tessera {
 using namespace std::chrono_literals;
 using Writes = std::vector<std::string>;
 
-class OwnPreemptionTest : public ::testing::Test {
+class SelfPreemptionTest : public ::testing::Test {
   protected:
     // The watch shows every nomination.
-    OwnPreemptionTest() {
+    SelfPreemptionTest() {
         evictions_.on_nominate([this](const PodUid& uid, const NodeName& node) {
             PodInfo& pod = waiting_.at(uid);
             pod.nominated = node;
@@ -83,7 +83,7 @@ class OwnPreemptionTest : public ::testing::Test {
         return evictions_.writes();
     }
     // Whether the pod has a reservation on that node.
-    bool is_kept(const PodInfo& pod, const std::string& node) {
+    bool has_reservation(const PodInfo& pod, const std::string& node) {
         return cache_.call([&](ClusterState& state) {
             const PendingPod* pending = state.pending(pod.uid);
             return pending != nullptr && pending->reserved_on() == NodeName(node);

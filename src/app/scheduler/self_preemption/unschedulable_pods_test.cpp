@@ -9,7 +9,7 @@ namespace tessera {
 namespace {
 
 // Goal: old refusals, and pods that kube-scheduler asks for no more, cause no evictions.
-TEST_F(OwnPreemptionTest, OldRefusals) {
+TEST_F(SelfPreemptionTest, OldRefusals) {
     node("a", 1);
     holder("x", "a", 0, 16, 1);
     EXPECT_TRUE(refuse(waits("high", 16, 10), {"a"}));
@@ -23,7 +23,7 @@ TEST_F(OwnPreemptionTest, OldRefusals) {
 
 // Goal: if there are too many pods, the least important ones are left out, until they are refused
 // again.
-TEST_F(OwnPreemptionTest, TooMany) {
+TEST_F(SelfPreemptionTest, TooMany) {
     node("a", 1);
     holder("x", "a", 0, 16, 1);
     const PodInfo least = waits("least", 16, 3);
@@ -36,7 +36,7 @@ TEST_F(OwnPreemptionTest, TooMany) {
 }
 
 // Goal: among many equals each has its turn, whatever its uid.
-TEST_F(OwnPreemptionTest, TooManyEquals) {
+TEST_F(SelfPreemptionTest, TooManyEquals) {
     node("a", 1);
     holder("x", "a", 0, 16, 1);
     const PodInfo lucky = waits("0-first-in-every-order", 16, 4);
@@ -51,7 +51,7 @@ TEST_F(OwnPreemptionTest, TooManyEquals) {
 }
 
 // Goal: many pods with unsuccessful turns do not keep a less important one from its turn.
-TEST_F(OwnPreemptionTest, TooManyInVain) {
+TEST_F(SelfPreemptionTest, TooManyInVain) {
     UnschedulablePods pods;
     for (std::size_t i = 0; i < UnschedulablePods::kMost; ++i) {
         const PodUid uid("high-" + std::to_string(i));
