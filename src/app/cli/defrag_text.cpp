@@ -46,9 +46,10 @@ std::string gain_text(const DefragRequest& request, const Plan& plan) {
         "Free whole GPUs: {} now, {} after. Largest free memory on a GPU: {} now, {} after.\n",
         plan.before.free_gpus, plan.after.free_gpus, rounded_down(plan.before.largest),
         rounded_down(plan.after.largest));
-    if (request.pod)
+    if (request.pod) {
         out +=
             fmt::format("Pod {} then fits on node {}.\n", request.pod->str(), plan.fits_on.str());
+    }
     out += plan.fewest ? "This is the minimum number of moves, provided each pod moves once and "
                          "leaves all of its current GPUs.\n"
                        : "Fewer moves may be enough: not all sequences were tried.\n";
