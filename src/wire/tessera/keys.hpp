@@ -1,5 +1,5 @@
-// The annotation keys, and two labels, that more than one part of Tessera reads or writes. The
-// complete list of resources, annotations, labels and taints is domain/request/keys.def.
+// Annotation keys of pods, Nodes and the leader's Lease, and two labels of pods. The complete list
+// of resources, annotations, labels and taints is domain/request/keys.def.
 #pragma once
 
 #include <array>
