@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <ranges>
 #include <string>
 #include <vector>
@@ -16,10 +15,9 @@ namespace tessera {
 // "a, b" or, of more than five, "a, b, c, d, e and 2 more".
 inline std::string names_of_nodes(const std::vector<NodeName>& nodes) {
     constexpr std::size_t kNamed = 5;
-    const std::size_t named = std::min(nodes.size(), kNamed);
-    const auto names = nodes | std::views::take(named) | std::views::transform(&NodeName::str);
+    const auto names = nodes | std::views::take(kNamed) | std::views::transform(&NodeName::str);
     const std::string more =
-        nodes.size() > named ? fmt::format(" and {} more", nodes.size() - named) : "";
+        nodes.size() > kNamed ? fmt::format(" and {} more", nodes.size() - kNamed) : "";
     return fmt::format("{}{}", fmt::join(names, ", "), more);
 }
 
