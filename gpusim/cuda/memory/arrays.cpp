@@ -31,9 +31,9 @@ struct CUmipmappedArray_st {
 
 namespace {
 
-constexpr std::size_t kGobBytes = 64;  // bytes
+constexpr std::size_t kGobRowBytes = 64;
 constexpr std::size_t kGobRows = 8;
-constexpr std::size_t kTileBytes = kGobBytes * kGobRows;
+constexpr std::size_t kGobBytes = kGobRowBytes * kGobRows;
 constexpr std::size_t kAlignment = 64 << 10;   // of the memory that a deferred array is mapped to
 constexpr std::size_t kMostElements = 131072;  // in any direction
 constexpr unsigned kLegalFlags = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST |
@@ -112,8 +112,8 @@ std::size_t tiled(std::size_t length, std::size_t tile) {
 std::size_t bytes_of(const CUDA_ARRAY3D_DESCRIPTOR& array) {
     const std::size_t row = array.Width * array.NumChannels * bytes_of(array.Format);
     const std::size_t depth = array.Depth > 0 ? array.Depth : 1;
-    if (array.Height == 0) return tiled(row, kGobBytes) * kGobBytes * depth;
-    return tiled(row, kGobBytes) * tiled(array.Height, kGobRows) * kTileBytes * depth;
+    if (array.Height == 0) return tiled(row, kGobRowBytes) * kGobRowBytes * depth;
+    return tiled(row, kGobRowBytes) * tiled(array.Height, kGobRows) * kGobBytes * depth;
 }
 
 // The descriptor of a level of a mipmap: the number of layers stays the same.
@@ -237,7 +237,7 @@ CUresult find_content(CUarray handle, ArrayContent* content) {
     content->base = array->content;
     content->extent = {of.Width * of.NumChannels * bytes_of(of.Format),
                        of.Height > 0 ? of.Height : 1, of.Depth > 0 ? of.Depth : 1};
-    content->strides.row = tiled(content->extent.bytes, kGobBytes) * kGobBytes;
+    content->strides.row = tiled(content->extent.bytes, kGobRowBytes) * kGobRowBytes;
     content->strides.slice = content->strides.row * content->extent.rows;
     return CUDA_SUCCESS;
 }

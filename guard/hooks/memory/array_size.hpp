@@ -10,7 +10,7 @@
 
 namespace tessera::guard {
 
-inline constexpr std::uint64_t kGobBytes = 64;  // of a row
+inline constexpr std::uint64_t kGobRowBytes = 64;
 inline constexpr std::uint64_t kGobRows = 8;
 
 // For video and compressed formats, which take less: 4, the most that a channel has.
@@ -38,7 +38,7 @@ inline bool is_mapped_later(const CUDA_ARRAY3D_DESCRIPTOR& array) {
 // layered array or a cubemap is the number of its layers and faces.
 inline std::uint64_t array_bytes(const CUDA_ARRAY3D_DESCRIPTOR& array) {
     const std::uint64_t element = channel_bytes(array.Format) * array.NumChannels;
-    const std::uint64_t row = rounded_up(product(array.Width, element), kGobBytes);
+    const std::uint64_t row = rounded_up(product(array.Width, element), kGobRowBytes);
     const std::uint64_t rows = array.Height > 0 ? rounded_up(array.Height, kGobRows) : 1;
     return product(product(row, rows), array.Depth > 0 ? array.Depth : 1);
 }
