@@ -42,9 +42,9 @@ class RunningCluster {
     void placed(std::size_t number, const PlacementTask& task, const Placed& place, bool movable);
     void left(std::size_t number, const PlacementTask& task, const Placed& place);
 
-    // The moves that make room for each of the waiting, in order: the planner's fewest for the
-    // first, then, with the first in its place, those for the next. Nothing if there is no plan for
-    // one of them, or if it needs more than `most` moves. If the policy breaks ties at random,
+    // The moves that make room for each of the waiting tasks, in order: the planner's fewest for
+    // the first, then, with the first in its place, those for the next. Nothing if there is no plan
+    // for one of them, or if it needs more than `most` moves. If the policy breaks ties at random,
     // there are no moves.
     std::optional<std::vector<std::vector<TaskMove>>> moves_for(const WaitingTasks& waiting,
                                                                 std::size_t most);

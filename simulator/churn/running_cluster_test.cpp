@@ -57,7 +57,7 @@ class Scene {
         }
     }
 
-    // Whether the waiting got room by moves.
+    // Whether the waiting tasks got room by moves.
     bool help(const WaitingTasks& waiting) {
         const auto moves = cluster_.moves_for(waiting, 6);
         if (!moves) return false;
