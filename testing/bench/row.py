@@ -43,6 +43,11 @@ class Variant:
         return self.asks in ("ours", "own")
 
     @property
+    def has_second(self) -> bool:
+        """Whether a second kube-scheduler runs."""
+        return self.asks == "own" or self.beside_idle
+
+    @property
     def title(self) -> str:
         """The name that the benchmark prints."""
         name = {"plain": "plain", "extended": "extended resource", "ours": "ours",
@@ -114,7 +119,7 @@ def measure(cluster: Cluster, load: Load, variant: Variant, group: str, pods: in
     controller = Controller(cluster, *variant.options, *options)
     if variant.is_ours:
         controller.start()
-    if variant.asks == "own" or variant.beside_idle:
+    if variant.has_second:
         own_scheduler.start_second(cluster, "unused" if variant.beside_idle else "default-scheduler")
     cluster.write_scheduler_config(scheduler_config(variant, controller.port))
     before: dict[str, float] = {}
@@ -130,7 +135,7 @@ def measure(cluster: Cluster, load: Load, variant: Variant, group: str, pods: in
     row.looks_at_batches = _looks_at_batches(scheduler)
     row.cycle = _mean_ms(scheduler, "scheduler_scheduling_algorithm_duration_seconds")
     cluster.kill("kube-scheduler")
-    if variant.asks == "own" or variant.beside_idle:
+    if variant.has_second:
         cluster.kill(own_scheduler.SECOND)
     if variant.is_ours:
         row.refused = controller.refused_binds()
