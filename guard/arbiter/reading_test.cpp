@@ -13,7 +13,7 @@
 #include "guard/region/account.hpp"
 #include "guard/region/process_time.hpp"
 #include "guard/test_support/nonsense.hpp"
-#include "guard/test_support/noted_piece.hpp"
+#include "guard/test_support/record_interval.hpp"
 #include "guard/test_support/test_region.hpp"
 
 namespace tessera::guard {

@@ -11,7 +11,7 @@
 #include "guard/region/clock.hpp"
 #include "guard/region/grant.hpp"
 #include "guard/test_support/nonsense.hpp"
-#include "guard/test_support/noted_piece.hpp"
+#include "guard/test_support/record_interval.hpp"
 #include "guard/test_support/test_region.hpp"
 
 namespace tessera::guard {

@@ -262,9 +262,9 @@ std::uint64_t context_bytes(int gpu, int kind) {
         is_any_known |= other.is_known();
         most = std::max(most, other.units());
     }
-    const AllocationUnits told =
+    const AllocationUnits configured =
         here.limits->gpus[gpu].context_cost.load(std::memory_order_relaxed);
-    return std::uint64_t{is_any_known ? most : told} * kAllocationUnitBytes;
+    return std::uint64_t{is_any_known ? most : configured} * kAllocationUnitBytes;
 }
 
 }  // namespace tessera::guard

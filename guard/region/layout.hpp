@@ -201,12 +201,12 @@ struct Accounts {  // NOLINT(clang-analyzer-optin.performance.Padding)
     MeasuredCost context_costs[kMaxGpus][kContextKinds];        // of the first context of each kind
     // CLOCK_MONOTONIC: when a thread's wait for a launch permit last timed out, and it went on
     // without one.
-    std::atomic<std::int64_t> impatient_ns[kMaxGpus];
+    std::atomic<std::int64_t> permit_timed_out_ns[kMaxGpus];
     // CLOCK_MONOTONIC: when each process expects to finish the work that it has given a GPU, if
-    // that is long (compute/outstanding.hpp). The values of a GPU are adjacent because each request
-    // for a launch permit reads them all.
+    // that is long (compute/permit/outstanding.hpp). The values of a GPU are adjacent because each
+    // request for a launch permit reads them all.
     std::atomic<std::int64_t> expected_end_ns[kMaxGpus][kWorkKinds][kMaxProcesses];
-    // The order of launch permits for long work (compute/order.hpp).
+    // The order of launch permits for long work (compute/permit/order.hpp).
     struct Order {
         std::atomic<std::int64_t> level_ns;               // at which a new process begins
         std::atomic<std::int64_t> had_ns[kMaxProcesses];  // the GPU time that each process has had

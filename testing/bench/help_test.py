@@ -37,8 +37,8 @@ class Help(unittest.TestCase):
         """This help needs no build, so it is a separate text. It must list the same options."""
         takes = set(re.findall(r"--[a-z-]+", said(BUILD / "bin" / "placement_bench", "--help")))
         self.assertIn("--golden", takes)
-        told = said(ROOT / "dev", "bench", "placement", "--help")
-        self.assertEqual(takes - {"--help"}, set(re.findall(r"--[a-z-]+", told)))
+        printed = said(ROOT / "dev", "bench", "placement", "--help")
+        self.assertEqual(takes - {"--help"}, set(re.findall(r"--[a-z-]+", printed)))
 
 
 if __name__ == "__main__":

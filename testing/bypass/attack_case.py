@@ -135,7 +135,7 @@ class AttackCase(AnnotationAttacks):
         except KubeError:
             return ""
 
-    def told(self, name: str) -> list[Json]:
+    def events_of(self, name: str) -> list[Json]:
         """The events of a pod."""
         found: list[Json] = self.api.json(
             "GET", f"{NAMESPACE}/events?fieldSelector=involvedObject.name={name}")["items"]
@@ -146,7 +146,7 @@ class AttackCase(AnnotationAttacks):
         statuses = self.pod(name)["status"].get("containerStatuses", [])
         if any(status.get("started") for status in statuses):
             return ""
-        return next((event["message"] for event in self.told(name) if event["type"] == "Warning"
+        return next((event["message"] for event in self.events_of(name) if event["type"] == "Warning"
                      and all(word in event["message"] for word in words)), "")
 
     # ---- verdicts
@@ -161,7 +161,7 @@ class AttackCase(AnnotationAttacks):
             return Outcome(CAUGHT, amount)
         end = min(moments) + REPORT_SECONDS
         while time.monotonic() < end + LATE_SECONDS:
-            reasons = [event["reason"] for event in self.told(name)]
+            reasons = [event["reason"] for event in self.events_of(name)]
             found = next((reason for reason in REPORTS if reason in reasons), "")
             seconds = time.monotonic() - min(moments)
             if found and seconds <= REPORT_SECONDS:

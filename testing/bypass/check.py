@@ -52,7 +52,7 @@ def phases() -> list[list[tuple[Attack, Run]]]:
             bound(pod_attacks.LAST)]
 
 
-def settled(attack: Attack, outcome: Outcome) -> Outcome:
+def final_outcome(attack: Attack, outcome: Outcome) -> Outcome:
     """Turns a `documented` outcome into a failure unless docs/limits.md has the attack's words."""
     if outcome.verdict != DOCUMENTED or rows.is_documented(attack):
         return outcome
@@ -65,7 +65,7 @@ def attempt(case: AttackCase, attack: Attack, run: Run) -> Outcome:
     """Runs one attack and prints its result."""
     began = time.monotonic()
     try:
-        outcome = settled(attack, run(case))
+        outcome = final_outcome(attack, run(case))
     except Exception as error:  # an error in one attack does not stop the others
         outcome = Outcome(FAILED, f"{type(error).__name__}: {error}")
     other = "" if outcome.verdict in (attack.verdict, FAILED) else f" (expected {attack.verdict})"

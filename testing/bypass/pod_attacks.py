@@ -94,7 +94,7 @@ def detached_list(case: AttackCase, attack: Attack) -> Outcome:
             volumeMounts=[{"name": "settings", "mountPath": "/x"}]))
         return pod
     outcome = attempt(case, attack, make, ("volume settings",))
-    reasons = [event["reason"] for event in case.told(attack.pod_name)]
+    reasons = [event["reason"] for event in case.events_of(attack.pod_name)]
     if outcome.verdict == CAUGHT and "GpuEnforcementCovered" in reasons:
         # The agent checks every five seconds and ends the container, sometimes before the attack.
         return Outcome(REPORTED, f"GpuEnforcementCovered before it began, {outcome.detail}")

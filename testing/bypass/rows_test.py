@@ -60,7 +60,7 @@ class FaultsTest(unittest.TestCase):
     def test_unreported_excess_without_words_of_limits_is_a_failure(self) -> None:
         for limit in ("", "words that are nowhere"):
             attack = Attack("tries", DOCUMENTED, "a way", "pod", limit)
-            self.assertEqual(check.settled(attack, Outcome(DOCUMENTED)).verdict, FAILED)
+            self.assertEqual(check.final_outcome(attack, Outcome(DOCUMENTED)).verdict, FAILED)
 
     def test_what_cannot_be_run_is_a_failure(self) -> None:
         def run(_: object) -> Outcome:

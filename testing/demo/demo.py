@@ -120,7 +120,7 @@ class Demo:
         self.show("tessera top", done.stdout + done.stderr)
         expect(done.stderr == "", "every node's agent reports what its containers use")
 
-    def times_of_held(self) -> dict[str, int]:
+    def time_shares(self) -> dict[str, int]:
         """The percentage of GPU time of each pod of limits.yaml; empty until both pods are busy."""
         times = {share["name"]: share["timePercent"] for share in self.top()["shares"]
                  if "timePercent" in share}
@@ -183,17 +183,17 @@ def native(demo: Demo) -> None:
     demo.kubectl("delete", "pod", "native")
 
 
-def held(demo: Demo) -> None:
+def limits(demo: Demo) -> None:
     demo.say("A library in each container enforces the shares. Two greedy pods share one GPU.")
     demo.apply("limits.yaml")
-    demo.wait_running("app=held", 2)
+    demo.wait_running("app=limits", 2)
     demo.say("The pod greedy tries to allocate 12 GiB: CUDA reports that the GPU is out of memory.")
     refused = demo.in_pod("greedy", "gpuhog --once 12GiB")
     expect("OUT_OF_MEMORY" in refused, "an allocation beyond the share is refused")
     demo.say("An event of the pod says why.")
     demo.event("greedy", "GpuMemoryLimit")
     demo.say("What each container uses of its share: TIME% is its percentage of the GPU's time.")
-    shares = demo.cluster.wait_for("both are busy", demo.times_of_held, 60)
+    shares = demo.cluster.wait_for("both are busy", demo.time_shares, 60)
     demo.show_top()
     expect(abs(shares["modest"] - 25) <= 10, f"a quarter and three quarters, not {shares}")
     demo.say("A running pod gets more, if the GPU has it.")
@@ -243,7 +243,7 @@ def main() -> int:
             demo.kubectl("get", "nodes")
             demo.kubectl("get", "pods", "-n", "tessera-system")
             try:
-                for step in (binpack, scale, too_large, native, held, clean):
+                for step in (binpack, scale, too_large, native, limits, clean):
                     step(demo)
             except (KubeError, subprocess.SubprocessError):
                 print(demo.cluster.kubectl("get", "events", "--field-selector", "type=Warning"))

@@ -64,7 +64,7 @@ class BadInputTest(StackCase):
         self.assertEqual(status["capacity"][MEM], "30720")
         made, = self.running(pods.simple("fine", pods.aliyun(1500)))
         self.assert_shares(made)
-        self.assertEqual(list(truth.holds(made).values()), [1500 << 20])
+        self.assertEqual(list(truth.gpu_bytes(made).values()), [1500 << 20])
         env = self.log("fine").env
         self.assertEqual((env["ALIYUN_COM_GPU_MEM_CONTAINER"], env["ALIYUN_COM_GPU_MEM_DEV"]),
                          ("1500", "15360"))
@@ -198,4 +198,4 @@ class BadInputTest(StackCase):
         pod, = self.api.json("GET", deploy.pods_of("controller"))["items"]
         self.assertEqual(pod["status"]["containerStatuses"][0]["restartCount"], 0)
         made, = self.running(pods.simple("after", pods.native("1Gi")))
-        self.assertEqual(truth.holds(made), {truth.uuids(made)[0]: GIB})
+        self.assertEqual(truth.gpu_bytes(made), {truth.uuids(made)[0]: GIB})

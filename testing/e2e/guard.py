@@ -35,8 +35,8 @@ class Guarded(StackCase):
         self.assertIn(f"free {GIB // 2} of {4 * GIB} bytes", seen, "the first program uses 3 GiB")
         self.assertIn("OUT_OF_MEMORY", self.in_pod("held", "gpuhog --once 1025MiB"))
         self.assertIn("allocated", self.in_pod("held", "gpuhog --once 1024MiB"))
-        told = self.wait_event("held", "Container main was refused memory", "is 4Gi.")
-        self.assertIn(truth.uuids(self.pod("held"))[0], told)
+        message = self.wait_event("held", "Container main was refused memory", "is 4Gi.")
+        self.assertIn(truth.uuids(self.pod("held"))[0], message)
 
     def test_nvml_tells_a_container_of_its_share_alone(self) -> None:
         seen, neighbour = self.running(
@@ -110,8 +110,8 @@ class Guarded(StackCase):
                            "/lib64/ld-linux-x86-64.so.2 > /tmp/ld; chmod +x /tmp/ld; "
                            "/tmp/ld /usr/bin/gpuhog 5GiB > /tmp/out 2>&1 & sleep 1; cat /tmp/out")
         self.assertIn("allocated", said)
-        told = self.wait_event("sly", "a program bypasses the guard, and is killed")
-        self.assertIn("uses 5Gi", told)
+        message = self.wait_event("sly", "a program bypasses the guard, and is killed")
+        self.assertIn("uses 5Gi", message)
         gpu, = truth.uuids(self.pod("honest"))
         self.cluster.wait_for("only the honest pod uses the GPU", lambda: (
             driver_use(self.stack)[gpu][0] == 4 * GIB))

@@ -23,8 +23,8 @@ class LinksTest(StackCase):
 
     def test_published(self) -> None:
         node = self.api.json("GET", "/api/v1/nodes/node-a")
-        told = json.loads(node["metadata"]["annotations"][truth.GPUS])["gpus"]
-        self.assertEqual([(gpu["numa"], gpu["pcie"], gpu["nvlink"]) for gpu in told],
+        reported = json.loads(node["metadata"]["annotations"][truth.GPUS])["gpus"]
+        self.assertEqual([(gpu["numa"], gpu["pcie"], gpu["nvlink"]) for gpu in reported],
                          [(0, [2], [2]), (1, [3], [3]), (0, [0], [0]), (1, [1], [1])])
 
     def test_near_each_other(self) -> None:

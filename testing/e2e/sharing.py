@@ -17,7 +17,7 @@ class Sharing(StackCase):
         self.assertEqual(len(given), 1, "all three on one GPU")
         for pod in made:
             self.assert_shares(pod)
-            self.assertEqual(truth.holds(pod), {given.copy().pop(): 3 * GIB})
+            self.assertEqual(truth.gpu_bytes(pod), {given.copy().pop(): 3 * GIB})
             self.assertEqual(truth.annotation(pod, truth.ENFORCED_BY), "none")
         self.assertEqual(sum(self.allocated().values()), 9)
 
@@ -136,7 +136,7 @@ class Sharing(StackCase):
         self.assertEqual(len(set(self.log("dual").uuids)), 2)
         made, = self.running(pods.simple("aliyun-dual", pods.aliyun(6, count=2), node="node-a"))
         self.assert_shares(made)
-        self.assertEqual(sorted(truth.holds(made).values()), [3 * GIB, 3 * GIB])
+        self.assertEqual(sorted(truth.gpu_bytes(made).values()), [3 * GIB, 3 * GIB])
 
     def test_number_of_gpus_as_a_label(self) -> None:
         """Alibaba Cloud's spelling. kubelet counts the limit of that name, so a second pod with the
@@ -147,7 +147,7 @@ class Sharing(StackCase):
         limit = pods.simple("limit", pods.aliyun(6, count=2), node="node-a")
         for made in self.running(*both, limit):
             self.assert_shares(made)
-            self.assertEqual(sorted(truth.holds(made).values()), [3 * GIB, 3 * GIB])
+            self.assertEqual(sorted(truth.gpu_bytes(made).values()), [3 * GIB, 3 * GIB])
         self.create(pods.simple("second", pods.aliyun(6, count=2), node="node-a"))
         self.wait_event("second", "Insufficient aliyun.com/gpu-count")
         self.delete("limit")

@@ -40,11 +40,11 @@ class SnapshotTest(StackCase):
         self.wait_event("whole", "asked a whole GPU")
         self.create(pods.simple("beside", pods.native("5Gi"), labels=apart))
         self.wait_event("beside", "GPU")
-        path, told = self.snapshot()
-        node = told["nodes"][[n["name"] for n in told["nodes"]].index("node-a")]
+        path, dump = self.snapshot()
+        node = dump["nodes"][[n["name"] for n in dump["nodes"]].index("node-a")]
         self.assertEqual(len(node["gpus"]), 2)
         self.assertGreater(node["host"]["cpuMilli"], 0)
-        by_name = {pod["name"]: pod for pod in told["pods"]}
+        by_name = {pod["name"]: pod for pod in dump["pods"]}
         self.assertEqual(set(by_name), {"first", "second", "whole", "beside"})
         self.assertNotIn("node", by_name["whole"])
         self.assertEqual(by_name["first"]["node"], "node-a")
@@ -62,8 +62,8 @@ class SnapshotTest(StackCase):
             self.assertCountEqual(run["waiting"],
                                   [{"pod": "default/whole"}, {"pod": "default/beside"}])
         self.assertIn("ASKED", self.simulate("bound", "--snapshot", str(path)))
-        path, told = self.snapshot("--anonymous")
+        path, dump = self.snapshot("--anonymous")
         self.assertNotIn("first", path.read_text())
         self.assertNotIn("node-a", path.read_text())
         self.assertNotIn(truth.uuids(first)[0], path.read_text())
-        self.assertEqual(len(told["pods"]), 4)
+        self.assertEqual(len(dump["pods"]), 4)

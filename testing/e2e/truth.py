@@ -88,7 +88,7 @@ def uuids(pod: Json, container: str = "main") -> list[str]:
     return [share["uuid"] for share in shares(pod).get(container, [])]
 
 
-def holds(pod: Json) -> dict[str, int]:
+def gpu_bytes(pod: Json) -> dict[str, int]:
     """GPU -> bytes that are allocated to the pod at its peak. This is an independent implementation
     of docs/formats/allocation.md."""
     running: dict[str, int] = {}
@@ -119,7 +119,7 @@ def allocated(pods: Iterable[Json]) -> dict[str, int]:
     """GPU -> bytes that are allocated to all live pods together."""
     sums: dict[str, int] = {}
     for pod in filter(is_live, pods):
-        for gpu, amount in holds(pod).items():
+        for gpu, amount in gpu_bytes(pod).items():
             sums[gpu] = sums.get(gpu, 0) + amount
     return sums
 

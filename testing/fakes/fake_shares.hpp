@@ -18,10 +18,10 @@ namespace tessera {
 
 class FakeShareMeter final : public ShareMeter {
   public:
-    [[nodiscard]] ShareUsage usage() const override { return {used, strange}; }
+    [[nodiscard]] ShareUsage usage() const override { return {used, unreadable}; }
 
     std::vector<ShareUse> used;
-    std::set<PodUid> strange;  // unreadable
+    std::set<PodUid> unreadable;  // unreadable
 };
 
 class FakeReportedLimits final : public ReportedLimits {

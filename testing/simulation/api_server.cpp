@@ -30,15 +30,15 @@ NodeInventory inventory_of(const NodeName& name, const StringMap& annotations) {
 }
 
 std::string words_of(const PodObject& pod) {
-    const PodInfo& facts = pod.info;
-    const Allocation* own = own_allocation(facts);
+    const PodInfo& info = pod.info;
+    const Allocation* own = own_allocation(info);
     std::string gpus;
     for (const GpuAllocation& on_gpu :
          own == nullptr ? std::vector<GpuAllocation>{} : allocated_by_gpu(own->containers))
         gpus += fmt::format(" {}={}", on_gpu.uuid.str(), to_string(on_gpu.memory));
-    return fmt::format("{} {} node={}{}{}{}{}", facts.name.name, facts.uid.str(), facts.node.str(),
-                       facts.nominated.empty() ? "" : " nominated=" + facts.nominated.str(),
-                       facts.terminating ? " terminating" : "", facts.finished ? " finished" : "",
+    return fmt::format("{} {} node={}{}{}{}{}", info.name.name, info.uid.str(), info.node.str(),
+                       info.nominated.empty() ? "" : " nominated=" + info.nominated.str(),
+                       info.terminating ? " terminating" : "", info.finished ? " finished" : "",
                        gpus);
 }
 
@@ -138,9 +138,9 @@ void ApiServer::delete_pod(const PodName& name) {
     const auto at = pods_.find(name);
     if (at == pods_.end() || at->second->info.terminating) return;
     if (at->second->info.node.empty()) return change(PodPtr(at->second), true);
-    PodObject told = *at->second;
-    told.info.terminating = true;
-    change(std::make_shared<const PodObject>(std::move(told)), false);
+    PodObject terminating = *at->second;
+    terminating.info.terminating = true;
+    change(std::make_shared<const PodObject>(std::move(terminating)), false);
 }
 
 void ApiServer::remove_pod(const PodName& name, const PodUid& uid) {

@@ -19,9 +19,9 @@ void GroundTruth::take(const Change<PodObject>& change) {
     const PodInfo& pod = change.object->info;
     if (change.deleted || pod.finished) return free(pod.uid);
     const Allocation* own = own_allocation(pod);
-    if (own == nullptr || holding_.contains(pod.uid)) return;
+    if (own == nullptr || allocated_.contains(pod.uid)) return;
     given_.insert_or_assign(pod.uid, *own);
-    for (const GpuAllocation& on_gpu : holding_[pod.uid] = allocated_by_gpu(own->containers)) {
+    for (const GpuAllocation& on_gpu : allocated_[pod.uid] = allocated_by_gpu(own->containers)) {
         const Bytes sum = granted_[on_gpu.uuid] += on_gpu.memory;
         if (sum <= capacity_[on_gpu.uuid]) continue;
         scene_.journal.violation(
@@ -33,11 +33,11 @@ void GroundTruth::take(const Change<PodObject>& change) {
 }
 
 void GroundTruth::free(const PodUid& uid) {
-    const auto at = holding_.find(uid);
-    if (at == holding_.end()) return;
+    const auto at = allocated_.find(uid);
+    if (at == allocated_.end()) return;
     for (const GpuAllocation& on_gpu : at->second)
         granted_[on_gpu.uuid] -= on_gpu.memory;
-    holding_.erase(at);
+    allocated_.erase(at);
 }
 
 void GroundTruth::check_start(const Machine& machine, const Container& container, bool by_agent) {

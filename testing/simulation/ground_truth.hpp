@@ -40,7 +40,7 @@ class GroundTruth {
     ApiServer& server_;
     std::map<GpuUuid, Bytes> capacity_;
     std::map<GpuUuid, Bytes> granted_;
-    std::map<PodUid, std::vector<GpuAllocation>> holding_;
+    std::map<PodUid, std::vector<GpuAllocation>> allocated_;
     std::map<PodUid, Allocation> given_;  // of all pods of the run; never removed
     std::uint64_t orphans_met_ = 0;
     std::uint64_t orphans_started_ = 0;

@@ -66,14 +66,14 @@ void KubeScheduler::stop() {
 }
 
 void KubeScheduler::know(const PodPtr& pod) {
-    const PodInfo& facts = pod->info;
-    if (!facts.node.empty() || facts.finished || facts.terminating) {
-        queue_.erase(facts.uid);
+    const PodInfo& info = pod->info;
+    if (!info.node.empty() || info.finished || info.terminating) {
+        queue_.erase(info.uid);
         return;
     }
-    auto [at, is_new] = queue_.try_emplace(facts.uid);
+    auto [at, is_new] = queue_.try_emplace(info.uid);
     Waiting& waiting = at->second;
-    const bool is_changed = !is_new && waiting.pod->info.nominated != facts.nominated;
+    const bool is_changed = !is_new && waiting.pod->info.nominated != info.nominated;
     waiting.pod = pod;
     if (is_new) waiting.due = scene_.loop.now();
     if (is_changed && waiting.fits_nowhere) {
@@ -84,10 +84,10 @@ void KubeScheduler::know(const PodPtr& pod) {
 }
 
 void KubeScheduler::take(const Change<PodObject>& change) {
-    const PodInfo& facts = change.object->info;
-    const bool leaves = change.deleted || facts.finished || facts.terminating;
-    if (leaves) queue_.erase(facts.uid);
-    if (leaves && !facts.node.empty()) room_may_be_there();
+    const PodInfo& info = change.object->info;
+    const bool leaves = change.deleted || info.finished || info.terminating;
+    if (leaves) queue_.erase(info.uid);
+    if (leaves && !info.node.empty()) room_may_be_there();
     if (!leaves) know(change.object);
 }
 
@@ -149,26 +149,26 @@ void KubeScheduler::again(const PodUid& uid, bool fits_nowhere) {
 }
 
 void KubeScheduler::try_pod(const PodPtr& pod) {
-    const PodInfo& facts = pod->info;
+    const PodInfo& info = pod->info;
     std::vector<NodeName> names;
     for (const auto& [name, there] : nodes_)
         names.push_back(name);
-    const auto request = request_of(facts, names);
+    const auto request = request_of(info, names);
     const auto filter = [request](Controller& c) { return c.filter(request->args); };
     auto asked = service_.request(Service::For::anyone, kTimeout, filter);
     if (asked && !*asked) asked = service_.request(Service::For::leader, kTimeout, filter);
     const std::optional<FilterAnswer> answer = asked.value_or(std::nullopt);
-    if (!answer) return again(facts.uid, false);
+    if (!answer) return again(info.uid, false);
     if (answer->fitting.empty()) {
         // Sometimes clears the nomination, as kube-scheduler does after its own preemption attempt.
-        if (!facts.nominated.empty() && scene_.rng.chance(300))
-            (void)server_.nominate(facts.uid, facts.name, NodeName());
-        return again(facts.uid, true);
+        if (!info.nominated.empty() && scene_.rng.chance(300))
+            (void)server_.nominate(info.uid, info.name, NodeName());
+        return again(info.uid, true);
     }
     std::vector<NodeName> fitting;
     for (const std::size_t at : answer->fitting)
         fitting.push_back(names[at]);
-    const auto offer = request_of(facts, fitting);
+    const auto offer = request_of(info, fitting);
     const auto scores = service_.request(Service::For::anyone, kTimeout, [offer](Controller& c) {
         return c.scheduler().prioritize(offer->args);
     });
@@ -177,7 +177,7 @@ void KubeScheduler::try_pod(const PodPtr& pod) {
     for (std::size_t i = 0; scores && i < fitting.size(); ++i) {
         if ((*scores)[i] > (*scores)[best]) best = i;
     }
-    process_->spawn([this, facts, node = fitting[best]] { bind(facts, node); });
+    process_->spawn([this, info, node = fitting[best]] { bind(info, node); });
 }
 
 void KubeScheduler::bind(const PodInfo& pod, const NodeName& node) {

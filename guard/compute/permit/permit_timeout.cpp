@@ -40,7 +40,7 @@ PermitTimeout::PermitTimeout(int gpu)
 bool PermitTimeout::is_over() const {
     const std::int64_t now = monotonic_ns();
     if (now < end_ns()) return false;
-    std::atomic<std::int64_t>& last = process_slot().accounts->impatient_ns[gpu_];
+    std::atomic<std::int64_t>& last = process_slot().accounts->permit_timed_out_ns[gpu_];
     std::int64_t before = last.load();
     // A time in the future was written before the machine restarted, or is invalid data from the
     // tenant.

@@ -53,29 +53,29 @@ TimeSharer::~TimeSharer() = default;
 void TimeSharer::look() {
     const MutexLock lock(mutex_);
     std::set<std::string> found;
-    for_each_region(pods_, [&](const RegionPath& region) TESSERA_REQUIRES(mutex_) {
-        const std::string name = fs::path(region.pod) / region.container;
-        auto& held = held_[name];
-        if (held == nullptr || !held->is_still(region.path)) held = OpenRegion::open(region.path);
-        if (held == nullptr) return;
-        held->cut_back();
+    for_each_region(pods_, [&](const RegionPath& at) TESSERA_REQUIRES(mutex_) {
+        const std::string name = fs::path(at.pod) / at.container;
+        auto& region = regions_[name];
+        if (region == nullptr || !region->is_still(at.path)) region = OpenRegion::open(at.path);
+        if (region == nullptr) return;
+        region->cut_back();
         found.insert(name);
     });
-    std::erase_if(held_, [&](const auto& entry) { return !found.contains(entry.first); });
+    std::erase_if(regions_, [&](const auto& entry) { return !found.contains(entry.first); });
     for (auto& [uuid, gpu] : gpus_)
         gpu->sharers.clear();
     std::set<std::string> ledgers;
-    for (const auto& [name, held] : held_) {
-        if (!held->has_sound_accounts()) continue;
-        const std::string ledger = ledger_of(name, *held);
+    for (const auto& [name, region] : regions_) {
+        if (!region->has_sound_accounts()) continue;
+        const std::string ledger = ledger_of(name, *region);
         ledgers.insert(ledger);
-        for (unsigned i = 0; i < held->limits().gpu_count; i++) {
-            auto& gpu = gpus_[gpu_of(held->limits().gpus[i])];
+        for (unsigned i = 0; i < region->limits().gpu_count; i++) {
+            auto& gpu = gpus_[gpu_of(region->limits().gpus[i])];
             if (gpu == nullptr) gpu = std::make_unique<SharedGpu>();
             const auto [id, is_new] = gpu->ids.try_emplace(ledger, gpu->next_id);
             if (is_new) gpu->next_id++;
             gpu->sharers.push_back(
-                {id->second, &held->limits(), held->accounts(), static_cast<int>(i)});
+                {id->second, &region->limits(), region->accounts(), static_cast<int>(i)});
         }
     }
     std::erase_if(gpus_, [](const auto& entry) { return entry.second->sharers.empty(); });
@@ -112,9 +112,9 @@ std::chrono::milliseconds TimeSharer::tick() {
 GpuTime TimeSharer::time_of(const std::string& container, const GpuUuid& gpu, TimeOf time) const {
     const MutexLock lock(mutex_);
     const auto of = gpus_.find(gpu);
-    const auto held = held_.find(container);
-    if (of == gpus_.end() || held == held_.end()) return {};
-    const auto id = of->second->ids.find(ledger_of(container, *held->second));
+    const auto region = regions_.find(container);
+    if (of == gpus_.end() || region == regions_.end()) return {};
+    const auto id = of->second->ids.find(ledger_of(container, *region->second));
     if (id == of->second->ids.end()) return {};
     const guard::Arbiter& arbiter = of->second->arbiter;
     return {.kernels_ns = (arbiter.*time)(id->second, guard::WorkKind::kernels),

@@ -60,7 +60,7 @@ class TimeSharer {
     // Only the thread of run() changes the next two.
     mutable Mutex mutex_;
     // By POD/CONTAINER.
-    std::map<std::string, std::unique_ptr<OpenRegion>> held_ TESSERA_GUARDED_BY(mutex_);
+    std::map<std::string, std::unique_ptr<OpenRegion>> regions_ TESSERA_GUARDED_BY(mutex_);
     std::map<GpuUuid, std::unique_ptr<SharedGpu>> gpus_ TESSERA_GUARDED_BY(mutex_);
     std::chrono::nanoseconds looked_at_{};
 };

@@ -21,7 +21,7 @@ class GpuAffinityIndex {
         if (at == pods_.end()) return;
         Member& member = at->second[pod];
         count(member, as, -1);
-        if (member.allocated == 0 && member.kept == 0) at->second.erase(pod);
+        if (member.allocated == 0 && member.reserved == 0) at->second.erase(pod);
         if (at->second.empty()) pods_.erase(at);
     }
     // Whether the pod must join another pod of the group. A pod with a reservation joins only pods
@@ -29,19 +29,19 @@ class GpuAffinityIndex {
     [[nodiscard]] bool has_other(GpuGroup group, const PodUid& than) const {
         const auto at = pods_.find(group);
         if (at == pods_.end()) return false;
-        const bool is_kept = at->second.contains(than);
+        const bool is_nominee = at->second.contains(than);
         return std::ranges::any_of(at->second, [&](const auto& member) {
-            return member.first != than && (!is_kept || member.second.allocated > 0);
+            return member.first != than && (!is_nominee || member.second.allocated > 0);
         });
     }
 
   private:
     struct Member {
         int allocated = 0;  // nodes on which it has GPUs
-        int kept = 0;
+        int reserved = 0;   // nodes on which it has a reservation
     };
     static void count(Member& member, As as, int sign) {
-        (as == As::holder ? member.allocated : member.kept) += sign;
+        (as == As::holder ? member.allocated : member.reserved) += sign;
     }
 
     std::map<GpuGroup, std::map<PodUid, Member>> pods_;

@@ -35,13 +35,13 @@ Allocation example() {
 }
 
 // Three GPUs of 16 GiB; other pods have 6 GiB and 50 percent of GPU 0, and GPU 1 is unhealthy.
-class Room {
+class TestGpus {
   public:
     [[nodiscard]] ResizeRoom of(MemoryUnit unit = MemoryUnit::gib) const {
         return {node_.gpus, gpus_, unit};
     }
 
-    Room() {
+    TestGpus() {
         node_.gpus[1].condition = GpuCondition::unhealthy;
         node_.gpus[1].reason = "Xid 79";
         gpus_[0].allocated = gibibytes(6);
@@ -81,10 +81,10 @@ TEST(Resize, Grants) {
          "side on GPU 1: memory 2Gi -> 1Gi"},
         {{{"main", {}, {}, {}}}, ""},
     };
-    const Room room;
+    const TestGpus gpus;
     for (const Case& c : cases) {
         const RequestedShares requested{c.requested};
-        const auto after = resize(example(), requested, room.of());
+        const auto after = resize(example(), requested, gpus.of());
         ASSERT_TRUE(after) << after.error().text;
         EXPECT_EQ(resize_text(example(), *after), c.text);
         EXPECT_EQ(after->revision, 1);
@@ -139,9 +139,9 @@ TEST(Resize, Refuses) {
          "it can have 50"},
         {{"side", gibibytes(3), {}, {}}, Code::unavailable, "GPU 1 is out of use: Xid 79"},
     };
-    const Room room;
+    const TestGpus gpus;
     for (const Case& c : cases) {
-        const auto after = resize(example(), {{c.requested}}, room.of());
+        const auto after = resize(example(), {{c.requested}}, gpus.of());
         ASSERT_FALSE(after) << c.text;
         EXPECT_EQ(after.error().text, c.text);
         EXPECT_EQ(after.error().code, c.code) << c.text;
@@ -152,24 +152,24 @@ TEST(Resize, Refuses) {
 TEST(Resize, GpushareCountsInUnits) {
     Allocation aliyun = example();
     aliyun.dialect = &kGpushareDialect;
-    const Room room;
+    const TestGpus gpus;
     const RequestedShares odd{{{"main", mebibytes(1536), {}, {}}}};
-    const auto refused = resize(aliyun, odd, room.of());
+    const auto refused = resize(aliyun, odd, gpus.of());
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().text,
               "container main: memory: 1.5Gi is no multiple of 1Gi, in which its node counts the "
               "pod's aliyun.com/gpu-mem");
-    EXPECT_TRUE(resize(aliyun, odd, room.of(MemoryUnit::mib)));
-    EXPECT_TRUE(resize(example(), odd, room.of())) << "of the native dialect";
+    EXPECT_TRUE(resize(aliyun, odd, gpus.of(MemoryUnit::mib)));
+    EXPECT_TRUE(resize(example(), odd, gpus.of())) << "of the native dialect";
 }
 
 // Goal: a share on a GPU that has left the node can shrink, but not grow.
 TEST(Resize, OfAGpuThatIsGone) {
     Allocation gone = example();
     gone.containers[0].gpus[0].uuid = GpuUuid("GPU-gone");
-    const Room room;
-    EXPECT_TRUE(resize(gone, {{{"main", gibibytes(3), {}, {}}}}, room.of()));
-    const auto more = resize(gone, {{{"main", gibibytes(5), {}, {}}}}, room.of());
+    const TestGpus gpus;
+    EXPECT_TRUE(resize(gone, {{{"main", gibibytes(3), {}, {}}}}, gpus.of()));
+    const auto more = resize(gone, {{{"main", gibibytes(5), {}, {}}}}, gpus.of());
     ASSERT_FALSE(more);
     EXPECT_EQ(more.error().text, "GPU GPU-gone is no longer on this node");
 }

@@ -279,18 +279,18 @@ void ClusterState::keep_only_pods(const std::set<PodUid>& uids) {
     std::erase_if(being_bound_, is_gone);
 }
 
-Result<Reservation> ClusterState::reserve(const PodRequest& asked, const NodeName& node_name,
+Result<Reservation> ClusterState::reserve(const PodRequest& request, const NodeName& node_name,
                                           const NodeScorer* scorer) {
-    if (assigned_pods_.contains(asked.uid)) return reserve_again(asked, node_name);
-    if (asked.containers.empty()) return Reservation{.kind = Reservation::Kind::nothing};
+    if (assigned_pods_.contains(request.uid)) return reserve_again(request, node_name);
+    if (request.containers.empty()) return Reservation{.kind = Reservation::Kind::nothing};
     const auto at = nodes_.find(node_name);
     if (at == nodes_.end() || !at->second.known) {
         return fail(Code::not_found, fmt::format("node \"{}\" not found", node_name.str()));
     }
     NodeInfo now = build(at->second);
-    const Reader reader = Reader::of(asked.name.ns);
+    const Reader reader = Reader::of(request.name.ns);
     if (!now.blocked.empty()) return fail(Code::unavailable, blocked_for(now, reader));
-    const PodRequest pod = rules_of(asked.containers).affinity ? snapshot()->joined(asked) : asked;
+    const PodRequest pod = rules_of(request.containers).affinity ? snapshot()->joined(request) : request;
     const PodToPlace to_place{pod.uid, pod.priority};
     const auto gpus = given_gpus(now, pod, to_place, scorer);
     if (!gpus) {

@@ -87,7 +87,7 @@ struct PodUnknownAnnotations {
 };
 
 // What `begin_resize` decided.
-struct ResizeTurn {
+struct ResizeDecision {
     enum class Kind {
         write,  // replace the old allocation by `after`, then read the pod again
         done,   // the pod requests nothing, or has it already
@@ -137,7 +137,7 @@ class ClusterState {
     // `scorer` is null or cannot decide. Errors, each with the reason: not_found (no such node),
     // conflict (bound elsewhere, or another attempt is in progress), unavailable (does not fit
     // now).
-    Result<Reservation> reserve(const PodRequest& asked, const NodeName& node,
+    Result<Reservation> reserve(const PodRequest& request, const NodeName& node,
                                 const NodeScorer* scorer = nullptr);
     // The Binding was written, or is uncertain and counts until the API server shows otherwise.
     void confirm(const Attempt& attempt);
@@ -167,7 +167,7 @@ class ClusterState {
     // the old and new amounts count until the watch shows the pod resized, or until a later call
     // sets `is_over`: the earlier decision was not written and will not be. Errors are refusals,
     // with texts for the user; amounts of an earlier decision still count.
-    Result<ResizeTurn> begin_resize(const PodInfo& pod, bool is_over);
+    Result<ResizeDecision> begin_resize(const PodInfo& pod, bool is_over);
     // The last decision was not written and will not be.
     void end_resize(const PodUid& uid);
 

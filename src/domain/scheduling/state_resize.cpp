@@ -34,12 +34,12 @@ void ClusterState::update_seen(const AssignedPod& assigned, const PodInfo& pod) 
     assign(std::move(assigned_pod));
 }
 
-Result<ResizeTurn> ClusterState::begin_resize(const PodInfo& pod, bool is_over) {
+Result<ResizeDecision> ClusterState::begin_resize(const PodInfo& pod, bool is_over) {
     const auto at = assigned_pods_.find(pod.uid);
     const Allocation* own = own_allocation(pod);
     if (pod.node.empty() ||
         (own != nullptr && (at == assigned_pods_.end() || at->second->stage != Stage::observed))) {
-        return ResizeTurn{.kind = ResizeTurn::Kind::later};
+        return ResizeDecision{.kind = ResizeDecision::Kind::later};
     }
     if (own == nullptr) {
         return fail(Code::unsupported,
@@ -47,16 +47,16 @@ Result<ResizeTurn> ClusterState::begin_resize(const PodInfo& pod, bool is_over) 
     }
     const AssignedPodPtr found = at->second;  // end_resize replaces it
     const Allocation& assigned = found->allocation;
-    if (is_resize_of(assigned, *own)) return ResizeTurn{.kind = ResizeTurn::Kind::later};
+    if (is_resize_of(assigned, *own)) return ResizeDecision{.kind = ResizeDecision::Kind::later};
     if (is_over) end_resize(pod.uid);
-    if (!pod.resize) return ResizeTurn{};
+    if (!pod.resize) return ResizeDecision{};
     if (!*pod.resize) return fail(pod.resize->error());
     if (*own != assigned) {
         return fail(Code::conflict,
                     "the pod's annotation tessera.dev/allocation was changed by another program; "
                     "delete the pod");
     }
-    if (is_granted(**pod.resize, assigned)) return ResizeTurn{};
+    if (is_granted(**pod.resize, assigned)) return ResizeDecision{};
     if (!pod.is_guarded) {
         TRY_VOID(check_has_shares(**pod.resize, assigned));
         return fail(
@@ -83,12 +83,12 @@ Result<ResizeTurn> ClusterState::begin_resize(const PodInfo& pod, bool is_over) 
         return fail(Code::unavailable, blocked_for(now, Reader::of(pod.name.ns)));
     assigned_pod.resizing = *after;
     assigned_pod.allocated = larger(before, wanted);
-    ResizeTurn turn{.kind = ResizeTurn::Kind::write,
-                    .before = assigned_pod.allocation,
-                    .after = *std::move(after),
-                    .node = now.inventory};
+    ResizeDecision decision{.kind = ResizeDecision::Kind::write,
+                            .before = assigned_pod.allocation,
+                            .after = *std::move(after),
+                            .node = now.inventory};
     assign(std::move(assigned_pod));
-    return turn;
+    return decision;
 }
 
 void ClusterState::end_resize(const PodUid& uid) {

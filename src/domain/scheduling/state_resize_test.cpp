@@ -26,11 +26,11 @@ class StateResize : public ::testing::Test {
         pod.resize = RequestedShares{{{"main", gibibytes(gib), {}, {}}}};
         return pod;
     }
-    static PodInfo resized(PodInfo pod, const ResizeTurn& turn) {
-        pod.allocation = turn.after;
+    static PodInfo resized(PodInfo pod, const ResizeDecision& decision) {
+        pod.allocation = decision.after;
         return pod;
     }
-    Result<ResizeTurn> begin(const PodInfo& pod, bool is_over = true) {
+    Result<ResizeDecision> begin(const PodInfo& pod, bool is_over = true) {
         return state_.begin_resize(pod, is_over);
     }
     Result<Reservation> bind(const std::string& name, int gib) {
@@ -46,15 +46,15 @@ class StateResize : public ::testing::Test {
 
 TEST_F(StateResize, AGrowthIsReservedUntilItIsSeen) {
     const PodInfo pod = with_resize_request(runs("p", 4), 10);
-    const auto turn = begin(pod);
-    ASSERT_TRUE(turn) << turn.error().text;
-    EXPECT_EQ(turn->kind, ResizeTurn::Kind::write);
-    EXPECT_EQ(turn->after.revision, 1);
+    const auto decision = begin(pod);
+    ASSERT_TRUE(decision) << decision.error().text;
+    EXPECT_EQ(decision->kind, ResizeDecision::Kind::write);
+    EXPECT_EQ(decision->after.revision, 1);
     EXPECT_EQ(allocated(), 10);
     EXPECT_FALSE(bind("other", 7));
-    EXPECT_TRUE(state_.set_pod(resized(pod, *turn)));
+    EXPECT_TRUE(state_.set_pod(resized(pod, *decision)));
     EXPECT_EQ(allocated(), 10);
-    EXPECT_EQ(begin(resized(pod, *turn))->kind, ResizeTurn::Kind::done);
+    EXPECT_EQ(begin(resized(pod, *decision))->kind, ResizeDecision::Kind::done);
     state_.remove_pod(pod.uid);
     EXPECT_EQ(allocated(), 0);
 }
@@ -67,19 +67,19 @@ TEST_F(StateResize, AWriteThatIsOverIsJudgedAnew) {
     const auto seen_meanwhile = state_.snapshot();
     pod.terminating = true;
     state_.set_pod(pod);
-    const auto turn = begin(pod, true);
-    ASSERT_TRUE(turn) << turn.error().text;
-    EXPECT_EQ(turn->kind, ResizeTurn::Kind::write);
+    const auto decision = begin(pod, true);
+    ASSERT_TRUE(decision) << decision.error().text;
+    EXPECT_EQ(decision->kind, ResizeDecision::Kind::write);
     EXPECT_EQ(allocated(), 10);
 }
 
 TEST_F(StateResize, WhatIsGivenBackIsFreeOnceSeen) {
     const PodInfo pod = with_resize_request(runs("p", 10), 4);
-    const auto turn = begin(pod);
-    ASSERT_TRUE(turn);
+    const auto decision = begin(pod);
+    ASSERT_TRUE(decision);
     EXPECT_EQ(allocated(), 10);
     EXPECT_FALSE(bind("other", 12));
-    state_.set_pod(resized(pod, *turn));
+    state_.set_pod(resized(pod, *decision));
     EXPECT_EQ(allocated(), 4);
     EXPECT_TRUE(bind("other", 12));
 }
@@ -87,9 +87,9 @@ TEST_F(StateResize, WhatIsGivenBackIsFreeOnceSeen) {
 TEST_F(StateResize, ABindThatIsUnderWayHasItsRoom) {
     const PodInfo pod = with_resize_request(runs("p", 4), 10);
     ASSERT_TRUE(bind("other", 7));
-    const auto turn = begin(pod);
-    ASSERT_FALSE(turn);
-    EXPECT_EQ(turn.error().code, Code::unavailable);
+    const auto decision = begin(pod);
+    ASSERT_FALSE(decision);
+    EXPECT_EQ(decision.error().code, Code::unavailable);
     EXPECT_EQ(allocated(), 11);
 }
 
@@ -112,9 +112,9 @@ TEST_F(StateResize, ItIsHeldUntilItIsSureNotToHappen) {
     EXPECT_EQ(allocated(), 10);
     PodInfo without = pod;
     without.resize.reset();
-    EXPECT_EQ(begin(without, false)->kind, ResizeTurn::Kind::done);
+    EXPECT_EQ(begin(without, false)->kind, ResizeDecision::Kind::done);
     EXPECT_EQ(allocated(), 10);
-    EXPECT_EQ(begin(without, true)->kind, ResizeTurn::Kind::done);
+    EXPECT_EQ(begin(without, true)->kind, ResizeDecision::Kind::done);
     EXPECT_EQ(allocated(), 4);
 }
 
@@ -134,26 +134,27 @@ TEST_F(StateResize, WhatIsRefusedHoldsNoMoreThanBefore) {
 
 TEST_F(StateResize, TheWatchIsWaitedFor) {
     PodInfo pod = with_resize_request(build::pod("p", build::native(gibibytes(4))), 10);
-    EXPECT_EQ(begin(pod)->kind, ResizeTurn::Kind::later) << "not bound";
+    EXPECT_EQ(begin(pod)->kind, ResizeDecision::Kind::later) << "not bound";
     pod = with_resize_request(runs("q", 4), 10);
-    const auto turn = begin(pod);
-    ASSERT_TRUE(turn);
-    EXPECT_EQ(begin(resized(pod, *turn))->kind, ResizeTurn::Kind::later) << "not observed";
+    const auto decision = begin(pod);
+    ASSERT_TRUE(decision);
+    EXPECT_EQ(begin(resized(pod, *decision))->kind, ResizeDecision::Kind::later) << "not observed";
     EXPECT_EQ(allocated(), 10);
     const PodInfo unobserved = with_resize_request(
         build::bound(build::pod("new", build::native(gibibytes(1))),
                      build::allocation(build::pod("new", {}), "n1",
                                        {{.uuid = GpuUuid("GPU-n1-0"), .memory = gibibytes(1)}})),
         2);
-    EXPECT_EQ(begin(unobserved)->kind, ResizeTurn::Kind::later) << "its Binding was not observed";
+    EXPECT_EQ(begin(unobserved)->kind, ResizeDecision::Kind::later)
+        << "its Binding was not observed";
 }
 
 TEST_F(StateResize, WhoCannotBeResized) {
     PodInfo pod = with_resize_request(runs("p", 4), 5);
     const auto refused = [&](const PodInfo& of) {
-        const auto turn = begin(of);
-        EXPECT_FALSE(turn);
-        return turn ? Error{} : turn.error();
+        const auto decision = begin(of);
+        EXPECT_FALSE(decision);
+        return decision ? Error{} : decision.error();
     };
     PodInfo wrong = pod;
     wrong.resize = fail(Code::invalid_argument, "no JSON");
@@ -179,20 +180,20 @@ TEST_F(StateResize, WholeGpus) {
         build::allocation(pod, "n1",
                           {{.uuid = GpuUuid("GPU-n1-0"), .memory = gibibytes(16), .whole = true}}));
     state_.set_pod(pod);
-    const auto turn = begin(with_resize_request(pod, 3));
-    ASSERT_FALSE(turn);
-    EXPECT_EQ(turn.error().text, "container main has whole GPUs: there is nothing to resize");
+    const auto decision = begin(with_resize_request(pod, 3));
+    ASSERT_FALSE(decision);
+    EXPECT_EQ(decision.error().text, "container main has whole GPUs: there is nothing to resize");
 }
 
 // Another text in the annotation counts only if it is a resize of the earlier one.
 TEST_F(StateResize, WhatComesBackIsNotCounted) {
     const PodInfo pod = with_resize_request(runs("p", 10), 4);
-    const auto turn = begin(pod);
-    ASSERT_TRUE(turn);
-    EXPECT_TRUE(state_.set_pod(resized(pod, *turn)));
+    const auto decision = begin(pod);
+    ASSERT_TRUE(decision);
+    EXPECT_TRUE(state_.set_pod(resized(pod, *decision)));
     EXPECT_FALSE(state_.set_pod(pod)) << "an older revision";
     EXPECT_EQ(allocated(), 4);
-    PodInfo elsewhere = resized(pod, *turn);
+    PodInfo elsewhere = resized(pod, *decision);
     (**elsewhere.allocation).revision = 2;
     (**elsewhere.allocation).containers[0].gpus[0].uuid = GpuUuid("GPU-n1-1");
     EXPECT_FALSE(state_.set_pod(elsewhere));
@@ -216,10 +217,10 @@ TEST_F(StateResize, RoomThatIsKeptForAnotherIsNotTaken) {
     high.priority = 100;
     high.nominated = NodeName("n1");
     state_.set_pod(high);
-    const auto turn = begin(pod);
-    ASSERT_FALSE(turn);
-    EXPECT_NE(turn.error().text.find("reserved for pod default/high"), std::string::npos)
-        << turn.error().text;
+    const auto decision = begin(pod);
+    ASSERT_FALSE(decision);
+    EXPECT_NE(decision.error().text.find("reserved for pod default/high"), std::string::npos)
+        << decision.error().text;
     EXPECT_TRUE(begin(with_resize_request(pod, 8)));
 }
 

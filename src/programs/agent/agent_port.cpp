@@ -22,12 +22,13 @@ std::function<void(const Result<>&)> teller(Event off, Event on, std::int64_t po
 }  // namespace
 
 std::jthread serve_metrics(const SmallServer& server, const GpuMonitor& gpus,
-                           const ShareKeeping* held, Clock& clock, const std::stop_token& stop) {
+                           const ShareEnforcement* enforcement, Clock& clock,
+                           const std::stop_token& stop) {
     if (server.port == 0) return {};
-    const auto answer = [&gpus, held](const HttpRequest& request) {
+    const auto answer = [&gpus, enforcement](const HttpRequest& request) {
         if (request.method != "GET") return not_found();
         if (request.path != "/shares" && request.path != "/metrics") return not_found();
-        const UsageReport shares = held != nullptr ? held->usage() : UsageReport{};
+        const UsageReport shares = enforcement != nullptr ? enforcement->usage() : UsageReport{};
         if (request.path == "/shares")
             return HttpResponse{.body = write_share_uses({gpus.inventory()->name, shares.uses})};
         return HttpResponse{.body = agent_exposition(*gpus.inventory(), gpus.readings(), shares,

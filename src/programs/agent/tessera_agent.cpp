@@ -19,7 +19,7 @@
 #include "base/log.hpp"
 #include "programs/agent/agent_config.hpp"
 #include "programs/agent/agent_port.hpp"
-#include "programs/agent/share_keeping.hpp"
+#include "programs/agent/share_enforcement.hpp"
 #include "programs/agent/untainting.hpp"
 #include "programs/common/run_program.hpp"
 #include "programs/common/seal_file.hpp"
@@ -53,34 +53,36 @@ Result<> run_on_node(const Config& config, const std::string& config_name, const
     const auto plugins = make_device_plugin_host(
         {.folder = config.plugin_folder, .sockets = plugin_sockets(dialects)});
     const auto holders = make_device_checkpoint(config.plugin_folder, dialects);
-    std::optional<ShareKeeping> held;
+    std::optional<ShareEnforcement> enforcement;
     if (!config.guard_library.empty()) {
-        held.emplace(
+        enforcement.emplace(
             GuardFolderOptions{.folder = config.guard_folder, .library = config.guard_library},
             BypassOptions{.allowance = mebibytes(config.context_mib),
                           .kills_them = config.bypass_action == "kill"},
-            api, ShareKeepingPorts{*driver, *holders, clock, kube, node});
+            api, ShareEnforcementPorts{*driver, *holders, clock, kube, node});
     }
-    if (held) TRY_VOID(held->install());
+    if (enforcement) TRY_VOID(enforcement->install());
     CdiFolder cdi(cdi_options(config));
     GpuMonitorOptions monitoring = monitor_options(config, identity, dialects, cdi);
     monitoring.publishing.on_labels = [&](const StringMap& labels) { return label.take(labels); };
-    if (held) monitoring.enforcement_fault = held->enforcers().fault();
-    GpuMonitor gpus(*driver, kube, *plugins, monitoring, held ? &held->enforcers() : nullptr);
+    if (enforcement) monitoring.enforcement_fault = enforcement->enforcers().fault();
+    GpuMonitor gpus(*driver, kube, *plugins, monitoring,
+                    enforcement ? &enforcement->enforcers() : nullptr);
     TRY_VOID(gpus.load());
-    ContainerStartHandler handler(
-        {gpus, kube, *holders, *plugins, cdi, seal, held ? held->enforcers() : Enforcers(),
-         held ? &held->resized() : nullptr, held ? &held->mounts() : nullptr,
-         held ? &held->unshared() : nullptr, &dialects},
-        node, identity, start_rules(config));
+    ContainerStartHandler handler({gpus, kube, *holders, *plugins, cdi, seal,
+                                   enforcement ? enforcement->enforcers() : Enforcers(),
+                                   enforcement ? &enforcement->resized() : nullptr,
+                                   enforcement ? &enforcement->mounts() : nullptr,
+                                   enforcement ? &enforcement->unshared() : nullptr, &dialects},
+                                  node, identity, start_rules(config));
     log_event(Event::started, {{"version", TESSERA_VERSION},
                                {"node", config.node},
                                {"identity", std::string(identity_name(identity))},
                                {"config", config_name}});
     const std::jthread metrics =
         serve_metrics({.address = config.listen, .port = config.metrics_port}, gpus,
-                      held ? &*held : nullptr, clock, stop);
-    const auto holding = held ? held->start(stop) : std::vector<std::jthread>{};
+                      enforcement ? &*enforcement : nullptr, clock, stop);
+    const auto holding = enforcement ? enforcement->start(stop) : std::vector<std::jthread>{};
     std::atomic<bool> is_registered = false;
     const auto registered = [&] {
         is_registered = true;

@@ -145,11 +145,11 @@ Result<DumpShare> read_share(const JsonField& at) {
 }
 
 Result<DumpAllocation> read_allocation(const JsonField& at) {
-    DumpAllocation holder;
-    TRY(holder.kind, at["kind"].one_of(kKinds));
-    TRY(holder.shares, at["shares"].each(read_share));
-    if (holder.shares.empty()) return at["shares"].fault("is empty");
-    return holder;
+    DumpAllocation allocation;
+    TRY(allocation.kind, at["kind"].one_of(kKinds));
+    TRY(allocation.shares, at["shares"].each(read_share));
+    if (allocation.shares.empty()) return at["shares"].fault("is empty");
+    return allocation;
 }
 
 Result<GpuRuleTexts> read_rules(const JsonField& at, const std::string& ns) {
@@ -396,11 +396,11 @@ void write_dump_request(JsonWriter& w, const DumpRequest& request) {
     });
 }
 
-void write_allocation(JsonWriter& w, const DumpAllocation& holder) {
+void write_allocation(JsonWriter& w, const DumpAllocation& allocation) {
     w.object([&] {
-        w.member("kind", word_of(kKinds, holder.kind));
+        w.member("kind", word_of(kKinds, allocation.kind));
         w.array("shares", [&] {
-            for (const DumpShare& share : holder.shares) {
+            for (const DumpShare& share : allocation.shares) {
                 w.object([&] {
                     w.member("gpu", share.gpu);
                     w.member("memory", share.memory.count);
@@ -446,8 +446,8 @@ std::string write_pod(const DumpPod& pod) {
         });
         if (pod.allocated.empty()) return;
         w.array("allocated", [&] {
-            for (const DumpAllocation& holder : pod.allocated)
-                write_allocation(w, holder);
+            for (const DumpAllocation& allocation : pod.allocated)
+                write_allocation(w, allocation);
         });
     });
     return w.take();

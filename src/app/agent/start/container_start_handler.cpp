@@ -38,7 +38,7 @@ constexpr std::string_view kUnknownDevices =
     "Tessera: kubelet's checkpoint does not name the container of these devices; the agent "
     "asked kubelet to write it again, and kubelet tries again by itself";
 
-constexpr std::string_view kNotHandedOver =
+constexpr std::string_view kNotInjected =
     "container {}: the runtime ({} {}) did not carry out what Tessera set on it: {}. The container "
     "was kept from starting without its GPU share. Is CDI enabled in the runtime (containerd: "
     "enable_cdi), and does another NRI plugin change the same container?";
@@ -181,18 +181,18 @@ Result<ContainerEdits> ContainerStartHandler::enforce(const ContainerAllocation&
     // A share may name its GPU by index.
     for (std::size_t i = 0; i < gpus.size(); i++)
         shares[i].gpu = gpus[i].uuid;
-    EnforcedContainer enforced{.pod = container.pod,
-                               .name = container.name,
-                               .container = container.setup.name,
-                               .cgroup_path = container.cgroup_path,
-                               .user_id = container.user_id};
-    const auto choice = ports_.enforcers.choose(enforced, shares);
+    EnforcedContainer target{.pod = container.pod,
+                             .name = container.name,
+                             .container = container.setup.name,
+                             .cgroup_path = container.cgroup_path,
+                             .user_id = container.user_id};
+    const auto choice = ports_.enforcers.choose(target, shares);
     if (!choice) return refuse(choice.error());
     const auto merged =
         check_mounts(container.setup, choice->mount_points(), rules_.preload_merge_from);
     if (!merged) return refuse(merged.error());
-    if (*merged) enforced.preload_list = (*merged)->source;
-    auto edits = ports_.enforcers.prepare(*choice, enforced, shares);
+    if (*merged) target.preload_list = (*merged)->source;
+    auto edits = ports_.enforcers.prepare(*choice, target, shares);
     if (!edits) return refuse(edits.error());
     return edits;
 }
@@ -342,8 +342,8 @@ Result<> ContainerStartHandler::check_injected(const RuntimeContainer& container
                                                const Allocation& allocation) {
     const auto not_injected = [&](std::string_view what) {
         const RuntimeIdentity by = runtime();
-        return refuse({Code::conflict,
-                       fmt::format(kNotHandedOver, container.name, by.name, by.version, what)});
+        return refuse(
+            {Code::conflict, fmt::format(kNotInjected, container.name, by.name, by.version, what)});
     };
     const auto inventory = ports_.gpus.inventory();
     if (!was_injected(container, allocation, inventory->gpus, was_resized(container.pod_uid)))
@@ -352,16 +352,16 @@ Result<> ContainerStartHandler::check_injected(const RuntimeContainer& container
     if (auto devices = check_devices(container, share, *inventory); !devices)
         return not_injected(devices.error().text);
     if (ports_.enforcers.empty() || !has_share(share)) return {};
-    const EnforcedContainer enforced{.pod = container.pod_uid,
-                                     .name = container.pod,
-                                     .container = container.name,
-                                     .cgroup_path = container.cgroup_path,
-                                     .user_id = container.user_id};
-    auto applied = ports_.enforcers.apply(enforced, container.pid);
+    const EnforcedContainer target{.pod = container.pod_uid,
+                                   .name = container.pod,
+                                   .container = container.name,
+                                   .cgroup_path = container.cgroup_path,
+                                   .user_id = container.user_id};
+    auto applied = ports_.enforcers.apply(target, container.pid);
     if (!applied) return refuse(applied.error());
     // If the runtime does not name the process, the mounts are not checked (docs/limits.md).
     if (container.pid == 0) return {};
-    auto in_force = ports_.enforcers.verify(enforced, container.pid);
+    auto in_force = ports_.enforcers.verify(target, container.pid);
     if (!in_force) return refuse(in_force.error());
     watch_mounts(container, allocation);
     return {};

@@ -56,25 +56,25 @@ Result<Resizer::Turn> Resizer::look_after(const PodUid& uid, Open& open) {
         open.written_on.clear();
         open.is_uncertain = false;
     }
-    const auto turn = tools_.cache.call(
+    const auto decision = tools_.cache.call(
         [&](ClusterState& state) { return state.begin_resize(pod->info, is_over); });
-    if (!turn) return refuse(*pod, turn.error());
-    switch (turn->kind) {
-        case ResizeTurn::Kind::done:
+    if (!decision) return refuse(*pod, decision.error());
+    switch (decision->kind) {
+        case ResizeDecision::Kind::done:
             return Turn::over;
-        case ResizeTurn::Kind::later:
+        case ResizeDecision::Kind::later:
             return Turn::again;
-        case ResizeTurn::Kind::write:
+        case ResizeDecision::Kind::write:
             break;
     }
-    return grant(open, *pod, *turn);
+    return grant(open, *pod, *decision);
 }
 
 Result<Resizer::Turn> Resizer::grant(Open& open, const PodResizes::Shown& pod,
-                                     const ResizeTurn& turn) {
+                                     const ResizeDecision& decision) {
     const PodInfo& info = pod.info;
     auto annotations =
-        binding_annotations(turn.after, turn.node, tools_.clock.unix_ns(), tools_.seal);
+        binding_annotations(decision.after, decision.node, tools_.clock.unix_ns(), tools_.seal);
     annotations.emplace(key::kResizeRefused, "");
     const auto end = [&] {
         tools_.cache.post([uid = info.uid](ClusterState& state) { state.end_resize(uid); });
@@ -87,9 +87,10 @@ Result<Resizer::Turn> Resizer::grant(Open& open, const PodResizes::Shown& pod,
     open.written_on = pod.version;
     const auto written = tools_.pods.write(info.uid, info.name, pod.version, annotations);
     if (written) {
-        const std::string what = resize_text(turn.before, turn.after);
-        log_event(Event::pod_resized,
-                  {{"pod", info.name.str()}, {"revision", turn.after.revision}, {"what", what}});
+        const std::string what = resize_text(decision.before, decision.after);
+        log_event(
+            Event::pod_resized,
+            {{"pod", info.name.str()}, {"revision", decision.after.revision}, {"what", what}});
         tools_.metrics.count_resize(true);
         tell(info, PodEventType::normal, kResized, what);
         return Turn::answered;

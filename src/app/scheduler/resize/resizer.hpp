@@ -62,7 +62,7 @@ class Resizer {
     };
 
     Result<Turn> look_after(const PodUid& uid, Open& open);
-    Result<Turn> grant(Open& open, const PodResizes::Shown& pod, const ResizeTurn& turn);
+    Result<Turn> grant(Open& open, const PodResizes::Shown& pod, const ResizeDecision& decision);
     Result<Turn> refuse(const PodResizes::Shown& pod, const Error& reason);
     void tell(const PodInfo& pod, PodEventType type, const std::string& reason,
               const std::string& message);

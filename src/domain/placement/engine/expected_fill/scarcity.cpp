@@ -25,17 +25,18 @@ constexpr auto kHarmonic = [] {
 
 }  // namespace
 
-std::int32_t Scarcity::copies(const Room& room, const NodeLoad& load, std::int32_t whole) {
-    if ((room.models & model_bit(load.model)) == 0) return 0;
-    const std::int32_t by_gpus = whole / room.count;
-    return room.cpu_milli > 0 ? std::min(by_gpus, load.cpu_milli / room.cpu_milli) : by_gpus;
+std::int32_t Scarcity::copies(const WholeGpuClass& tasks, const NodeLoad& load,
+                              std::int32_t whole) {
+    if ((tasks.models & model_bit(load.model)) == 0) return 0;
+    const std::int32_t by_gpus = whole / tasks.count;
+    return tasks.cpu_milli > 0 ? std::min(by_gpus, load.cpu_milli / tasks.cpu_milli) : by_gpus;
 }
 
-double Scarcity::drain(const Room& room, const NodeLoad& load, std::int32_t whole) const {
-    if (leaving_ <= 0 || (room.models & model_bit(load.model)) == 0) return 0;
+double Scarcity::drain(const WholeGpuClass& tasks, const NodeLoad& load, std::int32_t whole) const {
+    if (leaving_ <= 0 || (tasks.models & model_bit(load.model)) == 0) return 0;
     double wait = 0;
-    for (int wanted = (whole / room.count + 1) * room.count; wanted <= load.gpus;
-         wanted += room.count) {
+    for (int wanted = (whole / tasks.count + 1) * tasks.count; wanted <= load.gpus;
+         wanted += tasks.count) {
         wait += kHarmonic.at(static_cast<std::size_t>(load.gpus - whole)) -
                 kHarmonic.at(static_cast<std::size_t>(load.gpus - wanted));
     }
@@ -64,22 +65,22 @@ void Scarcity::update(std::span<const MixClass> mix, const PlacementEngine& engi
         asked += m.share * m.milli * m.count;
     note_departures(engine);
     const double renewed = 1 / std::max(1 - leaving_, 1 / kMostRenewal);
-    rooms_.clear();
+    whole_gpu_classes_.clear();
     prices_.fill(0);
     if (asked <= 0) return;
 
     for (const MixClass& m : mix) {
         const double expected = idle * m.share / asked;
         if (m.count > 1 && m.milli == kMilliPerGpu) {
-            Room room{m.cpu_milli, m.count, m.models, 0};
+            WholeGpuClass tasks{m.cpu_milli, m.count, m.models, 0};
             double all = 0;
             for (std::size_t node = 0; node < engine.size(); ++node) {
                 const NodeLoad& load = engine.load(node);
-                all += copies(room, load, whole_gpus(load));
+                all += copies(tasks, load, whole_gpus(load));
             }
             const double scarce = all > 0 ? std::min(kMost, renewed * expected / all) : kMost;
-            room.worth = kMilliPerGpu * m.count * scarce;
-            rooms_.push_back(room);
+            tasks.worth = kMilliPerGpu * m.count * scarce;
+            whole_gpu_classes_.push_back(tasks);
         }
         if (m.count == 0 || m.models == kAnyModel) continue;
         double free = 0;
@@ -95,12 +96,12 @@ void Scarcity::update(std::span<const MixClass> mix, const PlacementEngine& engi
 }
 
 double Scarcity::reserve(const NodeLoad& load) const {
-    if (rooms_.empty()) return 0;
+    if (whole_gpu_classes_.empty()) return 0;
     const std::int32_t whole = whole_gpus(load);
     if (whole < 2 && leaving_ <= 0) return 0;
     double sum = 0;
-    for (const Room& room : rooms_)
-        sum += room.worth * (copies(room, load, whole) - drain(room, load, whole));
+    for (const WholeGpuClass& tasks : whole_gpu_classes_)
+        sum += tasks.worth * (copies(tasks, load, whole) - drain(tasks, load, whole));
     return sum;
 }
 

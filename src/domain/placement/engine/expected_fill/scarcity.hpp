@@ -61,17 +61,19 @@ class Scarcity {
     [[nodiscard]] double price(int model) const { return prices_[static_cast<std::size_t>(model)]; }
 
   private:
-    struct Room {
+    struct WholeGpuClass {
         std::int32_t cpu_milli = 0;
         std::int32_t count = 0;
         ModelSet models = kAnyModel;
         double worth = 0;  // the value of one copy
     };
     void note_departures(const PlacementEngine& engine);
-    static std::int32_t copies(const Room& room, const NodeLoad& load, std::int32_t whole);
-    [[nodiscard]] double drain(const Room& room, const NodeLoad& load, std::int32_t whole) const;
+    static std::int32_t copies(const WholeGpuClass& tasks, const NodeLoad& load,
+                               std::int32_t whole);
+    [[nodiscard]] double drain(const WholeGpuClass& tasks, const NodeLoad& load,
+                               std::int32_t whole) const;
 
-    std::vector<Room> rooms_;
+    std::vector<WholeGpuClass> whole_gpu_classes_;
     // Totals at the last update, and since the earlier ones with a half-life of one update.
     std::int64_t allocated_milli_ = 0;
     std::int64_t released_milli_ = 0;

@@ -1,4 +1,4 @@
-#include "programs/agent/share_keeping.hpp"
+#include "programs/agent/share_enforcement.hpp"
 
 #include <functional>
 #include <utility>
@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-ShareKeeping::ShareKeeping(GuardFolderOptions guard, BypassOptions bypass, HttpClient& api,
-                           ShareKeepingPorts ports)
+ShareEnforcement::ShareEnforcement(GuardFolderOptions guard, BypassOptions bypass, HttpClient& api,
+                                   ShareEnforcementPorts ports)
     : ports_(std::move(ports)),
       guard_(std::move(guard), ports_.clock),
       enforcers_({&guard_}),  // in order of strength
@@ -22,7 +22,7 @@ ShareKeeping::ShareKeeping(GuardFolderOptions guard, BypassOptions bypass, HttpC
       collector_(enforcers_, ports_.record),
       share_events_(enforcers_, reported_, events_) {}
 
-void ShareKeeping::watch_pods(const std::stop_token& stop) {
+void ShareEnforcement::watch_pods(const std::stop_token& stop) {
     ports_.pods.follow_pods_of(
         ports_.node,
         [this](const PodChanges& changes) {
@@ -32,7 +32,7 @@ void ShareKeeping::watch_pods(const std::stop_token& stop) {
         [this](const Error& error) { reconciler_.take_error(error); }, stop);
 }
 
-std::vector<std::jthread> ShareKeeping::start(const std::stop_token& stop) {
+std::vector<std::jthread> ShareEnforcement::start(const std::stop_token& stop) {
     std::vector<std::jthread> threads;
     const auto every = [&](std::chrono::milliseconds pause, std::function<void()> round) {
         threads.emplace_back([this, stop, pause, round = std::move(round)] {

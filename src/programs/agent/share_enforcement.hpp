@@ -25,7 +25,7 @@
 
 namespace tessera {
 
-struct ShareKeepingPorts {
+struct ShareEnforcementPorts {
     GpuInventory& driver;
     DeviceHolders& record;
     Clock& clock;
@@ -33,10 +33,10 @@ struct ShareKeepingPorts {
     NodeName node;
 };
 
-class ShareKeeping {
+class ShareEnforcement {
   public:
-    ShareKeeping(GuardFolderOptions guard, BypassOptions bypass, HttpClient& api,
-                 ShareKeepingPorts ports);
+    ShareEnforcement(GuardFolderOptions guard, BypassOptions bypass, HttpClient& api,
+                     ShareEnforcementPorts ports);
 
     // Errors as GuardFolder::install.
     [[nodiscard]] Result<> install() { return guard_.install(); }
@@ -56,7 +56,7 @@ class ShareKeeping {
   private:
     void watch_pods(const std::stop_token& stop);
 
-    const ShareKeepingPorts ports_;
+    const ShareEnforcementPorts ports_;
     GuardFolder guard_;
     const Enforcers enforcers_;
     ReportedLimitFiles reported_;
