@@ -11,6 +11,7 @@
 #include "wire/kube/defrag_json.hpp"
 #include "wire/kube/doctor_json.hpp"
 #include "wire/kube/kube_objects.hpp"
+#include "wire/kube/node_rules_json.hpp"
 #include "wire/kube/pod_group_json.hpp"
 
 namespace tessera {

@@ -5,6 +5,7 @@
 #include "adapters/kube/kube_pages.hpp"
 #include "wire/kube/defrag_json.hpp"
 #include "wire/kube/kube_objects.hpp"
+#include "wire/kube/node_rules_json.hpp"
 
 namespace tessera {
 
@@ -15,7 +16,7 @@ Result<ClusterDump> read_cluster_dump(HttpClient& http) {
         nodes.push_back({read_node(json), read_node_traits(json).closed});
     };
     const auto add_pod = [&](JsonValue json) {
-        const defrag::NodeRules rules = read_pod_state(json).nodes;
+        const NodeRules rules = read_pod_state(json).nodes;
         pods.push_back({read_pod(json), json["metadata"]["deletionTimestamp"].text_or(""),
                         rules.has_affinity || !rules.selector.empty()});
     };

@@ -145,7 +145,7 @@ TEST_F(DefragCommandTest, SaysWhyThereIsNoPlan) {
 TEST_F(DefragCommandTest, MovesOneAfterTheOther) {
     request_.gpus = 2;
     cluster_.on_evict([this](const PodUid& uid) {
-        EXPECT_EQ(std::ranges::count(cluster_.objects().states, defrag::Labels{{"app", "x"}},
+        EXPECT_EQ(std::ranges::count(cluster_.objects().states, Labels{{"app", "x"}},
                                      &defrag::PodState::labels),
                   1);
         if (uid.str() == "uid-y") next_ = "a";
@@ -259,7 +259,7 @@ TEST_F(DefragCommandTest, WaitsForABudget) {
     cluster_.objects().nodes.push_back(build::node("d", 1, gibibytes(12)));
     put("w", "d", 1, false);
     auto& budgets = cluster_.objects().budgets;
-    budgets.push_back({{"default", "b"}, std::vector<defrag::LabelTerm>{}, 1});
+    budgets.push_back({{"default", "b"}, std::vector<LabelTerm>{}, 1});
     int sleeps = 0;
     cluster_.on_evict([&](const PodUid& uid) {
         const bool is_x = uid.str() == "uid-x";

@@ -34,8 +34,7 @@ PodInfo as_waiting(PodInfo pod) {
 
 // Returns why kube-scheduler's own rules exclude the node; nothing if they do not.
 std::optional<std::string> barred_by_kubernetes(const defrag::PodState& pod,
-                                                const HostRequest& host,
-                                                const defrag::NodeTraits& traits,
+                                                const HostRequest& host, const NodeTraits& traits,
                                                 const NodeInfo& node) {
     if (traits.closed) return "kube-scheduler's own: the node is cordoned";
     if (!may_run(pod.nodes, traits)) return std::string(kNotItsNode);
@@ -97,7 +96,7 @@ void score(NodeExplanation& explanation, const Snapshot& snapshot, const NodeInf
 // gang the CPU and memory of each node allow is decided by the gang's reservations.
 std::vector<std::string_view> offered(const defrag::ClusterObjects& objects, std::size_t pod_at) {
     std::vector<std::string_view> out;
-    for (const defrag::NodeTraits& traits : objects.traits) {
+    for (const NodeTraits& traits : objects.traits) {
         if (!traits.closed && may_run(objects.states[pod_at].nodes, traits))
             out.push_back(traits.name.str());
     }
@@ -143,7 +142,7 @@ std::vector<NodeExplanation> explain_nodes(const defrag::ClusterObjects& objects
                                            const PodRequest& pod, const Snapshot& snapshot,
                                            const NodeScorer* scorer) {
     std::vector<NodeExplanation> out;
-    for (const defrag::NodeTraits& traits : objects.traits) {
+    for (const NodeTraits& traits : objects.traits) {
         const NodeInfo* node = snapshot.find(traits.name.str());
         if (node == nullptr || node->gpus.empty()) continue;
         NodeExplanation explanation{.node = traits.name};

@@ -21,7 +21,7 @@ class ExplainPod : public testing::Test {
             objects_.nodes.push_back(node);
             objects_.traits.push_back(
                 {.name = NodeName(name),
-                 .labels = {{std::string(defrag::kNameField), name}, {"zone", name}}});
+                 .labels = {{std::string(kNameField), name}, {"zone", name}}});
         }
         const PodInfo there = build::pod("there", build::native(gibibytes(4)));
         const Gpu gpu = build::gpu("n1", 0, gibibytes(16));
@@ -87,7 +87,7 @@ TEST_F(ExplainPod, TellsWhyNotElsewhere) {
     pod.host.cpu_milli = 6'000;
     put(pod);
     objects_.states.back().nodes.selector = {
-        {.kind = defrag::LabelTerm::Kind::not_in, .key = "zone", .values = {"n0"}}};
+        {.kind = LabelTerm::Kind::not_in, .key = "zone", .values = {"n0"}}};
     objects_.traits[2].closed = true;
     PodInfo greedy = build::pod("greedy", {});
     greedy.node = NodeName("n1");

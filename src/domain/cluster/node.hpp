@@ -12,6 +12,7 @@
 #include "base/ids.hpp"
 #include "base/quantity.hpp"
 #include "domain/cluster/links.hpp"
+#include "domain/cluster/node_rules.hpp"
 #include "domain/request/gpu_request.hpp"
 #include "domain/request/host_request.hpp"
 
@@ -72,6 +73,7 @@ struct NodeInventory {
     std::string injection_fault;
     std::int64_t gpu_mem = 0;  // aliyun.com/gpu-mem in the node's units, for gpushare's tools
     HostRequest host;          // for all pods together (status.allocatable)
+    SharedNodeTraits traits;   // labels and taints
 
     friend bool operator==(const NodeInventory&, const NodeInventory&) = default;
 };

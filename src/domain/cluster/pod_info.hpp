@@ -9,6 +9,7 @@
 #include "domain/allocation/allocation.hpp"
 #include "domain/allocation/resize.hpp"
 #include "domain/cluster/node.hpp"
+#include "domain/cluster/scheduling_rules.hpp"
 #include "domain/request/container_spec.hpp"
 #include "domain/request/gang.hpp"
 #include "domain/request/host_request.hpp"
@@ -49,6 +50,7 @@ struct PodInfo {
     std::vector<ContainerSpec> containers;  // as GpuTexts::containers (domain/dialect/dialect.hpp)
     Result<ContainerRequests> request;      // without the rules of `gpu_rules`
     HostRequest host;                       // of all its containers
+    SchedulingRulesPtr scheduling;          // of a pod on no node that requests GPUs; else null
     std::string policy;                     // the text of kPlacementPolicy; empty: none
     GpuRuleTexts gpu_rules;
     std::vector<std::string> unknown_annotations;  // sentences about its unknown annotations

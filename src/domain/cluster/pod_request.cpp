@@ -23,7 +23,7 @@ Result<PodRequest> request_of(const PodInfo& pod) {
     for (ContainerRequest& container : containers)
         container.gpu.rules = rules;
     PodRequest request{pod.uid,  pod.name, std::move(containers), pod.priority,
-                       pod.host, {},       std::string(policy)};
+                       pod.host, {},       std::string(policy),   pod.created};
     if (request.containers.empty() || !pod.gang) return request;
     TRY(request.gang, *pod.gang);
     return request;

@@ -21,7 +21,8 @@ struct PodRequest {
     int priority = 0;
     HostRequest host;
     std::optional<GangMembership> gang;
-    std::string policy;  // the requested policy (PlacementPolicyRow::name); empty: any
+    std::string policy;   // the requested policy (PlacementPolicyRow::name); empty: any
+    std::string created;  // PodInfo::created
 
     friend bool operator==(const PodRequest&, const PodRequest&) = default;
 };

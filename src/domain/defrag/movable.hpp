@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
-#include "domain/defrag/node_rules.hpp"
+#include "domain/cluster/node_rules.hpp"
 #include "domain/defrag/replacement.hpp"
 
 namespace tessera::defrag {

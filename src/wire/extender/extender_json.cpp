@@ -7,6 +7,7 @@
 #include "base/ascii.hpp"
 #include "base/dns_name.hpp"
 #include "wire/kube/kube_objects.hpp"
+#include "wire/kube/node_rules_json.hpp"
 #include "wire/text/json.hpp"
 
 namespace tessera {

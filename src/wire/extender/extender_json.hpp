@@ -20,7 +20,7 @@ namespace tessera {
 // are valid until that thread reads the next arguments or, if `parser` is set, as long as `parser`.
 struct ExtenderArgs {
     PodInfo pod;
-    bool has_preferences = false;         // on where to run (kube_objects.hpp)
+    bool has_preferences = false;         // on where to run (node_rules_json.hpp)
     bool reads_all = false;               // never true for a request: reasons may name any pod
     bool full_objects = false;            // nodes came as objects: answer with the same objects
     std::vector<std::string_view> names;  // in the order of the request

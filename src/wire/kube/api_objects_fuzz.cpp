@@ -5,6 +5,7 @@
 #include "wire/kube/host_resources.hpp"
 #include "wire/kube/lease_json.hpp"
 #include "wire/kube/migration_json.hpp"
+#include "wire/kube/node_rules_json.hpp"
 #include "wire/kube/pod_group_json.hpp"
 #include "wire/kube/published_node_json.hpp"
 #include "wire/tessera/allocation_json.hpp"

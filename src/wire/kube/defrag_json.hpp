@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "domain/defrag/movable.hpp"
-#include "domain/defrag/node_rules.hpp"
 #include "domain/defrag/pod_scheduling.hpp"
 #include "wire/text/json.hpp"
 
@@ -26,12 +25,6 @@ defrag::Budget read_budget(JsonValue budget);
 // The uid of a batch/v1 Job that creates no new pod before the old one is gone; nothing for any
 // other Job.
 std::optional<std::string> read_waiting_job(JsonValue job);
-
-// Where the pods of a v1.PodSpec may run. A rule that cannot be understood is one that no node
-// matches.
-defrag::NodeRules read_node_rules(JsonValue spec);
-// The traits of a v1.Node.
-defrag::NodeTraits read_node_traits(JsonValue node);
 
 // The reason in a Status with which the server refuses an Eviction: its message, and for a
 // PodDisruptionBudget also which budget.

@@ -8,9 +8,9 @@
 #include "domain/dialect/native.hpp"
 #include "domain/placement/engine/policy.hpp"
 #include "domain/request/foreign_resources.hpp"
-#include "wire/kube/defrag_json.hpp"
 #include "wire/kube/host_resources.hpp"
 #include "wire/kube/kube_objects.hpp"
+#include "wire/kube/node_rules_json.hpp"
 #include "wire/tessera/keys.hpp"
 #include "wire/tessera/node_configs_json.hpp"
 #include "wire/tessera/node_gpus_json.hpp"
@@ -57,8 +57,7 @@ doctor::Node read_doctor_node(JsonValue json, JsonValue agent) {
         const auto gpus = read_node_gpus(*report);
         if (gpus) node.identity = gpus->identity;
     }
-    node.wants_agent =
-        agent.present() && defrag::selects(read_node_rules(agent), read_node_traits(json));
+    node.wants_agent = agent.present() && selects(read_node_rules(agent), read_node_traits(json));
     node.agent_config = json["metadata"]["labels"][kAgentConfigLabel].text_or("");
     for (const auto& [name, value] : json["metadata"]["labels"].members())
         node.labels.emplace(name, value.text_or(""));

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "wire/kube/host_resources.hpp"
+#include "wire/kube/node_rules_json.hpp"
 #include "wire/kube/text_patch.hpp"
 #include "wire/kube/unknown_annotations.hpp"
 #include "wire/tessera/allocation_json.hpp"
@@ -215,6 +216,8 @@ PodInfo read_pod(JsonValue pod, const AllocationSeal* seal, const Dialects& dial
             info.uid, *text, annotations[key::kAllocationMac].text(), seal, dialects);
     }
     if (info.containers.empty()) return info;
+    if (info.node.empty())
+        info.scheduling = std::make_shared<const SchedulingRules>(read_scheduling_rules(pod));
     read_gang(metadata, spec, info);
     info.policy = annotations[kPlacementPolicy].text_or("");
     info.gpu_rules = {.models = annotations[kGpuModels].text_or(""),
@@ -232,18 +235,6 @@ PodInfo read_pod(JsonValue pod, const AllocationSeal* seal, const Dialects& dial
     return info;
 }
 
-bool has_preferences(JsonValue pod) {
-    const JsonValue spec = pod["spec"];
-    const JsonValue affinity = spec["affinity"];
-    for (const std::string_view kind : {"nodeAffinity", "podAffinity", "podAntiAffinity"}) {
-        const JsonValue rules = affinity[kind]["preferredDuringSchedulingIgnoredDuringExecution"];
-        if (!rules.elements().empty()) return true;
-    }
-    return std::ranges::any_of(spec["topologySpreadConstraints"].elements(), [](JsonValue rule) {
-        return rule["whenUnsatisfiable"].text_or("") == "ScheduleAnyway";
-    });
-}
-
 NodeInventory read_node(JsonValue json, const Dialects& dialects) {
     NodeInventory node;
     node.name = NodeName(json["metadata"]["name"].text_or(""));
@@ -253,6 +244,7 @@ NodeInventory read_node(JsonValue json, const Dialects& dialects) {
         break;
     }
     node.host = read_host_amounts(json["status"]["allocatable"]);
+    node.traits = SharedNodeTraits(read_node_traits(json));
     const auto annotation = json["metadata"]["annotations"][key::kGpus].text();
     read_former_node(json["status"]["capacity"], annotation.has_value(), dialects, node);
     if (!annotation) return node;

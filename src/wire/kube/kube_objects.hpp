@@ -23,10 +23,6 @@ using Annotations = StringMap;
 PodInfo read_pod(JsonValue pod, const AllocationSeal* seal = nullptr,
                  const Dialects& dialects = all_dialects());
 
-// Whether a v1.Pod prefers some nodes (preferred affinities, a soft topology spread), in addition
-// to what it requires.
-bool has_preferences(JsonValue pod);
-
 // A v1.Node: from the agent's annotation, otherwise from the sums that a former system's device
 // plugin publishes (Dialect::read_former_node), otherwise a node without GPUs. An unreadable
 // annotation gives a node without GPUs whose `fault` says why.

@@ -4,6 +4,7 @@
 #include "wire/kube/defrag_json.hpp"
 #include "wire/kube/eviction_json.hpp"
 #include "wire/kube/kube_objects.hpp"
+#include "wire/kube/node_rules_json.hpp"
 #include "wire/kube/pod_group_json.hpp"
 #include "wire/text/json.hpp"
 

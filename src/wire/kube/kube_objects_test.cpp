@@ -5,6 +5,7 @@
 
 #include "domain/dialect/gpushare.hpp"
 #include "domain/dialect/native.hpp"
+#include "wire/kube/node_rules_json.hpp"
 #include "wire/tessera/allocation_json.hpp"
 #include "wire/tessera/keys.hpp"
 #include "wire/tessera/resize_json.hpp"

@@ -6,9 +6,9 @@
 #include "base/quantity.hpp"
 #include "domain/dialect/gpushare.hpp"
 #include "domain/doctor/others_check.hpp"
-#include "wire/kube/defrag_json.hpp"
 #include "wire/kube/doctor_json.hpp"
 #include "wire/kube/kube_objects.hpp"
+#include "wire/kube/node_rules_json.hpp"
 #include "wire/kube/published_node_json.hpp"
 #include "wire/kube/text_patch.hpp"
 
@@ -78,7 +78,7 @@ migration::Node read_migration_node(JsonValue json, JsonValue agent) {
     node.is_cordoned = json["spec"]["unschedulable"].is_true();
     node.cordoned_by_us = annotations[migration::kCordonedBy].text_or("") == migration::kMigration;
     node.is_agent_wanted =
-        agent.present() && defrag::selects(read_node_rules(agent), read_node_traits(json));
+        agent.present() && selects(read_node_rules(agent), read_node_traits(json));
     node.published = read_published_node(json);
     const auto units =
         parse_whole_quantity(json["status"]["allocatable"][resource::kAliyunMem].text_or("0"));

@@ -2,14 +2,17 @@
 // taints that it tolerates, as kube-scheduler reads them (plugins NodeAffinity, TaintToleration).
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/ids.hpp"
 
-namespace tessera::defrag {
+namespace tessera {
 
 using Labels = std::map<std::string, std::string, std::less<>>;
 
@@ -41,13 +44,41 @@ struct Taint {
     std::string key;
     std::string value;
     std::string effect;
+
+    friend bool operator==(const Taint&, const Taint&) = default;
 };
 
 struct NodeTraits {
     NodeName name;
     Labels labels;  // with kNameField
     std::vector<Taint> taints;
-    bool closed = false;  // spec.unschedulable
+    bool closed = false;         // spec.unschedulable
+    std::int64_t most_pods = 0;  // status.allocatable.pods; 0: unknown
+
+    friend bool operator==(const NodeTraits&, const NodeTraits&) = default;
+};
+
+// Traits that the many copies of a node share. Never null. Equal if the traits are.
+class SharedNodeTraits {
+  public:
+    SharedNodeTraits() : traits_(none()) {}
+    explicit SharedNodeTraits(NodeTraits traits)
+        : traits_(std::make_shared<const NodeTraits>(std::move(traits))) {}
+
+    const NodeTraits& operator*() const { return *traits_; }
+    const NodeTraits* operator->() const { return traits_.get(); }
+
+    friend bool operator==(const SharedNodeTraits& a, const SharedNodeTraits& b) {
+        return a.traits_ == b.traits_ || *a.traits_ == *b.traits_;
+    }
+
+  private:
+    static const std::shared_ptr<const NodeTraits>& none() {
+        static const auto traits = std::make_shared<const NodeTraits>();
+        return traits;
+    }
+
+    std::shared_ptr<const NodeTraits> traits_;
 };
 
 struct Toleration {
@@ -73,4 +104,4 @@ bool selects(const NodeRules& rules, const NodeTraits& node);
 // Ignores a cordon (`closed`).
 bool may_run(const NodeRules& rules, const NodeTraits& node);
 
-}  // namespace tessera::defrag
+}  // namespace tessera

@@ -1,8 +1,8 @@
-#include "domain/defrag/node_rules.hpp"
+#include "domain/cluster/node_rules.hpp"
 
 #include <gtest/gtest.h>
 
-namespace tessera::defrag {
+namespace tessera {
 namespace {
 
 using Kind = LabelTerm::Kind;
@@ -83,4 +83,4 @@ TEST(NodeRules, Taints) {
 }
 
 }  // namespace
-}  // namespace tessera::defrag
+}  // namespace tessera

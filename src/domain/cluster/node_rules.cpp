@@ -1,4 +1,4 @@
-#include "domain/defrag/node_rules.hpp"
+#include "domain/cluster/node_rules.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 #include <functional>
 #include <optional>
 
-namespace tessera::defrag {
+namespace tessera {
 namespace {
 
 std::optional<std::int64_t> integer(std::string_view text) {
@@ -76,4 +76,4 @@ bool may_run(const NodeRules& rules, const NodeTraits& node) {
     });
 }
 
-}  // namespace tessera::defrag
+}  // namespace tessera
