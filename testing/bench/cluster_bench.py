@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench import fake_nodes  # noqa: E402
 from bench.load import Load  # noqa: E402
 from bench.restart import after_restart, startup  # noqa: E402
-from bench.row import Row, Variant, measure, say  # noqa: E402
+from bench.row import Ahead, Row, Variant, measure, say  # noqa: E402
 from kube.errors import KubeError  # noqa: E402
 
 PLAIN = Variant("plain")
@@ -28,13 +28,16 @@ EXTENDED_ALL = Variant("extended", every_node=True)
 OURS = Variant("ours")
 OURS_ALL = Variant("ours", every_node=True)
 OWN_ALL = Variant("own", every_node=True)
+AHEAD = Variant("ours", every_node=True, ahead=Ahead.TOGETHER)
+AHEAD_BEFORE = Variant("ours", every_node=True, ahead=Ahead.BEFORE)
 BESIDE_ALL = Variant("ours", every_node=True, beside_idle=True)
 
 
 @dataclass(frozen=True)
 class Size:
     """A cluster's size. running: pods that run before the measurement. pods: the pods of a row.
-    every_node_pods: the pods of a row in which kube-scheduler looks at every node."""
+    every_node_pods: the pods of a row in which kube-scheduler looks at every node for each pod. goal:
+    ours by the extended resource."""
 
     nodes: int
     running: int
@@ -44,7 +47,8 @@ class Size:
 
     def pods_of(self, variant: Variant) -> int:
         """The number of pods in a row of this variant."""
-        return self.every_node_pods if variant.every_node else self.pods
+        is_slow = variant.every_node and variant.ahead == Ahead.NOT
+        return self.every_node_pods if is_slow else self.pods
 
     @property
     def title(self) -> str:
@@ -57,6 +61,7 @@ class Size:
 # kube-scheduler in mode scheduler, which takes CPU from all others on this machine. So that mode is
 # compared with extender mode beside an idle one.
 SCHEDULER_MODE_GOAL = 0.95
+AHEAD_GOAL = 4.0
 ROW_SECONDS = 150  # time limit of one row
 THOUSAND = Size(1000, 0, 5000, 5000, 1.0)
 FIVE_THOUSAND = Size(5000, 40_000, 2000, 500, 0.9)
@@ -65,6 +70,9 @@ QUICK = (Size(100, 0, 300, 300, 1.0), Size(200, 1000, 300, 300, 0.9))
 # The second time is in the opposite order, because the machine may become faster or slower.
 ORDER = (PLAIN, EXTENDED, OURS, EXTENDED_ALL, OURS_ALL, BESIDE_ALL, OWN_ALL, OWN_ALL, BESIDE_ALL,
          OURS_ALL, OURS, EXTENDED)
+# Only on a large cluster pods are nominated ahead of their turn (nominate_from).
+LARGE_ORDER = (PLAIN, EXTENDED, OURS, AHEAD, AHEAD_BEFORE, EXTENDED_ALL, OURS_ALL, BESIDE_ALL,
+               OWN_ALL, OWN_ALL, BESIDE_ALL, OURS_ALL, AHEAD_BEFORE, AHEAD, OURS, EXTENDED)
 
 
 def figure(name: str, measured: str, goal: str = "-", holds: bool | None = None) -> bool:
@@ -93,7 +101,9 @@ def rates(size: Size, rows: dict[Variant, list[Row]]) -> bool:
     holds = True
     for ours, other, goal in ((OURS, EXTENDED, size.goal), (OURS_ALL, EXTENDED, None),
                               (OURS_ALL, EXTENDED_ALL, size.goal), (OWN_ALL, OURS_ALL, None),
-                              (OWN_ALL, BESIDE_ALL, SCHEDULER_MODE_GOAL)):
+                              (OWN_ALL, BESIDE_ALL, SCHEDULER_MODE_GOAL),
+                              (AHEAD, OURS_ALL, AHEAD_GOAL), (AHEAD, OURS, None),
+                              (AHEAD, EXTENDED, None), (AHEAD_BEFORE, EXTENDED, None)):
         if ours in mean and other in mean:
             ratio = mean[ours] / mean[other]
             holds &= figure(f"{size.title}{ours.title} / {other.title}", f"{ratio:.2f} x",
@@ -127,7 +137,7 @@ def filled(size: Size) -> bool:
         load.request("place", size.nodes, size.running)
         fake_nodes.start_kwok(cluster)
         rows: dict[Variant, list[Row]] = {}
-        for number, variant in enumerate(ORDER):
+        for number, variant in enumerate(LARGE_ORDER):
             group, pods = f"bench-{number}", size.pods_of(variant)
             row = measure(cluster, load, variant, group, pods, ROW_SECONDS)
             rows.setdefault(variant, []).append(row)

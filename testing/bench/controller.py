@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import http.client
+import os
+import re
+import signal
 import time
 import urllib.request
 
@@ -38,6 +41,27 @@ class Controller:
                 raise KubeError(f"{NAME} is not ready: {self._cluster.logs(NAME)[-500:]}")
             time.sleep(POLL_SECONDS)
         return time.monotonic() - begin
+
+    def pause(self) -> None:
+        """It does nothing until resume()."""
+        os.kill(self._cluster.pids()[COMM], signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Ends a pause."""
+        os.kill(self._cluster.pids()[COMM], signal.SIGCONT)
+
+    def wait_nominated(self, pods: int) -> None:
+        """Waits until it has nominated as many of the waiting pods as it does."""
+        begin = time.monotonic()
+        before = -1
+        while time.monotonic() - begin < READY_SECONDS:
+            time.sleep(0.5)
+            found = re.search(r"^tessera_nominated_pods (\S+)$", self.metrics(), re.M)
+            now = int(float(found.group(1))) if found else 0
+            if now == before and 0 < now <= pods:
+                return
+            before = now
+        raise KubeError(f"{NAME} has nominated {before} of {pods} pods")
 
     def stop(self) -> None:
         """kill -9."""

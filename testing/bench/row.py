@@ -6,9 +6,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import sys
 import time
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,18 @@ from kube.cluster import Cluster
 from kube.errors import KubeError
 from stack import deploy
 
+READY_SECONDS = 120.0
+POLL_SECONDS = 0.01
 QPS = {"qps": 5000, "burst": 10000}  # so high that the client-side limit has no effect
 KIND = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+
+
+class Ahead(Enum):
+    """When our controller begins to nominate pods."""
+
+    NOT = ""
+    BEFORE = ", nominated before"
+    TOGETHER = ", ahead"
 
 
 @dataclass(frozen=True)
@@ -29,12 +41,14 @@ class Variant:
     our own beside the cluster's, as the Helm chart installs it. every_node: kube-scheduler looks at all
     nodes for each pod, not at a sample. batchable: kube-scheduler's default topology spreading is
     off, because kube-scheduler keeps no ranking for pods that it spreads. beside_idle: a second
-    kube-scheduler runs, to which no pod belongs."""
+    kube-scheduler runs, to which no pod belongs. ahead: our controller nominates pods ahead of their
+    turn: before kube-scheduler goes on, or from that moment."""
 
     asks: str
     every_node: bool = False
     batchable: bool = False
     beside_idle: bool = False
+    ahead: Ahead = Ahead.NOT
     options: tuple[str, ...] = ()
 
     @property
@@ -54,7 +68,7 @@ class Variant:
                 "own": "ours, scheduler mode"}[self.asks]
         every = ", every node" if self.every_node else ""
         beside = ", beside an idle kube-scheduler" if self.beside_idle else ""
-        return name + every + beside + "".join(f", {option}" for option in self.options)
+        return name + every + beside + self.ahead.value + "".join(f", {option}" for option in self.options)
 
 
 @dataclass
@@ -64,7 +78,7 @@ class Row:
     nodes: the number of nodes that the pods are bound to. refused: binds that our controller
     refused. attempts: kube-scheduler's attempts, by result. looks_at_batches: how often
     kube-scheduler had the ranking of the previous pod, and used or dropped it. verbs: mean time and
-    number of each request to our controller."""
+    number of each request to our controller. nominations: those of our controller, by outcome."""
 
     bound: Bound
     cpu: dict[str, float] = field(default_factory=dict)
@@ -74,12 +88,13 @@ class Row:
     attempts: dict[str, int] = field(default_factory=dict)
     looks_at_batches: int = 0
     verbs: dict[str, str] = field(default_factory=dict)
+    nominations: dict[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
         cpu = " ".join(f"{name} {ms:.2f}" for name, ms in sorted(self.cpu.items()) if ms >= 0.01)
         return (f"{self.bound.rate:.0f} pods/s; cycle {self.cycle:.2f} ms; CPU ms/pod: {cpu}; "
                 f"on {self.nodes} nodes; attempts {self.attempts}; refused binds {self.refused}; "
-                f"parts {self.bound.parts}; {self.verbs}")
+                f"parts {self.bound.parts}; {self.verbs}; nominations {self.nominations}")
 
     @property
     def cpu_sum(self) -> float:
@@ -110,21 +125,64 @@ def scheduler_config(variant: Variant, port: int) -> str:
     return json.dumps(config)
 
 
+def options_of(variant: Variant) -> list[str]:
+    """The options of our controller."""
+    options = [*variant.options]
+    if variant.asks == "own":
+        options += own_scheduler.CONTROLLER
+    if variant.ahead != Ahead.NOT:
+        options += ["--nominate-for=default-scheduler", "--nominate-from=1"]
+    return options
+
+
+def wait_ready(cluster: Cluster) -> None:
+    """Waits until kube-scheduler has read the cluster, and takes its first pod."""
+    end = time.monotonic() + READY_SECONDS
+    while time.monotonic() < end:
+        try:
+            if cluster.scheduler_api().text("GET", "/readyz") == "ok":
+                return
+        except KubeError:
+            pass
+        time.sleep(POLL_SECONDS)
+    raise KubeError(f"kube-scheduler is not ready after {READY_SECONDS:.0f} s")
+
+
 def measure(cluster: Cluster, load: Load, variant: Variant, group: str, pods: int,
             seconds: int) -> Row:
-    """Creates `pods` pods, starts the variant's scheduler, and waits until all pods are bound."""
+    """Creates `pods` pods, starts the variant's scheduler or lets it go on, and waits until all pods are
+    bound."""
     say(f"{variant.title}: {pods} pods")
-    load.request("pods", group, variant.asks, pods)
-    options = own_scheduler.CONTROLLER if variant.asks == "own" else ()
-    controller = Controller(cluster, *variant.options, *options)
-    if variant.is_ours:
-        controller.start()
+    controller = Controller(cluster, *options_of(variant))
     if variant.has_second:
         own_scheduler.start_second(cluster, "unused" if variant.beside_idle else "default-scheduler")
     cluster.write_scheduler_config(scheduler_config(variant, controller.port))
     before: dict[str, float] = {}
-    bound = load.watch(group, pods, seconds, lambda: cluster.start_component("kube-scheduler"),
-                       lambda: before.update(_cpu_seconds(cluster)))
+
+    def start() -> None:
+        if variant.ahead == Ahead.NOT:
+            cluster.start_component("kube-scheduler")
+            return
+        cluster.kill("kube-scheduler", number=signal.SIGCONT, wait=False)
+        controller.resume()
+
+    if variant.ahead == Ahead.NOT:
+        load.request("pods", group, variant.asks, pods)
+        if variant.is_ours:
+            controller.start()
+    else:
+        # kube-scheduler takes pods in the order in which they come, but those that it lists at its
+        # start in any order. So it has started before.
+        controller.start()
+        cluster.start_component("kube-scheduler")
+        wait_ready(cluster)
+        cluster.kill("kube-scheduler", number=signal.SIGSTOP, wait=False)
+        if variant.ahead == Ahead.TOGETHER:
+            controller.pause()
+        load.request("pods", group, variant.asks, pods)
+        if variant.ahead == Ahead.BEFORE:
+            controller.wait_nominated(pods)
+    bound = load.watch(group, pods, seconds, start, lambda: before.update(_cpu_seconds(cluster)))
     row = Row(bound)
     if bound.pods < pods:
         raise KubeError(f"{variant.title}: {bound.pods} of {pods} pods bound in {seconds} s")
@@ -140,6 +198,7 @@ def measure(cluster: Cluster, load: Load, variant: Variant, group: str, pods: in
     if variant.is_ours:
         row.refused = controller.refused_binds()
         row.verbs = _verbs(controller.metrics())
+        row.nominations = _nominations(controller.metrics())
         controller.stop()
     seen = load.request("check", group)
     if seen["overcommitted"] or seen["placed"] != (pods if variant.is_ours else 0):
@@ -157,6 +216,12 @@ def _cpu_seconds(cluster: Cluster) -> dict[str, float]:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
         out[name] = (int(fields[11]) + int(fields[12])) / ticks
     return out
+
+
+def _nominations(metrics: str) -> dict[str, int]:
+    return {outcome: int(float(number)) for outcome, number in re.findall(
+        r'^tessera_nominations_total\{outcome="(\w+)"\} (\S+)$', metrics, re.M)
+        if float(number) > 0}
 
 
 def _attempts(metrics: str) -> dict[str, int]:

@@ -77,7 +77,7 @@ std::vector<GpuExplanation> gpus_of(const Assignment& assignment, const NodeInfo
 // ignores nominees (node_choice.cpp).
 void score(NodeExplanation& explanation, const Snapshot& snapshot, const NodeInfo& node,
            const PodRequest& pod, const NodeScorer* scorer) {
-    const PodToPlace to_place{pod.uid, pod.priority};
+    const PodToPlace to_place{pod.uid, pod.priority, pod.created};
     const RoomLeft left(gpus_left(node, to_place));
     const NodeGpus room = left.node_gpus(node);
     const auto gpus = given_gpus(node, pod, to_place, scorer);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -35,6 +36,7 @@ class NameIndex {
         begins_.push_back(static_cast<std::uint32_t>(text_.size()));
     }
 
+    [[nodiscard]] std::size_t size() const { return begins_.size() - 1; }
     // kNone if the name is unknown.
     [[nodiscard]] std::uint32_t find(std::string_view name) const {
         const std::uint64_t hash = hash_of(name);

@@ -23,15 +23,25 @@
 
 namespace tessera {
 
+// A pod with a reservation on a node (PendingPod::reserved_on).
+struct Nominee {
+    PodRequestPtr pod;
+    // It was nominated before its turn in kube-scheduler's queue, so its reservation does not count
+    // for older pods of its priority.
+    bool is_ahead = false;
+};
+
 struct NodeInfo {
     NodeInventory inventory;
     std::vector<GpuState> gpus;                  // parallel to inventory.gpus
     std::vector<Bytes> free;                     // of each GPU; 0 if it is not usable
     std::vector<TopologyGroup> topology_groups;  // of the GPUs (topology_groups.hpp)
     std::vector<AssignedPodPtr> assigned_pods;   // ascending by pod name, then uid
-    // Pods with a reservation here (PendingPod::reserved_on): the highest priority first, then the
-    // oldest reservation.
-    std::vector<PodRequestPtr> nominees;
+    // The highest priority first; then those that are not ahead of their turn; then the oldest
+    // reservation.
+    std::vector<Nominee> nominees;
+    // How many more pods the node accepts, nominees not counted.
+    std::int64_t free_pods = std::numeric_limits<std::int64_t>::max();
     NodeLoad load;  // for the placement engine (placement/engine_terms.hpp)
     // Why nothing may be placed here, even if it fits; else empty. It names no pod, so any reader
     // may see it.
@@ -48,6 +58,9 @@ struct NodeInfo {
                 topology_groups, inventory.unit, inventory.source == InventorySource::legacy};
     }
 };
+
+// From here on a PlacementRow::version is of a plan (planned_snapshot.hpp).
+inline constexpr std::uint64_t kFirstPlannedVersion = std::uint64_t{1} << 63U;
 
 // The data of a node that placement reads for every request. The rows of neighbouring nodes are in
 // one array, and so is the free memory of their GPUs. NodeInfo objects are scattered in memory, and
@@ -105,6 +118,7 @@ class Snapshot {
         const std::uint32_t at = position(name);
         return at == NameIndex::kNone ? nullptr : row(at).node;
     }
+    [[nodiscard]] std::size_t node_count() const { return index_ ? index_->size() : 0; }
     // All positions are smaller.
     [[nodiscard]] std::size_t places() const { return pieces_.size() * SnapshotPiece::kNodes; }
     // The same object as in another snapshot if the same nodes are at the same positions.
@@ -119,6 +133,13 @@ class Snapshot {
         const std::span<const Bytes> all = pieces_[position / SnapshotPiece::kNodes]->free;
         return all.subspan(of.first_gpu, of.gpus);
     }
+
+    // For a builder that goes on from this snapshot.
+    [[nodiscard]] const std::vector<PiecePtr>& pieces() const { return pieces_; }
+    [[nodiscard]] GpuAffinityIndex affinity() const {
+        return affinity_ ? *affinity_ : GpuAffinityIndex();
+    }
+    [[nodiscard]] const UnobservedIndex& unobserved() const { return unobserved_; }
 
     // What a pod has that the API server has not shown as bound yet; null if there is nothing.
     [[nodiscard]] const AssignedPod* unobserved(const PodUid& uid) const {

@@ -246,7 +246,7 @@ TEST(DefragPlan, NomineesComeBeforeSomeAndNotBeforeOthers) {
     NodeInfo info = *cluster.nodes[1];
     PodRequest nominee = build::request(build::pod("nominee", build::native(gibibytes(8))));
     nominee.priority = 5;
-    info.nominees = {std::make_shared<const PodRequest>(nominee)};
+    info.nominees = {{.pod = std::make_shared<const PodRequest>(nominee)}};
     cluster.nodes[1] = std::make_shared<const NodeInfo>(std::move(info));
     RoomFor room = room_for(build::whole());
     room.barred = std::make_shared<const std::set<NodeName>>(std::set{NodeName("c")});

@@ -119,8 +119,8 @@ TEST(GpuConstraints, CountsRoomThatIsKept) {
     const GpuRuleTexts web{.anti_affinity = "web"};
     for (const char* name : {"a", "b"}) {
         cluster.state().set_pod(Cluster::pod(name, 2, web));
-        ASSERT_TRUE(
-            cluster.state().reserve_node(PodUid(fmt::format("uid-{}", name)), NodeName("n0"), {}));
+        ASSERT_TRUE(cluster.state().reserve_node(PodUid(fmt::format("uid-{}", name)),
+                                                 NodeName("n0"), ReservedBy::preemption));
     }
     EXPECT_EQ(cluster.where(Cluster::pod("c", 2, web)), "n0:2");
     const GpuRuleTexts pair{.affinity = "pair"};
@@ -130,7 +130,8 @@ TEST(GpuConstraints, CountsRoomThatIsKept) {
                      ->joined(build::request(Cluster::pod("d", 2, pair)))
                      .containers[0]
                      .gpu.rules.joins);
-    ASSERT_TRUE(cluster.state().reserve_node(PodUid("uid-d"), NodeName("n0"), {}));
+    ASSERT_TRUE(
+        cluster.state().reserve_node(PodUid("uid-d"), NodeName("n0"), ReservedBy::preemption));
     const auto joins = [&](const char* name) {
         const PodRequest pod = build::request(Cluster::pod(name, 2, pair));
         return cluster.state().snapshot()->joined(pod).containers[0].gpu.rules.joins;
@@ -148,7 +149,8 @@ TEST(GpuConstraints, PlacesAGangTogether) {
         const std::vector<std::string> names = {is_turned ? "b" : "a", is_turned ? "a" : "b"};
         for (const std::string& name : names) {
             cluster.state().set_pod(Cluster::pod(name, 2, pair));
-            ASSERT_TRUE(cluster.state().reserve_node(PodUid("uid-" + name), NodeName("n1"), {}));
+            ASSERT_TRUE(cluster.state().reserve_node(PodUid("uid-" + name), NodeName("n1"),
+                                                     ReservedBy::preemption));
         }
         EXPECT_EQ(cluster.where(Cluster::pod("a", 2, pair), 1), "n1:0");
         EXPECT_EQ(cluster.where(Cluster::pod("b", 2, pair)), "n1:0");

@@ -8,14 +8,31 @@
 namespace tessera {
 namespace {
 
-// The nominees that come before the pod. The list is ordered, and a nominee comes before those
-// after it. Without this order, two equal nominees would exclude each other, and neither would get
-// the GPUs.
-std::span<const PodRequestPtr> before(const NodeInfo& node, const PodToPlace& pod) {
-    const auto end = std::ranges::find_if(node.nominees, [&](const PodRequestPtr& nominee) {
-        return nominee->priority < pod.priority || nominee->uid == pod.uid;
+// The nominees that come before the pod, and perhaps some ahead of their turn that do not. The list
+// is ordered, and a nominee comes before those after it. Without this order, two equal nominees
+// would exclude each other, and neither would get the GPUs.
+std::span<const Nominee> first_of(const NodeInfo& node, const PodToPlace& pod) {
+    const auto end = std::ranges::find_if(node.nominees, [&](const Nominee& nominee) {
+        return nominee.pod->priority < pod.priority || nominee.pod->uid == pod.uid;
     });
     return {node.nominees.begin(), end};
+}
+
+// Of a nominee in first_of(). If the pod is a nominee, too, only their order counts.
+bool comes_before(const Nominee& nominee, const PodToPlace& pod, bool is_nominee) {
+    return is_nominee || !nominee.is_ahead || pod.created.empty() ||
+           nominee.pod->priority > pod.priority || nominee.pod->created <= pod.created;
+}
+
+std::vector<PodRequestPtr> before(const NodeInfo& node, const PodToPlace& pod) {
+    const auto first = first_of(node, pod);
+    const bool is_nominee =
+        first.size() < node.nominees.size() && node.nominees[first.size()].pod->uid == pod.uid;
+    std::vector<PodRequestPtr> out;
+    for (const Nominee& nominee : first) {
+        if (comes_before(nominee, pod, is_nominee)) out.push_back(nominee.pod);
+    }
+    return out;
 }
 
 // If the pod fits, adds it to `gpus` and returns true.
@@ -54,9 +71,8 @@ std::size_t room_behind(const NodeInfo& node, const PodToPlace& pod,
     there.allocated = allocated_by_gpu(taken);
     count_allocated(there, node.inventory.gpus, gpus, 1);
     std::size_t count = 0;
-    for (const PodRequestPtr& nominee :
-         std::span(node.nominees).subspan(before(node, pod).size())) {
-        if (nominee->uid != pod.uid) count += take_room(node, *nominee, gpus) ? 1 : 0;
+    for (const Nominee& nominee : std::span(node.nominees).subspan(first_of(node, pod).size())) {
+        if (nominee.pod->uid != pod.uid) count += take_room(node, *nominee.pod, gpus) ? 1 : 0;
     }
     return count;
 }
@@ -94,8 +110,7 @@ std::string reserved_for(const NodeInfo& node, const PodToPlace& pod, const Read
     if (nominees.empty()) return "GPUs of this node are reserved for another pod";
     const PodRequest& first = *nominees.front();
     return fmt::format(
-        "GPUs of this node are reserved for {}{}, which preempts other pods",
-        reader.words_for(first.name),
+        "GPUs of this node are reserved for {}{}", reader.words_for(first.name),
         reader.sees(first.name) ? fmt::format(" of priority {}", first.priority) : "");
 }
 

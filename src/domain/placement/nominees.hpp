@@ -1,14 +1,17 @@
-// Reservations for preempting pods. When kube-scheduler evicts pods for another pod, it nominates
-// that pod to their node (status.nominatedNodeName), and asks for it again once they are gone. Our
-// own reservations (ClusterState::reserve_node) count in the same way. Until the nominee is bound,
-// pods of its priority or lower are placed as if it were on the node. kube-scheduler does the same
-// with the resources that it counts (RunFilterPluginsWithNominatedPods). Otherwise another pod
-// could take the GPUs first, and the victims would have been evicted without success.
+// Reservations of nodes for pods that wait. When kube-scheduler evicts pods for another pod, it
+// nominates that pod to their node (status.nominatedNodeName), and asks for it again once they are
+// gone. Our own reservations (ClusterState::reserve_node) count in the same way. Until the nominee
+// is bound, pods of its priority or lower are placed as if it were on the node. kube-scheduler does
+// the same with the resources that it counts (RunFilterPluginsWithNominatedPods). Otherwise another
+// pod could take the GPUs first, and the victims would have been evicted without success. Pods that
+// were nominated ahead of their turn (Nominee::is_ahead) do not count for older pods of their
+// priority, which would otherwise wait for younger ones.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "domain/cluster/snapshot.hpp"
@@ -22,6 +25,7 @@ namespace tessera {
 struct PodToPlace {
     const PodUid& uid;
     int priority = 0;
+    std::string_view created = {};  // PodInfo::created; empty: all nominees are older
 };
 
 // Counts the nominees that come before the pod on the GPUs where they fit, as if they were on the

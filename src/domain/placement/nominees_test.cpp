@@ -105,6 +105,36 @@ TEST_F(Nominees, WholeGpus) {
     EXPECT_TRUE(fits(1, 11));
 }
 
+// Goal: a pod that was nominated ahead of its turn does not keep an older pod of its priority
+// waiting, in filter, bind or preemption. It does so for younger pods, and for pods below it.
+TEST_F(Nominees, AheadOfTheirTurn) {
+    gpus(1);
+    PodInfo ahead = build::pod("ahead", build::native(gibibytes(14)));
+    ahead.priority = 10;
+    ahead.created = "2026-01-02T00:00:00Z";
+    state_.set_pod(ahead);
+    ASSERT_TRUE(state_.reserve_node(ahead.uid, NodeName("n"), ReservedBy::nominator));
+    const auto fits = [&](const char* created, int priority) {
+        PodInfo info = build::pod("asks", build::native(gibibytes(3)));
+        info.created = created;
+        info.priority = priority;
+        const PodRequest pod = build::request(info);
+        const auto snapshot = state_.snapshot();
+        const NodeInfo& node = *snapshot->find("n");
+        Placer placer(pod.containers);
+        const bool is_fit = try_left(placer, node, {pod.uid, priority, pod.created}) != nullptr;
+        EXPECT_EQ(plan_preemption(node, pod).kind == Preemption::Kind::fits, is_fit);
+        ClusterState copy = state_;
+        EXPECT_EQ(copy.reserve(pod, NodeName("n")).has_value(), is_fit);
+        return is_fit;
+    };
+    EXPECT_TRUE(fits("2026-01-01T23:59:59Z", 10));
+    EXPECT_FALSE(fits("2026-01-02T00:00:00Z", 10));
+    EXPECT_FALSE(fits("2026-01-03T00:00:00Z", 10));
+    EXPECT_FALSE(fits("2026-01-01T00:00:00Z", 9));
+    EXPECT_TRUE(fits("2026-01-03T00:00:00Z", 11));
+}
+
 // Goal: bind refuses what filter would refuse, with the nominee's name.
 TEST_F(Nominees, ReserveSaysForWhom) {
     gpus(1);
@@ -113,10 +143,8 @@ TEST_F(Nominees, ReserveSaysForWhom) {
         state_.reserve(build::request(build::pod("p", build::native(gibibytes(3)))), NodeName("n"));
     ASSERT_FALSE(made);
     EXPECT_EQ(made.error().code, Code::unavailable);
-    EXPECT_EQ(
-        made.error().text,
-        "GPUs of this node are reserved for pod default/first of priority 10, which preempts other "
-        "pods");
+    EXPECT_EQ(made.error().text,
+              "GPUs of this node are reserved for pod default/first of priority 10");
 }
 
 // Goal: at bind and at a resize, a user sees neither the name nor the priority of a nominee in
@@ -131,9 +159,7 @@ TEST_F(Nominees, AreNotNamedToOtherNamespaces) {
     const PodRequest pod = build::request(build::pod("p", build::native(gibibytes(3))));
     const auto made = state_.reserve(pod, NodeName("n"));
     ASSERT_FALSE(made);
-    EXPECT_EQ(made.error().text,
-              "GPUs of this node are reserved for a pod of another namespace, which preempts other "
-              "pods");
+    EXPECT_EQ(made.error().text, "GPUs of this node are reserved for a pod of another namespace");
     const auto snapshot = state_.snapshot();
     EXPECT_NE(reserved_for(*snapshot->find("n"), {pod.uid, pod.priority}, Reader::of_all())
                   .find("secret-team/secret-pod of priority 1234"),

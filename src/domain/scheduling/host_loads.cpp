@@ -31,14 +31,20 @@ std::vector<PodUid> HostLoads::others_than(const std::set<PodUid>& pods) const {
 
 HostRequest HostLoads::of(const NodeName& node) const {
     const auto at = nodes_.find(node);
-    return at == nodes_.end() ? HostRequest{} : at->second;
+    return at == nodes_.end() ? HostRequest{} : at->second.request;
+}
+
+std::int64_t HostLoads::pods_of(const NodeName& node) const {
+    const auto at = nodes_.find(node);
+    return at == nodes_.end() ? 0 : at->second.pods;
 }
 
 void HostLoads::count(const Pod& pod, int sign) {
-    HostRequest& sum = nodes_[pod.node];
-    sum.cpu_milli += sign * pod.request.cpu_milli;
-    sum.memory.count += sign * pod.request.memory.count;
-    if (sum == HostRequest{}) nodes_.erase(pod.node);
+    Sum& sum = nodes_[pod.node];
+    sum.request.cpu_milli += sign * pod.request.cpu_milli;
+    sum.request.memory.count += sign * pod.request.memory.count;
+    sum.pods += sign;
+    if (sum.pods == 0) nodes_.erase(pod.node);
 }
 
 }  // namespace tessera

@@ -2,6 +2,7 @@
 // on a node without free CPU.
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -24,6 +25,7 @@ class HostLoads {
 
     // The sum over all pods of a node.
     [[nodiscard]] HostRequest of(const NodeName& node) const;
+    [[nodiscard]] std::int64_t pods_of(const NodeName& node) const;
 
   private:
     struct Pod {
@@ -33,7 +35,11 @@ class HostLoads {
     void count(const Pod& pod, int sign);
 
     std::unordered_map<PodUid, Pod> pods_;
-    std::unordered_map<NodeName, HostRequest> nodes_;
+    struct Sum {
+        HostRequest request;
+        std::int64_t pods = 0;
+    };
+    std::unordered_map<NodeName, Sum> nodes_;
 };
 
 }  // namespace tessera

@@ -40,6 +40,12 @@ void put(SnapshotPiece& piece, std::size_t i, NodeInfo node, std::uint64_t versi
 
 }  // namespace
 
+SnapshotBuilder::SnapshotBuilder(const Snapshot& snapshot, std::uint64_t versions)
+    : versions_(versions),
+      pieces_(snapshot.pieces()),
+      index_(snapshot.index()),
+      affinity_(snapshot.affinity()) {}
+
 void SnapshotBuilder::set_nodes(std::vector<NodeInfo> nodes) {
     pieces_.clear();
     affinity_ = {};
@@ -92,8 +98,8 @@ void SnapshotBuilder::keep_affinity(const NodeInfo& node, int sign) {
     };
     for (const AssignedPodPtr& assigned_pod : node.assigned_pods)
         note(assigned_pod->affinity, assigned_pod->uid, GpuAffinityIndex::As::holder);
-    for (const PodRequestPtr& nominee : node.nominees) {
-        note(nominee->containers.front().gpu.rules.affinity, nominee->uid,
+    for (const Nominee& nominee : node.nominees) {
+        note(nominee.pod->containers.front().gpu.rules.affinity, nominee.pod->uid,
              GpuAffinityIndex::As::nominee);
     }
 }

@@ -12,6 +12,10 @@ namespace tessera {
 
 class SnapshotBuilder {
   public:
+    SnapshotBuilder() = default;
+    // Goes on from that snapshot. `versions`: the last PlacementRow::version that was used.
+    SnapshotBuilder(const Snapshot& snapshot, std::uint64_t versions);
+
     // All nodes, ascending by name.
     void set_nodes(std::vector<NodeInfo> nodes);
     // Replaces a node of the last set_nodes(); other nodes are ignored. False if its number of GPUs
@@ -19,6 +23,8 @@ class SnapshotBuilder {
     bool replace(NodeInfo node);
 
     [[nodiscard]] std::shared_ptr<const Snapshot> build(const UnobservedIndex& unobserved);
+    // The last PlacementRow::version that was used.
+    [[nodiscard]] std::uint64_t versions() const { return versions_; }
 
   private:
     // Adds the pods of a node to the affinity index, or removes them (`sign` -1).

@@ -126,11 +126,17 @@ std::optional<PendingPod> ClusterState::read_pending(const PodInfo& pod, const P
     if (!request) return PendingPod{.request = fail(request.error())};
     if (request->containers.empty()) return std::nullopt;
     PendingPod now{.request = std::make_shared<const PodRequest>(*std::move(request)),
-                   .nominated = pod.nominated};
+                   .scheduling = pod.scheduling,
+                   .nominated = pod.nominated,
+                   .queued_since = pod.created};
     if (before == nullptr) return now;
+    now.queued_since = before->queued_since;
+    now.queue_number = before->queue_number;
+    now.is_offered = before->is_offered;
     const bool is_same = pod.nominated == before->nominated;
     if (is_same || pod.nominated.empty() || pod.nominated == before->reserved_node) {
         now.reserved_node = before->reserved_node;
+        now.reserved_by = before->reserved_by;
         now.victims = before->victims;
     }
     if (is_same) now.given_up = before->given_up;
@@ -154,15 +160,18 @@ void ClusterState::add_pending(const PodUid& uid, PendingPod pod) {
     } else if (pod.reservation_order == 0) {
         pod.reservation_order = ++reservation_orders_;
     }
+    if (pod.queue_number == 0) pod.queue_number = ++queue_numbers_;
     const PendingPod& added = pending_.insert_or_assign(uid, std::move(pod)).first->second;
+    if (is_queued(added)) queues_[added.scheduling->scheduler].insert(place_of(added));
     if (node.empty()) return;
-    const auto order = [this](const PodRequestPtr& nominee) {
-        return std::pair(-std::int64_t{nominee->priority},
-                         pending_.at(nominee->uid).reservation_order);
+    reserved_pods_.insert(uid);
+    const auto order = [this](const Nominee& nominee) {
+        return std::tuple(-std::int64_t{nominee.pod->priority}, nominee.is_ahead,
+                          pending_.at(nominee.pod->uid).reservation_order);
     };
-    std::vector<PodRequestPtr>& nominees = nodes_[node].nominees;
-    nominees.insert(std::ranges::upper_bound(nominees, order(*added.request), {}, order),
-                    *added.request);
+    const Nominee nominee{*added.request, added.is_nominated_ahead()};
+    std::vector<Nominee>& nominees = nodes_[node].nominees;
+    nominees.insert(std::ranges::upper_bound(nominees, order(nominee), {}, order), nominee);
     refresh(node);
 }
 
@@ -171,11 +180,13 @@ std::optional<PendingPod> ClusterState::end_pending(const PodUid& uid) {
     const auto ended = pending_.extract(uid);
     if (!ended) return std::nullopt;
     PendingPod was = std::move(ended.mapped());
+    if (is_queued(was)) queues_[was.scheduling->scheduler].erase(place_of(was));
     const NodeName reserved_on = was.reserved_on();
     if (reserved_on.empty()) return was;
+    reserved_pods_.erase(uid);
     if (const auto node = nodes_.find(reserved_on); node != nodes_.end()) {
         std::erase_if(node->second.nominees,
-                      [&](const PodRequestPtr& nominee) { return nominee->uid == uid; });
+                      [&](const Nominee& nominee) { return nominee.pod->uid == uid; });
         forget_if_unused(reserved_on);
     }
     refresh(reserved_on);
@@ -290,8 +301,9 @@ Result<Reservation> ClusterState::reserve(const PodRequest& request, const NodeN
     NodeInfo now = build(at->second);
     const Reader reader = Reader::of(request.name.ns);
     if (!now.blocked.empty()) return fail(Code::unavailable, blocked_for(now, reader));
-    const PodRequest pod = rules_of(request.containers).affinity ? snapshot()->joined(request) : request;
-    const PodToPlace to_place{pod.uid, pod.priority};
+    const PodRequest pod =
+        rules_of(request.containers).affinity ? snapshot()->joined(request) : request;
+    const PodToPlace to_place{pod.uid, pod.priority, pod.created};
     const auto gpus = given_gpus(now, pod, to_place, scorer);
     if (!gpus) {
         if (Placer(pod.containers).try_node(now.node_gpus()) != nullptr)
@@ -393,7 +405,9 @@ void ClusterState::free_again(const PodUid& uid) {
     auto waits = being_bound_.extract(uid);
     drop(uid);
     forget_host(uid);
-    if (waits) add_pending(uid, std::move(waits.mapped()));
+    if (!waits) return;
+    waits.mapped().is_offered = false;
+    add_pending(uid, std::move(waits.mapped()));
 }
 
 std::vector<AssignedPodPtr> ClusterState::unconfirmed() const {
@@ -510,9 +524,9 @@ Allocation ClusterState::from_legacy(const PodInfo& pod, const NodeState& node) 
 std::vector<AssignedPodPtr> ClusterState::assigned_pods_of(const NodeState& node,
                                                            const PodUid& but) const {
     std::vector<AssignedPodPtr> out = node.assigned_pods;
-    for (const PodRequestPtr& nominee : node.nominees) {
-        if (nominee->uid == but) continue;
-        for (const PodUid& victim : pending_.at(nominee->uid).victims) {
+    for (const Nominee& nominee : node.nominees) {
+        if (nominee.pod->uid == but) continue;
+        for (const PodUid& victim : pending_.at(nominee.pod->uid).victims) {
             const auto at = std::ranges::find(out, victim, &AssignedPod::uid);
             if (at == out.end()) continue;
             AssignedPod ending = **at;
@@ -537,6 +551,8 @@ NodeInfo ClusterState::build(const NodeState& node, const PodUid& but) const {
         count_allocated(*assigned_pod, node.inventory.gpus, out.gpus, 1);
     out.free = free_of(out.gpus);
     out.load = load_of(out, node.model, host_.of(node.inventory.name));
+    if (const std::int64_t most = node.inventory.traits->most_pods; most > 0)
+        out.free_pods = most - host_.pods_of(node.inventory.name);
     if (!node.inventory.fault.empty()) {
         out.blocked = node.inventory.fault;
         return out;

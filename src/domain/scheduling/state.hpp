@@ -13,11 +13,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -32,21 +34,47 @@
 
 namespace tessera {
 
+// What a reservation on a node is for.
+enum class ReservedBy { preemption, gang, nominator };
+
 // A pod that requests GPUs, is on no node yet, and is to be placed.
 struct PendingPod {
     Result<PodRequestPtr> request;  // an error if the request is invalid
+    SchedulingRulesPtr scheduling;  // null: unknown
     NodeName nominated;             // as the API server shows it; usually empty
     NodeName reserved_node;         // set by reserve_node()
+    ReservedBy reserved_by = {};    // of reserved_node
     std::vector<PodUid> victims;    // evicted there for it
     NodeName given_up;              // set by give_up(): this nomination no longer counts
     // A growing number: at equal priority the smaller one comes first.
     std::uint64_t reservation_order = 0;
+    // Its place in the queue: when it was created or, if later, last refused.
+    std::string queued_since;
+    std::uint64_t queue_number = 0;  // a growing number, for pods of the same second
+    bool is_offered = false;         // kube-scheduler has a node for it, and is about to bind it
 
     // The node with its reservation (nominees.hpp); usually empty.
     [[nodiscard]] NodeName reserved_on() const {
         if (!reserved_node.empty()) return reserved_node;
         return nominated == given_up ? NodeName() : nominated;
     }
+    [[nodiscard]] bool is_nominated_ahead() const {
+        return !reserved_node.empty() && reserved_by == ReservedBy::nominator;
+    }
+};
+
+// A pod that waits for its turn at kube-scheduler.
+struct QueuedPod {
+    PodRequestPtr request;
+    SchedulingRulesPtr scheduling;  // not null
+};
+
+// A pending pod with a reservation.
+struct ReservedPod {
+    PodName name;
+    NodeName node;
+    NodeName nominated;                     // as the API server shows it
+    std::optional<ReservedBy> reserved_by;  // nothing: a nomination that is not ours
 };
 
 // A new pod that requests GPUs, whether or not it is placed. Placement policies learn the mix of
@@ -175,9 +203,29 @@ class ClusterState {
     // or gone, or the API server shows a new nomination for another node. The victims count as
     // terminating from now on; they may be evicted one after the other. False if the pod is no
     // longer pending.
-    bool reserve_node(const PodUid& uid, const NodeName& node, std::vector<PodUid> victims);
+    bool reserve_node(const PodUid& uid, const NodeName& node, ReservedBy by,
+                      std::vector<PodUid> victims = {});
     // Releases the reservation or nomination of a pod.
     void give_up(const PodUid& uid);
+    // Releases all reservations of this kind. If the API server shows such a pod nominated, that
+    // counts from now on.
+    void end_reservations(ReservedBy by);
+
+    // The pods of a scheduler that wait for their turn, in kube-scheduler's order: the highest
+    // priority first, then by creation or last refusal. Only pods for which this state knows all
+    // that decides where they may run (SchedulingRules::has_others), and none of a gang or with GPU
+    // affinity. Of the first `skip` + `most`, without the first `skip`, those without a reservation
+    // or a nomination.
+    [[nodiscard]] std::vector<QueuedPod> queue(const std::string& scheduler, std::size_t skip,
+                                               std::size_t most) const;
+    // kube-scheduler has a node for the pod: it leaves the queue until it is refused, or its bind
+    // fails after it had its GPUs. No effect if it is not pending.
+    void note_offered(const PodUid& uid);
+    // kube-scheduler found no node for the pod at that time (RFC 3339 in UTC, as PodInfo::created):
+    // it comes after the pods that wait since earlier. No effect if it is not pending.
+    void note_refused(const PodUid& uid, const std::string& now);
+    // Ascending by uid.
+    [[nodiscard]] std::map<PodUid, ReservedPod> reserved_pods() const;
 
     // Pods whose last attempt was confirmed and that no watch event has shown since.
     [[nodiscard]] std::vector<AssignedPodPtr> unconfirmed() const;
@@ -226,8 +274,8 @@ class ClusterState {
         int model = 0;       // number of its GPUs' model (ModelNumbers)
         std::vector<TopologyGroup> topology_groups;
         std::vector<AssignedPodPtr>
-            assigned_pods;  // those of assigned_pods_, ascending by name, then uid
-        std::vector<PodRequestPtr> nominees;  // those of pending_, as in NodeInfo
+            assigned_pods;              // those of assigned_pods_, ascending by name, then uid
+        std::vector<Nominee> nominees;  // those of pending_, as in NodeInfo
         std::map<PodUid, UnattributedPod> unattributed;
     };
 
@@ -245,6 +293,21 @@ class ClusterState {
     [[nodiscard]] static std::optional<PendingPod> read_pending(const PodInfo& pod,
                                                                 const PendingPod* before);
     void set_pending(const PodInfo& pod);
+    // A pod in the order of queue().
+    struct QueuePlace {
+        int priority = 0;
+        std::string since;
+        std::uint64_t number = 0;
+        PodUid uid;
+
+        friend bool operator<(const QueuePlace& a, const QueuePlace& b) {
+            return std::tie(b.priority, a.since, a.number) <
+                   std::tie(a.priority, b.since, b.number);
+        }
+    };
+    static bool is_queued(const PendingPod& pod);
+    void requeue(const PodUid& uid, const std::function<void(PendingPod&)>& change);
+    static QueuePlace place_of(const PendingPod& pod);
     void add_pending(const PodUid& uid, PendingPod pod);
     std::optional<PendingPod> end_pending(const PodUid& uid);
     void free_again(const PodUid& uid);
@@ -274,6 +337,10 @@ class ClusterState {
     // the bind fails.
     std::unordered_map<PodUid, PendingPod> being_bound_;
 
+    // Of pending_: the queue of each scheduler, and the pods with a reservation.
+    std::map<std::string, std::set<QueuePlace>> queues_;
+    std::set<PodUid> reserved_pods_;
+
     std::map<PodUid, PodName> resize_requests_;
     std::map<PodUid, PodUnknownAnnotations> unknown_annotations_;
     HostLoads host_;
@@ -285,6 +352,7 @@ class ClusterState {
     std::set<NodeName> dirty_;
     bool names_changed_ = true;
     std::uint64_t reservation_orders_ = 0;
+    std::uint64_t queue_numbers_ = 0;
     SnapshotBuilder builder_;
     std::shared_ptr<const Snapshot> snapshot_ = std::make_shared<Snapshot>();
 };

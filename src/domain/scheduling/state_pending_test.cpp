@@ -72,7 +72,8 @@ TEST(PendingPods, RefusedBindings) {
     PodInfo pod = build::pod("p", build::aliyun(8));
     state.set_pod(pod);
     const auto reserve = [&] { return state.reserve(build::request(pod), NodeName("n"))->attempt; };
-    EXPECT_TRUE(state.reserve_node(pod.uid, NodeName("n"), {PodUid("victim")}));
+    EXPECT_TRUE(
+        state.reserve_node(pod.uid, NodeName("n"), ReservedBy::preemption, {PodUid("victim")}));
     const Attempt first = reserve();
     EXPECT_EQ(state.pending_count(), 0U);
     state.release(first);
@@ -122,7 +123,9 @@ TEST(PendingPods, Promises) {
         pod.nominated = NodeName(node);
         state.set_pod(pod);
     };
-    const auto reserve = [&] { return state.reserve_node(pod.uid, NodeName("n"), {}); };
+    const auto reserve = [&] {
+        return state.reserve_node(pod.uid, NodeName("n"), ReservedBy::preemption);
+    };
     EXPECT_FALSE(reserve()) << "the pod is unknown";
     state.set_pod(pod);
     EXPECT_TRUE(reserve());
@@ -150,7 +153,7 @@ TEST(PendingPods, Promises) {
 
     const PodInfo senseless = build::pod("q", build::aliyun(-1));
     state.set_pod(senseless);
-    EXPECT_FALSE(state.reserve_node(senseless.uid, NodeName("n"), {}));
+    EXPECT_FALSE(state.reserve_node(senseless.uid, NodeName("n"), ReservedBy::preemption));
 }
 
 // Goal: a released reservation or nomination keeps no GPUs, even if the API server still shows it.
@@ -178,11 +181,11 @@ TEST(PendingPods, GivenUp) {
     EXPECT_EQ(reserved_on(), "m") << "a new nomination";
 
     state.give_up(pod.uid);
-    EXPECT_TRUE(state.reserve_node(pod.uid, NodeName("n"), {}));
+    EXPECT_TRUE(state.reserve_node(pod.uid, NodeName("n"), ReservedBy::preemption));
     EXPECT_EQ(reserved_on(), "n");
     state.give_up(pod.uid);
     EXPECT_EQ(reserved_on(), "") << "the older one stays released";
-    EXPECT_TRUE(state.reserve_node(pod.uid, NodeName("m"), {}));
+    EXPECT_TRUE(state.reserve_node(pod.uid, NodeName("m"), ReservedBy::preemption));
     EXPECT_EQ(reserved_on(), "m");
 }
 
@@ -193,7 +196,8 @@ TEST(PendingPods, GivenUpWhileBeingBound) {
     const PodInfo pod = build::pod("p", build::aliyun(8));
     state.set_pod(pod);
     EXPECT_EQ(state.being_bound(pod.uid), nullptr);
-    EXPECT_TRUE(state.reserve_node(pod.uid, NodeName("m"), {PodUid("victim")}));
+    EXPECT_TRUE(
+        state.reserve_node(pod.uid, NodeName("m"), ReservedBy::preemption, {PodUid("victim")}));
     const auto made = state.reserve(build::request(pod), NodeName("n"));
     ASSERT_NE(state.being_bound(pod.uid), nullptr);
     EXPECT_EQ(state.being_bound(pod.uid)->reserved_node, NodeName("m"));
@@ -217,7 +221,8 @@ TEST(PendingPods, VictimsOfAPromise) {
     PodInfo high = build::pod("high", build::native(gibibytes(16)));
     high.priority = 10;
     state.set_pod(high);
-    EXPECT_TRUE(state.reserve_node(high.uid, NodeName("n"), {PodUid("uid-x"), PodUid("uid-y")}));
+    EXPECT_TRUE(state.reserve_node(high.uid, NodeName("n"), ReservedBy::preemption,
+                                   {PodUid("uid-x"), PodUid("uid-y")}));
     state.remove_pod(PodUid("uid-x"));
     const auto assigned_pods = state.snapshot()->find("n")->assigned_pods;
     ASSERT_EQ(assigned_pods.size(), 1U);

@@ -6,13 +6,14 @@
 
 namespace tessera {
 
-bool ClusterState::reserve_node(const PodUid& uid, const NodeName& node,
+bool ClusterState::reserve_node(const PodUid& uid, const NodeName& node, ReservedBy by,
                                 std::vector<PodUid> victims) {
     const PendingPod* now = pending(uid);
     if (now == nullptr || !now->request) return false;
     PendingPod pod = *end_pending(uid);
     if (pod.reserved_on() != node) pod.reservation_order = 0;
     pod.reserved_node = node;
+    pod.reserved_by = by;
     pod.victims = std::move(victims);
     if (pod.given_up == node) pod.given_up = {};
     add_pending(uid, std::move(pod));
@@ -31,6 +32,25 @@ void ClusterState::give_up(const PodUid& uid) {
     if (!pod) return;
     forget(*pod);
     add_pending(uid, *std::move(pod));
+}
+
+void ClusterState::end_reservations(ReservedBy by) {
+    const auto is_one = [by](const PendingPod& pod) {
+        return !pod.reserved_node.empty() && pod.reserved_by == by;
+    };
+    const auto forget = [](PendingPod& pod) {
+        pod.reserved_node = {};
+        pod.victims.clear();
+    };
+    for (auto& [uid, pod] : being_bound_) {
+        if (is_one(pod)) forget(pod);
+    }
+    for (const PodUid& uid : std::set<PodUid>(reserved_pods_)) {
+        if (!is_one(pending_.at(uid))) continue;
+        PendingPod pod = *end_pending(uid);
+        forget(pod);
+        add_pending(uid, std::move(pod));
+    }
 }
 
 GangNow ClusterState::gang(const GangId& gang) const {

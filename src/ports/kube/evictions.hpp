@@ -4,19 +4,14 @@
 // the write may have happened.
 #pragma once
 
-#include <chrono>
-
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "ports/kube/nominations.hpp"
 
 namespace tessera {
 
-class Evictions {
+class Evictions : public Nominations {
   public:
-    static constexpr std::chrono::milliseconds kTakes{5'000};
-
-    virtual ~Evictions() = default;
-
     // Whether evict() would succeed now; evicts nothing. False if a PodDisruptionBudget or an
     // admission webhook forbids it.
     virtual Result<bool> may_evict(const PodUid& uid, const PodName& pod) = 0;
@@ -27,9 +22,6 @@ class Evictions {
     // terminates for that reason.
     virtual Result<> mark_preempted(const PodUid& uid, const PodName& pod,
                                     const PodName& preemptor) = 0;
-    // Records in the API that the node is reserved for a pending pod (status.nominatedNodeName). An
-    // empty name removes the nomination.
-    virtual Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node) = 0;
 };
 
 }  // namespace tessera

@@ -1,5 +1,6 @@
 // What the controller that leads does beside answering kube-scheduler: it evicts pods for pods of
-// higher priority, answers resize requests, and reports unknown annotations. Each is a thread.
+// higher priority, nominates pods ahead of their turn, answers resize requests, and reports unknown
+// annotations. Each is a thread.
 #pragma once
 
 #include "adapters/http/http.hpp"
@@ -8,6 +9,7 @@
 #include "adapters/kube/kube_pod_resizes.hpp"
 #include "app/common/periodic.hpp"
 #include "app/scheduler/leader/write_fence.hpp"
+#include "app/scheduler/nomination/nominator.hpp"
 #include "app/scheduler/observe/unknown_annotation_reporter.hpp"
 #include "app/scheduler/resize/resizer.hpp"
 #include "app/scheduler/self_preemption/self_preemption.hpp"
@@ -22,6 +24,9 @@ struct LeaderTaskTools {
     Clock& clock;
     const AllocationSeal* seal = nullptr;  // null: allocations are not signed
     WriteFence fence;
+    const PolicySet* policies = nullptr;    // null: binpack for all
+    std::vector<std::string> nominate_for;  // NominatorTools::schedulers
+    std::size_t nominate_from = 0;          // NominatorTools::from_nodes
 };
 
 class LeaderTasks {
@@ -31,11 +36,15 @@ class LeaderTasks {
           resizes_(with.api, with.seal),
           events_(with.api),
           preemption_({evictions_, with.cache, with.metrics, with.clock, with.fence}),
+          nominator_({evictions_, with.cache, with.metrics, with.clock, with.fence, with.policies,
+                      with.nominate_for, with.nominate_from}),
           resizer_(
               {resizes_, events_, with.cache, with.metrics, with.clock, with.seal, with.fence}),
           reporter_({events_, with.cache, with.fence}),
           preempting_(with.clock, SelfPreemption::kPeriod,
                       [this](const std::stop_token& stop) { preemption_.run_round(stop); }),
+          nominating_(with.clock, Nominator::kPeriod,
+                      [this](const std::stop_token& stop) { nominator_.run_round(stop); }),
           resizing_(with.clock, Resizer::kPeriod,
                     [this](const std::stop_token& stop) { resizer_.run_round(stop); }),
           reporting_(with.clock, UnknownAnnotationReporter::kPeriod,
@@ -45,9 +54,11 @@ class LeaderTasks {
     LeaderTasks& operator=(const LeaderTasks&) = delete;
 
     [[nodiscard]] SelfPreemption& preemption() { return preemption_; }
+    [[nodiscard]] Nominator& nominator() { return nominator_; }
 
     void start(bool preempts) {
         if (preempts) preempting_.start();
+        nominating_.start();
         resizing_.start();
         reporting_.start();
     }
@@ -55,6 +66,7 @@ class LeaderTasks {
     void stop() {
         reporting_.stop();
         resizing_.stop();
+        nominating_.stop();
         preempting_.stop();
     }
 
@@ -63,9 +75,11 @@ class LeaderTasks {
     KubePodResizes resizes_;
     KubePodEvents events_;
     SelfPreemption preemption_;
+    Nominator nominator_;
     Resizer resizer_;
     UnknownAnnotationReporter reporter_;
     Periodic preempting_;
+    Periodic nominating_;
     Periodic resizing_;
     Periodic reporting_;
 };

@@ -68,11 +68,12 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     const std::jthread learning([&](const std::stop_token& ends) {
         policies.learn(cache, clock, informers.synced(), ends);
     });
-    LeaderTasks tasks({api, cache, metrics, clock, sealed, leadership.fence()});
+    LeaderTasks tasks({api, cache, metrics, clock, sealed, leadership.fence(), &policies,
+                       config.nominate_for, static_cast<std::size_t>(config.nominate_from)});
     const AdmissionRules admission = admission_of(config);
     SchedulerRoutes routes(scheduler, cache, metrics, informers.synced(), leadership.election(),
                            config.preempt ? &tasks.preemption() : nullptr,
-                           SchedulerRoutes::kOwnerBound, &admission);
+                           SchedulerRoutes::kOwnerBound, &admission, &tasks.nominator());
     const HttpServer::Handler answer = [&](HttpRequest& request) {
         if (request.path == path_of(Route::filter)) leadership.wait_to_lead(stop);
         return to_http(routes.answer({request.method, request.path, request.body}));

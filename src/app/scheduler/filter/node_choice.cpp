@@ -71,8 +71,9 @@ std::vector<NodePrice> prices_by_position(Placer& placer, const Snapshot& snapsh
     }
     std::vector<NodePrice> prices(is_named.size(), kNoFit);
     for (std::uint32_t position = 0; position < is_named.size(); ++position) {
-        if (is_named[position] != 0)
-            prices[position] = price_of(placer, snapshot, position, {pod.uid, pod.priority});
+        if (is_named[position] == 0) continue;
+        prices[position] =
+            price_of(placer, snapshot, position, {pod.uid, pod.priority, pod.created});
     }
     if (scorer == nullptr) return prices;
     std::vector<std::uint32_t> all(prices.size());
@@ -91,8 +92,9 @@ std::vector<NodePrice> prices_of(Placer& placer, const Snapshot& snapshot,
                              : prices_by_position(placer, snapshot, positions, pod, scorer);
     for (std::size_t i = 0; i < positions.size(); ++i) {
         if (positions[i] == NameIndex::kNone) continue;
-        prices[i] = are_few ? price_of(placer, snapshot, positions[i], {pod.uid, pod.priority})
-                            : all[positions[i]];
+        prices[i] =
+            are_few ? price_of(placer, snapshot, positions[i], {pod.uid, pod.priority, pod.created})
+                    : all[positions[i]];
     }
     if (are_few && scorer != nullptr) score(snapshot, positions, pod, *scorer, prices);
     return prices;
@@ -116,6 +118,23 @@ FilterAnswer only_on(const NodeName& node, const ExtenderArgs& args) {
 // kNoFit if the pod fits nowhere.
 NodePrice lowest_of(const std::vector<NodePrice>& prices) {
     return prices.empty() ? kNoFit : std::ranges::min(prices);
+}
+
+// Where in the request the node is that the pod was nominated to ahead of its turn; nothing if it
+// is not named, or the pod does not fit there.
+std::optional<std::size_t> nominated_ahead(const Snapshot& snapshot,
+                                           const std::vector<std::uint32_t>& positions,
+                                           const std::vector<NodePrice>& prices,
+                                           const PodUid& pod) {
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        if (prices[i] == kNoFit || !snapshot.row(positions[i]).has_nominees) continue;
+        const auto& nominees = snapshot.row(positions[i]).node->nominees;
+        if (std::ranges::any_of(nominees, [&](const Nominee& nominee) {
+                return nominee.is_ahead && nominee.pod->uid == pod;
+            }))
+            return i;
+    }
+    return std::nullopt;
 }
 
 // The positions of the lowest price, the first `most` of them.
@@ -150,7 +169,12 @@ FilterAnswer choose_nodes(const Snapshot& snapshot, const ExtenderArgs& args,
         }
     }
     refusals.write(answer);
-    if (!all) answer.fitting = cheapest(prices, best);
+    if (all) return answer;
+    if (const auto node = nominated_ahead(snapshot, positions, prices, pod.uid)) {
+        answer.fitting = {*node};
+    } else {
+        answer.fitting = cheapest(prices, best);
+    }
     return answer;
 }
 

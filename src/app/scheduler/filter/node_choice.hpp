@@ -17,7 +17,8 @@ namespace tessera {
 // The best of the fitting nodes by `scorer` (null: the best fit of place.hpp), and the first `best`
 // named among equals. `best` is mostly one, so that kube-scheduler has nothing to score and does
 // not call prioritize. All fitting nodes are returned if `best` is 0 or the pod has preferences of
-// its own, which only kube-scheduler can weigh (docs/decisions/0007-few-best-nodes.md). A pod whose
+// its own, which only kube-scheduler can weigh (docs/decisions/0007-few-best-nodes.md). A pod that
+// was nominated ahead of its turn gets the node chosen for it, if it still fits there. A pod whose
 // Binding is not reconciled yet fits only on its own node.
 FilterAnswer choose_nodes(const Snapshot& snapshot, const ExtenderArgs& args, const PodRequest& pod,
                           const NodeScorer* scorer, std::size_t best);

@@ -179,7 +179,7 @@ TEST(ChooseNodes, RoomKeptForANominee) {
     EXPECT_EQ(after.fitting, std::vector<std::size_t>{1});
     EXPECT_EQ(counted(after),
               (std::map<std::string, int>{{"GPUs of this node are reserved for pod default/nominee "
-                                           "of priority 10, which preempts other pods",
+                                           "of priority 10",
                                            1}}));
     EXPECT_EQ(after.failed.size(), 1U) << "the pod may fit later";
     EXPECT_EQ(after.reason, UnschedulableReason::kept);
@@ -189,6 +189,27 @@ TEST(ChooseNodes, RoomKeptForANominee) {
     EXPECT_EQ(choose().fitting, (std::vector<std::size_t>{0, 1}));
     asked.args.pod = nominee;
     EXPECT_EQ(choose().fitting, (std::vector<std::size_t>{0, 1}));
+}
+
+// Goal: a pod that was nominated ahead of its turn goes to the node that was chosen for it,
+// although another is as good, but only if it fits there.
+TEST(ChooseNodes, TheNodeChosenAhead) {
+    ClusterState state;
+    for (const char* name : {"n0", "n1", "n2"})
+        state.set_node(build::node(name, 1, gibibytes(16)));
+    const Asked asked(3, 4);
+    state.set_pod(asked.args.pod);
+    ASSERT_TRUE(state.reserve_node(asked.args.pod.uid, NodeName("n1"), ReservedBy::nominator));
+    const auto choose = [&](std::size_t best) {
+        return choose_nodes(*state.snapshot(), asked.args, asked.request(), nullptr, best).fitting;
+    };
+    EXPECT_EQ(choose(16), (std::vector<std::size_t>{1}));
+    EXPECT_EQ(choose(0), (std::vector<std::size_t>{0, 1, 2}));
+    PodInfo first = build::pod("first", build::aliyun(14));
+    first.priority = 1;
+    first.nominated = NodeName("n1");
+    state.set_pod(first);
+    EXPECT_EQ(choose(16), (std::vector<std::size_t>{0, 2}));
 }
 
 // Goal: no reason of any kind names a pod of another namespace, or its namespace. Method: nodes

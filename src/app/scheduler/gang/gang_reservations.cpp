@@ -19,9 +19,9 @@ bool has_host_room(const NodeInfo& node, const HostRequest& request) {
         return true;  // the node has not reported its host resources
     std::int64_t cpu_milli = node.load.cpu_milli;
     std::int64_t memory_mib = node.load.memory_mib;
-    for (const PodRequestPtr& nominee : node.nominees) {
-        cpu_milli -= nominee->host.cpu_milli;
-        memory_mib -= nominee->host.memory.count / kMiB;
+    for (const Nominee& nominee : node.nominees) {
+        cpu_milli -= nominee.pod->host.cpu_milli;
+        memory_mib -= nominee.pod->host.memory.count / kMiB;
     }
     return request.cpu_milli <= cpu_milli && request.memory.count / kMiB <= memory_mib;
 }
@@ -66,7 +66,8 @@ GangReservations reserve_for_gang(ClusterState& state, std::span<const std::stri
         const auto scorer = policies == nullptr ? nullptr : policies->scorer_of(member);
         const auto best = best_node(*snapshot, positions, member, scorer.get());
         if (best) {
-            state.reserve_node(member.uid, snapshot->row(*best).node->inventory.name, {});
+            state.reserve_node(member.uid, snapshot->row(*best).node->inventory.name,
+                               ReservedBy::gang);
             ++reservations.found;
         } else if (reservations.without.empty()) {
             reservations.without = member.name.name;

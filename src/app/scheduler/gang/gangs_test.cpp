@@ -339,7 +339,7 @@ TEST(Gangs, OneMoreLosesItsReservation) {
     const auto keep = [&] {
         cluster.change_state([&](ClusterState& state) {
             reserved_on = reserved_on.empty() ? NodeName("n1") : reserved_on;
-            EXPECT_TRUE(state.reserve_node(more.uid, reserved_on, {}));
+            EXPECT_TRUE(state.reserve_node(more.uid, reserved_on, ReservedBy::preemption));
         });
     };
     keep();
@@ -380,8 +380,9 @@ RC_GTEST_PROP(Gangs, NeverWithoutReasons, ()) {
         } else if (step < 12) {
             cluster.filter(pod);
         } else if (step < 15) {
-            cluster.change_state(
-                [&](ClusterState& state) { state.reserve_node(pod.uid, node, {}); });
+            cluster.change_state([&](ClusterState& state) {
+                state.reserve_node(pod.uid, node, ReservedBy::preemption);
+            });
         } else if (step < 18) {
             cluster.change_state([&](ClusterState& state) { state.remove_node(node); });
         } else if (step < 22) {

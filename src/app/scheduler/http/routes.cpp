@@ -45,7 +45,7 @@ SchedulerRoutes::SchedulerRoutes(Scheduler& scheduler, ClusterCache& cache,
                                  SchedulerMetrics& metrics, const std::atomic<bool>& synced,
                                  const Election* election, SelfPreemption* preemption,
                                  std::chrono::nanoseconds owner_bound,
-                                 const AdmissionRules* admission)
+                                 const AdmissionRules* admission, Nominator* nominator)
     : scheduler_(scheduler),
       cache_(cache),
       metrics_(metrics),
@@ -53,7 +53,8 @@ SchedulerRoutes::SchedulerRoutes(Scheduler& scheduler, ClusterCache& cache,
       election_(election),
       preemption_(preemption),
       owner_bound_(owner_bound),
-      admission_(admission) {}
+      admission_(admission),
+      nominator_(nominator) {}
 
 bool SchedulerRoutes::leads() const {
     return election_ == nullptr || election_->may_write(KubeApi::kBindTakes);
@@ -142,7 +143,8 @@ RouteAnswer SchedulerRoutes::metrics() {
                  .waiting = waiting,
                  .synced = synced_,
                  .leads = leads(),
-                 .reservations = preemption_ == nullptr ? 0 : preemption_->reservations()}),
+                 .reservations = preemption_ == nullptr ? 0 : preemption_->reservations(),
+                 .nominated = nominator_ == nullptr ? 0 : nominator_->count()}),
             .content_type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 
@@ -157,13 +159,21 @@ RouteAnswer SchedulerRoutes::filter(std::string& body) {
     if (args->pod.gang) {
         if (auto sent_on = at_leader(Route::filter)) return *std::move(sent_on);
     }
-    if (preemption_ == nullptr) return json(write_filter_result(*args, scheduler_.filter(*args)));
     std::optional<RouteAnswer> sent_on;
-    const auto answer = preemption_->filter(scheduler_, *args, [&] {
+    const auto answer = filter(*args, sent_on);
+    if (!answer) return *std::move(sent_on);
+    if (nominator_ != nullptr) nominator_->note(*args, *answer);
+    return json(write_filter_result(*args, *answer));
+}
+
+// Nothing if the request is sent on.
+std::optional<FilterAnswer> SchedulerRoutes::filter(const ExtenderArgs& args,
+                                                    std::optional<RouteAnswer>& sent_on) {
+    if (preemption_ == nullptr) return scheduler_.filter(args);
+    return preemption_->filter(scheduler_, args, [&] {
         sent_on = at_leader(Route::filter);
         return sent_on.has_value();
     });
-    return answer ? json(write_filter_result(*args, *answer)) : *std::move(sent_on);
 }
 
 RouteAnswer SchedulerRoutes::prioritize(std::string& body) {

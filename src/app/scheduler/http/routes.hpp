@@ -11,6 +11,7 @@
 #include "app/scheduler/http/route_answer.hpp"
 #include "app/scheduler/http/route_table.hpp"
 #include "app/scheduler/leader/election.hpp"
+#include "app/scheduler/nomination/nominator.hpp"
 #include "app/scheduler/observe/metrics.hpp"
 #include "app/scheduler/scheduler.hpp"
 #include "app/scheduler/self_preemption/self_preemption.hpp"
@@ -35,18 +36,20 @@ class SchedulerRoutes {
     // on to the leader (307), and so is a filter that finds no node but may find victims. A null
     // `election`: this controller is alone. Without `preemption` no pod is evicted. /healthz
     // answers 503 once the cache has left a change unanswered for `owner_bound`. A null
-    // `admission`: the webhook is not served.
+    // `admission`: the webhook is not served. A null `nominator`: no pod is nominated ahead.
     SchedulerRoutes(Scheduler& scheduler, ClusterCache& cache, SchedulerMetrics& metrics,
                     const std::atomic<bool>& synced, const Election* election = nullptr,
                     SelfPreemption* preemption = nullptr,
                     std::chrono::nanoseconds owner_bound = kOwnerBound,
-                    const AdmissionRules* admission = nullptr);
+                    const AdmissionRules* admission = nullptr, Nominator* nominator = nullptr);
 
     RouteAnswer answer(const RouteRequest& request);
 
   private:
     RouteAnswer answer_to(const RouteRow& row, std::string_view path, std::string& body);
     RouteAnswer filter(std::string& body);
+    std::optional<FilterAnswer> filter(const ExtenderArgs& args,
+                                       std::optional<RouteAnswer>& sent_on);
     RouteAnswer prioritize(std::string& body);
     RouteAnswer preempt(const std::string& body);
     RouteAnswer bind(const std::string& body);
@@ -65,6 +68,7 @@ class SchedulerRoutes {
     SelfPreemption* preemption_;
     const std::chrono::nanoseconds owner_bound_;
     const AdmissionRules* admission_;
+    Nominator* nominator_;
 };
 
 }  // namespace tessera

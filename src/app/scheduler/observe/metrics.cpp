@@ -70,6 +70,7 @@ class Gauges {
         synced_.Add({}).Set(facts.synced ? 1 : 0);
         leading_.Add({}).Set(facts.leads ? 1 : 0);
         reservations_.Add({}).Set(static_cast<double>(facts.reservations));
+        nominated_.Add({}).Set(static_cast<double>(facts.nominated));
     }
 
     void set_watch_age(const char* resource, std::chrono::nanoseconds age) {
@@ -100,6 +101,14 @@ class Gauges {
 #undef METRIC_histogram
 };
 
+constexpr std::array<std::pair<NominationOutcome, const char*>, 5> kOutcomes{{
+    {NominationOutcome::made, "made"},
+    {NominationOutcome::followed, "followed"},
+    {NominationOutcome::not_followed, "not_followed"},
+    {NominationOutcome::expired, "expired"},
+    {NominationOutcome::failed, "failed"},
+}};
+
 }  // namespace
 
 class SchedulerMetrics::Impl {
@@ -111,6 +120,8 @@ class SchedulerMetrics::Impl {
         given_up_.Add({});
         for (const bool is_granted : {true, false})
             resizes(is_granted);
+        for (const auto& [outcome, name] : kOutcomes)
+            nominations_.Add({{"outcome", name}});
     }
 
     void observe(std::string_view verb, std::chrono::nanoseconds took, bool failed) {
@@ -123,6 +134,11 @@ class SchedulerMetrics::Impl {
     void count_preempted() { preempted_.Add({}).Increment(); }
     void count_given_up() { given_up_.Add({}).Increment(); }
     void count_resize(bool is_granted) { resizes(is_granted).Increment(); }
+    void count_nomination(NominationOutcome outcome) {
+        const auto* row =
+            std::ranges::find(kOutcomes, outcome, [](const auto& r) { return r.first; });
+        nominations_.Add({{"outcome", row->second}}).Increment();
+    }
 
     void count_list(Watched what) {
         lists_.Add({{"resource", kWatched.at(number(what)).name}}).Increment();
@@ -206,6 +222,10 @@ void SchedulerMetrics::count_given_up() {
 
 void SchedulerMetrics::count_resize(bool is_granted) {
     impl_->count_resize(is_granted);
+}
+
+void SchedulerMetrics::count_nomination(NominationOutcome outcome) {
+    impl_->count_nomination(outcome);
 }
 
 void SchedulerMetrics::count_list(Watched what) {

@@ -15,6 +15,9 @@ namespace tessera {
 
 enum class Watched { nodes, pods };
 
+// The values of the label `outcome` of tessera_nominations_total, by their names.
+enum class NominationOutcome { made, followed, not_followed, expired, failed };
+
 // The values of the gauges.
 struct SchedulerFacts {
     const Snapshot& snapshot;
@@ -22,6 +25,7 @@ struct SchedulerFacts {
     bool synced = false;
     bool leads = false;
     std::size_t reservations = 0;  // current preemption reservations
+    std::size_t nominated = 0;     // current nominations ahead of their turn
 };
 
 class SchedulerMetrics {
@@ -35,6 +39,7 @@ class SchedulerMetrics {
     void count_preempted();
     void count_given_up();
     void count_resize(bool is_granted);
+    void count_nomination(NominationOutcome outcome);
     // A list was read, or the watch delivered an event or a bookmark.
     void count_list(Watched what);
     void heard(Watched what);

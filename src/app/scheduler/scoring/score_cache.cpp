@@ -162,7 +162,8 @@ std::optional<std::int32_t> ScoreCache::score(Column& column, const PlacementTas
     if (seen.version == row.version) return seen.score;
     const auto found = score(column, task, row.node->load, effort);
     if (found) {
-        seen = {row.version, *found};
+        // The state of a plan is not remembered: it is in no snapshot of the state's owner.
+        if (row.version < kFirstPlannedVersion) seen = {row.version, *found};
         return found;
     }
     if (effort == Effort::as_before && seen.version != 0) return seen.score;

@@ -576,7 +576,7 @@ TEST(ScoreCache, LeavesWhatIsKeptForOthers) {
     two.gpu_rules.topology = "nvlink";
     for (const PodInfo& pod : {one, two}) {
         state.set_pod(pod);
-        state.reserve_node(pod.uid, NodeName("n"), {});
+        state.reserve_node(pod.uid, NodeName("n"), ReservedBy::preemption);
     }
     const ScoreCache spread((*find_policy_option("spread"))->make({}));
     const auto made = state.reserve(build::request(one), NodeName("n"), &spread);

@@ -83,7 +83,8 @@ bool PreemptionReservations::reserve_node(const PendingPod& pod,
     return tools_.cache.call([&](ClusterState& state) {
         const PendingPod* now = state.pending(uid);
         if (now == nullptr || now->nominated != pod.nominated) return false;
-        return state.reserve_node(uid, reservation.node, std::move(victims));
+        return state.reserve_node(uid, reservation.node, ReservedBy::preemption,
+                                  std::move(victims));
     });
 }
 
@@ -232,7 +233,8 @@ std::optional<PreemptionReservations::Why> PreemptionReservations::keep(
     if (!reservation.left.empty()) {
         reservation.left.clear();
         tools_.cache.call([&](ClusterState& state) {
-            return state.reserve_node(uid, reservation.node, reservation.evicted);
+            return state.reserve_node(uid, reservation.node, ReservedBy::preemption,
+                                      reservation.evicted);
         });
     }
     const Time now = tools_.clock.steady();

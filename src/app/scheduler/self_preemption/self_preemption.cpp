@@ -68,6 +68,7 @@ Result<SelfPreemption::Turn> SelfPreemption::look_after(const PodUid& uid, Refus
     }
     // Taken after waiting() has answered, so that it shows the reservation of the pod before.
     auto snapshot = tools_.cache.snapshot();
+    if (pod.is_nominated_ahead()) return Turn::again;  // the nominator ends it
     if (reservations_.has(uid)) {
         if (!reservations_.is_slow(uid)) return Turn::over;
     } else if (!pod.reserved_on().empty()) {

@@ -1,0 +1,350 @@
+#include "app/scheduler/nomination/nominator.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::chrono::seconds kTendPeriod{1};
+// A nomination that is to be removed has been shown by the watch by then, or was never written.
+constexpr std::chrono::seconds kShown{10};
+
+std::string utc_text(std::int64_t unix_ns) {
+    return fmt::format("{:%Y-%m-%dT%H:%M:%S}Z", fmt::gmtime(unix_ns / 1'000'000'000));
+}
+
+bool is_named(const ExtenderArgs& args, const NodeName& node) {
+    return std::ranges::find(args.names, node.str()) != args.names.end();
+}
+
+bool is_offered(const ExtenderArgs& args, const FilterAnswer& answer, const NodeName& node) {
+    return std::ranges::any_of(answer.fitting,
+                               [&](std::size_t i) { return args.names[i] == node.str(); });
+}
+
+}  // namespace
+
+Nominator::Nominator(NominatorTools tools)
+    : tools_(std::move(tools)), writers_(tools_.schedulers.empty() ? 0 : tools_.writers) {}
+
+void Nominator::note(const ExtenderArgs& args, const FilterAnswer& answer) {
+    if (tools_.schedulers.empty()) return;
+    bool asks_first_for_its_node = false;
+    // A few pods that may run on few nodes only do not change it much.
+    if (args.names.size() > 1)
+        asked_nodes_ = std::max(args.names.size(), asked_nodes_ - asked_nodes_ / 16);
+    {
+        const MutexLock lock(mutex_);
+        const auto at = nominations_.find(args.pod.uid);
+        if (at != nominations_.end()) {
+            Nomination& nomination = at->second;
+            const Time now = tools_.clock.steady();
+            nomination.since = now;
+            asks_first_for_its_node = args.names.size() == 1 && is_named(args, nomination.node);
+            if (is_offered(args, answer, nomination.node)) {
+                if (!nomination.is_followed)
+                    tools_.metrics.count_nomination(NominationOutcome::followed);
+                nomination.is_followed = true;
+                nomination.without.reset();
+                doubtful_.erase(args.pod.uid);
+            } else if (!nomination.without) {
+                nomination.without = now;
+                doubtful_.insert(args.pod.uid);
+            }
+        }
+    }
+    if (!answer.fitting.empty() && !is_worthwhile()) return;
+    if (!answer.fitting.empty()) {
+        tools_.cache.post([uid = args.pod.uid](ClusterState& state) { state.note_offered(uid); });
+    } else if (!asks_first_for_its_node) {
+        tools_.cache.post([uid = args.pod.uid, now = utc_text(tools_.clock.unix_ns())](
+                              ClusterState& state) { state.note_refused(uid, now); });
+    }
+}
+
+void Nominator::run_round(const std::stop_token& stop) {
+    if (tools_.schedulers.empty()) return;
+    if (!tools_.fence.leads()) {
+        if (leads_) stop_leading();
+        return;
+    }
+    leads_ = true;
+    end_unsuccessful();
+    if (tools_.clock.steady() >= tend_due_) {
+        tend();
+        clear(stop);
+        tend_due_ = tools_.clock.steady() + kTendPeriod;
+    }
+    for (const std::string& scheduler : tools_.schedulers)
+        nominate_queue(scheduler, stop);
+    const MutexLock lock(mutex_);
+    count_ = nominations_.size();
+}
+
+void Nominator::nominate_queue(const std::string& scheduler, const std::stop_token& stop) {
+    std::deque<PlannedPod>& plan = plans_[scheduler];
+    const std::size_t waiting = unanswered();
+    if (waiting >= kWindow || stop.stop_requested() || !is_worthwhile() ||
+        tools_.clock.steady() < denied_until())
+        return;
+    // If none is left, kube-scheduler has overtaken the plan.
+    if (waiting == 0) plan.clear();
+    if (plan.empty()) plan = plan_for(scheduler);
+    for (const PlannedPod& pod : reserve_next(plan, kWindow - waiting)) {
+        if (stop.stop_requested()) return;
+        write(pod.pod.request->uid, pod.pod.request->name, pod.node);
+    }
+}
+
+// Until kube-scheduler has asked, it is expected to look at every node.
+bool Nominator::is_worthwhile() const {
+    const std::size_t asked = asked_nodes_;
+    return (asked > 0 ? asked : tools_.cache.snapshot()->node_count()) >= tools_.from_nodes;
+}
+
+// The number of nominations about which kube-scheduler has not asked yet.
+std::size_t Nominator::unanswered() {
+    const MutexLock lock(mutex_);
+    return static_cast<std::size_t>(std::ranges::count_if(
+        nominations_, [](const auto& of) { return !of.second.is_followed && !of.second.without; }));
+}
+
+std::deque<PlannedPod> Nominator::plan_for(const std::string& scheduler) {
+    auto queue = tools_.cache.call(
+        [&](const ClusterState& state) { return state.queue(scheduler, kSkip, kPlan); });
+    const Time now = tools_.clock.steady();
+    std::erase_if(queue, [&](const QueuedPod& pod) {
+        const auto past = past_.find(pod.request->uid);
+        return past != past_.end() &&
+               (past->second.nodes.size() >= kMostNodes || now < past->second.rest_until);
+    });
+    const auto excluded = [this](const PodUid& uid) -> const std::set<NodeName>* {
+        const auto past = past_.find(uid);
+        return past == past_.end() || past->second.nodes.empty() ? nullptr : &past->second.nodes;
+    };
+    NominationPlan plan = plan_nominations(tools_.cache.snapshot(), queue, kPlanning,
+                                           {tools_.policies, tools_.clock, versions_, excluded});
+    for (const PodUid& uid : plan.fit_none)
+        let_rest(uid);
+    return std::move(plan.pods);
+}
+
+// Reserves the nodes of the next pods of the plan that still wait.
+std::vector<PlannedPod> Nominator::reserve_next(std::deque<PlannedPod>& plan, std::size_t most) {
+    return tools_.cache.call([&](ClusterState& state) {
+        std::vector<PlannedPod> out;
+        for (; !plan.empty() && out.size() < most; plan.pop_front()) {
+            PlannedPod& pod = plan.front();
+            const PendingPod* now = state.pending(pod.pod.request->uid);
+            if (now == nullptr || now->is_offered || !now->nominated.empty() ||
+                !now->reserved_on().empty())
+                continue;
+            state.reserve_node(pod.pod.request->uid, pod.node, ReservedBy::nominator);
+            out.push_back(std::move(pod));
+        }
+        return out;
+    });
+}
+
+void Nominator::let_rest(const PodUid& uid) {
+    Past& past = past_[uid];
+    past.rest = past.rest == Time{} ? Time(kRest) : std::min<Time>(past.rest * 2, kLongestRest);
+    past.rest_until = tools_.clock.steady() + past.rest;
+}
+
+void Nominator::write(const PodUid& uid, const PodName& pod, const NodeName& node) {
+    {
+        const MutexLock lock(mutex_);
+        nominations_.insert_or_assign(
+            uid, Nomination{.pod = pod, .node = node, .since = tools_.clock.steady()});
+    }
+    writers_.run([this, uid, pod, node] {
+        auto written = tools_.fence.begin(Nominations::kTakes);
+        if (written) written = tools_.nominations.nominate(uid, pod, node);
+        tools_.metrics.count_nomination(written ? NominationOutcome::made
+                                                : NominationOutcome::failed);
+        const MutexLock lock(mutex_);
+        const auto at = nominations_.find(uid);
+        if (at == nominations_.end() || at->second.node != node) return;
+        at->second.is_written = true;
+        if (written) return;
+        at->second.is_failed = true;
+        doubtful_.insert(uid);
+        const Code code = written.error().code;
+        const bool is_denied = code == Code::permission_denied;
+        if (!is_denied && code != Code::unavailable) return;  // the pod is bound or gone
+        denied_until_ = tools_.clock.steady() + (is_denied ? Time(kDenied) : Time(kPause));
+        if (is_denied) log_event(Event::api_error, {{"reason", written.error().text}});
+    });
+}
+
+Nominator::Time Nominator::denied_until() {
+    const MutexLock lock(mutex_);
+    return denied_until_;
+}
+
+// Ends the nominations that kube-scheduler does not follow, and those that were not written.
+void Nominator::end_unsuccessful() {
+    std::vector<std::pair<PodUid, Nomination>> over;
+    {
+        const MutexLock lock(mutex_);
+        const Time now = tools_.clock.steady();
+        for (auto at = doubtful_.begin(); at != doubtful_.end();) {
+            const auto nomination = nominations_.find(*at);
+            const bool is_over =
+                nomination != nominations_.end() && nomination->second.is_written &&
+                (nomination->second.is_failed ||
+                 (nomination->second.without && now - *nomination->second.without >= kOnItsWay));
+            if (is_over) over.emplace_back(*nomination);
+            const bool stays = nomination != nominations_.end() && !is_over;
+            at = stays ? std::next(at) : doubtful_.erase(at);
+        }
+        for (const auto& [uid, nomination] : over)
+            nominations_.erase(uid);
+    }
+    for (const auto& [uid, nomination] : over) {
+        if (give_up(uid, nomination) && !nomination.is_failed)
+            tools_.metrics.count_nomination(NominationOutcome::not_followed);
+    }
+}
+
+// False if the pod does not wait with this reservation any more: it is bound, or gone.
+bool Nominator::give_up(const PodUid& uid, const Nomination& nomination) {
+    const bool waits = tools_.cache.call([&](ClusterState& state) {
+        const PendingPod* pod = state.pending(uid);
+        if (pod == nullptr || !pod->is_nominated_ahead() || pod->reserved_node != nomination.node)
+            return false;
+        state.give_up(uid);
+        return true;
+    });
+    if (!waits) return false;
+    // Only kube-scheduler's own reasons count against the node.
+    if (nomination.without) past_[uid].nodes.insert(nomination.node);
+    clears_.insert_or_assign(
+        uid, Clear{nomination.pod, nomination.node, tools_.clock.steady() + kShown});
+    log_event(Event::nomination_ended,
+              {{"pod", nomination.pod.str()},
+               {"node", nomination.node.str()},
+               {"reason", nomination.is_failed ? "it could not be written"
+                          : nomination.without ? "kube-scheduler has another reason not to use it"
+                                               : "kube-scheduler did not ask about it"}});
+    return true;
+}
+
+void Nominator::tend() {
+    const auto reserved =
+        tools_.cache.call([](const ClusterState& state) { return state.reserved_pods(); });
+    std::vector<std::pair<PodUid, Nomination>> unasked;
+    {
+        const MutexLock lock(mutex_);
+        const Time now = tools_.clock.steady();
+        std::erase_if(nominations_, [&](const auto& of) {
+            const auto pod = reserved.find(of.first);
+            if (pod == reserved.end() || pod->second.node != of.second.node ||
+                pod->second.reserved_by != ReservedBy::nominator)
+                return true;
+            const bool is_over = of.second.is_written && now - of.second.since >= kUnasked;
+            if (is_over) unasked.push_back(of);
+            return is_over;
+        });
+        // A bind that failed: the pod waits again.
+        for (const auto& [uid, pod] : reserved) {
+            if (pod.reserved_by != ReservedBy::nominator) continue;
+            nominations_.try_emplace(
+                uid,
+                Nomination{.pod = pod.name, .node = pod.node, .since = now, .is_written = true});
+        }
+        for (const auto& [uid, nomination] : unasked)
+            nominations_.erase(uid);
+    }
+    for (const auto& [uid, nomination] : unasked) {
+        if (give_up(uid, nomination)) tools_.metrics.count_nomination(NominationOutcome::expired);
+    }
+    tend_foreign(reserved);
+    tools_.cache.call([&](const ClusterState& state) {
+        return std::erase_if(past_,
+                             [&](const auto& of) { return state.pending(of.first) == nullptr; });
+    });
+}
+
+void Nominator::tend_foreign(const std::map<PodUid, ReservedPod>& reserved) {
+    const Time now = tools_.clock.steady();
+    std::erase_if(foreign_since_, [&](const auto& of) { return !reserved.contains(of.first); });
+    for (const auto& [uid, pod] : reserved) {
+        if (pod.reserved_by) continue;
+        const Time since = foreign_since_.try_emplace(uid, now).first->second;
+        if (now - since < kForeign || is_terminating_on(pod.node)) continue;
+        tools_.cache.call([&](ClusterState& state) {
+            const PendingPod* waits = state.pending(uid);
+            if (waits != nullptr && waits->reserved_node.empty() && waits->nominated == pod.node)
+                state.give_up(uid);
+            return true;
+        });
+    }
+}
+
+bool Nominator::is_terminating_on(const NodeName& node) const {
+    const auto snapshot = tools_.cache.snapshot();
+    const NodeInfo* found = snapshot->find(node.str());
+    return found != nullptr && std::ranges::any_of(found->assigned_pods, &AssignedPod::terminating);
+}
+
+// Removes nominations that were given up from the API: other replicas keep the GPUs reserved by
+// them.
+void Nominator::clear(const std::stop_token& stop) {
+    const Time now = tools_.clock.steady();
+    for (auto at = clears_.begin(); at != clears_.end() && !stop.stop_requested();) {
+        const PodUid& uid = at->first;
+        Clear& clear = at->second;
+        const auto nominated =
+            tools_.cache.call([&](const ClusterState& state) -> std::optional<NodeName> {
+                const PendingPod* pod = state.pending(uid);
+                if (pod == nullptr || !pod->reserved_node.empty()) return std::nullopt;
+                return pod->nominated;
+            });
+        const bool is_shown = nominated && *nominated == clear.node;
+        const bool is_over = clear.is_sent || now >= clear.until;
+        if (!nominated || (!is_shown && (!nominated->empty() || is_over))) {
+            at = clears_.erase(at);
+            continue;
+        }
+        if (is_shown && (!clear.is_sent || now >= clear.until)) {
+            clear.is_sent = true;
+            clear.until = now + kShown;
+            writers_.run([this, uid, pod = clear.pod] {
+                if (!tools_.fence.begin(Nominations::kTakes)) return;
+                const auto cleared = tools_.nominations.nominate(uid, pod, NodeName());
+                if (!cleared && cleared.error().code == Code::unavailable)
+                    log_event(Event::api_error, {{"reason", cleared.error().text}});
+            });
+        }
+        ++at;
+    }
+}
+
+// The next leader sees the nominations in the API.
+void Nominator::stop_leading() {
+    {
+        const MutexLock lock(mutex_);
+        nominations_.clear();
+        doubtful_.clear();
+        count_ = 0;
+    }
+    tools_.cache.call([](ClusterState& state) {
+        state.end_reservations(ReservedBy::nominator);
+        return true;
+    });
+    past_.clear();
+    plans_.clear();
+    clears_.clear();
+    foreign_since_.clear();
+    leads_ = false;
+}
+
+}  // namespace tessera
