@@ -11,7 +11,6 @@
 #include "wire/kube/defrag_json.hpp"
 #include "wire/kube/doctor_json.hpp"
 #include "wire/kube/kube_objects.hpp"
-#include "wire/kube/node_rules_json.hpp"
 #include "wire/kube/pod_group_json.hpp"
 
 namespace tessera {
@@ -41,7 +40,7 @@ Result<defrag::ClusterObjects> read_cluster(HttpClient& http) {
     defrag::ClusterObjects out;
     const auto add_node = [&](JsonValue json) {
         out.nodes.push_back(read_node(json));
-        out.traits.push_back(read_node_traits(json));
+        out.traits.push_back(*out.nodes.back().traits);
     };
     const auto add_pod = [&](JsonValue json) {
         PodInfo pod = read_pod(json);

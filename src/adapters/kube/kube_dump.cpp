@@ -1,11 +1,11 @@
 #include "adapters/kube/kube_dump.hpp"
 
+#include <utility>
 #include <vector>
 
 #include "adapters/kube/kube_pages.hpp"
 #include "wire/kube/defrag_json.hpp"
 #include "wire/kube/kube_objects.hpp"
-#include "wire/kube/node_rules_json.hpp"
 
 namespace tessera {
 
@@ -13,7 +13,9 @@ Result<ClusterDump> read_cluster_dump(HttpClient& http) {
     std::vector<SeenNode> nodes;
     std::vector<SeenPod> pods;
     const auto add_node = [&](JsonValue json) {
-        nodes.push_back({read_node(json), read_node_traits(json).closed});
+        NodeInventory node = read_node(json);
+        const bool is_closed = node.traits->closed;
+        nodes.push_back({std::move(node), is_closed});
     };
     const auto add_pod = [&](JsonValue json) {
         const NodeRules rules = read_pod_state(json).nodes;

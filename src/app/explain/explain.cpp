@@ -77,10 +77,10 @@ std::vector<GpuExplanation> gpus_of(const Assignment& assignment, const NodeInfo
 // ignores nominees (node_choice.cpp).
 void score(NodeExplanation& explanation, const Snapshot& snapshot, const NodeInfo& node,
            const PodRequest& pod, const NodeScorer* scorer) {
-    const PodToPlace to_place{pod.uid, pod.priority, pod.created};
-    const RoomLeft left(gpus_left(node, to_place));
+    const PodToPlace this_pod = to_place(pod);
+    const RoomLeft left(gpus_left(node, this_pod));
     const NodeGpus room = left.node_gpus(node);
-    const auto gpus = given_gpus(node, pod, to_place, scorer);
+    const auto gpus = given_gpus(node, pod, this_pod, scorer);
     if (!gpus) return;
     explanation.gpus = gpus_of(*gpus, node, room);
     Placer placer(pod.containers);

@@ -28,6 +28,11 @@ struct PodToPlace {
     std::string_view created = {};  // PodInfo::created; empty: all nominees are older
 };
 
+// The pod must outlive the result.
+inline PodToPlace to_place(const PodRequest& pod) {
+    return {pod.uid, pod.priority, pod.created};
+}
+
 // Counts the nominees that come before the pod on the GPUs where they fit, as if they were on the
 // node. `gpus` are the node's GPUs in any state.
 void count_nominees(const NodeInfo& node, const PodToPlace& pod, std::vector<GpuState>& gpus);

@@ -27,7 +27,7 @@ class Trial {
     }
     [[nodiscard]] bool fits() {
         std::vector<GpuState> gpus = gpus_;
-        count_nominees(node_, {pod_.uid, pod_.priority, pod_.created}, gpus);
+        count_nominees(node_, to_place(pod_), gpus);
         const RoomLeft left(std::move(gpus));
         return placer_.try_node(left.node_gpus(node_)) != nullptr;
     }
@@ -92,7 +92,7 @@ Preemption plan_preemption(const NodeInfo& node, const PodRequest& pod,
     Preemption plan;
     if (!node.blocked.empty() || node.gpus.empty()) return plan;
     Placer placer(pod.containers);
-    if (try_left(placer, node, {pod.uid, pod.priority, pod.created}) != nullptr) {
+    if (try_left(placer, node, to_place(pod)) != nullptr) {
         plan.kind = Preemption::Kind::fits;
         return plan;
     }

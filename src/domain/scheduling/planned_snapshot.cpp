@@ -13,7 +13,7 @@ PlannedSnapshot::PlannedSnapshot(std::shared_ptr<const Snapshot> snapshot, std::
 bool PlannedSnapshot::assign(std::uint32_t position, const PodRequest& pod,
                              const NodeScorer* scorer) {
     NodeInfo node = *now_->row(position).node;
-    const auto gpus = given_gpus(node, pod, {pod.uid, pod.priority, pod.created}, scorer);
+    const auto gpus = given_gpus(node, pod, to_place(pod), scorer);
     if (!gpus) return false;
     AssignedPod assigned{
         .uid = pod.uid,

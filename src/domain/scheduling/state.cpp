@@ -303,11 +303,11 @@ Result<Reservation> ClusterState::reserve(const PodRequest& request, const NodeN
     if (!now.blocked.empty()) return fail(Code::unavailable, blocked_for(now, reader));
     const PodRequest pod =
         rules_of(request.containers).affinity ? snapshot()->joined(request) : request;
-    const PodToPlace to_place{pod.uid, pod.priority, pod.created};
-    const auto gpus = given_gpus(now, pod, to_place, scorer);
+    const PodToPlace this_pod = to_place(pod);
+    const auto gpus = given_gpus(now, pod, this_pod, scorer);
     if (!gpus) {
         if (Placer(pod.containers).try_node(now.node_gpus()) != nullptr)
-            return fail(Code::unavailable, reserved_for(now, to_place, reader));
+            return fail(Code::unavailable, reserved_for(now, this_pod, reader));
         return fail(Code::unavailable, Explainer(pod.containers).explain(now.node_gpus()).message);
     }
     Allocation allocation{

@@ -5,6 +5,14 @@
 #include "domain/scheduling/state.hpp"
 
 namespace tessera {
+namespace {
+
+void forget_reservation(PendingPod& pod) {
+    pod.reserved_node = {};
+    pod.victims.clear();
+}
+
+}  // namespace
 
 bool ClusterState::reserve_node(const PodUid& uid, const NodeName& node, ReservedBy by,
                                 std::vector<PodUid> victims) {
@@ -23,8 +31,7 @@ bool ClusterState::reserve_node(const PodUid& uid, const NodeName& node, Reserve
 void ClusterState::give_up(const PodUid& uid) {
     const auto forget = [](PendingPod& pod) {
         pod.given_up = pod.nominated;
-        pod.reserved_node = {};
-        pod.victims.clear();
+        forget_reservation(pod);
     };
     if (const auto bound = being_bound_.find(uid); bound != being_bound_.end())
         forget(bound->second);
@@ -38,17 +45,13 @@ void ClusterState::end_reservations(ReservedBy by) {
     const auto is_one = [by](const PendingPod& pod) {
         return !pod.reserved_node.empty() && pod.reserved_by == by;
     };
-    const auto forget = [](PendingPod& pod) {
-        pod.reserved_node = {};
-        pod.victims.clear();
-    };
     for (auto& [uid, pod] : being_bound_) {
-        if (is_one(pod)) forget(pod);
+        if (is_one(pod)) forget_reservation(pod);
     }
     for (const PodUid& uid : std::set<PodUid>(reserved_pods_)) {
         if (!is_one(pending_.at(uid))) continue;
         PendingPod pod = *end_pending(uid);
-        forget(pod);
+        forget_reservation(pod);
         add_pending(uid, std::move(pod));
     }
 }

@@ -57,7 +57,7 @@ doctor::Node read_doctor_node(JsonValue json, JsonValue agent) {
         const auto gpus = read_node_gpus(*report);
         if (gpus) node.identity = gpus->identity;
     }
-    node.wants_agent = agent.present() && selects(read_node_rules(agent), read_node_traits(json));
+    node.wants_agent = agent.present() && selects(read_node_rules(agent), *node.inventory.traits);
     node.agent_config = json["metadata"]["labels"][kAgentConfigLabel].text_or("");
     for (const auto& [name, value] : json["metadata"]["labels"].members())
         node.labels.emplace(name, value.text_or(""));

@@ -78,7 +78,7 @@ migration::Node read_migration_node(JsonValue json, JsonValue agent) {
     node.is_cordoned = json["spec"]["unschedulable"].is_true();
     node.cordoned_by_us = annotations[migration::kCordonedBy].text_or("") == migration::kMigration;
     node.is_agent_wanted =
-        agent.present() && selects(read_node_rules(agent), read_node_traits(json));
+        agent.present() && selects(read_node_rules(agent), *node.inventory.traits);
     node.published = read_published_node(json);
     const auto units =
         parse_whole_quantity(json["status"]["allocatable"][resource::kAliyunMem].text_or("0"));

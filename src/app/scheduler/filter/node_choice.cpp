@@ -72,8 +72,7 @@ std::vector<NodePrice> prices_by_position(Placer& placer, const Snapshot& snapsh
     std::vector<NodePrice> prices(is_named.size(), kNoFit);
     for (std::uint32_t position = 0; position < is_named.size(); ++position) {
         if (is_named[position] == 0) continue;
-        prices[position] =
-            price_of(placer, snapshot, position, {pod.uid, pod.priority, pod.created});
+        prices[position] = price_of(placer, snapshot, position, to_place(pod));
     }
     if (scorer == nullptr) return prices;
     std::vector<std::uint32_t> all(prices.size());
@@ -93,8 +92,7 @@ std::vector<NodePrice> prices_of(Placer& placer, const Snapshot& snapshot,
     for (std::size_t i = 0; i < positions.size(); ++i) {
         if (positions[i] == NameIndex::kNone) continue;
         prices[i] =
-            are_few ? price_of(placer, snapshot, positions[i], {pod.uid, pod.priority, pod.created})
-                    : all[positions[i]];
+            are_few ? price_of(placer, snapshot, positions[i], to_place(pod)) : all[positions[i]];
     }
     if (are_few && scorer != nullptr) score(snapshot, positions, pod, *scorer, prices);
     return prices;
