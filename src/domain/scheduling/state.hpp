@@ -72,6 +72,7 @@ struct QueuedPod {
 // A pending pod with a reservation.
 struct ReservedPod {
     PodName name;
+    std::string scheduler;  // empty: unknown
     NodeName node;
     NodeName nominated;                     // as the API server shows it
     std::optional<ReservedBy> reserved_by;  // nothing: a nomination that is not ours
@@ -214,10 +215,11 @@ class ClusterState {
     // The pods of a scheduler that wait for their turn, in kube-scheduler's order: the highest
     // priority first, then by creation or last refusal. Only pods for which this state knows all
     // that decides where they may run (SchedulingRules::has_others), and none of a gang or with GPU
-    // affinity. Of the first `skip` + `most`, without the first `skip`, those without a reservation
-    // or a nomination.
-    [[nodiscard]] std::vector<QueuedPod> queue(const std::string& scheduler, std::size_t skip,
-                                               std::size_t most) const;
+    // affinity; nor those for which `is_left_out` is true. Of the first `skip` + `most`, without
+    // the first `skip`, those without a reservation or a nomination.
+    [[nodiscard]] std::vector<QueuedPod> queue(
+        const std::string& scheduler, std::size_t skip, std::size_t most,
+        const std::function<bool(const PodUid&)>& is_left_out) const;
     // kube-scheduler has a node for the pod: it leaves the queue until it is refused, or its bind
     // fails after it had its GPUs. No effect if it is not pending.
     void note_offered(const PodUid& uid);

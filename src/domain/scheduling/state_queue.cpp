@@ -16,14 +16,18 @@ ClusterState::QueuePlace ClusterState::place_of(const PendingPod& pod) {
     return {request.priority, pod.queued_since, pod.queue_number, request.uid};
 }
 
-std::vector<QueuedPod> ClusterState::queue(const std::string& scheduler, std::size_t skip,
-                                           std::size_t most) const {
+std::vector<QueuedPod> ClusterState::queue(
+    const std::string& scheduler, std::size_t skip, std::size_t most,
+    const std::function<bool(const PodUid&)>& is_left_out) const {
     std::vector<QueuedPod> out;
     const auto queue = queues_.find(scheduler);
     if (queue == queues_.end() || queue->second.size() <= skip) return out;
-    auto at = std::next(queue->second.begin(), static_cast<std::ptrdiff_t>(skip));
-    for (std::size_t i = 0; i < most && at != queue->second.end(); ++i, ++at) {
-        const PendingPod& pod = pending_.at(at->uid);
+    std::size_t seen = 0;
+    for (const QueuePlace& place : queue->second) {
+        if (is_left_out(place.uid)) continue;
+        if (seen++ < skip) continue;
+        if (seen > skip + most) break;
+        const PendingPod& pod = pending_.at(place.uid);
         if (pod.reserved_on().empty() && pod.nominated.empty())
             out.push_back({*pod.request, pod.scheduling});
     }
@@ -55,9 +59,15 @@ std::map<PodUid, ReservedPod> ClusterState::reserved_pods() const {
     std::map<PodUid, ReservedPod> out;
     for (const PodUid& uid : reserved_pods_) {
         const PendingPod& pod = pending_.at(uid);
-        out.emplace(uid, ReservedPod{(*pod.request)->name, pod.reserved_on(), pod.nominated,
-                                     pod.reserved_node.empty() ? std::nullopt
-                                                               : std::optional(pod.reserved_by)});
+        out.emplace(
+            uid, ReservedPod{
+                     .name = (*pod.request)->name,
+                     .scheduler = pod.scheduling ? pod.scheduling->scheduler : "",
+                     .node = pod.reserved_on(),
+                     .nominated = pod.nominated,
+                     .reserved_by =
+                         pod.reserved_node.empty() ? std::nullopt : std::optional(pod.reserved_by),
+                 });
     }
     return out;
 }

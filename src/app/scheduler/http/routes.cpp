@@ -155,8 +155,8 @@ RouteAnswer SchedulerRoutes::filter(std::string& body) {
         log_event(Event::request_refused, {{"verb", "filter"}, {"reason", args.error().text}});
         return refusal(write_filter_error(args.error().text));
     }
-    // The leader keeps the reservations of gangs, because it binds.
-    if (args->pod.gang) {
+    // The leader keeps the reservations of gangs, because it binds, and nominates pods.
+    if (args->pod.gang || (nominator_ != nullptr && nominator_->is_on())) {
         if (auto sent_on = at_leader(Route::filter)) return *std::move(sent_on);
     }
     std::optional<RouteAnswer> sent_on;

@@ -477,6 +477,36 @@ TEST_F(Routes, SendsGangsToTheLeader) {
               std::string::npos);
 }
 
+// Goal: only the leader knows which reservations are ahead of their turn, so it answers all filters
+// if pods are nominated ahead.
+TEST_F(Routes, SendsAllFiltersToTheLeaderThatNominates) {
+    add(build::node("a", 1, gibibytes(16)));
+    FakeLeaseStore store;
+    store.edit({});
+    Election leader(store, clock_, {.identity = "a", .url = "https://192.0.2.1:12345"},
+                    [&](int term) { leader.begin_term(term); });
+    Election other(store, clock_, {.identity = "b", .url = "https://192.0.2.2:12345"}, [](int) {});
+    leader.step();
+    other.step();
+    FakeEvictions api;
+    const auto filter = [&](const Election& election, const std::vector<std::string>& nominate) {
+        Nominator nominator({.nominations = api,
+                             .cache = cache_,
+                             .metrics = metrics_,
+                             .clock = clock_,
+                             .fence = {},
+                             .schedulers = nominate,
+                             .writers = 0});
+        SchedulerRoutes routes(scheduler_, cache_, metrics_, synced_, &election, nullptr,
+                               SchedulerRoutes::kOwnerBound, nullptr, &nominator);
+        std::string body = filter_body("4", R"("a")");
+        return routes.answer({"POST", "/gpushare-scheduler/filter", body}).status;
+    };
+    EXPECT_EQ(filter(other, {"default-scheduler"}), 307);
+    EXPECT_EQ(filter(leader, {"default-scheduler"}), 200);
+    EXPECT_EQ(filter(other, {}), 200);
+}
+
 // Goal: errors of prioritize are HTTP errors: kube-scheduler ignores these failures, the log does
 // not.
 TEST_F(Routes, PrioritizeErrors) {

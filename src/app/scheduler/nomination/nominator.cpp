@@ -31,10 +31,10 @@ bool is_offered(const ExtenderArgs& args, const FilterAnswer& answer, const Node
 }  // namespace
 
 Nominator::Nominator(NominatorTools tools)
-    : tools_(std::move(tools)), writers_(tools_.schedulers.empty() ? 0 : tools_.writers) {}
+    : tools_(std::move(tools)), writers_(is_on() ? tools_.writers : 0) {}
 
 void Nominator::note(const ExtenderArgs& args, const FilterAnswer& answer) {
-    if (tools_.schedulers.empty()) return;
+    if (!is_on()) return;
     bool asks_first_for_its_node = false;
     // A few pods that may run on few nodes only do not change it much.
     if (args.names.size() > 1)
@@ -69,7 +69,7 @@ void Nominator::note(const ExtenderArgs& args, const FilterAnswer& answer) {
 }
 
 void Nominator::run_round(const std::stop_token& stop) {
-    if (tools_.schedulers.empty()) return;
+    if (!is_on()) return;
     if (!tools_.fence.leads()) {
         if (leads_) stop_leading();
         return;
@@ -88,17 +88,22 @@ void Nominator::run_round(const std::stop_token& stop) {
 }
 
 void Nominator::nominate_queue(const std::string& scheduler, const std::stop_token& stop) {
-    std::deque<PlannedPod>& plan = plans_[scheduler];
-    const std::size_t waiting = unanswered();
-    if (waiting >= kWindow || stop.stop_requested() || !is_worthwhile() ||
-        tools_.clock.steady() < denied_until())
+    Plan& plan = plans_[scheduler];
+    const std::size_t waiting = unanswered(scheduler);
+    const Time now = tools_.clock.steady();
+    if (waiting >= tools_.window || stop.stop_requested() || !is_worthwhile() ||
+        now < denied_until())
         return;
     // If none is left, kube-scheduler has overtaken the plan.
-    if (waiting == 0) plan.clear();
-    if (plan.empty()) plan = plan_for(scheduler);
-    for (const PlannedPod& pod : reserve_next(plan, kWindow - waiting)) {
+    if (waiting == 0) plan.pods.clear();
+    if (plan.pods.empty()) {
+        if (now < plan.due) return;
+        plan.pods = plan_for(scheduler);
+        if (plan.pods.empty()) plan.due = now + kIdle;
+    }
+    for (const PlannedPod& pod : reserve_next(plan.pods, tools_.window - waiting)) {
         if (stop.stop_requested()) return;
-        write(pod.pod.request->uid, pod.pod.request->name, pod.node);
+        write(pod);
     }
 }
 
@@ -109,20 +114,18 @@ bool Nominator::is_worthwhile() const {
 }
 
 // The number of nominations about which kube-scheduler has not asked yet.
-std::size_t Nominator::unanswered() {
+std::size_t Nominator::unanswered(const std::string& scheduler) {
     const MutexLock lock(mutex_);
-    return static_cast<std::size_t>(std::ranges::count_if(
-        nominations_, [](const auto& of) { return !of.second.is_followed && !of.second.without; }));
+    return static_cast<std::size_t>(std::ranges::count_if(nominations_, [&](const auto& of) {
+        const Nomination& nomination = of.second;
+        return !nomination.is_followed && !nomination.without && nomination.scheduler == scheduler;
+    }));
 }
 
 std::deque<PlannedPod> Nominator::plan_for(const std::string& scheduler) {
-    auto queue = tools_.cache.call(
-        [&](const ClusterState& state) { return state.queue(scheduler, kSkip, kPlan); });
-    const Time now = tools_.clock.steady();
-    std::erase_if(queue, [&](const QueuedPod& pod) {
-        const auto past = past_.find(pod.request->uid);
-        return past != past_.end() &&
-               (past->second.nodes.size() >= kMostNodes || now < past->second.rest_until);
+    const auto queue = tools_.cache.call([&](const ClusterState& state) {
+        return state.queue(scheduler, tools_.skip, kPlan,
+                           [this](const PodUid& uid) { return is_left_out(uid); });
     });
     const auto excluded = [this](const PodUid& uid) -> const std::set<NodeName>* {
         const auto past = past_.find(uid);
@@ -133,6 +136,14 @@ std::deque<PlannedPod> Nominator::plan_for(const std::string& scheduler) {
     for (const PodUid& uid : plan.fit_none)
         let_rest(uid);
     return std::move(plan.pods);
+}
+
+// Pods that fit nowhere, or that kube-scheduler would not have where they fit: kube-scheduler does
+// not look at them for a while either, so they are not before the others in its queue.
+bool Nominator::is_left_out(const PodUid& uid) const {
+    const auto past = past_.find(uid);
+    return past != past_.end() && (past->second.nodes.size() >= kMostNodes ||
+                                   tools_.clock.steady() < past->second.rest_until);
 }
 
 // Reserves the nodes of the next pods of the plan that still wait.
@@ -158,13 +169,24 @@ void Nominator::let_rest(const PodUid& uid) {
     past.rest_until = tools_.clock.steady() + past.rest;
 }
 
-void Nominator::write(const PodUid& uid, const PodName& pod, const NodeName& node) {
+void Nominator::write(const PlannedPod& planned) {
+    const PodRequest& request = *planned.pod.request;
     {
         const MutexLock lock(mutex_);
-        nominations_.insert_or_assign(
-            uid, Nomination{.pod = pod, .node = node, .since = tools_.clock.steady()});
+        nominations_.insert_or_assign(request.uid,
+                                      Nomination{.pod = request.name,
+                                                 .node = planned.node,
+                                                 .scheduler = planned.pod.scheduling->scheduler,
+                                                 .since = tools_.clock.steady()});
     }
-    writers_.run([this, uid, pod, node] {
+    writers_.run([this, uid = request.uid, pod = request.name, node = planned.node] {
+        if (!is_still_of_use(uid, node)) {
+            tools_.metrics.count_nomination(NominationOutcome::overtaken);
+            const MutexLock lock(mutex_);
+            const auto at = nominations_.find(uid);
+            if (at != nominations_.end() && at->second.node == node) at->second.is_written = true;
+            return;
+        }
         auto written = tools_.fence.begin(Nominations::kTakes);
         if (written) written = tools_.nominations.nominate(uid, pod, node);
         tools_.metrics.count_nomination(written ? NominationOutcome::made
@@ -181,6 +203,15 @@ void Nominator::write(const PodUid& uid, const PodName& pod, const NodeName& nod
         if (!is_denied && code != Code::unavailable) return;  // the pod is bound or gone
         denied_until_ = tools_.clock.steady() + (is_denied ? Time(kDenied) : Time(kPause));
         if (is_denied) log_event(Event::api_error, {{"reason", written.error().text}});
+    });
+}
+
+// kube-scheduler may have taken the pod while other nominations were written.
+bool Nominator::is_still_of_use(const PodUid& uid, const NodeName& node) const {
+    return tools_.cache.call([&](const ClusterState& state) {
+        const PendingPod* pod = state.pending(uid);
+        return pod != nullptr && pod->is_nominated_ahead() && pod->reserved_node == node &&
+               !pod->is_offered;
     });
 }
 
@@ -247,8 +278,12 @@ void Nominator::tend() {
         std::erase_if(nominations_, [&](const auto& of) {
             const auto pod = reserved.find(of.first);
             if (pod == reserved.end() || pod->second.node != of.second.node ||
-                pod->second.reserved_by != ReservedBy::nominator)
+                pod->second.reserved_by != ReservedBy::nominator) {
+                // The pod is bound, and to another node if the filter was asked without this one.
+                if (of.second.without)
+                    tools_.metrics.count_nomination(NominationOutcome::not_followed);
                 return true;
+            }
             const bool is_over = of.second.is_written && now - of.second.since >= kUnasked;
             if (is_over) unasked.push_back(of);
             return is_over;
@@ -256,9 +291,11 @@ void Nominator::tend() {
         // A bind that failed: the pod waits again.
         for (const auto& [uid, pod] : reserved) {
             if (pod.reserved_by != ReservedBy::nominator) continue;
-            nominations_.try_emplace(
-                uid,
-                Nomination{.pod = pod.name, .node = pod.node, .since = now, .is_written = true});
+            nominations_.try_emplace(uid, Nomination{.pod = pod.name,
+                                                     .node = pod.node,
+                                                     .scheduler = pod.scheduler,
+                                                     .since = now,
+                                                     .is_written = true});
         }
         for (const auto& [uid, nomination] : unasked)
             nominations_.erase(uid);

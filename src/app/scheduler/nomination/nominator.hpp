@@ -6,10 +6,10 @@
 // (docs/decisions/0019-nomination-ahead.md).
 //
 // The API server needs about as long for a nomination as kube-scheduler for 400 nodes. So pods are
-// nominated only if kube-scheduler looks at many nodes for each pod. The first kSkip pods are left
-// to kube-scheduler, which would take them before it sees a nomination. So a pod that comes alone
-// is never nominated. Other pods that are left alone: those that ClusterState::queue() leaves out,
-// and those that others have nominated.
+// nominated only if kube-scheduler looks at many nodes for each pod. The first pods of the queue
+// (NominatorTools::skip) are left to kube-scheduler, which would take them before it sees a
+// nomination. So a pod that comes alone is never nominated. Other pods that are left alone: those
+// that ClusterState::queue() leaves out, and those that others have nominated.
 //
 // A nomination is only a hint. If kube-scheduler does not follow it, the reservation is released,
 // the nomination is removed, and the pod is not nominated to that node again.
@@ -53,17 +53,20 @@ struct NominatorTools {
     std::vector<std::string> schedulers;
     // Pods are nominated if kube-scheduler looks at this many nodes for each pod.
     std::size_t from_nodes = 0;
+    // The first pods of each scheduler's queue, which are left to it. At 300 pods a second,
+    // kube-scheduler takes as many before it sees a nomination.
+    std::size_t skip = 32;
+    // Nominations about which a scheduler has not asked yet: some seconds of its work. After a
+    // restart it takes the pods in any order.
+    std::size_t window = 2048;
     std::size_t writers = 32;  // requests at a time; 0: in the thread of run_round()
 };
 
 class Nominator {
   public:
     static constexpr std::chrono::milliseconds kPeriod{25};
-    // At 300 pods a second, kube-scheduler takes as many before it sees a nomination.
-    static constexpr std::size_t kSkip = 32;
-    // Nominations about which kube-scheduler has not asked yet: some seconds of its work. After a
-    // restart it takes the pods in any order.
-    static constexpr std::size_t kWindow = 2048;
+    // If no pod could be nominated, the queue is looked at again after this time.
+    static constexpr std::chrono::milliseconds kIdle{250};
     // Pods of one plan, and the time for planning if their requests differ.
     static constexpr std::size_t kPlan = 2048;
     static constexpr std::chrono::milliseconds kPlanning{100};
@@ -87,6 +90,10 @@ class Nominator {
 
     explicit Nominator(NominatorTools tools);
 
+    // Whether pods are nominated at all. Then the leader has to answer every filter request: only
+    // it knows which reservations are ahead of their turn, and it has to hear what is asked. Any
+    // thread.
+    [[nodiscard]] bool is_on() const { return !tools_.schedulers.empty(); }
     // Records what the filter answered for a pod. Any thread.
     void note(const ExtenderArgs& args, const FilterAnswer& answer);
     // Nominates the pods that wait, and ends nominations without success. Call it from one thread
@@ -101,6 +108,7 @@ class Nominator {
     struct Nomination {
         PodName pod;
         NodeName node;
+        std::string scheduler;
         Time since{};                 // made, or the last question about the pod
         bool is_written = false;      // the API server has answered
         bool is_failed = false;       // with an error
@@ -114,6 +122,11 @@ class Nominator {
         Time until{};          // if the watch does not show it by then, it does not exist
         bool is_sent = false;  // its removal; sent again if the watch still shows it then
     };
+    // Of one scheduler's queue.
+    struct Plan {
+        std::deque<PlannedPod> pods;
+        Time due{};  // of the next plan
+    };
     // What is known of a pod while it waits.
     struct Past {
         std::set<NodeName> nodes;  // to which it was nominated without success
@@ -123,11 +136,13 @@ class Nominator {
 
     void nominate_queue(const std::string& scheduler, const std::stop_token& stop);
     [[nodiscard]] bool is_worthwhile() const;
-    std::size_t unanswered();
+    std::size_t unanswered(const std::string& scheduler);
     std::deque<PlannedPod> plan_for(const std::string& scheduler);
+    [[nodiscard]] bool is_left_out(const PodUid& uid) const;
     std::vector<PlannedPod> reserve_next(std::deque<PlannedPod>& plan, std::size_t most);
     void let_rest(const PodUid& uid);
-    void write(const PodUid& uid, const PodName& pod, const NodeName& node);
+    void write(const PlannedPod& planned);
+    [[nodiscard]] bool is_still_of_use(const PodUid& uid, const NodeName& node) const;
     void end_unsuccessful();
     void tend();
     void tend_foreign(const std::map<PodUid, ReservedPod>& reserved);
@@ -151,7 +166,7 @@ class Nominator {
 
     // Used by the round's thread.
     std::map<PodUid, Past> past_;
-    std::map<std::string, std::deque<PlannedPod>> plans_;  // by scheduler
+    std::map<std::string, Plan> plans_;  // by scheduler
     std::uint64_t versions_ = kFirstPlannedVersion;
     std::map<PodUid, Clear> clears_;
     std::map<PodUid, Time> foreign_since_;

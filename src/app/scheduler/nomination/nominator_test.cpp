@@ -19,6 +19,7 @@ using namespace std::chrono_literals;
 using Writes = std::vector<std::string>;
 
 constexpr const char* kScheduler = "default-scheduler";
+constexpr std::size_t kSkip = 32;
 
 // GPUs of 16 GiB, and an API server that records the writes. The pods "first-NN" wait longer than
 // all others: kube-scheduler is about to take them.
@@ -31,7 +32,7 @@ class NominatorTest : public ::testing::Test {
             pods_.at(uid).nominated = node;
             tell([pod = pods_.at(uid)](ClusterState& state) { state.set_pod(pod); });
         });
-        for (std::size_t i = 0; i < Nominator::kSkip; ++i)
+        for (std::size_t i = 0; i < kSkip; ++i)
             waits(fmt::format("first-{:02}", i), "2026-01-01T00:00:00Z", 1);
     }
     void tell(const ClusterCache::Change& change) {
@@ -69,7 +70,7 @@ class NominatorTest : public ::testing::Test {
         return waits(name, "2026-01-02T00:00:00Z", gib, std::move(rules));
     }
     // All writes so far, after a round that runs `time` later.
-    const Writes& writes_after(std::chrono::nanoseconds time = 50ms) {
+    const Writes& writes_after(std::chrono::nanoseconds time = Nominator::kIdle) {
         clock_.advance(time);
         nominator_.run_round();
         return api_.writes();
@@ -99,6 +100,7 @@ class NominatorTest : public ::testing::Test {
                 .fence = WriteFence([this](std::chrono::nanoseconds) { return leads_; }),
                 .policies = nullptr,
                 .schedulers = {kScheduler},
+                .skip = kSkip,
                 .writers = 0};
     }
 
@@ -347,6 +349,60 @@ TEST_F(NominatorTest, FitsLater) {
     EXPECT_EQ(writes_after(Nominator::kRest), Writes{"nominate p large"});
 }
 
+// Goal: pods that fit nowhere do not keep those after them from being nominated.
+TEST_F(NominatorTest, PodsThatFitNowhereAreNotBeforeOthers) {
+    node("a", 1);
+    NominatorTools tools = this->tools();
+    tools.skip = 1;
+    Nominator nominator(tools);
+    for (std::size_t i = 0; i < kSkip; ++i)
+        tell([i](ClusterState& state) {
+            state.remove_pod(PodUid(fmt::format("uid-first-{:02}", i)));
+        });
+    for (const char* name : {"large-1", "large-2"}) {
+        PodInfo large = pod(name, "2026-01-01T00:00:00Z", 17);
+        large.priority = 1;
+        show(large);
+    }
+    later("p", 1);
+    later("q", 1);
+    nominator.run_round();
+    EXPECT_EQ(api_.writes(), (Writes{"nominate p a", "nominate q a"}));
+    later("r", 1);
+    clock_.advance(Nominator::kIdle);
+    nominator.run_round();
+    EXPECT_EQ(api_.writes().size(), 3U) << "large-1 is the first of the queue, large-2 rests";
+}
+
+// Goal: each scheduler may have as many nominations about which it has not asked yet.
+TEST_F(NominatorTest, AWindowForEachScheduler) {
+    node("a", 1);
+    NominatorTools tools = this->tools();
+    tools.skip = 0;
+    tools.window = 1;
+    tools.schedulers = {kScheduler, "other"};
+    Nominator nominator(tools);
+    later("p", 1, {.scheduler = "other"});
+    later("q", 1, {.scheduler = "other"});
+    nominator.run_round();
+    nominator.run_round();
+    EXPECT_EQ(api_.writes(), (Writes{"nominate first-00 a", "nominate p a"}));
+}
+
+// Goal: a nomination is not written if kube-scheduler has taken the pod while others were written.
+TEST_F(NominatorTest, OvertakenByKubeScheduler) {
+    node("a", 1);
+    const PodInfo first = later("p", 1);
+    const PodInfo second = later("q", 1);
+    api_.on_nominate([&](const PodUid&, const NodeName&) { asks(second, {"a"}, {0}); });
+    EXPECT_EQ(writes_after(), Writes{"nominate p a"});
+    EXPECT_EQ(reserved_on(second), NodeName("a")) << "until it is bound";
+    EXPECT_EQ(nominator_.count(), 2U);
+    asks(second, {"a"}, {});
+    writes_after(2s);
+    EXPECT_EQ(reserved_on(second), NodeName()) << "kube-scheduler did not bind it";
+}
+
 // Goal: a pod that was refused comes after the pods that wait since earlier.
 TEST_F(NominatorTest, ARefusedPodGoesToTheEnd) {
     node("a", 1);
@@ -354,7 +410,7 @@ TEST_F(NominatorTest, ARefusedPodGoesToTheEnd) {
     tell([&](ClusterState& state) {
         state.note_refused(PodUid("uid-first-00"), "2026-01-03T00:00:00Z");
     });
-    // "p" is now one of the first kSkip.
+    // "p" is now one of the first pods.
     EXPECT_EQ(writes_after(), Writes{"nominate first-00 a"});
 }
 

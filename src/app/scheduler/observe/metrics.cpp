@@ -101,12 +101,13 @@ class Gauges {
 #undef METRIC_histogram
 };
 
-constexpr std::array<std::pair<NominationOutcome, const char*>, 5> kOutcomes{{
+constexpr std::array<std::pair<NominationOutcome, const char*>, 6> kOutcomes{{
     {NominationOutcome::made, "made"},
     {NominationOutcome::followed, "followed"},
     {NominationOutcome::not_followed, "not_followed"},
     {NominationOutcome::expired, "expired"},
     {NominationOutcome::failed, "failed"},
+    {NominationOutcome::overtaken, "overtaken"},
 }};
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace tessera {
 enum class Watched { nodes, pods };
 
 // The values of the label `outcome` of tessera_nominations_total, by their names.
-enum class NominationOutcome { made, followed, not_followed, expired, failed };
+enum class NominationOutcome { made, followed, not_followed, expired, failed, overtaken };
 
 // The values of the gauges.
 struct SchedulerFacts {
