@@ -122,6 +122,7 @@ Result<> ApiServer::bind(const PodUid& uid, const PodName& name, const NodeName&
         return fail(Code::conflict, fmt::format("pod {} is already assigned to node \"{}\"",
                                                 name.name, found->info.node.str()));
     }
+    if (found->info.nominated == node) ++followed_;
     PodObject bound = *found;
     bound.info.node = node;
     for (const auto& [key, value] : annotations)
@@ -169,6 +170,7 @@ Result<> ApiServer::nominate(const PodUid& uid, const PodName& name, const NodeN
     const PodPtr found = pod(name, uid);
     if (!found) return fail(Code::conflict, "the object has been modified");
     if (found->info.nominated == node || !found->info.node.empty()) return {};
+    if (!node.empty()) ++nominated_;
     PodObject nominated = *found;
     nominated.info.nominated = node;
     change(std::make_shared<const PodObject>(std::move(nominated)), false);

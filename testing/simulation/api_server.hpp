@@ -78,6 +78,9 @@ class ApiServer {
     // Sets status.nominatedNodeName of a pending pod; an empty name clears it.
     Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node);
     [[nodiscard]] std::uint64_t evicted() const { return evicted_; }
+    [[nodiscard]] std::uint64_t nominated() const { return nominated_; }
+    // Pods that were bound to the node that they were nominated to.
+    [[nodiscard]] std::uint64_t followed() const { return followed_; }
 
     void create_node(const NodeName& name);
     void delete_node(const NodeName& name);
@@ -102,6 +105,8 @@ class ApiServer {
     std::optional<Lease> lease_;
     int lease_version_ = 0;
     std::uint64_t evicted_ = 0;
+    std::uint64_t nominated_ = 0;
+    std::uint64_t followed_ = 0;
     std::vector<Waiter> sleepers_;
     PodLog pod_log_;
     NodeLog node_log_;

@@ -8,11 +8,27 @@ namespace {
 
 // Faults that strike within a call or an action. The others are spontaneous (maybe_trouble).
 constexpr std::array kOnOccasion = {
-    Fault::call_failed,       Fault::call_refused,  Fault::answer_slow,  Fault::call_lost,
-    Fault::answer_lost,       Fault::write_late,    Fault::call_slow,    Fault::watch_cut,
-    Fault::watch_expired,     Fault::watch_stalled, Fault::request_lost, Fault::request_timeout,
-    Fault::rogue_binding,     Fault::bypass,        Fault::force_delete, Fault::namesake,
-    Fault::copied_annotation, Fault::record_stale,
+    Fault::call_failed,
+    Fault::call_refused,
+    Fault::answer_slow,
+    Fault::call_lost,
+    Fault::answer_lost,
+    Fault::write_late,
+    Fault::call_slow,
+    Fault::watch_cut,
+    Fault::watch_expired,
+    Fault::watch_stalled,
+    Fault::request_lost,
+    Fault::request_timeout,
+    Fault::rogue_binding,
+    Fault::bypass,
+    Fault::force_delete,
+    Fault::namesake,
+    Fault::copied_annotation,
+    Fault::record_stale,
+    Fault::nomination_ignored,
+    Fault::nomination_cleared,
+    Fault::nomination_of_others,
 };
 
 }  // namespace
@@ -32,7 +48,8 @@ void Cluster::draw_rates() {
     const std::vector<std::uint64_t> levels = {0, 0, 3, 15, 50, 150};
     for (const Fault fault : kOnOccasion)
         scene.rates[static_cast<std::size_t>(fault)] = scene.rng.pick(levels);
-    for (const Fault fault : {Fault::force_delete, Fault::namesake, Fault::request_timeout})
+    for (const Fault fault :
+         {Fault::force_delete, Fault::namesake, Fault::request_timeout, Fault::nomination_ignored})
         scene.rates[static_cast<std::size_t>(fault)] *= 4;
     scene.slowness = scene.rng.pick(std::vector<int>{1, 1, 3, 10, 30});
     fault_rate_ = scene.rng.pick(std::vector<std::uint64_t>{0, 50, 200, 600});
@@ -85,6 +102,7 @@ void Cluster::build() {
     scene.election = rng.chance(700) || scene.unpromised.frozen_leader;
     scene.scheduler_mode = scene.election && rng.chance(400);
     scene.priorities = rng.chance(500);
+    scene.nominates = rng.chance(500);
     service.start(0);
     if (scene.election) service.start(1);
     scheduler = std::make_unique<KubeScheduler>(scene, server, service);

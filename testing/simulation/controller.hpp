@@ -2,11 +2,14 @@
 // simulated API server and clock. Each request is a task of its process.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "app/scheduler/informers/informers.hpp"
 #include "app/scheduler/leader/election.hpp"
+#include "app/scheduler/nomination/nominator.hpp"
 #include "app/scheduler/scheduler.hpp"
 #include "app/scheduler/self_preemption/self_preemption.hpp"
 #include "testing/simulation/faulty_kube_api.hpp"
@@ -72,6 +75,11 @@ class Controller {
     [[nodiscard]] int life() const { return life_; }
     [[nodiscard]] int replica() const { return replica_; }
     [[nodiscard]] std::shared_ptr<const Snapshot> snapshot() const { return cache_.snapshot(); }
+    // When the filter last offered the node for the pod; 0: never.
+    [[nodiscard]] Time last_offer(const PodUid& pod, const NodeName& node) const {
+        const auto at = last_offers_.find({pod, node});
+        return at == last_offers_.end() ? Time{} : at->second;
+    }
     // The number of pending pods. Call it only while no task of this process runs.
     std::size_t pending_count();
 
@@ -79,6 +87,11 @@ class Controller {
     void posted();
 
     void elect();
+    // Runs a task of the leader again and again, until the controller retires.
+    template <class Round>
+    void repeat_round(Time period, const Round& round);
+    [[nodiscard]] NominatorTools nominator_tools();
+    void check_refusal(const Snapshot& snapshot, const ExtenderArgs& args);
     [[nodiscard]] WriteFence fence() const;
     [[nodiscard]] ElectionOptions election_options();
 
@@ -98,9 +111,11 @@ class Controller {
     bool own_scheduler_leads_ = false;    // as it was read last
     std::shared_ptr<Election> election_;  // null if there is only one controller
     Scheduler scheduler_;
-    std::stop_source preempting_ends_;
-    bool preempting_ = false;
+    std::stop_source rounds_end_;
+    std::map<std::pair<PodUid, NodeName>, Time> last_offers_;
+    int rounds_ = 0;  // the tasks that repeat_round() has started
     SelfPreemption preemption_;
+    Nominator nominator_;
     Informers informers_;
     Process process_;  // last, because its tasks use the other members
 };

@@ -23,6 +23,8 @@ constexpr Time kLongestPause = 10s;
 constexpr Time kWatchLength = 290s;
 constexpr Time kWatchLook = 20s;
 constexpr std::size_t kMostPerBatch = 8;
+// A pod may be bound just before the request of its nomination is sent.
+constexpr Time kLateNomination = 1s;
 
 tl::unexpected<Error> no_answer() {
     return fail(Code::unavailable, "the API server does not answer");
@@ -148,10 +150,12 @@ Result<T> FaultyKubeApi::exchange(Kind kind, std::function<Result<T>()> serve) {
 
 Result<> FaultyKubeApi::bind(const PodUid& uid, const PodName& pod, const NodeName& node,
                              const StringMap& annotations) {
-    return exchange<void>(Kind::bind, [=, &server = server_] {
+    auto answer = exchange<void>(Kind::bind, [=, &server = server_] {
         const auto done = server.bind(uid, pod, node, annotations);
         return done ? Result<>() : Result<>(fail(done.error()));
     });
+    if (answer) bound_.try_emplace(uid, scene_.loop.now());
+    return answer;
 }
 
 Result<PodInfo> FaultyKubeApi::get_pod(const PodName& name) {
@@ -263,8 +267,21 @@ bool FaultyKubeApi::was_more_important(const PodName& name, int priority) const 
 }
 
 Result<> FaultyKubeApi::nominate(const PodUid& uid, const PodName& pod, const NodeName& node) {
+    if (!node.empty()) check_unbound(uid, pod);
     return exchange<void>(Kind::write,
                           [=, &server = server_] { return server.nominate(uid, pod, node); });
+}
+
+// A process must not nominate a pod that it has bound.
+void FaultyKubeApi::check_unbound(const PodUid& uid, const PodName& name) const {
+    const auto bound = bound_.find(uid);
+    const PodPtr pod = server_.pod(name, uid);  // null: gone, and the watch may not show that yet
+    if (bound == bound_.end() || !pod || pod->info.node.empty()) return;
+    const std::chrono::duration<double> since = scene_.loop.now() - bound->second;
+    if (since <= kLateNomination) return;
+    scene_.journal.violation(scene_.loop.now(),
+                             fmt::format("pod {} ({}) is nominated {:.1f} s after it was bound",
+                                         name.name, uid.str(), since.count()));
 }
 
 // False if a stop was requested.

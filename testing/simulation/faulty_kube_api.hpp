@@ -1,9 +1,11 @@
-// The KubeApi, LeaseStore and Evictions ports of one process: its connection to the API server,
-// with the delays and faults of a network. It follows objects like adapters/kube/kube_client.cpp:
-// list, watch, resume a cut watch, list again after 410. Destroy it after the process was killed.
+// The KubeApi, LeaseStore, Evictions and Nominations ports of one process: its connection to the
+// API server, with the delays and faults of a network. It follows objects like
+// adapters/kube/kube_client.cpp: list, watch, resume a cut watch, list again after 410. Destroy it
+// after the process was killed.
 #pragma once
 
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -59,6 +61,7 @@ class FaultyKubeApi final : public KubeApi, public LeaseStore, public Evictions 
     bool pause(Time duration, const std::stop_token& stop);
     bool reaches_the_server(Kind kind, Time deadline);
     tl::unexpected<Error> give_up(Time deadline);
+    void check_unbound(const PodUid& uid, const PodName& name) const;
     [[nodiscard]] bool was_more_important(const PodName& name, int priority) const;
     template <class Object, class Changes, class Take>
     void follow(const std::vector<Change<Object>>& log, const std::function<Changes()>& list,
@@ -72,6 +75,7 @@ class FaultyKubeApi final : public KubeApi, public LeaseStore, public Evictions 
     ApiServer& server_;
     const std::string owner_;
     std::list<std::shared_ptr<Late>> late_;
+    std::map<PodUid, Time> bound_;  // pods that this process bound, and when
 };
 
 }  // namespace tessera::simulation

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/scheduler/filter/node_choice.hpp"
 
 namespace tessera::simulation {
@@ -13,6 +15,7 @@ void InvariantChecker::broken(const std::string& text) {
 void InvariantChecker::look() {
     check_reservations();
     check_unguarded();
+    check_nominees();
 }
 
 void InvariantChecker::check_reservations() {
@@ -47,6 +50,32 @@ void InvariantChecker::check_unguarded() {
                                container.name, container.pod.str()));
         }
     }
+}
+
+void InvariantChecker::check_nominees() {
+    const Time now = cluster_.scene.loop.now();
+    std::map<NomineeKey, Time> since;
+    for (const auto& controller : cluster_.service.controllers) {
+        if (!cluster_.scene.nominates || !controller->leads()) continue;
+        const auto snapshot = controller->snapshot();
+        for (const auto& node : snapshot->nodes()) {
+            const NodeName& name = node->inventory.name;
+            for (const Nominee& nominee : node->nominees) {
+                const PodRequest& pod = *nominee.pod;
+                if (!nominee.is_ahead && cluster_.scene.has_faults) continue;
+                const NomineeKey key(controller->life(), pod.uid, name, nominee.is_ahead);
+                const auto before = nominated_since_.find(key);
+                Time first = before == nominated_since_.end() ? now : before->second;
+                if (nominee.is_ahead)
+                    first = std::max(first, controller->last_offer(pod.uid, name));
+                since.emplace(key, first);
+                if (now - first <= (nominee.is_ahead ? kAhead : kReserved)) continue;
+                broken(fmt::format("GPUs of {} stay reserved for pod {} ({})", name.str(),
+                                   pod.name.name, pod.uid.str()));
+            }
+        }
+    }
+    nominated_since_ = std::move(since);
 }
 
 void InvariantChecker::check_waiting() {

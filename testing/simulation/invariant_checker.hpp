@@ -4,7 +4,9 @@
 //  4. When all pods are gone, the controller shows all GPUs as free and knows no pod.
 //  5. After the faults have stopped, a pod that fits is bound within kWait, and all pods run and
 //     end within kDrain.
+//     GPUs are reserved for a pending pod on one node for no longer than kReserved.
 //  6. A container that started without the agent is killed when the runtime is connected again.
+//  8. A reservation ahead of a pod's turn ends within kAhead, unless the filter offers its node.
 #pragma once
 
 #include <map>
@@ -18,6 +20,9 @@ class InvariantChecker {
   public:
     static constexpr Time kReservation = 240s;
     static constexpr Time kWait = 330s;  // kube-scheduler may leave a pod unscheduled for 300 s
+    // Nominator::kUnasked or kForeign, and the longest rounds of the nominator.
+    static constexpr Time kAhead = 200s;
+    static constexpr Time kReserved = 400s;
     static constexpr Time kDrain = 3'600s;
 
     explicit InvariantChecker(Cluster& cluster) : cluster_(cluster) {}
@@ -31,6 +36,7 @@ class InvariantChecker {
     void check_free(Controller& controller);
     void check_reservations();
     void check_unguarded();
+    void check_nominees();
     void check_node(const NodeInfo& node, const Machine& machine);
 
     Cluster& cluster_;
@@ -39,6 +45,10 @@ class InvariantChecker {
 
     std::map<ReservedBy, Time> reserved_since_;
     std::map<PodUid, Time> fits_since_;
+    // A controller's lifetime, the pod, the node, and whether it is ahead of its turn.
+    using NomineeKey = std::tuple<int, PodUid, NodeName, bool>;
+
+    std::map<NomineeKey, Time> nominated_since_;
 };
 
 }  // namespace tessera::simulation

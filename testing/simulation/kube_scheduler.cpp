@@ -148,27 +148,25 @@ void KubeScheduler::again(const PodUid& uid, bool fits_nowhere) {
     scene_.loop.wake(idle_);
 }
 
-void KubeScheduler::try_pod(const PodPtr& pod) {
-    const PodInfo& info = pod->info;
-    std::vector<NodeName> names;
-    for (const auto& [name, there] : nodes_)
-        names.push_back(name);
-    const auto request = request_of(info, names);
+std::vector<NodeName> KubeScheduler::allowed_nodes(const PodInfo& pod) {
+    std::vector<NodeName> out;
+    for (const auto& [name, there] : nodes_) {
+        if (!scene_.has_faults || !excluded_.contains({pod.uid, name})) out.push_back(name);
+    }
+    return out;
+}
+
+std::optional<FilterAnswer> KubeScheduler::ask(const PodInfo& pod,
+                                               const std::vector<NodeName>& nodes) {
+    const auto request = request_of(pod, nodes);
     const auto filter = [request](Controller& c) { return c.filter(request->args); };
     auto asked = service_.request(Service::For::anyone, kTimeout, filter);
     if (asked && !*asked) asked = service_.request(Service::For::leader, kTimeout, filter);
-    const std::optional<FilterAnswer> answer = asked.value_or(std::nullopt);
-    if (!answer) return again(info.uid, false);
-    if (answer->fitting.empty()) {
-        // Sometimes clears the nomination, as kube-scheduler does after its own preemption attempt.
-        if (!info.nominated.empty() && scene_.rng.chance(300))
-            (void)server_.nominate(info.uid, info.name, NodeName());
-        return again(info.uid, true);
-    }
-    std::vector<NodeName> fitting;
-    for (const std::size_t at : answer->fitting)
-        fitting.push_back(names[at]);
-    const auto offer = request_of(info, fitting);
+    return asked.value_or(std::nullopt);
+}
+
+NodeName KubeScheduler::best_of(const PodInfo& pod, const std::vector<NodeName>& fitting) {
+    const auto offer = request_of(pod, fitting);
     const auto scores = service_.request(Service::For::anyone, kTimeout, [offer](Controller& c) {
         return c.scheduler().prioritize(offer->args);
     });
@@ -177,7 +175,40 @@ void KubeScheduler::try_pod(const PodPtr& pod) {
     for (std::size_t i = 0; scores && i < fitting.size(); ++i) {
         if ((*scores)[i] > (*scores)[best]) best = i;
     }
-    process_->spawn([this, info, node = fitting[best]] { bind(info, node); });
+    return fitting[best];
+}
+
+void KubeScheduler::try_pod(const PodPtr& pod) {
+    const PodInfo& info = pod->info;
+    const bool is_nominated = !info.nominated.empty();
+    if (is_nominated && scene_.strikes(Fault::nomination_ignored))
+        excluded_.emplace(info.uid, info.nominated);
+    if (is_nominated && scene_.strikes(Fault::nomination_cleared))
+        (void)server_.nominate(info.uid, info.name, NodeName());
+    const std::vector<NodeName> names = allowed_nodes(info);
+    if (std::ranges::find(names, info.nominated) != names.end()) {
+        // An error of the extender is logged, and the other nodes are looked at.
+        const auto answer = ask(info, {info.nominated});
+        if (answer && !answer->fitting.empty()) return bind_later(info, info.nominated);
+    }
+    // If no node passes kube-scheduler's own filters, the extender is not asked.
+    if (names.empty()) return again(info.uid, true);
+    const std::optional<FilterAnswer> answer = ask(info, names);
+    if (!answer) return again(info.uid, false);
+    if (answer->fitting.empty()) {
+        // Sometimes clears the nomination, as kube-scheduler does after its own preemption attempt.
+        if (is_nominated && scene_.rng.chance(300))
+            (void)server_.nominate(info.uid, info.name, NodeName());
+        return again(info.uid, true);
+    }
+    std::vector<NodeName> fitting;
+    for (const std::size_t at : answer->fitting)
+        fitting.push_back(names[at]);
+    bind_later(info, best_of(info, fitting));
+}
+
+void KubeScheduler::bind_later(const PodInfo& pod, const NodeName& node) {
+    process_->spawn([this, pod, node] { bind(pod, node); });
 }
 
 void KubeScheduler::bind(const PodInfo& pod, const NodeName& node) {

@@ -51,6 +51,8 @@ void add(Outcome& sum, const Outcome& one) {
     sum.bound += one.bound;
     sum.started += one.started;
     sum.evicted += one.evicted;
+    sum.nominated += one.nominated;
+    sum.followed += one.followed;
     sum.orphans_met += one.orphans_met;
     sum.orphans_started += one.orphans_started;
     for (std::size_t i = 0; i < sum.faults.size(); ++i)
@@ -93,13 +95,14 @@ void print(const Report& report) {
     const Outcome& sum = report.sum;
     fmt::print("seeds {}, steps {}, simulated {} hours, took {:.1f} s\n", report.seeds, sum.steps,
                sum.simulated.count() / 3'600'000'000'000, report.seconds);
-    fmt::print(
-        "pods {}, bound {}, containers {}, evicted {}; started beside an orphaned container {}, "
-        "orphaned {}\n",
-        sum.pods, sum.bound, sum.started, sum.evicted, sum.orphans_met, sum.orphans_started);
+    fmt::print("pods {}, bound {}, containers {}, evicted {}\n", sum.pods, sum.bound, sum.started,
+               sum.evicted);
+    fmt::print("nominations {}, bound there {}\n", sum.nominated, sum.followed);
+    fmt::print("started beside an orphaned container {}, orphaned {}\n", sum.orphans_met,
+               sum.orphans_started);
     fmt::print("faults:\n");
     for (std::size_t i = 0; i < sum.faults.size(); ++i)
-        fmt::print("  {:<18} {:>9}\n", kFaultNames.at(i), sum.faults.at(i));
+        fmt::print("  {:<20} {:>9}\n", kFaultNames.at(i), sum.faults.at(i));
     fmt::print("violations {}\n", report.broken.size());
     for (const Outcome& one : report.broken)
         fmt::print("seed {} {}\n  replay: --seed {} --log\n", one.seed, one.violation, one.seed);

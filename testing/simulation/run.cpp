@@ -71,6 +71,8 @@ class Run {
                 .bound = cluster_.ground_truth.bound(),
                 .started = cluster_.ground_truth.started(),
                 .evicted = cluster_.server.evicted(),
+                .nominated = cluster_.server.nominated(),
+                .followed = cluster_.server.followed(),
                 .orphans_met = cluster_.ground_truth.orphans_met(),
                 .orphans_started = cluster_.ground_truth.orphans_started(),
                 .faults = scene_.journal.faults(),

@@ -19,10 +19,12 @@ struct Outcome {
     std::uint64_t seed = 0;
     std::uint64_t steps = 0;
     Time simulated{};
-    std::uint64_t pods = 0;     // pods created
-    std::uint64_t bound = 0;    // pods bound with GPUs
-    std::uint64_t started = 0;  // containers started
-    std::uint64_t evicted = 0;  // pods evicted for pods of higher priority
+    std::uint64_t pods = 0;       // pods created
+    std::uint64_t bound = 0;      // pods bound with GPUs
+    std::uint64_t started = 0;    // containers started
+    std::uint64_t evicted = 0;    // pods evicted for pods of higher priority
+    std::uint64_t nominated = 0;  // nominations, also those of other programs
+    std::uint64_t followed = 0;   // pods bound to the node that they were nominated to
     // ground_truth.hpp: starts on a GPU that an orphaned container still used, and starts of
     // orphaned containers.
     std::uint64_t orphans_met = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <string_view>
 
 #include "testing/simulation/journal.hpp"
 #include "testing/simulation/loop.hpp"
@@ -21,6 +22,9 @@ struct UnprotectedFaults {
     bool write_without_lease = false;
 };
 
+// spec.schedulerName of every pod.
+inline constexpr std::string_view kSchedulerName = "default-scheduler";
+
 struct Scene {
     Scene(std::uint64_t seed, bool keep_log, UnprotectedFaults switches)
         : rng(seed), loop(rng), journal(keep_log), unpromised(switches) {}
@@ -35,6 +39,7 @@ struct Scene {
     // Each replica has a kube-scheduler of its own, and only the leading one works (its replica).
     bool scheduler_mode = false;
     int leading_scheduler = 0;
+    bool nominates = false;   // the leader nominates pods ahead of their turn
     bool priorities = false;  // pods have priorities, and may be evicted for higher ones
     bool over = false;        // the run has ended, and its components are being destroyed
     bool has_faults = true;   // faults may strike

@@ -1,5 +1,6 @@
 #include "testing/simulation/users.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "testing/builders/builders.hpp"
@@ -9,6 +10,11 @@ namespace tessera::simulation {
 namespace {
 
 constexpr std::uint64_t kNames = 40;
+
+// PodInfo::created. A run is shorter than a day.
+std::string created_text(Time now) {
+    return fmt::format("2026-01-01T{:%H:%M:%S}Z", std::chrono::floor<std::chrono::seconds>(now));
+}
 
 }  // namespace
 
@@ -39,6 +45,8 @@ void Users::act() {
         delete_one();
     } else if (scene_.strikes(Fault::rogue_binding)) {
         bind_past_everyone();
+    } else if (scene_.nominates && scene_.strikes(Fault::nomination_of_others)) {
+        nominate_past_everyone();
     }
 }
 
@@ -79,7 +87,10 @@ void Users::create(const PodName& name) {
     PodObject pod;
     pod.info.name = name;
     pod.info.uid = PodUid(fmt::format("uid-{:04}", next_uid_++));
+    pod.info.created = created_text(scene_.loop.now());
     build::set_containers(pod.info, draw_containers());
+    // Nothing is known of the other pods' rules, so they are not nominated.
+    if (scene_.rng.chance(900)) pod.info.scheduling = scheduling_;
     if (scene_.priorities) {
         pod.info.priority = scene_.rng.pick(std::vector<int>{0, 0, 0, 5, 10});
         pod.info.preempts = scene_.rng.chance(800);
@@ -125,6 +136,12 @@ void Users::bind_past_everyone() {
     const PodPtr pod = draw(false);
     if (!pod) return;
     (void)server_.bind(pod->info.uid, pod->info.name, scene_.rng.pick(nodes_), {});
+}
+
+void Users::nominate_past_everyone() {
+    const PodPtr pod = draw(false);
+    if (!pod) return;
+    (void)server_.nominate(pod->info.uid, pod->info.name, scene_.rng.pick(nodes_));
 }
 
 void Users::clean_up() {

@@ -26,6 +26,7 @@ class Users {
     void delete_one();
     void delete_by_force(const PodInfo& pod);
     void bind_past_everyone();
+    void nominate_past_everyone();
     [[nodiscard]] std::vector<ContainerSpec> draw_containers();
     PodPtr draw(bool bound);
     PodName draw_name();
@@ -36,6 +37,8 @@ class Users {
     const int gpus_;
     const std::int64_t gib_;
     const std::int64_t pods_at_once_;
+    const SchedulingRulesPtr scheduling_ = std::make_shared<const SchedulingRules>(
+        SchedulingRules{.scheduler = std::string(kSchedulerName), .nodes = {}});
     int next_uid_ = 0;
     Process process_;
 };
