@@ -198,7 +198,7 @@ def measure(cluster: Cluster, load: Load, variant: Variant, group: str, pods: in
     if variant.is_ours:
         row.refused = controller.refused_binds()
         row.verbs = _verbs(controller.metrics())
-        row.nominations = _nominations(controller.metrics())
+        row.nominations = nominations(controller.metrics())
         controller.stop()
     seen = load.request("check", group)
     if seen["overcommitted"] or seen["placed"] != (pods if variant.is_ours else 0):
@@ -218,7 +218,8 @@ def _cpu_seconds(cluster: Cluster) -> dict[str, float]:
     return out
 
 
-def _nominations(metrics: str) -> dict[str, int]:
+def nominations(metrics: str) -> dict[str, int]:
+    """The number of nominations by outcome, of our controller's metrics."""
     return {outcome: int(float(number)) for outcome, number in re.findall(
         r'^tessera_nominations_total\{outcome="(\w+)"\} (\S+)$', metrics, re.M)
         if float(number) > 0}
