@@ -10,6 +10,7 @@
 #include "domain/cluster/node_labels.hpp"
 #include "domain/doctor/injection_check.hpp"
 #include "domain/doctor/judgement.hpp"
+#include "domain/doctor/nominations_check.hpp"
 #include "domain/doctor/others_check.hpp"
 #include "domain/doctor/shares_check.hpp"
 #include "domain/health/excluded_gpus.hpp"

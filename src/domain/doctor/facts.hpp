@@ -29,6 +29,8 @@ struct Workload {
     int unavailable = 0;  // of a Deployment: pods that run or start, and are not available
     std::string tenants_runtime_class;  // --webhook-runtime-class
     std::string startup_taint;          // --startup-taint
+    std::string nominate_for;           // --nominate-for
+    std::int64_t nominate_from = 2000;  // --nominate-from, and its default
     // Of a DaemonSet: the names in --node-configs. If they cannot be read, no agent starts.
     Result<std::set<std::string>> node_configs;
 };

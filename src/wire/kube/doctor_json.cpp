@@ -141,8 +141,14 @@ doctor::Workload read_workload(JsonValue json) {
     for (const std::string& word : words_of(containers.front())) {
         constexpr std::string_view kConfigs = "--node-configs=";
         constexpr std::string_view kTaint = "--startup-taint=";
+        constexpr std::string_view kNominate = "--nominate-for=";
+        constexpr std::string_view kFrom = "--nominate-from=";
         constexpr std::string_view kClass = "--webhook-runtime-class=";
         out.signs |= word.starts_with("--allocation-key-file");
+        if (word.starts_with(kNominate)) out.nominate_for = word.substr(kNominate.size());
+        if (word.starts_with(kFrom))
+            out.nominate_from =
+                parse_whole_quantity(word.substr(kFrom.size())).value_or(out.nominate_from);
         if (word.starts_with(kTaint)) out.startup_taint = word.substr(kTaint.size());
         if (word.starts_with(kClass)) out.tenants_runtime_class = word.substr(kClass.size());
         if (word.starts_with(kConfigs)) out.node_configs = names_in(word.substr(kConfigs.size()));

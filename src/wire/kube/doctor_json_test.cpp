@@ -108,11 +108,13 @@ TEST(DoctorJson, Claims) {
 TEST(DoctorJson, RuntimeClassesOfWorkloads) {
     const auto document = JsonDocument::parse(
         R"({"spec":{"template":{"spec":{"runtimeClassName":"nvidia","containers":[{"args":)"
-        R"(["--webhook-runtime-class=gpu","--startup-taint=t"],"securityContext":{"privileged":true}}]}}}})");
+        R"(["--webhook-runtime-class=gpu","--startup-taint=t","--nominate-for=s","--nominate-from=7"],"securityContext":{"privileged":true}}]}}}})");
     const doctor::Workload workload = read_workload(document->root());
     EXPECT_EQ(workload.runtime_class, "nvidia");
     EXPECT_EQ(workload.tenants_runtime_class, "gpu");
     EXPECT_EQ(workload.startup_taint, "t");
+    EXPECT_EQ(workload.nominate_for, "s");
+    EXPECT_EQ(workload.nominate_from, 7);
     EXPECT_TRUE(workload.is_privileged);
 }
 
