@@ -17,9 +17,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import fake_nodes  # noqa: E402
+from bench import lone  # noqa: E402
 from bench.load import Load  # noqa: E402
 from bench.restart import after_restart, startup  # noqa: E402
 from bench.row import Ahead, Row, Variant, measure, say  # noqa: E402
+from kube.cluster import Cluster  # noqa: E402
 from kube.errors import KubeError  # noqa: E402
 
 PLAIN = Variant("plain")
@@ -61,6 +63,8 @@ class Size:
 # kube-scheduler in mode scheduler, which takes CPU from all others on this machine. So that mode is
 # compared with extender mode beside an idle one.
 SCHEDULER_MODE_GOAL = 0.95
+LONE_PODS = 100  # of a row
+LONE_GOAL = 1.05
 AHEAD_GOAL = 4.0
 ROW_SECONDS = 150  # time limit of one row
 THOUSAND = Size(1000, 0, 5000, 5000, 1.0)
@@ -126,6 +130,21 @@ def fresh_rows(size: Size) -> dict[Variant, list[Row]]:
     return rows
 
 
+def lone_pods(size: Size, cluster: Cluster, load: Load) -> bool:
+    """Prints how long a pod that comes alone waits. Returns whether it waits no longer because others
+    would be nominated ahead."""
+    times: dict[Variant, list[float]] = {OURS_ALL: [], AHEAD: []}
+    for number, variant in enumerate((OURS_ALL, AHEAD, AHEAD, OURS_ALL)):
+        times[variant] += lone.latency(cluster, load, variant, f"lone-{number}", LONE_PODS)
+    title = f"{size.nodes} nodes x 8 GPUs, {size.running} running, a pod alone, creation to binding: "
+    seen = {variant: lone.summary(many) for variant, many in times.items()}
+    for variant, each in seen.items():
+        figure(title + variant.title, f"p50 {each.p50:.1f} ms, p99 {each.p99:.1f} ms")
+    ratio = seen[AHEAD].p50 / seen[OURS_ALL].p50
+    return figure(f"{title}{AHEAD.title} / {OURS_ALL.title}, p50", f"{ratio:.2f} x",
+                  f"<= {LONE_GOAL} x", ratio <= LONE_GOAL)
+
+
 def filled(size: Size) -> bool:
     """Measures all rows on one cluster that already runs pods, and then start-up and restart times.
     Returns whether the goals are met."""
@@ -143,6 +162,7 @@ def filled(size: Size) -> bool:
             rows.setdefault(variant, []).append(row)
             load.request("remove", group, pods)
         holds = rates(size, rows)
+        holds &= lone_pods(size, cluster, load)
         title = f"{size.nodes} nodes x 8 GPUs, {size.running} pods: "
         start = startup(cluster, load)
         figure(title + "list of nodes and pods", f"{start.list_seconds:.2f} s")

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kube import binaries
+from kube import binaries, versions
 from kube.cluster import Cluster
 
 # Without kube-controller-manager, nothing creates service accounts or removes the taint of a node.
@@ -34,9 +34,11 @@ STAGES = (
     _stage("node-stays", "Node", {"matchLabels": {"bench": "no-such-node"}}, "{}"))
 
 
-def new_cluster(arguments: Mapping[str, Sequence[str]] | None = None) -> Cluster:
-    """A cluster that is not started yet. arguments: additional arguments, by component."""
-    return Cluster([], control_plane=("etcd", "kube-apiserver"),
+def new_cluster(arguments: Mapping[str, Sequence[str]] | None = None,
+                kubernetes: str = versions.DEFAULT) -> Cluster:
+    """A cluster that is not started yet. arguments: additional arguments, by component. kubernetes:
+    the minor version."""
+    return Cluster([], control_plane=("etcd", "kube-apiserver"), kubernetes=kubernetes,
                    extra_arguments={"kube-apiserver": [WITHOUT], **(arguments or {})})
 
 

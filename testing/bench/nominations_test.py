@@ -13,13 +13,14 @@ import time
 import unittest
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, ClassVar
 
 from bench import fake_nodes, row
 from bench.controller import Controller
 from bench.load import Load
 from e2e import pods
 from e2e.truth import Json
+from kube import versions
 from stack import deploy
 
 SCHEDULER = "kube-scheduler"
@@ -79,10 +80,12 @@ def container(cpu: str = "1", gib: int = 3) -> Json:
 
 
 class NominationsTest(unittest.TestCase):
-    """60 nodes with eight GPUs of 80 GiB each."""
+    """60 nodes with eight GPUs of 80 GiB each. kubernetes: the minor version."""
+
+    kubernetes: ClassVar[str] = versions.DEFAULT
 
     def setUp(self) -> None:
-        self.cluster = self.enterContext(fake_nodes.new_cluster())
+        self.cluster = self.enterContext(fake_nodes.new_cluster(kubernetes=self.kubernetes))
         self.api = self.cluster.api()
         self.load = Load(self.cluster)
         self.load.request("nodes", ZONES["b"].stop)

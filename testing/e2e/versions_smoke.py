@@ -10,6 +10,7 @@ import time
 import unittest
 from typing import NamedTuple
 
+from bench.nominations_test import NominationsTest
 from e2e import agent_identity, truth
 from e2e.case import PODS, SECONDS
 from e2e.chart_case import MEMORY, OTHER_TAINT, STARTUP_TAINT, ChartCase, Json
@@ -168,7 +169,8 @@ def run(version: versions.KubernetesVersion) -> Outcome:
     case = type("Smoke", (Smoke,), {
         "kubernetes": version.minor, "extra_arguments": {
             "kube-apiserver": groups.arguments()["kube-apiserver"]} if groups else {}})
-    suite = unittest.defaultTestLoader.loadTestsFromTestCase(case)
+    ahead = type("Nominations", (NominationsTest,), {"kubernetes": version.minor})
+    suite = unittest.TestSuite(map(unittest.defaultTestLoader.loadTestsFromTestCase, (case, ahead)))
     done = unittest.TextTestRunner(verbosity=2, resultclass=Timed).run(suite)
     bad = len(done.errors) + len(done.failures)
     result = f"{bad} FAILED" if bad else f"{done.testsRun - len(done.skipped)} tests passed"

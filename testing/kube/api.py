@@ -5,9 +5,11 @@ Thread-safe: each call has its own connection and a deadline.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import ssl
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,21 @@ class Api:
              content_type: str = "application/json") -> Any:
         """Like `text`, parsed as JSON."""
         return json.loads(self.text(method, path, body, content_type))
+
+    @contextlib.contextmanager
+    def watch(self, path: str) -> Iterator[Iterator[Any]]:
+        """The events of a watch, as they come. Raises ApiError if none comes for SECONDS."""
+        connection = http.client.HTTPSConnection(self.host, self.port, timeout=SECONDS,
+                                                 context=self._context)
+        with contextlib.closing(connection):
+            try:
+                connection.request("GET", path)
+                response = connection.getresponse()
+                if response.status >= 300:
+                    raise ApiError(response.status, f"GET {path}: {response.status}")
+                yield map(json.loads, response)
+            except (OSError, http.client.HTTPException) as error:
+                raise ApiError(0, f"GET {path}: no event from the API server ({error})") from error
 
     def ok(self, path: str) -> bool:
         """Whether a GET request gets a 2xx response now."""
