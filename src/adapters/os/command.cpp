@@ -75,6 +75,7 @@ class SpawnAttributes {
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
     std::vector<char*> out;
+    out.reserve(texts.size() + 1);
     for (std::string& text : texts)
         out.push_back(text.data());
     out.push_back(nullptr);
@@ -92,8 +93,9 @@ std::vector<std::string> environment_of(const Command& command) {
     for (const auto& [name, value] : command.environment)
         values[name] = value;
     std::vector<std::string> out;
+    out.reserve(values.size());
     for (const auto& [name, value] : values)
-        out.push_back(name + "=" + value);
+        out.push_back(fmt::format("{}={}", name, value));
     return out;
 }
 

@@ -112,10 +112,11 @@ std::vector<std::filesystem::path> paths_in(const std::filesystem::path& folder)
 
 Result<> check_writable(const std::string& path) {
     const Target target(path);
-    if (target.fd < 0)
+    if (target.fd < 0) {
         return fail(Code::invalid_argument,
                     fmt::format("{}: {}; name a file in a folder in which you may write", path,
                                 std::strerror(errno)));
+    }
     ::close(target.fd);
     target.remove();
     return {};

@@ -27,9 +27,10 @@ GpuUuid unidentified_gpu(int index) {
 std::vector<GpuState> empty_gpus(std::span<const Gpu> gpus) {
     std::vector<GpuState> out;
     out.reserve(gpus.size());
-    for (const Gpu& gpu : gpus)
+    for (const Gpu& gpu : gpus) {
         out.push_back(
             {.capacity = gpu.capacity(), .usable = gpu.usable(), .over_limit = gpu.over_limit});
+    }
     return out;
 }
 

@@ -189,9 +189,10 @@ Result<DumpPod> read_dump_pod(const JsonField& at) {
     TRY(pod.requests, at["requests"].each(read_dump_request));
     if (pod.requests.empty()) return at["requests"].fault("is empty");
     TRY(pod.allocated, at["allocated"].each_or_none(read_allocation));
-    if (pod.node.empty() != pod.allocated.empty())
+    if (pod.node.empty() != pod.allocated.empty()) {
         return at["allocated"].fault(
             "present for a pod without a node, or missing for a pod on a node");
+    }
     return pod;
 }
 

@@ -72,15 +72,17 @@ std::optional<std::int64_t> rfc3339_seconds(std::string_view text) {
         const bool is_zone = rest.size() == 6 && (rest[0] == '+' || rest[0] == '-') &&
                              is_utc_time("2000-01-01T" + std::string(rest.substr(1)) + ":00Z");
         if (!is_zone) return std::nullopt;
-        zone_s = number(rest.substr(1, 2)) * 3'600 + number(rest.substr(4, 2)) * 60;
+        const int zone = number(rest.substr(1, 2)) * 3'600 + number(rest.substr(4, 2)) * 60;
+        zone_s = zone;
         if (rest[0] == '-') zone_s = -zone_s;
     }
     const std::int64_t days = days_since_1970(number(std::string_view(utc).substr(0, 4)),
                                               number(std::string_view(utc).substr(5, 2)),
                                               number(std::string_view(utc).substr(8, 2)));
-    return days * 86'400 + number(std::string_view(utc).substr(11, 2)) * 3'600 +
-           number(std::string_view(utc).substr(14, 2)) * 60 +
-           number(std::string_view(utc).substr(17, 2)) - zone_s;
+    const int seconds = number(std::string_view(utc).substr(11, 2)) * 3'600 +
+                        number(std::string_view(utc).substr(14, 2)) * 60 +
+                        number(std::string_view(utc).substr(17, 2));
+    return days * 86'400 + seconds - zone_s;
 }
 
 }  // namespace tessera

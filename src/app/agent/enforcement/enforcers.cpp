@@ -23,9 +23,10 @@ struct Reason {
 Error merged(ShareResource resource, const std::vector<Reason>& reasons) {
     if (reasons.size() == 1) return reasons[0].error;
     std::string text;
-    for (const Reason& reason : reasons)
+    for (const Reason& reason : reasons) {
         text +=
             fmt::format("{}{}: {}", text.empty() ? "" : "; ", reason.enforcer, reason.error.text);
+    }
     return {Code::unsupported, fmt::format("no enforcer of this node can limit the container's GPU "
                                            "{}: {}",
                                            name_of(resource), text)};

@@ -13,7 +13,7 @@ GpuSet any_gpus(const NodeLoad& load, const PlacementTask& task, std::uint64_t r
         if (load.milli[static_cast<std::size_t>(gpu)] >= task.milli) fitting[left++] = gpu;
     }
     GpuSet chosen = 0;
-    for (int taken = 0; taken < task.count; ++taken) {
+    for (int taken = 0; taken < task.count && left > 0; ++taken) {
         const auto at = static_cast<std::size_t>(random % left);
         random /= left;
         chosen = static_cast<GpuSet>(chosen | gpu_bit(fitting[at]));
