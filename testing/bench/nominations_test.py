@@ -40,6 +40,12 @@ def node_name(number: int) -> str:
     return f"gpu-node-{number:05}"
 
 
+def nominated_pods(controller: Controller) -> int:
+    """The current nominations of our controller."""
+    found = re.search(r"^tessera_nominated_pods (\S+)$", controller.metrics(), re.M)
+    return int(float(found.group(1))) if found else 0
+
+
 def taint(key: str) -> Json:
     """Only pods that tolerate it may come."""
     return {"spec": {"taints": [{"key": key, "value": "true", "effect": "NoSchedule"}]}}
@@ -101,8 +107,7 @@ class NominationsTest(unittest.TestCase):
     def test_pods_whose_nominations_cannot_be_followed(self) -> None:
         controller = self.start()
         self.create("mixed", 1000)
-        nominated = self.nominated(controller, 500)
-        self.contradict(nominated)
+        self.contradict(self.nominated(500))
         self.go_on(controller, "mixed", 1000)
         outcomes = row.nominations(controller.metrics())
         self.assertGreater(outcomes.get("followed", 0), 100, outcomes)
@@ -111,10 +116,15 @@ class NominationsTest(unittest.TestCase):
     def test_nominations_of_a_controller_that_was_killed(self) -> None:
         controller = self.start()
         self.create("heirs", 200)
-        self.nominated(controller, 100)
+        chosen = {name: node for node, names in self.nominated(100).items() for name in names}
         controller.stop()
         controller.start()
+        self.cluster.wait_for("the new controller takes the nominations over", lambda: (
+            nominated_pods(controller) >= len(chosen)), SECONDS)
         self.go_on(controller, "heirs", 200)
+        followed = [item for item in self.bound("heirs")
+                    if chosen.get(item["metadata"]["name"]) == item["spec"]["nodeName"]]
+        self.assertGreater(len(followed), len(chosen) // 2)
 
     # ---- steps
 
@@ -133,14 +143,17 @@ class NominationsTest(unittest.TestCase):
         """Creates the pods in the order of their numbers, but several at a time."""
         self.each(lambda number: self.api.json("POST", PODS, pod(name, number)), range(count))
 
-    def nominated(self, controller: Controller, least: int) -> dict[str, list[str]]:
+    def nominated(self, least: int) -> dict[str, list[str]]:
         """The names of the nominated pods, by node, once there are at least so many."""
-        controller.wait_nominated(len(self.pods()))
         found: dict[str, list[str]] = {}
-        for item in self.pods():
-            if node := item["status"].get("nominatedNodeName"):
-                found.setdefault(node, []).append(item["metadata"]["name"])
-        self.assertGreaterEqual(sum(map(len, found.values())), least)
+
+        def enough() -> bool:
+            found.clear()
+            for item in self.pods():
+                if node := item["status"].get("nominatedNodeName"):
+                    found.setdefault(node, []).append(item["metadata"]["name"])
+            return sum(map(len, found.values())) >= least
+        self.cluster.wait_for(f"{least} pods are nominated", enough, SECONDS)
         return found
 
     def contradict(self, nominated: dict[str, list[str]]) -> None:
@@ -174,8 +187,8 @@ class NominationsTest(unittest.TestCase):
               f"nominations {row.nominations(controller.metrics())}; "
               f"refused binds {controller.refused_binds()}")
         self.assertEqual((seen["placed"], seen["overcommitted"]), (count, 0))
-        self.cluster.wait_for("no nomination is left", lambda: re.search(
-            r"^tessera_nominated_pods 0$", controller.metrics(), re.M), SECONDS)
+        self.cluster.wait_for("no nomination is left",
+                              lambda: nominated_pods(controller) == 0, SECONDS)
 
     # ---- the cluster
 

@@ -62,8 +62,16 @@ class FakeEvictions final : public Evictions {
     Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node) override {
         if (error_) return fail(*error_);
         if (on_nominate_) on_nominate_(uid, node);
-        writes_.push_back(node.empty() ? "clear " + pod.name
-                                       : "nominate " + pod.name + " " + node.str());
+        writes_.push_back("nominate " + pod.name + " " + node.str());
+        return {};
+    }
+    Result<> nominate_ahead(const PodUid& uid, const PodName& pod, const NodeName& node) override {
+        return nominate(uid, pod, node);
+    }
+    Result<> withdraw(const PodUid& uid, const PodName& pod, const NodeName& /*node*/) override {
+        if (error_) return fail(*error_);
+        if (on_nominate_) on_nominate_(uid, NodeName());
+        writes_.push_back("clear " + pod.name);
         return {};
     }
 

@@ -166,15 +166,26 @@ Result<bool> ApiServer::evict(const PodUid& uid, const PodName& name, bool dry_r
     return true;
 }
 
-Result<> ApiServer::nominate(const PodUid& uid, const PodName& name, const NodeName& node) {
+Result<> ApiServer::nominate(const PodUid& uid, const PodName& name, const NodeName& node,
+                             bool is_ahead) {
     const PodPtr found = pod(name, uid);
     if (!found) return fail(Code::conflict, "the object has been modified");
     if (found->info.nominated == node || !found->info.node.empty()) return {};
     if (!node.empty()) ++nominated_;
     PodObject nominated = *found;
     nominated.info.nominated = node;
+    nominated.info.is_nominated_ahead = is_ahead && !node.empty();
     change(std::make_shared<const PodObject>(std::move(nominated)), false);
     return {};
+}
+
+Result<> ApiServer::withdraw(const PodUid& uid, const PodName& name, const NodeName& node) {
+    const PodPtr found = pod(name, uid);
+    if (!found) return fail(Code::conflict, "the object has been modified");
+    if (found->info.nominated != node)
+        return fail(Code::invalid_argument,
+                    "the server rejected our request: testing value failed");
+    return nominate(uid, name, NodeName(), false);
 }
 
 Result<Lease> ApiServer::write_lease(Lease lease) {

@@ -75,8 +75,11 @@ class ApiServer {
     void finish_pod(const PodName& name, const PodUid& uid);
     // An Eviction: false if a budget protects the pod. With `dry_run`, nothing changes.
     Result<bool> evict(const PodUid& uid, const PodName& pod, bool dry_run);
-    // Sets status.nominatedNodeName of a pending pod; an empty name clears it.
-    Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node);
+    // Sets status.nominatedNodeName of a pending pod; an empty name clears it. is_ahead: by the
+    // field manager of nominations ahead of their turn.
+    Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node, bool is_ahead);
+    // Clears it if it is this name.
+    Result<> withdraw(const PodUid& uid, const PodName& pod, const NodeName& node);
     [[nodiscard]] std::uint64_t evicted() const { return evicted_; }
     [[nodiscard]] std::uint64_t nominated() const { return nominated_; }
     // Pods that were bound to the node that they were nominated to.

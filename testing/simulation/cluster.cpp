@@ -103,6 +103,7 @@ void Cluster::build() {
     scene.scheduler_mode = scene.election && rng.chance(400);
     scene.priorities = rng.chance(500);
     scene.nominates = rng.chance(500);
+    scene.clears_nominations = rng.chance(500);
     service.start(0);
     if (scene.election) service.start(1);
     scheduler = std::make_unique<KubeScheduler>(scene, server, service);

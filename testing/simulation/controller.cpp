@@ -21,7 +21,7 @@ bool fits_before_younger(const NodeInfo& node, const PodRequest& pod) {
     NodeInfo others = node;
     std::erase_if(others.nominees, [&](const Nominee& nominee) {
         return nominee.is_ahead && nominee.pod->priority == pod.priority &&
-               nominee.pod->created > pod.created;
+               nominee.pod->created >= pod.created;
     });
     const bool is_nominee = std::ranges::any_of(
         node.nominees, [&](const Nominee& nominee) { return nominee.pod->uid == pod.uid; });
@@ -46,6 +46,7 @@ Controller::Controller(Scene& scene, ApiServer& server, int replica, int life)
                     : std::make_shared<Election>(
                           kube_, clock_, election_options(),
                           [this](int term) {
+                              leads_since_ = scene_.loop.now();
                               informers_.relist_pods([election = std::weak_ptr(election_), term] {
                                   if (const auto now = election.lock()) now->begin_term(term);
                               });

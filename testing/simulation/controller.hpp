@@ -75,6 +75,8 @@ class Controller {
     [[nodiscard]] int life() const { return life_; }
     [[nodiscard]] int replica() const { return replica_; }
     [[nodiscard]] std::shared_ptr<const Snapshot> snapshot() const { return cache_.snapshot(); }
+    // When its current term as the leader began; 0 without an election.
+    [[nodiscard]] Time leads_since() const { return leads_since_; }
     // When the filter last offered the node for the pod; 0: never.
     [[nodiscard]] Time last_offer(const PodUid& pod, const NodeName& node) const {
         const auto at = last_offers_.find({pod, node});
@@ -108,7 +110,8 @@ class Controller {
     ClusterCache cache_;
     SchedulerMetrics metrics_{clock_};
     std::stop_source election_ends_;
-    bool own_scheduler_leads_ = false;    // as it was read last
+    bool own_scheduler_leads_ = false;  // as it was read last
+    Time leads_since_{};
     std::shared_ptr<Election> election_;  // null if there is only one controller
     Scheduler scheduler_;
     std::stop_source rounds_end_;

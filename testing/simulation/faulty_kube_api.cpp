@@ -267,9 +267,20 @@ bool FaultyKubeApi::was_more_important(const PodName& name, int priority) const 
 }
 
 Result<> FaultyKubeApi::nominate(const PodUid& uid, const PodName& pod, const NodeName& node) {
-    if (!node.empty()) check_unbound(uid, pod);
+    return exchange<void>(
+        Kind::write, [=, &server = server_] { return server.nominate(uid, pod, node, false); });
+}
+
+Result<> FaultyKubeApi::nominate_ahead(const PodUid& uid, const PodName& pod,
+                                       const NodeName& node) {
+    check_unbound(uid, pod);
     return exchange<void>(Kind::write,
-                          [=, &server = server_] { return server.nominate(uid, pod, node); });
+                          [=, &server = server_] { return server.nominate(uid, pod, node, true); });
+}
+
+Result<> FaultyKubeApi::withdraw(const PodUid& uid, const PodName& pod, const NodeName& node) {
+    return exchange<void>(Kind::write,
+                          [=, &server = server_] { return server.withdraw(uid, pod, node); });
 }
 
 // A process must not nominate a pod that it has bound.

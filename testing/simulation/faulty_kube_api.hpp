@@ -46,6 +46,8 @@ class FaultyKubeApi final : public KubeApi, public LeaseStore, public Evictions 
     Result<> mark_preempted(const PodUid& uid, const PodName& pod,
                             const PodName& preemptor) override;
     Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node) override;
+    Result<> nominate_ahead(const PodUid& uid, const PodName& pod, const NodeName& node) override;
+    Result<> withdraw(const PodUid& uid, const PodName& pod, const NodeName& node) override;
 
   private:
     // A write whose caller does not wait any more.

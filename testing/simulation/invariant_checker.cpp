@@ -56,7 +56,7 @@ void InvariantChecker::check_nominees() {
     const Time now = cluster_.scene.loop.now();
     std::map<NomineeKey, Time> since;
     for (const auto& controller : cluster_.service.controllers) {
-        if (!cluster_.scene.nominates || !controller->leads()) continue;
+        if (!cluster_.scene.nominates) continue;
         const auto snapshot = controller->snapshot();
         for (const auto& node : snapshot->nodes()) {
             const NodeName& name = node->inventory.name;
@@ -66,10 +66,13 @@ void InvariantChecker::check_nominees() {
                 const NomineeKey key(controller->life(), pod.uid, name, nominee.is_ahead);
                 const auto before = nominated_since_.find(key);
                 Time first = before == nominated_since_.end() ? now : before->second;
+                // A leader looks at all reservations when it begins to lead.
+                first = std::max(first, controller->leads_since());
                 if (nominee.is_ahead)
                     first = std::max(first, controller->last_offer(pod.uid, name));
                 since.emplace(key, first);
-                if (now - first <= (nominee.is_ahead ? kAhead : kReserved)) continue;
+                const bool is_over = now - first > (nominee.is_ahead ? kAhead : kReserved);
+                if (!is_over || !controller->leads()) continue;
                 broken(fmt::format("GPUs of {} stay reserved for pod {} ({})", name.str(),
                                    pod.name.name, pod.uid.str()));
             }
@@ -82,8 +85,10 @@ void InvariantChecker::check_waiting() {
     const auto& controllers = cluster_.service.controllers;
     if (controllers.empty()) return;
     const Time now = cluster_.scene.loop.now();
-    // The snapshots of all controllers are equal now, or soon will be.
-    const auto snapshot = controllers.front()->snapshot();
+    // The leader's reservations decide.
+    const auto leader =
+        std::ranges::find_if(controllers, [](const auto& one) { return one->leads(); });
+    const auto snapshot = (leader == controllers.end() ? controllers.front() : *leader)->snapshot();
     std::map<PodUid, Time> since;
     for (const auto& [name, pod] : cluster_.server.pods()) {
         const PodInfo& facts = pod->info;

@@ -183,8 +183,7 @@ void KubeScheduler::try_pod(const PodPtr& pod) {
     const bool is_nominated = !info.nominated.empty();
     if (is_nominated && scene_.strikes(Fault::nomination_ignored))
         excluded_.emplace(info.uid, info.nominated);
-    if (is_nominated && scene_.strikes(Fault::nomination_cleared))
-        (void)server_.nominate(info.uid, info.name, NodeName());
+    if (is_nominated && scene_.strikes(Fault::nomination_cleared)) clear_nomination(info);
     const std::vector<NodeName> names = allowed_nodes(info);
     if (std::ranges::find(names, info.nominated) != names.end()) {
         // An error of the extender is logged, and the other nodes are looked at.
@@ -192,19 +191,23 @@ void KubeScheduler::try_pod(const PodPtr& pod) {
         if (answer && !answer->fitting.empty()) return bind_later(info, info.nominated);
     }
     // If no node passes kube-scheduler's own filters, the extender is not asked.
-    if (names.empty()) return again(info.uid, true);
+    if (names.empty()) return fail(info, true);
     const std::optional<FilterAnswer> answer = ask(info, names);
-    if (!answer) return again(info.uid, false);
-    if (answer->fitting.empty()) {
-        // Sometimes clears the nomination, as kube-scheduler does after its own preemption attempt.
-        if (is_nominated && scene_.rng.chance(300))
-            (void)server_.nominate(info.uid, info.name, NodeName());
-        return again(info.uid, true);
-    }
+    if (!answer || answer->fitting.empty()) return fail(info, answer.has_value());
     std::vector<NodeName> fitting;
     for (const std::size_t at : answer->fitting)
         fitting.push_back(names[at]);
     bind_later(info, best_of(info, fitting));
+}
+
+// Up to Kubernetes 1.34, the nomination of a pod that could not be placed is removed.
+void KubeScheduler::fail(const PodInfo& pod, bool fits_nowhere) {
+    if (scene_.clears_nominations && !pod.nominated.empty()) clear_nomination(pod);
+    again(pod.uid, fits_nowhere);
+}
+
+void KubeScheduler::clear_nomination(const PodInfo& pod) {
+    (void)server_.nominate(pod.uid, pod.name, NodeName(), false);
 }
 
 void KubeScheduler::bind_later(const PodInfo& pod, const NodeName& node) {
@@ -217,7 +220,7 @@ void KubeScheduler::bind(const PodInfo& pod, const NodeName& node) {
     const auto done = service_.request(Service::For::leader, kTimeout, [args](Controller& c) {
         return c.scheduler().bind(args).has_value();
     });
-    if (!done.value_or(false)) return again(pod.uid, false);
+    if (!done.value_or(false)) fail(pod, false);
 }
 
 }  // namespace tessera::simulation

@@ -45,6 +45,8 @@ class KubeScheduler {
     [[nodiscard]] std::optional<FilterAnswer> ask(const PodInfo& pod,
                                                   const std::vector<NodeName>& nodes);
     [[nodiscard]] NodeName best_of(const PodInfo& pod, const std::vector<NodeName>& fitting);
+    void fail(const PodInfo& pod, bool fits_nowhere);
+    void clear_nomination(const PodInfo& pod);
     void bind_later(const PodInfo& pod, const NodeName& node);
     void bind(const PodInfo& pod, const NodeName& node);
     void again(const PodUid& uid, bool fits_nowhere);

@@ -39,7 +39,9 @@ struct Scene {
     // Each replica has a kube-scheduler of its own, and only the leading one works (its replica).
     bool scheduler_mode = false;
     int leading_scheduler = 0;
-    bool nominates = false;   // the leader nominates pods ahead of their turn
+    bool nominates = false;  // the leader nominates pods ahead of their turn
+    // kube-scheduler is one up to Kubernetes 1.34, which clears the nominations of failed pods.
+    bool clears_nominations = false;
     bool priorities = false;  // pods have priorities, and may be evicted for higher ones
     bool over = false;        // the run has ended, and its components are being destroyed
     bool has_faults = true;   // faults may strike

@@ -141,7 +141,7 @@ void Users::bind_past_everyone() {
 void Users::nominate_past_everyone() {
     const PodPtr pod = draw(false);
     if (!pod) return;
-    (void)server_.nominate(pod->info.uid, pod->info.name, scene_.rng.pick(nodes_));
+    (void)server_.nominate(pod->info.uid, pod->info.name, scene_.rng.pick(nodes_), false);
 }
 
 void Users::clean_up() {

@@ -9,6 +9,7 @@
 #include "adapters/kube/kube_pod_events.hpp"
 #include "domain/events/reader.hpp"
 #include "wire/kube/eviction_json.hpp"
+#include "wire/kube/nomination_json.hpp"
 
 namespace tessera {
 namespace {
@@ -46,10 +47,11 @@ Result<bool> KubeEvictions::post_eviction(const PodUid& uid, const PodName& pod,
 }
 
 Result<> KubeEvictions::patch_status(const PodName& pod, const std::string& body,
-                                     const char* content_type) {
+                                     const char* content_type, std::string_view manager) {
     TRY_VOID(kube_call(http_,
                        {.method = "PATCH",
-                        .path = path_of(pod, "status"),
+                        .path = path_of(pod, "status") +
+                                (manager.empty() ? "" : fmt::format("&fieldManager={}", manager)),
                         .body = body,
                         .content_type = content_type},
                        kDeadline));
@@ -84,6 +86,16 @@ Result<> KubeEvictions::mark_preempted(const PodUid& uid, const PodName& pod,
 
 Result<> KubeEvictions::nominate(const PodUid& uid, const PodName& pod, const NodeName& node) {
     return patch_status(pod, write_nomination(uid, node), "application/merge-patch+json");
+}
+
+Result<> KubeEvictions::nominate_ahead(const PodUid& uid, const PodName& pod,
+                                       const NodeName& node) {
+    return patch_status(pod, write_nomination(uid, node), "application/merge-patch+json",
+                        kNominator);
+}
+
+Result<> KubeEvictions::withdraw(const PodUid& uid, const PodName& pod, const NodeName& node) {
+    return patch_status(pod, write_withdrawal(uid, node), "application/json-patch+json");
 }
 
 }  // namespace tessera

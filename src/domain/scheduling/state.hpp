@@ -42,6 +42,7 @@ struct PendingPod {
     Result<PodRequestPtr> request;  // an error if the request is invalid
     SchedulingRulesPtr scheduling;  // null: unknown
     NodeName nominated;             // as the API server shows it; usually empty
+    bool is_shown_ahead = false;    // that nomination is ours, and ahead of its turn
     NodeName reserved_node;         // set by reserve_node()
     ReservedBy reserved_by = {};    // of reserved_node
     std::vector<PodUid> victims;    // evicted there for it
@@ -59,7 +60,7 @@ struct PendingPod {
         return nominated == given_up ? NodeName() : nominated;
     }
     [[nodiscard]] bool is_nominated_ahead() const {
-        return !reserved_node.empty() && reserved_by == ReservedBy::nominator;
+        return reserved_node.empty() ? is_shown_ahead : reserved_by == ReservedBy::nominator;
     }
 };
 
@@ -74,8 +75,8 @@ struct ReservedPod {
     PodName name;
     std::string scheduler;  // empty: unknown
     NodeName node;
-    NodeName nominated;                     // as the API server shows it
-    std::optional<ReservedBy> reserved_by;  // nothing: a nomination that is not ours
+    bool is_ahead = false;                  // Nominee::is_ahead
+    std::optional<ReservedBy> reserved_by;  // nothing: only the API server shows it
 };
 
 // A new pod that requests GPUs, whether or not it is placed. Placement policies learn the mix of

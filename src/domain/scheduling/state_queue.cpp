@@ -5,6 +5,12 @@
 #include "domain/scheduling/state.hpp"
 
 namespace tessera {
+namespace {
+
+// Of one call of queue(), which keeps the owner of the state from other work: some milliseconds.
+constexpr std::size_t kMostLookedAt = 16'384;
+
+}  // namespace
 
 bool ClusterState::is_queued(const PendingPod& pod) {
     return !pod.is_offered && pod.request && pod.scheduling && !pod.scheduling->has_others &&
@@ -23,7 +29,9 @@ std::vector<QueuedPod> ClusterState::queue(
     const auto queue = queues_.find(scheduler);
     if (queue == queues_.end() || queue->second.size() <= skip) return out;
     std::size_t seen = 0;
+    std::size_t looked_at = 0;
     for (const QueuePlace& place : queue->second) {
+        if (++looked_at > kMostLookedAt) break;
         if (is_left_out(place.uid)) continue;
         if (seen++ < skip) continue;
         if (seen > skip + most) break;
@@ -64,7 +72,7 @@ std::map<PodUid, ReservedPod> ClusterState::reserved_pods() const {
                      .name = (*pod.request)->name,
                      .scheduler = pod.scheduling ? pod.scheduling->scheduler : "",
                      .node = pod.reserved_on(),
-                     .nominated = pod.nominated,
+                     .is_ahead = pod.is_nominated_ahead(),
                      .reserved_by =
                          pod.reserved_node.empty() ? std::nullopt : std::optional(pod.reserved_by),
                  });

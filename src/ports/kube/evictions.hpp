@@ -22,6 +22,8 @@ class Evictions : public Nominations {
     // terminates for that reason.
     virtual Result<> mark_preempted(const PodUid& uid, const PodName& pod,
                                     const PodName& preemptor) = 0;
+    // Records in the API that GPUs of the node are kept for a pending pod.
+    virtual Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node) = 0;
 };
 
 }  // namespace tessera

@@ -1,7 +1,10 @@
-// Nominates pending pods to nodes (status.nominatedNodeName). Any thread may call; a write ends
-// within kTakes. Errors: not_found, the pod is gone, and another pod may have its name;
-// permission_denied; conflict, another write came between; invalid_argument, the pod is bound
-// already; unavailable, the outcome is unknown, and the write may have happened.
+// Nominations of pending pods to nodes (status.nominatedNodeName). Any thread may call; a write
+// ends within kTakes. Errors:
+//   not_found          the pod is gone, and another pod may have its name
+//   permission_denied
+//   conflict           another write came between
+//   invalid_argument   the pod is bound already, or a policy refuses the write
+//   unavailable        the outcome is unknown: the write may have happened
 #pragma once
 
 #include <chrono>
@@ -17,9 +20,13 @@ class Nominations {
 
     virtual ~Nominations() = default;
 
-    // Records in the API that the node is reserved for a pending pod. An empty name removes the
-    // nomination.
-    virtual Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node) = 0;
+    // Records in the API that the node was chosen for the pod ahead of its turn. Every replica
+    // sees that (PodInfo::is_nominated_ahead).
+    virtual Result<> nominate_ahead(const PodUid& uid, const PodName& pod,
+                                    const NodeName& node) = 0;
+    // Removes the pod's nomination, also one of another program; invalid_argument if it names
+    // another node.
+    virtual Result<> withdraw(const PodUid& uid, const PodName& pod, const NodeName& node) = 0;
 };
 
 }  // namespace tessera

@@ -16,6 +16,13 @@
 
 namespace tessera {
 
+// As in NominatorTools.
+struct NominationSettings {
+    std::vector<std::string> schedulers;
+    std::size_t from_nodes = 0;
+    std::size_t skip = 0;
+};
+
 // All of it outlives the tasks.
 struct LeaderTaskTools {
     HttpClient& api;  // the API server
@@ -24,9 +31,8 @@ struct LeaderTaskTools {
     Clock& clock;
     const AllocationSeal* seal = nullptr;  // null: allocations are not signed
     WriteFence fence;
-    const PolicySet* policies = nullptr;    // null: binpack for all
-    std::vector<std::string> nominate_for;  // NominatorTools::schedulers
-    std::size_t nominate_from = 0;          // NominatorTools::from_nodes
+    const PolicySet* policies = nullptr;  // null: binpack for all
+    NominationSettings nominations;
 };
 
 class LeaderTasks {
@@ -37,7 +43,8 @@ class LeaderTasks {
           events_(with.api),
           preemption_({evictions_, with.cache, with.metrics, with.clock, with.fence}),
           nominator_({evictions_, with.cache, with.metrics, with.clock, with.fence, with.policies,
-                      with.nominate_for, with.nominate_from}),
+                      with.nominations.schedulers, with.nominations.from_nodes,
+                      with.nominations.skip}),
           resizer_(
               {resizes_, events_, with.cache, with.metrics, with.clock, with.seal, with.fence}),
           reporter_({events_, with.cache, with.fence}),
@@ -67,6 +74,7 @@ class LeaderTasks {
         reporting_.stop();
         resizing_.stop();
         nominating_.stop();
+        nominator_.stop();
         preempting_.stop();
     }
 

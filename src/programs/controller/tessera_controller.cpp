@@ -41,6 +41,12 @@ auto rows_with_policies() {
     return rows;
 }
 
+NominationSettings nominations_of(const Config& config) {
+    return {.schedulers = config.nominate_for,
+            .from_nodes = static_cast<std::size_t>(config.nominate_from),
+            .skip = static_cast<std::size_t>(config.nominate_skip)};
+}
+
 Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     const Config config = typed(values);
     TRY(const KubeConnection connection, connect_info({.path = config.kubeconfig}));
@@ -69,7 +75,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
         policies.learn(cache, clock, informers.synced(), ends);
     });
     LeaderTasks tasks({api, cache, metrics, clock, sealed, leadership.fence(), &policies,
-                       config.nominate_for, static_cast<std::size_t>(config.nominate_from)});
+                       nominations_of(config)});
     const AdmissionRules admission = admission_of(config);
     SchedulerRoutes routes(scheduler, cache, metrics, informers.synced(), leadership.election(),
                            config.preempt ? &tasks.preemption() : nullptr,

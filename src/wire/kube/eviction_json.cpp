@@ -7,20 +7,6 @@
 #include "wire/text/json.hpp"
 
 namespace tessera {
-namespace {
-
-template <class Body>
-std::string status_patch(const PodUid& uid, Body body) {
-    JsonWriter w;
-    w.object([&] {
-        w.object("metadata", [&] { w.member("uid", uid.str()); });
-        w.object("status", [&] { body(w); });
-    });
-    return w.take();
-}
-
-}  // namespace
-
 std::string write_eviction(const PodUid& uid, const PodName& pod, bool dry_run) {
     JsonWriter w;
     w.object([&] {
@@ -61,22 +47,24 @@ bool is_of_a_namesake(std::string_view body) {
     return document && document->root()["message"].text_or("").find("UID") != std::string::npos;
 }
 
-std::string write_nomination(const PodUid& uid, const NodeName& node) {
-    return status_patch(uid, [&](JsonWriter& w) { w.member("nominatedNodeName", node.str()); });
-}
-
 std::string write_preempted(const PodUid& uid, std::string_view preemptor) {
-    return status_patch(uid, [&](JsonWriter& w) {
-        w.array("conditions", [&] {
-            w.object([&] {
-                w.member("type", "DisruptionTarget");
-                w.member("status", "True");
-                w.member("reason", "PreemptionByScheduler");
-                w.member("message", fmt::format("tessera-controller: preempting to accommodate {}",
-                                                preemptor));
+    JsonWriter w;
+    w.object([&] {
+        w.object("metadata", [&] { w.member("uid", uid.str()); });
+        w.object("status", [&] {
+            w.array("conditions", [&] {
+                w.object([&] {
+                    w.member("type", "DisruptionTarget");
+                    w.member("status", "True");
+                    w.member("reason", "PreemptionByScheduler");
+                    w.member(
+                        "message",
+                        fmt::format("tessera-controller: preempting to accommodate {}", preemptor));
+                });
             });
         });
     });
+    return w.take();
 }
 
 }  // namespace tessera

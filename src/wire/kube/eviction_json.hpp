@@ -23,9 +23,6 @@ bool is_of_missing_right(std::string_view body);
 // Whether this Status (409) says that the pod of that name has another uid.
 bool is_of_a_namesake(std::string_view body);
 
-// For pods/NAME/status, a merge patch of status.nominatedNodeName. An empty name clears it.
-std::string write_nomination(const PodUid& uid, const NodeName& node);
-
 // For pods/NAME/status, a strategic merge patch. By this condition (DisruptionTarget,
 // PreemptionByScheduler) kube-scheduler knows that room is being made on a pod's nominated node,
 // and keeps the nomination. `preemptor` is text for the users of the evicted pod

@@ -5,15 +5,13 @@
 namespace tessera {
 namespace {
 
-// Goal: each write names the uid, so that no other pod of the same name is evicted or nominated.
+// Goal: each write names the uid, so that no other pod of the same name is evicted.
 TEST(EvictionJson, NamesTheUid) {
     const std::string head = R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":)"
                              R"({"name":"p","namespace":"s"},"deleteOptions":)"
                              R"({"preconditions":{"uid":"u"})";
     EXPECT_EQ(write_eviction(PodUid("u"), {"s", "p"}, false), head + "}}");
     EXPECT_EQ(write_eviction(PodUid("u"), {"s", "p"}, true), head + R"(,"dryRun":["All"]}})");
-    EXPECT_EQ(write_nomination(PodUid("u"), NodeName("n")),
-              R"({"metadata":{"uid":"u"},"status":{"nominatedNodeName":"n"}})");
     EXPECT_EQ(write_preempted(PodUid("u"), "pod s/high"),
               R"({"metadata":{"uid":"u"},"status":{"conditions":[{"type":"DisruptionTarget",)"
               R"("status":"True","reason":"PreemptionByScheduler","message":)"

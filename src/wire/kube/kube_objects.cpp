@@ -10,6 +10,7 @@
 
 #include "wire/kube/host_resources.hpp"
 #include "wire/kube/node_rules_json.hpp"
+#include "wire/kube/nomination_json.hpp"
 #include "wire/kube/text_patch.hpp"
 #include "wire/kube/unknown_annotations.hpp"
 #include "wire/tessera/allocation_json.hpp"
@@ -198,6 +199,7 @@ PodInfo read_pod(JsonValue pod, const AllocationSeal* seal, const Dialects& dial
     info.name = {metadata["namespace"].text_or("default"), metadata["name"].text_or("")};
     info.node = NodeName(spec["nodeName"].text_or(""));
     info.nominated = NodeName(pod["status"]["nominatedNodeName"].text_or(""));
+    info.is_nominated_ahead = read_nominated_ahead(pod);
     const auto priority = spec["priority"].integer().value_or(0);
     info.priority = static_cast<int>(std::clamp<std::int64_t>(priority, INT32_MIN, INT32_MAX));
     info.preempts = spec["preemptionPolicy"].text_or("") != "Never";

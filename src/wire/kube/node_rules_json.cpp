@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/quantity.hpp"
+#include "domain/dialect/dialect.hpp"
 
 namespace tessera {
 namespace {
@@ -112,6 +113,22 @@ bool has_preferences(JsonValue pod) {
     });
 }
 
+// Whether kube-scheduler counts more for it than we do: ports of the node, local storage, huge
+// pages, or devices of other plugins.
+bool counts_more(JsonValue container) {
+    const auto has_port = [](JsonValue port) { return port["hostPort"].integer().value_or(0) > 0; };
+    if (std::ranges::any_of(container["ports"].elements(), has_port)) return true;
+    const JsonValue resources = container["resources"];
+    for (const char* list : {"requests", "limits"}) {
+        for (const auto& [name, quantity] : resources[list].members()) {
+            const bool is_known =
+                name == "cpu" || name == "memory" || all_dialects().of_resource(name) != nullptr;
+            if (!is_known) return true;
+        }
+    }
+    return false;
+}
+
 SchedulingRules read_scheduling_rules(JsonValue pod) {
     const JsonValue spec = pod["spec"];
     const JsonValue affinity = spec["affinity"];
@@ -121,7 +138,9 @@ SchedulingRules read_scheduling_rules(JsonValue pod) {
     const bool has_others =
         affinity["podAffinity"].present() || affinity["podAntiAffinity"].present() ||
         spec["topologySpreadConstraints"].present() || spec["resourceClaims"].present() ||
-        has_preferences(pod) || std::ranges::any_of(spec["volumes"].elements(), has_claim);
+        has_preferences(pod) || std::ranges::any_of(spec["volumes"].elements(), has_claim) ||
+        std::ranges::any_of(spec["containers"].elements(), counts_more) ||
+        std::ranges::any_of(spec["initContainers"].elements(), counts_more);
     return {.scheduler = spec["schedulerName"].text_or(""),
             .nodes = read_node_rules(spec),
             .has_others = has_others};

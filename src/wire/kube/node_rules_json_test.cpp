@@ -62,5 +62,47 @@ TEST(NodeRulesJson, WhereAPodMayRun) {
     EXPECT_FALSE(may_run(read_node_rules(plain.root()), node)) << "of the taint";
 }
 
+// Goal: a pod is only nominated ahead of its turn if we know all that decides where it may run.
+TEST(NodeRulesJson, OtherRules) {
+    const auto has_others = [](const std::string& spec) {
+        const auto pod = parsed(R"({"spec": {"schedulerName": "s", )" + spec + "}}");
+        const SchedulingRules rules = read_scheduling_rules(pod.root());
+        EXPECT_EQ(rules.scheduler, "s");
+        return rules.has_others;
+    };
+    const auto of_container = [&](const std::string& container) {
+        const std::string list = "[{}, " + container + "]";
+        const bool is_one = has_others(R"("containers": )" + list);
+        EXPECT_EQ(has_others(R"("initContainers": )" + list), is_one) << container;
+        return is_one;
+    };
+    for (const char* spec : {
+             R"("affinity": {"podAffinity": {}})",
+             R"("affinity": {"podAntiAffinity": {}})",
+             R"("affinity": {"nodeAffinity":
+                {"preferredDuringSchedulingIgnoredDuringExecution": [{}]}})",
+             R"("topologySpreadConstraints": [{"whenUnsatisfiable": "DoNotSchedule"}])",
+             R"("resourceClaims": [{}])",
+             R"("volumes": [{"persistentVolumeClaim": {}}])",
+             R"("volumes": [{"ephemeral": {}}])",
+         })
+        EXPECT_TRUE(has_others(spec)) << spec;
+    EXPECT_FALSE(has_others(R"("volumes": [{"emptyDir": {}}], "nodeSelector": {"a": "b"})"));
+    for (const char* container : {
+             R"({"ports": [{"containerPort": 80, "hostPort": 80}]})",
+             R"({"resources": {"requests": {"ephemeral-storage": "1Gi"}}})",
+             R"({"resources": {"limits": {"rdma/hca": "1"}}})",
+             R"({"resources": {"limits": {"hugepages-2Mi": "1Gi"}}})",
+         })
+        EXPECT_TRUE(of_container(container)) << container;
+    for (const char* container : {
+             R"({"ports": [{"containerPort": 80}]})",
+             R"({"resources": {"requests": {"cpu": "1", "memory": "1Gi"}}})",
+             R"({"resources": {"limits": {"tessera.dev/gpu-share": "1", "tessera.dev/gpu-memory":
+                "3Gi", "aliyun.com/gpu-mem": "3"}}})",
+         })
+        EXPECT_FALSE(of_container(container)) << container;
+}
+
 }  // namespace
 }  // namespace tessera

@@ -101,7 +101,8 @@ void Nominator::nominate_queue(const std::string& scheduler, const std::stop_tok
         plan.pods = plan_for(scheduler);
         if (plan.pods.empty()) plan.due = now + kIdle;
     }
-    for (const PlannedPod& pod : reserve_next(plan.pods, tools_.window - waiting)) {
+    const std::size_t most = std::min(kBatch, tools_.window - waiting);
+    for (const PlannedPod& pod : reserve_next(plan.pods, most)) {
         if (stop.stop_requested()) return;
         write(pod);
     }
@@ -188,7 +189,7 @@ void Nominator::write(const PlannedPod& planned) {
             return;
         }
         auto written = tools_.fence.begin(Nominations::kTakes);
-        if (written) written = tools_.nominations.nominate(uid, pod, node);
+        if (written) written = tools_.nominations.nominate_ahead(uid, pod, node);
         tools_.metrics.count_nomination(written ? NominationOutcome::made
                                                 : NominationOutcome::failed);
         const MutexLock lock(mutex_);
@@ -200,9 +201,12 @@ void Nominator::write(const PlannedPod& planned) {
         doubtful_.insert(uid);
         const Code code = written.error().code;
         const bool is_denied = code == Code::permission_denied;
-        if (!is_denied && code != Code::unavailable) return;  // the pod is bound or gone
+        const bool is_of_this_pod =
+            code == Code::not_found || code == Code::conflict || code == Code::invalid_argument;
+        if (is_of_this_pod) return;
         denied_until_ = tools_.clock.steady() + (is_denied ? Time(kDenied) : Time(kPause));
-        if (is_denied) log_event(Event::api_error, {{"reason", written.error().text}});
+        if (code != Code::unavailable)
+            log_event(Event::api_error, {{"reason", written.error().text}});
     });
 }
 
@@ -255,8 +259,9 @@ bool Nominator::give_up(const PodUid& uid, const Nomination& nomination) {
         return true;
     });
     if (!waits) return false;
-    // Only kube-scheduler's own reasons count against the node.
-    if (nomination.without) past_[uid].nodes.insert(nomination.node);
+    // If kube-scheduler did not ask, its own filters may refuse every node.
+    if (!nomination.is_failed) past_[uid].nodes.insert(nomination.node);
+    if (nomination.is_failed) let_rest(uid);
     clears_.insert_or_assign(
         uid, Clear{nomination.pod, nomination.node, tools_.clock.steady() + kShown});
     log_event(Event::nomination_ended,
@@ -269,6 +274,7 @@ bool Nominator::give_up(const PodUid& uid, const Nomination& nomination) {
 }
 
 void Nominator::tend() {
+    tend_foreign();
     const auto reserved =
         tools_.cache.call([](const ClusterState& state) { return state.reserved_pods(); });
     std::vector<std::pair<PodUid, Nomination>> unasked;
@@ -303,24 +309,29 @@ void Nominator::tend() {
     for (const auto& [uid, nomination] : unasked) {
         if (give_up(uid, nomination)) tools_.metrics.count_nomination(NominationOutcome::expired);
     }
-    tend_foreign(reserved);
     tools_.cache.call([&](const ClusterState& state) {
         return std::erase_if(past_,
                              [&](const auto& of) { return state.pending(of.first) == nullptr; });
     });
 }
 
-void Nominator::tend_foreign(const std::map<PodUid, ReservedPod>& reserved) {
+// Takes over the nominations of an earlier leader, and ends those of other programs after a while.
+void Nominator::tend_foreign() {
+    const auto reserved =
+        tools_.cache.call([](const ClusterState& state) { return state.reserved_pods(); });
     const Time now = tools_.clock.steady();
     std::erase_if(foreign_since_, [&](const auto& of) { return !reserved.contains(of.first); });
     for (const auto& [uid, pod] : reserved) {
         if (pod.reserved_by) continue;
         const Time since = foreign_since_.try_emplace(uid, now).first->second;
-        if (now - since < kForeign || is_terminating_on(pod.node)) continue;
+        const bool is_over = now - since >= kForeign && !is_terminating_on(pod.node);
+        if (!pod.is_ahead && !is_over) continue;
         tools_.cache.call([&](ClusterState& state) {
             const PendingPod* waits = state.pending(uid);
-            if (waits != nullptr && waits->reserved_node.empty() && waits->nominated == pod.node)
-                state.give_up(uid);
+            if (waits == nullptr || !waits->reserved_node.empty() || waits->nominated != pod.node)
+                return false;
+            if (pod.is_ahead) return state.reserve_node(uid, pod.node, ReservedBy::nominator);
+            state.give_up(uid);
             return true;
         });
     }
@@ -354,9 +365,9 @@ void Nominator::clear(const std::stop_token& stop) {
         if (is_shown && (!clear.is_sent || now >= clear.until)) {
             clear.is_sent = true;
             clear.until = now + kShown;
-            writers_.run([this, uid, pod = clear.pod] {
+            writers_.run([this, uid, pod = clear.pod, node = clear.node] {
                 if (!tools_.fence.begin(Nominations::kTakes)) return;
-                const auto cleared = tools_.nominations.nominate(uid, pod, NodeName());
+                const auto cleared = tools_.nominations.withdraw(uid, pod, node);
                 if (!cleared && cleared.error().code == Code::unavailable)
                     log_event(Event::api_error, {{"reason", cleared.error().text}});
             });
@@ -365,7 +376,8 @@ void Nominator::clear(const std::stop_token& stop) {
     }
 }
 
-// The next leader sees the nominations in the API.
+// The next leader sees the nominations in the API, and takes them over. What this one gave up is
+// still in clears_ if it leads again.
 void Nominator::stop_leading() {
     {
         const MutexLock lock(mutex_);
@@ -379,7 +391,6 @@ void Nominator::stop_leading() {
     });
     past_.clear();
     plans_.clear();
-    clears_.clear();
     foreign_since_.clear();
     leads_ = false;
 }

@@ -67,6 +67,8 @@ class Nominator {
     static constexpr std::chrono::milliseconds kPeriod{25};
     // If no pod could be nominated, the queue is looked at again after this time.
     static constexpr std::chrono::milliseconds kIdle{250};
+    // Nominations that are reserved and written in one round, so that rounds are short.
+    static constexpr std::size_t kBatch = 64;
     // Pods of one plan, and the time for planning if their requests differ.
     static constexpr std::size_t kPlan = 2048;
     static constexpr std::chrono::milliseconds kPlanning{100};
@@ -74,8 +76,8 @@ class Nominator {
     static constexpr std::chrono::seconds kOnItsWay{2};
     // A nomination about which kube-scheduler has not asked for this long is removed.
     static constexpr std::chrono::minutes kUnasked{2};
-    // One of an earlier leader, or of another program, stops counting after this time, unless a pod
-    // on its node is terminating: pods may have been evicted for it.
+    // One of another program stops counting after this time, unless a pod on its node is
+    // terminating: pods may have been evicted for it. One of an earlier leader counts as our own.
     static constexpr std::chrono::minutes kForeign{5};
     // If the API server forbids nominations, none is tried for this long.
     static constexpr std::chrono::minutes kDenied{5};
@@ -99,6 +101,8 @@ class Nominator {
     // Nominates the pods that wait, and ends nominations without success. Call it from one thread
     // only.
     void run_round(const std::stop_token& stop = {});
+    // Nothing is written after this returns. Call it after the last run_round().
+    void stop() { writers_.stop(); }
     // The number of current nominations. Any thread.
     [[nodiscard]] std::size_t count() const { return count_; }
 
@@ -145,7 +149,7 @@ class Nominator {
     [[nodiscard]] bool is_still_of_use(const PodUid& uid, const NodeName& node) const;
     void end_unsuccessful();
     void tend();
-    void tend_foreign(const std::map<PodUid, ReservedPod>& reserved);
+    void tend_foreign();
     bool give_up(const PodUid& uid, const Nomination& nomination);
     Time denied_until();
     void clear(const std::stop_token& stop);

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "testing/builders/builders.hpp"
@@ -30,6 +33,7 @@ class NominatorTest : public ::testing::Test {
         api_.on_nominate([this](const PodUid& uid, const NodeName& node) {
             if (!is_watch_on_) return;
             pods_.at(uid).nominated = node;
+            pods_.at(uid).is_nominated_ahead = !node.empty();
             tell([pod = pods_.at(uid)](ClusterState& state) { state.set_pod(pod); });
         });
         for (std::size_t i = 0; i < kSkip; ++i)
@@ -240,7 +244,8 @@ TEST_F(NominatorTest, NotAskedAbout) {
     EXPECT_EQ(writes_after(), Writes{"nominate p a"});
     EXPECT_EQ(writes_after(Nominator::kUnasked - 1s).size(), 1U);
     writes_after(1s);
-    EXPECT_EQ(writes_after(1s), (Writes{"nominate p a", "clear p", "nominate p a"}));
+    EXPECT_EQ(writes_after(1s), (Writes{"nominate p a", "clear p", "nominate p b"}))
+        << "perhaps kube-scheduler has another reason not to use a";
 }
 
 // Goal: a nomination whose answer was lost may have been written, and is removed, too.
@@ -270,7 +275,7 @@ TEST_F(NominatorTest, ForbiddenByTheApiServer) {
 }
 
 // Goal: a replica that leads no more nominates nothing, and counts only what the API shows. The
-// next leader counts the nominations of the last one, but not for ever.
+// next leader goes on with the nominations of the last one, and removes those without success.
 TEST_F(NominatorTest, ChangeOfTheLeader) {
     node("a", 1);
     const PodInfo shown = later("shown", 4);
@@ -285,12 +290,58 @@ TEST_F(NominatorTest, ChangeOfTheLeader) {
     EXPECT_EQ(reserved_on(hidden), NodeName()) << "the watch may never show it";
 
     leads_ = true;
-    Nominator next(tools());
+    is_watch_on_ = true;
+    NominatorTools tools = this->tools();
+    tools.skip = 1'000;
+    Nominator next(tools);
     next.run_round();
+    EXPECT_EQ(next.count(), 1U);
     EXPECT_EQ(reserved_on(shown), NodeName("a"));
-    clock_.advance(Nominator::kForeign);
+    clock_.advance(Nominator::kUnasked);
     next.run_round();
     EXPECT_EQ(reserved_on(shown), NodeName());
+    EXPECT_EQ(api_.writes().back(), "clear shown");
+}
+
+// Goal: a nomination of another program stops counting after some time, and is not removed.
+TEST_F(NominatorTest, ANominationOfAnotherProgram) {
+    node("a", 1);
+    PodInfo waits = pod("p", "2026-01-02T00:00:00Z", 16);
+    waits.nominated = NodeName("a");
+    show(waits);
+    writes_after();
+    EXPECT_EQ(reserved_on(waits), NodeName("a"));
+    EXPECT_EQ(writes_after(Nominator::kForeign), Writes{});
+    EXPECT_EQ(reserved_on(waits), NodeName());
+}
+
+// Goal: what was given up is removed from the API also if the replica leads again only later.
+TEST_F(NominatorTest, RemovesWhatItGaveUpWhenItLeadsAgain) {
+    node("a", 1);
+    const PodInfo pod = later("p", 10);
+    writes_after();
+    asks(pod, {"a"}, {});
+    clock_.advance(Nominator::kOnItsWay);
+    api_.fail_with(Error{Code::unavailable, "no answer"});
+    nominator_.run_round();
+    leads_ = false;
+    nominator_.run_round();
+    leads_ = true;
+    api_.fail_with(std::nullopt);
+    EXPECT_EQ(writes_after(20s), (Writes{"nominate p a", "clear p", "nominate p a"}));
+}
+
+// Goal: a pod whose nomination a policy refuses is not nominated again and again.
+TEST_F(NominatorTest, ARefusedWriteIsNotRepeatedAtOnce) {
+    node("a", 1);
+    const PodInfo pod = later("p", 10);
+    api_.fail_with(Error{Code::invalid_argument, "a policy denies it"});
+    writes_after();
+    writes_after();
+    EXPECT_EQ(reserved_on(pod), NodeName());
+    api_.fail_with(std::nullopt);
+    EXPECT_EQ(writes_after(1s), Writes{});
+    EXPECT_EQ(writes_after(Nominator::kRest), Writes{"nominate p a"});
 }
 
 // Goal: a pod for which others may have been evicted keeps its node.
@@ -412,6 +463,64 @@ TEST_F(NominatorTest, ARefusedPodGoesToTheEnd) {
     });
     // "p" is now one of the first pods.
     EXPECT_EQ(writes_after(), Writes{"nominate first-00 a"});
+}
+
+// Goal: questions of kube-scheduler, rounds and writes run side by side. For ThreadSanitizer.
+TEST(NominatorThreads, AskedWhileItWrites) {
+    class Api final : public Nominations {
+      public:
+        Result<> nominate_ahead(const PodUid&, const PodName&, const NodeName&) override {
+            ++count;
+            return {};
+        }
+        Result<> withdraw(const PodUid&, const PodName&, const NodeName&) override { return {}; }
+        std::atomic<int> count = 0;
+    };
+    constexpr int kPods = 300;
+    FakeClock clock;
+    ClusterCache cache;
+    SchedulerMetrics metrics(clock);
+    Api api;
+    std::vector<PodInfo> pods;
+    for (int i = 0; i < kPods; ++i) {
+        PodInfo pod = build::pod(fmt::format("p{}", i), build::native(gibibytes(1)));
+        pod.scheduling = std::make_shared<const SchedulingRules>(
+            SchedulingRules{.scheduler = kScheduler, .nodes = {}});
+        pods.push_back(pod);
+    }
+    cache.call([&](ClusterState& state) {
+        for (const char* name : {"a", "b", "c"})
+            state.set_node(build::node(name, 8, gibibytes(16)));
+        return std::ranges::all_of(pods, [&](const PodInfo& pod) { return state.set_pod(pod); });
+    });
+    Nominator nominator({.nominations = api,
+                         .cache = cache,
+                         .metrics = metrics,
+                         .clock = clock,
+                         .fence = {},
+                         .schedulers = {kScheduler},
+                         .skip = 0,
+                         .writers = 4});
+    {
+        std::vector<std::jthread> askers;
+        for (std::size_t first : {0U, 1U}) {
+            askers.emplace_back([&, first] {
+                for (std::size_t i = first; i < pods.size(); i += 2) {
+                    ExtenderArgs args;
+                    args.pod = pods[i];
+                    args.names = {"a"};
+                    FilterAnswer answer;
+                    if (i % 3 == 0) answer.fitting = {0};
+                    nominator.note(args, answer);
+                }
+            });
+        }
+        for (int i = 0; i < 20; ++i)
+            nominator.run_round();
+    }
+    nominator.stop();
+    EXPECT_GT(api.count, 0);
+    EXPECT_LE(nominator.count(), static_cast<std::size_t>(kPods));
 }
 
 }  // namespace

@@ -316,7 +316,8 @@ bool PreemptionReservations::is_cleared(const PodUid& uid, Clear& clear) {
     const NodeName& nominated = waits->pod.nominated;
     if (!nominated.empty() && nominated != clear.node) return true;
     if (tools_.clock.steady() < clear.due) return false;
-    const auto cleared = nominate(uid, (*waits->pod.request)->name, NodeName());
+    auto cleared = tools_.fence.begin(Evictions::kTakes);
+    if (cleared) cleared = tools_.evictions.withdraw(uid, (*waits->pod.request)->name, clear.node);
     if (cleared || cleared.error().code != Code::unavailable) return true;
     log_event(Event::api_error, {{"reason", cleared.error().text}});
     clear.due = tools_.clock.steady() + UnschedulablePods::kRetry;
