@@ -170,6 +170,9 @@ Result<> ApiServer::nominate(const PodUid& uid, const PodName& name, const NodeN
                              bool is_ahead) {
     const PodPtr found = pod(name, uid);
     if (!found) return fail(Code::conflict, "the object has been modified");
+    if (is_ahead && (!found->info.nominated.empty() || !found->info.node.empty()))
+        return fail(Code::invalid_argument,
+                    "the server rejected our request: testing value failed");
     if (found->info.nominated == node || !found->info.node.empty()) return {};
     if (!node.empty()) ++nominated_;
     PodObject nominated = *found;

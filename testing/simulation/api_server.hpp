@@ -76,7 +76,7 @@ class ApiServer {
     // An Eviction: false if a budget protects the pod. With `dry_run`, nothing changes.
     Result<bool> evict(const PodUid& uid, const PodName& pod, bool dry_run);
     // Sets status.nominatedNodeName of a pending pod; an empty name clears it. is_ahead: by the
-    // field manager of nominations ahead of their turn.
+    // field manager of nominations ahead of their turn, and only if the pod has no nomination.
     Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node, bool is_ahead);
     // Clears it if it is this name.
     Result<> withdraw(const PodUid& uid, const PodName& pod, const NodeName& node);

@@ -9,7 +9,7 @@
 #include "adapters/kube/kube_pod_events.hpp"
 #include "domain/events/reader.hpp"
 #include "wire/kube/eviction_json.hpp"
-#include "wire/kube/nomination_json.hpp"
+#include "wire/kube/pod_status_json.hpp"
 
 namespace tessera {
 namespace {
@@ -90,7 +90,7 @@ Result<> KubeEvictions::nominate(const PodUid& uid, const PodName& pod, const No
 
 Result<> KubeEvictions::nominate_ahead(const PodUid& uid, const PodName& pod,
                                        const NodeName& node) {
-    return patch_status(pod, write_nomination(uid, node), "application/merge-patch+json",
+    return patch_status(pod, write_first_nomination(uid, node), "application/json-patch+json",
                         kNominator);
 }
 

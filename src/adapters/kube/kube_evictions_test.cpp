@@ -33,7 +33,7 @@ TEST(KubeEvictions, Writes) {
     EXPECT_TRUE(evictions.nominate(pod_uid, pod_name, NodeName("n")));
     EXPECT_TRUE(has(last(), R"("nominatedNodeName":"n")"));
     EXPECT_TRUE(evictions.nominate_ahead(pod_uid, pod_name, NodeName("n")));
-    EXPECT_TRUE(has(last(), R"("nominatedNodeName":"n")"));
+    EXPECT_TRUE(has(last(), R"("op":"add","path":"/status/nominatedNodeName","value":"n")"));
     EXPECT_TRUE(evictions.withdraw(pod_uid, pod_name, NodeName("n")));
     EXPECT_TRUE(has(last(), R"("op":"remove")"));
     EXPECT_EQ(server.requests().size(), 7U);

@@ -3,7 +3,7 @@
 //   not_found          the pod is gone, and another pod may have its name
 //   permission_denied
 //   conflict           another write came between
-//   invalid_argument   the pod is bound already, or a policy refuses the write
+//   invalid_argument   the pod is bound or nominated already, or a policy refuses the write
 //   unavailable        the outcome is unknown: the write may have happened
 #pragma once
 
@@ -21,7 +21,7 @@ class Nominations {
     virtual ~Nominations() = default;
 
     // Records in the API that the node was chosen for the pod ahead of its turn. Every replica
-    // sees that (PodInfo::is_nominated_ahead).
+    // sees that (PodInfo::is_nominated_ahead). Replaces no nomination.
     virtual Result<> nominate_ahead(const PodUid& uid, const PodName& pod,
                                     const NodeName& node) = 0;
     // Removes the pod's nomination, also one of another program; invalid_argument if it names

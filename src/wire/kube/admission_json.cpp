@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "wire/text/base64.hpp"
+#include "wire/text/json_patch.hpp"
 
 namespace tessera {
 namespace {
@@ -41,39 +42,14 @@ CreatedPod read_created_pod(JsonValue pod, const Dialects& dialects) {
     return out;
 }
 
-// A key as a part of a JSON pointer (RFC 6901).
-std::string pointer_part(std::string_view key) {
-    std::string out;
-    for (const char c : key) {
-        if (c == '~') {
-            out += "~0";
-        } else if (c == '/') {
-            out += "~1";
-        } else {
-            out += c;
-        }
-    }
-    return out;
-}
-
-void write_operation(JsonWriter& w, std::string_view operation, const std::string& path,
-                     std::string_view value) {
-    w.object([&] {
-        w.member("op", operation);
-        w.member("path", path);
-        if (operation == "add") w.member("value", value);
-    });
-}
-
 // The API server makes the requests of an extended resource equal to its limits, if the container
 // has no requests for it.
-void write_limit(JsonWriter& w, const AddedLimit& limit) {
+void add_limit(JsonPatch& patch, const AddedLimit& limit) {
     const std::string_view list =
         limit.kind == ContainerKind::app ? "containers" : "initContainers";
-    write_operation(w, "add",
-                    fmt::format("/spec/{}/{}/resources/limits/{}", list, limit.position,
-                                pointer_part(limit.resource)),
-                    limit.amount);
+    patch.add(fmt::format("/spec/{}/{}/resources/limits/{}", list, limit.position,
+                          pointer_part(limit.resource)),
+              limit.amount);
 }
 
 }  // namespace
@@ -99,18 +75,14 @@ Result<AdmissionRequest> read_admission_review(JsonValue review, const Dialects&
 
 std::string write_pod_patch(const PodEdits& edits) {
     if (edits == PodEdits{}) return {};
-    JsonWriter w;
-    w.array([&] {
-        for (const std::string& key : edits.removed_annotations)
-            write_operation(w, "remove", "/metadata/annotations/" + pointer_part(key), "");
-        if (!edits.scheduler.empty())
-            write_operation(w, "add", "/spec/schedulerName", edits.scheduler);
-        if (!edits.runtime_class.empty())
-            write_operation(w, "add", "/spec/runtimeClassName", edits.runtime_class);
-        for (const AddedLimit& limit : edits.limits)
-            write_limit(w, limit);
-    });
-    return w.take();
+    JsonPatch patch;
+    for (const std::string& key : edits.removed_annotations)
+        patch.remove("/metadata/annotations/" + pointer_part(key));
+    if (!edits.scheduler.empty()) patch.add("/spec/schedulerName", edits.scheduler);
+    if (!edits.runtime_class.empty()) patch.add("/spec/runtimeClassName", edits.runtime_class);
+    for (const AddedLimit& limit : edits.limits)
+        add_limit(patch, limit);
+    return patch.take();
 }
 
 std::string write_admission_answer(std::string_view uid, const PodEdits& edits) {

@@ -1,12 +1,11 @@
 #include "wire/kube/eviction_json.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "wire/text/json.hpp"
 
 namespace tessera {
+
 std::string write_eviction(const PodUid& uid, const PodName& pod, bool dry_run) {
     JsonWriter w;
     w.object([&] {
@@ -45,26 +44,6 @@ bool is_of_missing_right(std::string_view body) {
 bool is_of_a_namesake(std::string_view body) {
     const auto document = JsonDocument::parse(body);
     return document && document->root()["message"].text_or("").find("UID") != std::string::npos;
-}
-
-std::string write_preempted(const PodUid& uid, std::string_view preemptor) {
-    JsonWriter w;
-    w.object([&] {
-        w.object("metadata", [&] { w.member("uid", uid.str()); });
-        w.object("status", [&] {
-            w.array("conditions", [&] {
-                w.object([&] {
-                    w.member("type", "DisruptionTarget");
-                    w.member("status", "True");
-                    w.member("reason", "PreemptionByScheduler");
-                    w.member(
-                        "message",
-                        fmt::format("tessera-controller: preempting to accommodate {}", preemptor));
-                });
-            });
-        });
-    });
-    return w.take();
 }
 
 }  // namespace tessera

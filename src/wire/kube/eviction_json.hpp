@@ -1,5 +1,4 @@
-// The requests that evict pods to make room for another: the Eviction of policy/v1, and patches of
-// a pod's status. The API server refuses each of them (409) for a pod with another uid.
+// The Eviction of policy/v1. The API server refuses it (409) for a pod with another uid.
 #pragma once
 
 #include <string>
@@ -22,11 +21,5 @@ bool is_of_missing_right(std::string_view body);
 
 // Whether this Status (409) says that the pod of that name has another uid.
 bool is_of_a_namesake(std::string_view body);
-
-// For pods/NAME/status, a strategic merge patch. By this condition (DisruptionTarget,
-// PreemptionByScheduler) kube-scheduler knows that room is being made on a pod's nominated node,
-// and keeps the nomination. `preemptor` is text for the users of the evicted pod
-// (domain/events/reader.hpp).
-std::string write_preempted(const PodUid& uid, std::string_view preemptor);
 
 }  // namespace tessera

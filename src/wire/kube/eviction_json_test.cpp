@@ -12,10 +12,6 @@ TEST(EvictionJson, NamesTheUid) {
                              R"({"preconditions":{"uid":"u"})";
     EXPECT_EQ(write_eviction(PodUid("u"), {"s", "p"}, false), head + "}}");
     EXPECT_EQ(write_eviction(PodUid("u"), {"s", "p"}, true), head + R"(,"dryRun":["All"]}})");
-    EXPECT_EQ(write_preempted(PodUid("u"), "pod s/high"),
-              R"({"metadata":{"uid":"u"},"status":{"conditions":[{"type":"DisruptionTarget",)"
-              R"("status":"True","reason":"PreemptionByScheduler","message":)"
-              R"("tessera-controller: preempting to accommodate pod s/high"}]}})");
 }
 
 // Goal: a budget's refusal is distinguished from a busy server's, and from invalid text.

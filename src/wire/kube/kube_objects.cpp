@@ -10,13 +10,14 @@
 
 #include "wire/kube/host_resources.hpp"
 #include "wire/kube/node_rules_json.hpp"
-#include "wire/kube/nomination_json.hpp"
+#include "wire/kube/pod_status_json.hpp"
 #include "wire/kube/text_patch.hpp"
 #include "wire/kube/unknown_annotations.hpp"
 #include "wire/tessera/allocation_json.hpp"
 #include "wire/tessera/keys.hpp"
 #include "wire/tessera/node_gpus_json.hpp"
 #include "wire/tessera/resize_json.hpp"
+#include "wire/text/json_patch.hpp"
 
 namespace tessera {
 namespace {
@@ -371,24 +372,15 @@ std::string write_capacity_patch(const Annotations& amounts) {
 }
 
 std::string write_taint_removal(const std::vector<std::string>& keys, std::string_view removed) {
-    JsonWriter w;
-    w.array([&] {
-        // The last one first, so that the positions of the others stay.
-        for (std::size_t i = keys.size(); i-- > 0;) {
-            if (keys[i] != removed) continue;
-            const std::string path = fmt::format("/spec/taints/{}", i);
-            w.object([&] {
-                w.member("op", "test");
-                w.member("path", path + "/key");
-                w.member("value", removed);
-            });
-            w.object([&] {
-                w.member("op", "remove");
-                w.member("path", path);
-            });
-        }
-    });
-    return w.take();
+    JsonPatch patch;
+    // The last one first, so that the positions of the others stay.
+    for (std::size_t i = keys.size(); i-- > 0;) {
+        if (keys[i] != removed) continue;
+        const std::string path = fmt::format("/spec/taints/{}", i);
+        patch.test(path + "/key", removed);
+        patch.remove(path);
+    }
+    return patch.take();
 }
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "wire/text/base64.hpp"
+#include "wire/text/json_patch.hpp"
 
 namespace tessera {
 namespace {
@@ -50,25 +51,16 @@ std::string write_authority_secret(std::string_view name, std::string_view ns,
 std::string write_trust_patch(JsonValue configuration, const std::string& certificates) {
     const std::string bundle = encode_base64(certificates);
     const auto webhooks = configuration["webhooks"].elements();
-    JsonWriter w;
+    JsonPatch patch;
     bool is_needed = false;
-    w.array([&] {
-        w.object([&] {
-            w.member("op", "test");
-            w.member("path", "/metadata/resourceVersion");
-            w.member("value", configuration["metadata"]["resourceVersion"].text_or(""));
-        });
-        for (std::size_t i = 0; i < webhooks.size(); ++i) {
-            if (webhooks[i]["clientConfig"]["caBundle"].text_or("") == bundle) continue;
-            is_needed = true;
-            w.object([&] {
-                w.member("op", "add");
-                w.member("path", fmt::format("/webhooks/{}/clientConfig/caBundle", i));
-                w.member("value", bundle);
-            });
-        }
-    });
-    return is_needed ? w.take() : "";
+    patch.test("/metadata/resourceVersion",
+               configuration["metadata"]["resourceVersion"].text_or(""));
+    for (std::size_t i = 0; i < webhooks.size(); ++i) {
+        if (webhooks[i]["clientConfig"]["caBundle"].text_or("") == bundle) continue;
+        is_needed = true;
+        patch.add(fmt::format("/webhooks/{}/clientConfig/caBundle", i), bundle);
+    }
+    return is_needed ? patch.take() : "";
 }
 
 }  // namespace tessera

@@ -1,15 +1,23 @@
-#include "wire/kube/nomination_json.hpp"
+#include "wire/kube/pod_status_json.hpp"
 
 #include <gtest/gtest.h>
 
 namespace tessera {
 namespace {
 
-// Goal: each write names the uid, so that no other pod of the same name is nominated. A withdrawal
-// removes only the nomination that it names.
-TEST(NominationJson, Writes) {
+// Goal: each write names the uid, so that no other pod of the same name is changed. A first
+// nomination replaces none, and a withdrawal removes only the one that it names.
+TEST(PodStatusJson, Writes) {
+    EXPECT_EQ(write_preempted(PodUid("u"), "pod s/high"),
+              R"({"metadata":{"uid":"u"},"status":{"conditions":[{"type":"DisruptionTarget",)"
+              R"("status":"True","reason":"PreemptionByScheduler","message":)"
+              R"("tessera-controller: preempting to accommodate pod s/high"}]}})");
     EXPECT_EQ(write_nomination(PodUid("u"), NodeName("n")),
               R"({"metadata":{"uid":"u"},"status":{"nominatedNodeName":"n"}})");
+    EXPECT_EQ(write_first_nomination(PodUid("u"), NodeName("n")),
+              R"([{"op":"test","path":"/metadata/uid","value":"u"},)"
+              R"({"op":"test","path":"/status/nominatedNodeName","value":null},)"
+              R"({"op":"add","path":"/status/nominatedNodeName","value":"n"}])");
     EXPECT_EQ(write_withdrawal(PodUid("u"), NodeName("n")),
               R"([{"op":"test","path":"/metadata/uid","value":"u"},)"
               R"({"op":"test","path":"/status/nominatedNodeName","value":"n"},)"
@@ -18,7 +26,7 @@ TEST(NominationJson, Writes) {
 
 // Goal: a nomination ahead of its turn is distinguished from those of others, also after they wrote
 // over it. Method: entries as the API server of Kubernetes 1.36 writes them, and invalid ones.
-TEST(NominationJson, WhoWroteIt) {
+TEST(PodStatusJson, WhichProgramNominated) {
     const auto is_ahead = [](const std::string& fields, const std::string& node = "n") {
         const auto document =
             JsonDocument::parse(R"({"metadata":{"managedFields":)" + fields +

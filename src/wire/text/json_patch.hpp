@@ -1,0 +1,62 @@
+// JSON patches (RFC 6902): operations of which a server does all or none.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "wire/text/json.hpp"
+
+namespace tessera {
+
+// A key as a part of a path (RFC 6901).
+inline std::string pointer_part(std::string_view key) {
+    std::string out;
+    for (const char c : key) {
+        if (c == '~') {
+            out += "~0";
+        } else if (c == '/') {
+            out += "~1";
+        } else {
+            out += c;
+        }
+    }
+    return out;
+}
+
+// The operations are done in the order of the calls.
+class JsonPatch {
+  public:
+    // The patch fails if there is another value, or none.
+    void test(std::string_view path, std::string_view value) { write("test", path, value); }
+    // The patch fails if there is a value. The API server takes a member that is missing for null.
+    void test_missing(std::string_view path) {
+        writer_.object([&] {
+            head("test", path);
+            writer_.raw_member("value", "null");
+        });
+    }
+    void add(std::string_view path, std::string_view value) { write("add", path, value); }
+    void remove(std::string_view path) {
+        writer_.object([&] { head("remove", path); });
+    }
+
+    // The text of the patch. Do not use it afterwards.
+    [[nodiscard]] std::string take() { return "[" + writer_.take() + "]"; }
+
+  private:
+    void head(std::string_view operation, std::string_view path) {
+        writer_.member("op", operation);
+        writer_.member("path", path);
+    }
+    void write(std::string_view operation, std::string_view path, std::string_view value) {
+        writer_.object([&] {
+            head(operation, path);
+            writer_.member("value", value);
+        });
+    }
+
+    JsonWriter writer_;
+};
+
+}  // namespace tessera
