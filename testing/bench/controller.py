@@ -56,12 +56,16 @@ class Controller:
         before = -1
         while time.monotonic() - begin < READY_SECONDS:
             time.sleep(0.5)
-            found = re.search(r"^tessera_nominated_pods (\S+)$", self.metrics(), re.M)
-            now = int(float(found.group(1))) if found else 0
+            now = self.nominated_pods()
             if now == before and 0 < now <= pods:
                 return
             before = now
         raise KubeError(f"{NAME} has nominated {before} of {pods} pods")
+
+    def nominated_pods(self) -> int:
+        """The current nominations."""
+        found = re.search(r"^tessera_nominated_pods (\S+)$", self.metrics(), re.M)
+        return int(float(found.group(1))) if found else 0
 
     def stop(self) -> None:
         """kill -9."""

@@ -31,9 +31,7 @@ def latency(cluster: Cluster, load: Load, variant: Variant, group: str, pods: in
     controller.start()
     cluster.start_component("kube-scheduler")
     wait_ready(cluster)
-    out = []
-    for number in range(FIRST + pods):
-        out.append(_wait(cluster, group, number))
+    out = [_wait(cluster, group, number) for number in range(FIRST + pods)]
     cluster.kill("kube-scheduler")
     controller.stop()
     load.request("remove", group, FIRST + pods)

@@ -7,7 +7,6 @@ their GPUs. Nodes have no kubelet: the test ends with the binding.
 
 from __future__ import annotations
 
-import re
 import signal
 import time
 import unittest
@@ -38,12 +37,6 @@ ZONES = {"a": range(20, 40), "b": range(40, 60)}
 def node_name(number: int) -> str:
     """As cluster_load names it."""
     return f"gpu-node-{number:05}"
-
-
-def nominated_pods(controller: Controller) -> int:
-    """The current nominations of our controller."""
-    found = re.search(r"^tessera_nominated_pods (\S+)$", controller.metrics(), re.M)
-    return int(float(found.group(1))) if found else 0
 
 
 def taint(key: str) -> Json:
@@ -120,7 +113,7 @@ class NominationsTest(unittest.TestCase):
         controller.stop()
         controller.start()
         self.cluster.wait_for("the new controller takes the nominations over", lambda: (
-            nominated_pods(controller) >= len(chosen)), SECONDS)
+            controller.nominated_pods() >= len(chosen)), SECONDS)
         self.go_on(controller, "heirs", 200)
         followed = [item for item in self.bound("heirs")
                     if chosen.get(item["metadata"]["name"]) == item["spec"]["nodeName"]]
@@ -188,7 +181,7 @@ class NominationsTest(unittest.TestCase):
               f"refused binds {controller.refused_binds()}")
         self.assertEqual((seen["placed"], seen["overcommitted"]), (count, 0))
         self.cluster.wait_for("no nomination is left",
-                              lambda: nominated_pods(controller) == 0, SECONDS)
+                              lambda: controller.nominated_pods() == 0, SECONDS)
 
     # ---- the cluster
 

@@ -38,8 +38,7 @@ class Api:
     def text(self, method: str, path: str, body: Any = None,
              content_type: str = "application/json") -> str:
         """The body of a 2xx response. Raises ApiError otherwise."""
-        connection = http.client.HTTPSConnection(self.host, self.port, timeout=SECONDS,
-                                                 context=self._context)
+        connection = self._connection()
         try:
             connection.request(method, path, None if body is None else json.dumps(body),
                                {"Content-Type": content_type})
@@ -62,8 +61,7 @@ class Api:
     @contextlib.contextmanager
     def watch(self, path: str) -> Iterator[Iterator[Any]]:
         """The events of a watch, as they come. Raises ApiError if none comes for SECONDS."""
-        connection = http.client.HTTPSConnection(self.host, self.port, timeout=SECONDS,
-                                                 context=self._context)
+        connection = self._connection()
         with contextlib.closing(connection):
             try:
                 connection.request("GET", path)
@@ -81,3 +79,7 @@ class Api:
         except KubeError:
             return False
         return True
+
+    def _connection(self) -> http.client.HTTPSConnection:
+        return http.client.HTTPSConnection(self.host, self.port, timeout=SECONDS,
+                                           context=self._context)
