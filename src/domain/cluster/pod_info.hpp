@@ -41,8 +41,7 @@ struct PodInfo {
     NodeName node;        // empty until bound
     std::string created;  // metadata.creationTimestamp: RFC 3339 in UTC, so it sorts as text
     NodeName nominated;   // status.nominatedNodeName; usually empty
-    bool is_nominated_ahead =
-        false;  // by us, ahead of its turn; else pods are evicted there for it
+    bool is_nominated_ahead = false;  // by a nominator of ours, ahead of its turn
     int priority = 0;
     bool preempts = true;      // it may preempt other pods (preemptionPolicy)
     bool finished = false;     // Succeeded or Failed: its containers do not run again

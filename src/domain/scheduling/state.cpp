@@ -135,6 +135,11 @@ std::optional<PendingPod> ClusterState::read_pending(const PodInfo& pod, const P
     now.queue_number = before->queue_number;
     now.is_offered = before->is_offered;
     const bool is_same = pod.nominated == before->nominated;
+    // kube-scheduler nominated it, perhaps to the same node: pods may be evicted for it there.
+    const bool is_of_others = !pod.nominated.empty() && !pod.is_nominated_ahead &&
+                              !before->reserved_node.empty() &&
+                              before->reserved_by == ReservedBy::nominator;
+    if (is_of_others) return now;
     if (is_same || pod.nominated.empty() || pod.nominated == before->reserved_node) {
         now.reserved_node = before->reserved_node;
         now.reserved_by = before->reserved_by;

@@ -60,7 +60,8 @@ struct PendingPod {
         return nominated == given_up ? NodeName() : nominated;
     }
     [[nodiscard]] bool is_nominated_ahead() const {
-        return reserved_node.empty() ? is_shown_ahead : reserved_by == ReservedBy::nominator;
+        if (!reserved_node.empty()) return reserved_by == ReservedBy::nominator;
+        return is_shown_ahead && nominated != given_up;
     }
 };
 
@@ -74,6 +75,7 @@ struct QueuedPod {
 struct ReservedPod {
     PodName name;
     std::string scheduler;  // empty: unknown
+    int priority = 0;
     NodeName node;
     bool is_ahead = false;                  // Nominee::is_ahead
     std::optional<ReservedBy> reserved_by;  // nothing: only the API server shows it

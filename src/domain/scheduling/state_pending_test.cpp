@@ -114,7 +114,7 @@ TEST(PendingPods, RefusedBindings) {
 // Goal: a reservation has the effect of a nomination. It ends with the pending state, with a
 // nomination to another node, or when it is released. A nomination to the same node may come and
 // go.
-TEST(PendingPods, Promises) {
+TEST(PendingPods, Reservations) {
     ClusterState state;
     state.set_node(build::node("n", 1, gibibytes(16)));
     PodInfo pod = build::pod("p", build::aliyun(8));
@@ -189,6 +189,35 @@ TEST(PendingPods, GivenUp) {
     EXPECT_EQ(reserved_on(), "m");
 }
 
+// Goal: a nomination ahead of its turn counts as such until it is given up. One of kube-scheduler
+// to the same node ends the reservation ahead: pods may be evicted for the pod.
+TEST(PendingPods, NominatedAhead) {
+    ClusterState state;
+    PodInfo pod = build::pod("p", build::aliyun(8));
+    const auto show = [&](const char* node, bool is_ahead) {
+        pod.nominated = NodeName(node);
+        pod.is_nominated_ahead = is_ahead;
+        state.set_pod(pod);
+    };
+    const auto is_ahead = [&] { return state.pending(pod.uid)->is_nominated_ahead(); };
+    show("n", true);
+    EXPECT_TRUE(is_ahead());
+    state.give_up(pod.uid);
+    EXPECT_FALSE(is_ahead());
+    show("", false);
+    state.reserve_node(pod.uid, NodeName("n"), ReservedBy::nominator);
+    EXPECT_TRUE(is_ahead());
+    show("n", true);
+    EXPECT_TRUE(is_ahead());
+    EXPECT_EQ(state.pending(pod.uid)->reserved_node, NodeName("n"));
+
+    show("", false);
+    show("n", false);
+    EXPECT_FALSE(is_ahead());
+    EXPECT_EQ(state.pending(pod.uid)->reserved_node, NodeName());
+    EXPECT_EQ(state.pending(pod.uid)->reserved_on(), NodeName("n"));
+}
+
 // Goal: the reservation of a pod that is being bound can be released.
 TEST(PendingPods, GivenUpWhileBeingBound) {
     ClusterState state;
@@ -210,7 +239,7 @@ TEST(PendingPods, GivenUpWhileBeingBound) {
 
 // Goal: victims count as terminating as long as the reservation exists, whatever the API server
 // shows. So no pod takes the GPU of the first victim before the last one is evicted.
-TEST(PendingPods, VictimsOfAPromise) {
+TEST(PendingPods, VictimsOfAReservation) {
     ClusterState state;
     state.set_node(build::node("n", 1, gibibytes(16)));
     for (const char* name : {"x", "y"}) {

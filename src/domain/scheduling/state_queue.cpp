@@ -71,6 +71,7 @@ std::map<PodUid, ReservedPod> ClusterState::reserved_pods() const {
             uid, ReservedPod{
                      .name = (*pod.request)->name,
                      .scheduler = pod.scheduling ? pod.scheduling->scheduler : "",
+                     .priority = (*pod.request)->priority,
                      .node = pod.reserved_on(),
                      .is_ahead = pod.is_nominated_ahead(),
                      .reserved_by =

@@ -50,7 +50,7 @@ class LeaderTasks {
           reporter_({events_, with.cache, with.fence}),
           preempting_(with.clock, SelfPreemption::kPeriod,
                       [this](const std::stop_token& stop) { preemption_.run_round(stop); }),
-          nominating_(with.clock, Nominator::kPeriod,
+          nominating_(with.clock, nominator_.period(),
                       [this](const std::stop_token& stop) { nominator_.run_round(stop); }),
           resizing_(with.clock, Resizer::kPeriod,
                     [this](const std::stop_token& stop) { resizer_.run_round(stop); }),

@@ -11,10 +11,6 @@
 namespace tessera {
 namespace {
 
-constexpr std::chrono::seconds kTendPeriod{1};
-// A nomination that is to be removed has been shown by the watch by then, or was never written.
-constexpr std::chrono::seconds kShown{10};
-
 std::string utc_text(std::int64_t unix_ns) {
     return fmt::format("{:%Y-%m-%dT%H:%M:%S}Z", fmt::gmtime(unix_ns / 1'000'000'000));
 }
@@ -28,10 +24,28 @@ bool is_offered(const ExtenderArgs& args, const FilterAnswer& answer, const Node
                                [&](std::size_t i) { return args.names[i] == node.str(); });
 }
 
+// Whether pods of lower priority are terminating on the node: kube-scheduler may have evicted them
+// for a pod of this priority.
+bool is_space_made(const Snapshot& snapshot, const NodeName& node, int priority) {
+    const NodeInfo* found = snapshot.find(node.str());
+    return found != nullptr &&
+           std::ranges::any_of(found->assigned_pods, [&](const AssignedPodPtr& pod) {
+               return pod->terminating && pod->priority < priority;
+           });
+}
+
+const char* text_of(bool is_failed, bool is_asked_about) {
+    if (is_failed) return "it could not be written";
+    return is_asked_about ? "kube-scheduler has another reason not to use it"
+                          : "kube-scheduler did not ask about it";
+}
+
 }  // namespace
 
 Nominator::Nominator(NominatorTools tools)
-    : tools_(std::move(tools)), writers_(is_on() ? tools_.writers : 0) {}
+    : tools_(std::move(tools)),
+      withdrawals_(tools_.nominations, tools_.cache, tools_.clock, tools_.fence, writers_),
+      writers_(is_on() ? tools_.writers : 0) {}
 
 void Nominator::note(const ExtenderArgs& args, const FilterAnswer& answer) {
     if (!is_on()) return;
@@ -46,6 +60,8 @@ void Nominator::note(const ExtenderArgs& args, const FilterAnswer& answer) {
             Nomination& nomination = at->second;
             const Time now = tools_.clock.steady();
             nomination.since = now;
+            std::uint64_t& asked = asked_[{nomination.scheduler, nomination.priority}];
+            asked = std::max(asked, nomination.number);
             asks_first_for_its_node = args.names.size() == 1 && is_named(args, nomination.node);
             if (is_offered(args, answer, nomination.node)) {
                 if (!nomination.is_followed)
@@ -69,7 +85,6 @@ void Nominator::note(const ExtenderArgs& args, const FilterAnswer& answer) {
 }
 
 void Nominator::run_round(const std::stop_token& stop) {
-    if (!is_on()) return;
     if (!tools_.fence.leads()) {
         if (leads_) stop_leading();
         return;
@@ -77,9 +92,8 @@ void Nominator::run_round(const std::stop_token& stop) {
     leads_ = true;
     end_unsuccessful();
     if (tools_.clock.steady() >= tend_due_) {
-        tend();
-        clear(stop);
-        tend_due_ = tools_.clock.steady() + kTendPeriod;
+        tend(stop);
+        tend_due_ = tools_.clock.steady() + kTend;
     }
     for (const std::string& scheduler : tools_.schedulers)
         nominate_queue(scheduler, stop);
@@ -102,7 +116,9 @@ void Nominator::nominate_queue(const std::string& scheduler, const std::stop_tok
         if (plan.pods.empty()) plan.due = now + kIdle;
     }
     const std::size_t most = std::min(kBatch, tools_.window - waiting);
-    for (const PlannedPod& pod : reserve_next(plan.pods, most)) {
+    const std::vector<PlannedPod> pods = reserve_next(plan.pods, most);
+    begin(pods);
+    for (const PlannedPod& pod : pods) {
         if (stop.stop_requested()) return;
         write(pod);
     }
@@ -170,16 +186,23 @@ void Nominator::let_rest(const PodUid& uid) {
     past.rest_until = tools_.clock.steady() + past.rest;
 }
 
-void Nominator::write(const PlannedPod& planned) {
-    const PodRequest& request = *planned.pod.request;
-    {
-        const MutexLock lock(mutex_);
+// From now on, questions about these pods are noted.
+void Nominator::begin(const std::vector<PlannedPod>& pods) {
+    const MutexLock lock(mutex_);
+    for (const PlannedPod& planned : pods) {
+        const PodRequest& request = *planned.pod.request;
         nominations_.insert_or_assign(request.uid,
                                       Nomination{.pod = request.name,
                                                  .node = planned.node,
                                                  .scheduler = planned.pod.scheduling->scheduler,
+                                                 .priority = request.priority,
+                                                 .number = ++numbers_,
                                                  .since = tools_.clock.steady()});
     }
+}
+
+void Nominator::write(const PlannedPod& planned) {
+    const PodRequest& request = *planned.pod.request;
     writers_.run([this, uid = request.uid, pod = request.name, node = planned.node] {
         if (!is_still_of_use(uid, node)) {
             tools_.metrics.count_nomination(NominationOutcome::overtaken);
@@ -211,7 +234,12 @@ void Nominator::write(const PlannedPod& planned) {
 }
 
 // kube-scheduler may have taken the pod while other nominations were written.
-bool Nominator::is_still_of_use(const PodUid& uid, const NodeName& node) const {
+bool Nominator::is_still_of_use(const PodUid& uid, const NodeName& node) {
+    {
+        const MutexLock lock(mutex_);
+        const auto at = nominations_.find(uid);
+        if (at == nominations_.end() || at->second.without) return false;
+    }
     return tools_.cache.call([&](const ClusterState& state) {
         const PendingPod* pod = state.pending(uid);
         return pod != nullptr && pod->is_nominated_ahead() && pod->reserved_node == node &&
@@ -226,31 +254,39 @@ Nominator::Time Nominator::denied_until() {
 
 // Ends the nominations that kube-scheduler does not follow, and those that were not written.
 void Nominator::end_unsuccessful() {
+    const auto snapshot = tools_.cache.snapshot();
     std::vector<std::pair<PodUid, Nomination>> over;
     {
         const MutexLock lock(mutex_);
         const Time now = tools_.clock.steady();
+        const auto is_over = [&](Nomination& nomination) {
+            if (!nomination.is_written) return false;
+            if (nomination.is_failed) return true;
+            if (!nomination.without || now - *nomination.without < kOnItsWay) return false;
+            if (is_space_made(*snapshot, nomination.node, nomination.priority))
+                nomination.keep_until = now + kBackoff;
+            return now >= nomination.keep_until;
+        };
         for (auto at = doubtful_.begin(); at != doubtful_.end();) {
             const auto nomination = nominations_.find(*at);
-            const bool is_over =
-                nomination != nominations_.end() && nomination->second.is_written &&
-                (nomination->second.is_failed ||
-                 (nomination->second.without && now - *nomination->second.without >= kOnItsWay));
-            if (is_over) over.emplace_back(*nomination);
-            const bool stays = nomination != nominations_.end() && !is_over;
-            at = stays ? std::next(at) : doubtful_.erase(at);
+            const bool is_known = nomination != nominations_.end();
+            const bool ends = is_known && is_over(nomination->second);
+            if (ends) {
+                over.emplace_back(*nomination);
+                nominations_.erase(nomination);
+            }
+            at = is_known && !ends ? std::next(at) : doubtful_.erase(at);
         }
-        for (const auto& [uid, nomination] : over)
-            nominations_.erase(uid);
     }
     for (const auto& [uid, nomination] : over) {
-        if (give_up(uid, nomination) && !nomination.is_failed)
+        const bool is_failed = nomination.is_failed;
+        if (give_up(uid, nomination, is_failed ? Ended::failed : Ended::not_followed) && !is_failed)
             tools_.metrics.count_nomination(NominationOutcome::not_followed);
     }
 }
 
 // False if the pod does not wait with this reservation any more: it is bound, or gone.
-bool Nominator::give_up(const PodUid& uid, const Nomination& nomination) {
+bool Nominator::give_up(const PodUid& uid, const Nomination& nomination, Ended why) {
     const bool waits = tools_.cache.call([&](ClusterState& state) {
         const PendingPod* pod = state.pending(uid);
         if (pod == nullptr || !pod->is_nominated_ahead() || pod->reserved_node != nomination.node)
@@ -259,130 +295,119 @@ bool Nominator::give_up(const PodUid& uid, const Nomination& nomination) {
         return true;
     });
     if (!waits) return false;
-    // If kube-scheduler did not ask, its own filters may refuse every node.
-    if (!nomination.is_failed) past_[uid].nodes.insert(nomination.node);
-    if (nomination.is_failed) let_rest(uid);
-    clears_.insert_or_assign(
-        uid, Clear{nomination.pod, nomination.node, tools_.clock.steady() + kShown});
+    // Without a question, kube-scheduler's own filters may refuse every node, or it has not come to
+    // the pod.
+    const bool is_refused =
+        why == Ended::not_followed || (why == Ended::unasked && was_passed(nomination));
+    if (is_refused) past_[uid].nodes.insert(nomination.node);
+    if (!is_refused) let_rest(uid);
+    withdrawals_.add(uid, nomination.pod, nomination.node);
     log_event(Event::nomination_ended,
               {{"pod", nomination.pod.str()},
                {"node", nomination.node.str()},
-               {"reason", nomination.is_failed ? "it could not be written"
-                          : nomination.without ? "kube-scheduler has another reason not to use it"
-                                               : "kube-scheduler did not ask about it"}});
+               {"reason", text_of(why == Ended::failed, nomination.without.has_value())}});
     return true;
 }
 
-void Nominator::tend() {
-    tend_foreign();
-    const auto reserved =
+// Whether kube-scheduler has asked about pods that come after this one in its queue.
+bool Nominator::was_passed(const Nomination& nomination) {
+    const MutexLock lock(mutex_);
+    const auto asked = asked_.find({nomination.scheduler, nomination.priority});
+    return asked != asked_.end() && asked->second > nomination.number;
+}
+
+void Nominator::tend(const std::stop_token& stop) {
+    const Reserved reserved =
         tools_.cache.call([](const ClusterState& state) { return state.reserved_pods(); });
+    tend_own(reserved);
+    tend_shown(reserved);
+    withdrawals_.send(stop);
+    tools_.cache.call([&](const ClusterState& state) {
+        return std::erase_if(past_, [&](const auto& of) {
+            return state.pending(of.first) == nullptr && state.being_bound(of.first) == nullptr;
+        });
+    });
+}
+
+void Nominator::tend_own(const Reserved& reserved) {
+    const auto snapshot = tools_.cache.snapshot();
+    for (const auto& [uid, pod] : reserved) {
+        // Unknown if its bind failed, and it waits again.
+        if (pod.reserved_by == ReservedBy::nominator) take_over(uid, pod);
+    }
     std::vector<std::pair<PodUid, Nomination>> unasked;
     {
         const MutexLock lock(mutex_);
         const Time now = tools_.clock.steady();
         std::erase_if(nominations_, [&](const auto& of) {
-            const auto pod = reserved.find(of.first);
-            if (pod == reserved.end() || pod->second.node != of.second.node ||
+            const auto& [uid, nomination] = of;
+            const auto pod = reserved.find(uid);
+            if (pod == reserved.end() || pod->second.node != nomination.node ||
                 pod->second.reserved_by != ReservedBy::nominator) {
                 // The pod is bound, and to another node if the filter was asked without this one.
-                if (of.second.without)
+                if (nomination.without)
                     tools_.metrics.count_nomination(NominationOutcome::not_followed);
                 return true;
             }
-            const bool is_over = of.second.is_written && now - of.second.since >= kUnasked;
+            const bool is_over = nomination.is_written && now - nomination.since >= kUnasked &&
+                                 !is_space_made(*snapshot, nomination.node, nomination.priority);
             if (is_over) unasked.push_back(of);
             return is_over;
         });
-        // A bind that failed: the pod waits again.
-        for (const auto& [uid, pod] : reserved) {
-            if (pod.reserved_by != ReservedBy::nominator) continue;
-            nominations_.try_emplace(uid, Nomination{.pod = pod.name,
-                                                     .node = pod.node,
-                                                     .scheduler = pod.scheduler,
-                                                     .since = now,
-                                                     .is_written = true});
-        }
-        for (const auto& [uid, nomination] : unasked)
-            nominations_.erase(uid);
     }
     for (const auto& [uid, nomination] : unasked) {
-        if (give_up(uid, nomination)) tools_.metrics.count_nomination(NominationOutcome::expired);
+        if (give_up(uid, nomination, Ended::unasked))
+            tools_.metrics.count_nomination(NominationOutcome::expired);
     }
-    tools_.cache.call([&](const ClusterState& state) {
-        return std::erase_if(past_,
-                             [&](const auto& of) { return state.pending(of.first) == nullptr; });
-    });
 }
 
-// Takes over the nominations of an earlier leader, and ends those of other programs after a while.
-void Nominator::tend_foreign() {
-    const auto reserved =
-        tools_.cache.call([](const ClusterState& state) { return state.reserved_pods(); });
+// Looks at the nominations that only the API shows: goes on with those of an earlier leader, and
+// ends those of other programs after a while.
+void Nominator::tend_shown(const Reserved& reserved) {
     const Time now = tools_.clock.steady();
-    std::erase_if(foreign_since_, [&](const auto& of) { return !reserved.contains(of.first); });
+    const auto snapshot = tools_.cache.snapshot();
+    std::erase_if(foreign_, [&](const auto& of) {
+        const auto pod = reserved.find(of.first);
+        return pod == reserved.end() || pod->second.node != of.second.node;
+    });
     for (const auto& [uid, pod] : reserved) {
         if (pod.reserved_by) continue;
-        const Time since = foreign_since_.try_emplace(uid, now).first->second;
-        const bool is_over = now - since >= kForeign && !is_terminating_on(pod.node);
+        const Time since = foreign_.try_emplace(uid, Foreign{pod.node, now}).first->second.since;
+        const bool is_over = pod.is_ahead ? withdrawals_.is_due(uid, pod.node)
+                                          : is_on() && now - since >= kForeign &&
+                                                !is_space_made(*snapshot, pod.node, pod.priority);
         if (!pod.is_ahead && !is_over) continue;
-        tools_.cache.call([&](ClusterState& state) {
+        const bool is_taken_over = tools_.cache.call([&](ClusterState& state) {
             const PendingPod* waits = state.pending(uid);
             if (waits == nullptr || !waits->reserved_node.empty() || waits->nominated != pod.node)
                 return false;
-            if (pod.is_ahead) return state.reserve_node(uid, pod.node, ReservedBy::nominator);
+            if (!is_over) return state.reserve_node(uid, pod.node, ReservedBy::nominator);
             state.give_up(uid);
-            return true;
+            return false;
         });
+        if (is_taken_over) take_over(uid, pod);
     }
 }
 
-bool Nominator::is_terminating_on(const NodeName& node) const {
-    const auto snapshot = tools_.cache.snapshot();
-    const NodeInfo* found = snapshot->find(node.str());
-    return found != nullptr && std::ranges::any_of(found->assigned_pods, &AssignedPod::terminating);
-}
-
-// Removes nominations that were given up from the API: other replicas keep the GPUs reserved by
-// them.
-void Nominator::clear(const std::stop_token& stop) {
-    const Time now = tools_.clock.steady();
-    for (auto at = clears_.begin(); at != clears_.end() && !stop.stop_requested();) {
-        const PodUid& uid = at->first;
-        Clear& clear = at->second;
-        const auto nominated =
-            tools_.cache.call([&](const ClusterState& state) -> std::optional<NodeName> {
-                const PendingPod* pod = state.pending(uid);
-                if (pod == nullptr || !pod->reserved_node.empty()) return std::nullopt;
-                return pod->nominated;
-            });
-        const bool is_shown = nominated && *nominated == clear.node;
-        const bool is_over = clear.is_sent || now >= clear.until;
-        if (!nominated || (!is_shown && (!nominated->empty() || is_over))) {
-            at = clears_.erase(at);
-            continue;
-        }
-        if (is_shown && (!clear.is_sent || now >= clear.until)) {
-            clear.is_sent = true;
-            clear.until = now + kShown;
-            writers_.run([this, uid, pod = clear.pod, node = clear.node] {
-                if (!tools_.fence.begin(Nominations::kTakes)) return;
-                const auto cleared = tools_.nominations.withdraw(uid, pod, node);
-                if (!cleared && cleared.error().code == Code::unavailable)
-                    log_event(Event::api_error, {{"reason", cleared.error().text}});
-            });
-        }
-        ++at;
-    }
+// Looks after this reservation of ours from now on, if it does not do that already.
+void Nominator::take_over(const PodUid& uid, const ReservedPod& pod) {
+    const MutexLock lock(mutex_);
+    nominations_.try_emplace(uid, Nomination{.pod = pod.name,
+                                             .node = pod.node,
+                                             .scheduler = pod.scheduler,
+                                             .priority = pod.priority,
+                                             .since = tools_.clock.steady(),
+                                             .is_written = true});
 }
 
 // The next leader sees the nominations in the API, and takes them over. What this one gave up is
-// still in clears_ if it leads again.
+// still in withdrawals_ if it leads again.
 void Nominator::stop_leading() {
     {
         const MutexLock lock(mutex_);
         nominations_.clear();
         doubtful_.clear();
+        asked_.clear();
         count_ = 0;
     }
     tools_.cache.call([](ClusterState& state) {
@@ -391,7 +416,7 @@ void Nominator::stop_leading() {
     });
     past_.clear();
     plans_.clear();
-    foreign_since_.clear();
+    foreign_.clear();
     leads_ = false;
 }
 

@@ -12,7 +12,9 @@
 // that ClusterState::queue() leaves out, and those that others have nominated.
 //
 // A nomination is only a hint. If kube-scheduler does not follow it, the reservation is released,
-// the nomination is removed, and the pod is not nominated to that node again.
+// the nomination is removed, and the pod is not nominated to that node again. But kube-scheduler
+// may evict pods of lower priority there, and nominate the pod to the same node, which changes
+// nothing in the API. So a nomination stays while such pods terminate.
 #pragma once
 
 #include <atomic>
@@ -25,12 +27,14 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/common/worker_pool.hpp"
 #include "app/scheduler/cache/cluster_cache.hpp"
 #include "app/scheduler/leader/write_fence.hpp"
 #include "app/scheduler/nomination/nomination_plan.hpp"
+#include "app/scheduler/nomination/withdrawals.hpp"
 #include "app/scheduler/observe/metrics.hpp"
 #include "app/scheduler/scoring/policy_set.hpp"
 #include "base/mutex.hpp"
@@ -65,6 +69,8 @@ struct NominatorTools {
 class Nominator {
   public:
     static constexpr std::chrono::milliseconds kPeriod{25};
+    // How often nominations are looked at that kube-scheduler does not ask about.
+    static constexpr std::chrono::seconds kTend{1};
     // If no pod could be nominated, the queue is looked at again after this time.
     static constexpr std::chrono::milliseconds kIdle{250};
     // Nominations that are reserved and written in one round, so that rounds are short.
@@ -74,10 +80,13 @@ class Nominator {
     static constexpr std::chrono::milliseconds kPlanning{100};
     // A pod that kube-scheduler asks about without its node may be on its way to another one.
     static constexpr std::chrono::seconds kOnItsWay{2};
+    // kube-scheduler takes a refused pod again after this time at the latest
+    // (podMaxBackoffSeconds).
+    static constexpr std::chrono::seconds kBackoff{10};
     // A nomination about which kube-scheduler has not asked for this long is removed.
     static constexpr std::chrono::minutes kUnasked{2};
-    // One of another program stops counting after this time, unless a pod on its node is
-    // terminating: pods may have been evicted for it. One of an earlier leader counts as our own.
+    // One of another program stops counting after this time, unless a pod of lower priority is
+    // terminating on its node: it may have been evicted for it.
     static constexpr std::chrono::minutes kForeign{5};
     // If the API server forbids nominations, none is tried for this long.
     static constexpr std::chrono::minutes kDenied{5};
@@ -92,9 +101,9 @@ class Nominator {
 
     explicit Nominator(NominatorTools tools);
 
-    // Whether pods are nominated at all. Then the leader has to answer every filter request: only
-    // it knows which reservations are ahead of their turn, and it has to hear what is asked. Any
-    // thread.
+    // Whether pods are nominated at all; if not, nominations of an earlier leader still end. If so,
+    // the leader has to answer every filter request: only it knows which reservations are ahead of
+    // their turn, and it has to hear what is asked. Any thread.
     [[nodiscard]] bool is_on() const { return !tools_.schedulers.empty(); }
     // Records what the filter answered for a pod. Any thread.
     void note(const ExtenderArgs& args, const FilterAnswer& answer);
@@ -103,6 +112,8 @@ class Nominator {
     void run_round(const std::stop_token& stop = {});
     // Nothing is written after this returns. Call it after the last run_round().
     void stop() { writers_.stop(); }
+    // How often to call run_round().
+    [[nodiscard]] std::chrono::milliseconds period() const { return is_on() ? kPeriod : kTend; }
     // The number of current nominations. Any thread.
     [[nodiscard]] std::size_t count() const { return count_; }
 
@@ -113,19 +124,17 @@ class Nominator {
         PodName pod;
         NodeName node;
         std::string scheduler;
+        int priority = 0;
+        std::uint64_t number = 0;     // later ones have a larger number; 0: made by another leader
         Time since{};                 // made, or the last question about the pod
+        Time keep_until{};            // pods of lower priority were terminating on the node
         bool is_written = false;      // the API server has answered
         bool is_failed = false;       // with an error
         bool is_followed = false;     // the filter has offered the node
         std::optional<Time> without;  // the first question without the node since then
     };
-    // A nomination that is to be removed from the API.
-    struct Clear {
-        PodName pod;
-        NodeName node;
-        Time until{};          // if the watch does not show it by then, it does not exist
-        bool is_sent = false;  // its removal; sent again if the watch still shows it then
-    };
+    enum class Ended { not_followed, failed, unasked };
+    using Reserved = std::map<PodUid, ReservedPod>;
     // Of one scheduler's queue.
     struct Plan {
         std::deque<PlannedPod> pods;
@@ -145,16 +154,18 @@ class Nominator {
     [[nodiscard]] bool is_left_out(const PodUid& uid) const;
     std::vector<PlannedPod> reserve_next(std::deque<PlannedPod>& plan, std::size_t most);
     void let_rest(const PodUid& uid);
+    void begin(const std::vector<PlannedPod>& pods);
     void write(const PlannedPod& planned);
-    [[nodiscard]] bool is_still_of_use(const PodUid& uid, const NodeName& node) const;
+    [[nodiscard]] bool is_still_of_use(const PodUid& uid, const NodeName& node);
     void end_unsuccessful();
-    void tend();
-    void tend_foreign();
-    bool give_up(const PodUid& uid, const Nomination& nomination);
+    void tend(const std::stop_token& stop);
+    void tend_own(const Reserved& reserved);
+    void tend_shown(const Reserved& reserved);
+    void take_over(const PodUid& uid, const ReservedPod& pod);
+    bool give_up(const PodUid& uid, const Nomination& nomination, Ended why);
+    bool was_passed(const Nomination& nomination);
     Time denied_until();
-    void clear(const std::stop_token& stop);
     void stop_leading();
-    [[nodiscard]] bool is_terminating_on(const NodeName& node) const;
 
     const NominatorTools tools_;
     std::atomic<std::size_t> count_ = 0;
@@ -167,13 +178,20 @@ class Nominator {
     // was not written.
     std::set<PodUid> doubtful_ TESSERA_GUARDED_BY(mutex_);
     Time denied_until_ TESSERA_GUARDED_BY(mutex_){};
+    // By scheduler and priority: the largest number of a nomination that was asked about.
+    std::map<std::pair<std::string, int>, std::uint64_t> asked_ TESSERA_GUARDED_BY(mutex_);
+    std::uint64_t numbers_ TESSERA_GUARDED_BY(mutex_) = 0;
 
     // Used by the round's thread.
     std::map<PodUid, Past> past_;
     std::map<std::string, Plan> plans_;  // by scheduler
     std::uint64_t versions_ = kFirstPlannedVersion;
-    std::map<PodUid, Clear> clears_;
-    std::map<PodUid, Time> foreign_since_;
+    Withdrawals withdrawals_;
+    struct Foreign {
+        NodeName node;
+        Time since{};
+    };
+    std::map<PodUid, Foreign> foreign_;  // nominations of other programs
     Time tend_due_{};
     bool leads_ = false;
     WorkerPool writers_;  // last: its threads use the others
