@@ -148,15 +148,23 @@ RouteAnswer SchedulerRoutes::metrics() {
             .content_type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 
+// Only the leader knows which reservations are ahead of their turn, and it has to hear what is
+// asked.
+std::optional<RouteAnswer> SchedulerRoutes::at_nominator(Route route) const {
+    if (nominator_ == nullptr || !nominator_->is_on()) return std::nullopt;
+    return at_leader(route);
+}
+
 RouteAnswer SchedulerRoutes::filter(std::string& body) {
     if (!synced_) return refusal(write_filter_error(kStarting));
+    if (auto sent_on = at_nominator(Route::filter)) return *std::move(sent_on);
     const auto args = read_extender_args(body, scheduler_.dialects());
     if (!args) {
         log_event(Event::request_refused, {{"verb", "filter"}, {"reason", args.error().text}});
         return refusal(write_filter_error(args.error().text));
     }
-    // The leader keeps the reservations of gangs, because it binds, and nominates pods.
-    if (args->pod.gang || (nominator_ != nullptr && nominator_->is_on())) {
+    // The leader keeps the reservations of gangs, because it binds.
+    if (args->pod.gang) {
         if (auto sent_on = at_leader(Route::filter)) return *std::move(sent_on);
     }
     std::optional<RouteAnswer> sent_on;
@@ -188,6 +196,7 @@ RouteAnswer SchedulerRoutes::prioritize(std::string& body) {
 }
 
 RouteAnswer SchedulerRoutes::preempt(const std::string& body) {
+    if (auto sent_on = at_nominator(Route::preempt)) return *std::move(sent_on);
     const auto args = read_preemption_args(body, scheduler_.dialects());
     if (!synced_ || !args) {
         const std::string reason = args ? std::string(kStarting) : args.error().text;

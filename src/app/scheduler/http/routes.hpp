@@ -55,6 +55,7 @@ class SchedulerRoutes {
     RouteAnswer bind(const std::string& body);
     [[nodiscard]] bool leads() const;
     [[nodiscard]] std::optional<RouteAnswer> at_leader(Route route) const;
+    [[nodiscard]] std::optional<RouteAnswer> at_nominator(Route route) const;
     RouteAnswer admit(const std::string& body);
     RouteAnswer inspect(std::string_view node) const;
     RouteAnswer metrics();

@@ -478,8 +478,8 @@ TEST_F(Routes, SendsGangsToTheLeader) {
 }
 
 // Goal: only the leader knows which reservations are ahead of their turn, so it answers all filters
-// if pods are nominated ahead.
-TEST_F(Routes, SendsAllFiltersToTheLeaderThatNominates) {
+// and preemptions if pods are nominated ahead.
+TEST_F(Routes, SendsFiltersAndPreemptionsToTheLeaderThatNominates) {
     add(build::node("a", 1, gibibytes(16)));
     FakeLeaseStore store;
     store.edit({});
@@ -489,7 +489,8 @@ TEST_F(Routes, SendsAllFiltersToTheLeaderThatNominates) {
     leader.step();
     other.step();
     FakeEvictions api;
-    const auto filter = [&](const Election& election, const std::vector<std::string>& nominate) {
+    const auto post = [&](const char* verb, const Election& election,
+                          const std::vector<std::string>& nominate) {
         Nominator nominator({.nominations = api,
                              .cache = cache_,
                              .metrics = metrics_,
@@ -499,12 +500,19 @@ TEST_F(Routes, SendsAllFiltersToTheLeaderThatNominates) {
                              .writers = 0});
         SchedulerRoutes routes(scheduler_, cache_, metrics_, synced_, &election, nullptr,
                                SchedulerRoutes::kOwnerBound, nullptr, &nominator);
-        std::string body = filter_body("4", R"("a")");
-        return routes.answer({"POST", "/gpushare-scheduler/filter", body}).status;
+        const bool is_filter = std::string_view(verb) == "filter";
+        std::string body = is_filter
+                               ? filter_body("4", R"("a")")
+                               : R"({"Pod":{"metadata":{"name":"p","namespace":"s","uid":"u"}},)"
+                                 R"("NodeNameToMetaVictims":{}})";
+        const std::string path = std::string("/gpushare-scheduler/") + verb;
+        return routes.answer({"POST", path, body}).status;
     };
-    EXPECT_EQ(filter(other, {"default-scheduler"}), 307);
-    EXPECT_EQ(filter(leader, {"default-scheduler"}), 200);
-    EXPECT_EQ(filter(other, {}), 200);
+    for (const char* verb : {"filter", "preempt"}) {
+        EXPECT_EQ(post(verb, other, {"default-scheduler"}), 307) << verb;
+        EXPECT_EQ(post(verb, leader, {"default-scheduler"}), 200) << verb;
+        EXPECT_EQ(post(verb, other, {}), 200) << verb;
+    }
 }
 
 // Goal: errors of prioritize are HTTP errors: kube-scheduler ignores these failures, the log does
