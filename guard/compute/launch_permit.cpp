@@ -53,8 +53,7 @@ PermitRequest requesting(const Place& place, WorkKind kind) {
     const auto about_ns =
         static_cast<std::int64_t>(std::max(pace.longest_ns, pace.each_ns * pace.to_pacing_event));
     const bool is_first = kind == WorkKind::kernels && busy.last_ns == 0 && pace.longest_ns == 0;
-    return {kind, ahead_ns, is_first ? kUnknownNs : about_ns,
-            busy.only != &of || busy.promised > 0};
+    return {kind, ahead_ns, is_first ? kUnknownNs : about_ns, busy.only != &of || busy.permits > 0};
 }
 
 }  // namespace

@@ -137,13 +137,13 @@ bool LaunchPermit::begin(CUstream stream, const Current& owner, WorkKind kind, b
     const Locked lock(timing(owner.gpu).mutex);
     StreamTiming* of = find_or_add_stream(stream, owner);
     if (of == nullptr) {
-        if (is_permitted) keep_promise(owner.gpu, kind);
+        if (is_permitted) end_permit(owner.gpu, kind);
         return false;
     }
     last_used_place(stream) = of;
     const Relaxed relaxed;
     const bool is_behind_copies = enter_interval(*of, kind);
-    if (is_permitted) keep_promise(of->gpu, kind);
+    if (is_permitted) end_permit(of->gpu, kind);
     count(*of);  // before make_room_unlocking() releases the mutex
     take_back_burst_budget(*of);
     if (of->pace.to_pacing_event > 0) draw_next_pacing_event(*of);

@@ -77,7 +77,7 @@ CUresult WaitedCopy::acquire_permit(CUstream stream, std::size_t bytes) {
 void WaitedCopy::begin(CUstream stream, std::size_t bytes, bool is_permitted) {
     const Locked lock(timing(place_.gpu).mutex);
     if (place_.is_ours()) begin_interval_of(stream, bytes);
-    if (is_permitted) keep_promise(place_.gpu, WorkKind::copies);
+    if (is_permitted) end_permit(place_.gpu, WorkKind::copies);
 }
 
 void WaitedCopy::begin_interval_of(CUstream stream, std::size_t bytes) {

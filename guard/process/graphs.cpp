@@ -50,18 +50,19 @@ void Graphs::note_launch(CUgraphExec exec, CUstream stream) {
         if (found->needs.of[gpu] != 0) found->shrinks[gpu] = shrinks_of(graph_pool(gpu));
 }
 
-GraphPromise::GraphPromise(const GraphNeeds& growth) : growth_(growth) {
+GraphReservation::GraphReservation(const GraphNeeds& growth) : growth_(growth) {
     for (int gpu = 0; gpu < kMaxGpus; gpu++) {
         if (growth_.of[gpu] == 0) continue;
         if (error_ == CUDA_SUCCESS)
-            error_ = promise(request_of(gpu, growth_.of[gpu]), promised_[gpu]);
+            error_ = reserve_growth(request_of(gpu, growth_.of[gpu]), reservations_[gpu]);
         if (error_ != CUDA_SUCCESS) growth_.of[gpu] = 0;
     }
 }
 
-GraphPromise::~GraphPromise() {
+GraphReservation::~GraphReservation() {
     for (int gpu = 0; gpu < kMaxGpus; gpu++)
-        if (growth_.of[gpu] != 0) keep(request_of(gpu, growth_.of[gpu]), promised_[gpu], 0);
+        if (growth_.of[gpu] != 0)
+            settle_growth(request_of(gpu, growth_.of[gpu]), reservations_[gpu], 0);
 }
 
 }  // namespace tessera::guard

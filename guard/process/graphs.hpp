@@ -53,19 +53,19 @@ class Graphs {
 };
 
 // Reserves `growth` until it is destroyed.
-class GraphPromise {
+class GraphReservation {
   public:
-    explicit GraphPromise(const GraphNeeds& growth);
-    ~GraphPromise();
-    GraphPromise(const GraphPromise&) = delete;
-    GraphPromise& operator=(const GraphPromise&) = delete;
+    explicit GraphReservation(const GraphNeeds& growth);
+    ~GraphReservation();
+    GraphReservation(const GraphReservation&) = delete;
+    GraphReservation& operator=(const GraphReservation&) = delete;
 
     // CUDA_ERROR_OUT_OF_MEMORY if the limit does not allow it.
     [[nodiscard]] CUresult error() const { return error_; }
 
   private:
     GraphNeeds growth_;
-    Promise promised_[kMaxGpus];
+    GrowthReservation reservations_[kMaxGpus];
     CUresult error_ = CUDA_SUCCESS;
 };
 

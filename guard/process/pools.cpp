@@ -38,7 +38,7 @@ bool count_anew(Pools& here, Pool& pool) {
         pool.shrinks++;
     }
     pool.reserved = now;
-    const AllocationUnits most = now + pool.promised;
+    const AllocationUnits most = now + pool.growth;
     if (pool.counted > most) {
         give_units(pool.gpu, pool.counted - most);
         pool.counted = most;
@@ -158,42 +158,43 @@ void let_everyone_have(Pools& here, const Match& match) {
 
 }  // namespace
 
-CUresult promise(const PoolRequest& request, Promise& promised) {
+CUresult reserve_growth(const PoolRequest& request, GrowthReservation& reservation) {
     Pools& here = pools();
-    promised.units = units_of(request.bytes);
-    bool is_reserved = take_units_left(request.gpu, promised.units);
+    reservation.units = units_of(request.bytes);
+    bool is_reserved = take_units_left(request.gpu, reservation.units);
     if (!is_reserved) {
         const Locked lock(here.mutex);
         const Pool* pool = here.all.find(key_of(request.pool));
         if (pool != nullptr && take_freed(here, *pool, request)) {
-            promised.units = 0;
+            reservation.units = 0;
             is_reserved = true;
         }
     }
-    is_reserved = is_reserved || take_units(request.gpu, promised.units);
+    is_reserved = is_reserved || take_units(request.gpu, reservation.units);
     if (!is_reserved && give_unused_back(request.gpu))
-        is_reserved = take_units(request.gpu, promised.units);
+        is_reserved = take_units(request.gpu, reservation.units);
     if (!is_reserved) return refuse(request.gpu);
     const Locked lock(here.mutex);
     Pool* pool = find_or_add(here, request.pool, request.gpu);
     if (pool != nullptr) {
-        promised.pool = pool->number;
-        pool->promised += promised.units;
-        pool->counted += promised.units;
+        reservation.pool = pool->number;
+        pool->growth += reservation.units;
+        pool->counted += reservation.units;
         return CUDA_SUCCESS;
     }
-    give_units(request.gpu, promised.units);
+    give_units(request.gpu, reservation.units);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-bool keep(const PoolRequest& request, const Promise& promised, std::uint64_t address) {
+bool settle_growth(const PoolRequest& request, const GrowthReservation& reservation,
+                   std::uint64_t address) {
     Pools& here = pools();
     const Locked lock(here.mutex);
     Pool* const pool = here.all.find(key_of(request.pool));
     // The pool was destroyed meanwhile: the driver's memory is another pool's, and is charged
     // nowhere.
     if (pool == nullptr) return address == 0;
-    pool->promised -= promised.units;
+    pool->growth -= reservation.units;
     const bool is_within = count_anew(here, *pool);
     if (address != 0) use_freed(here, address, request.bytes);
     return is_within;

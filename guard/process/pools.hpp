@@ -2,10 +2,10 @@
 // from it, and releases it late: when the program waits, or trims the pool. So a pool is charged
 // for what the driver says that it has reserved, and its allocations are not charged.
 //
-// Before the driver is called, the guard reserves what the pool may grow by (promise()). Afterwards
-// it releases what the pool has not grown by (keep()). Other calls may run in between, and each may
-// see growth that was for another. So the charge of a pool is at least what the driver reports, and
-// at most that plus all promises.
+// Before the driver is called, the guard reserves what the pool may grow by (reserve_growth()).
+// Afterwards it releases what the pool has not grown by (settle_growth()). Other calls may run in
+// between, and each may see growth that was for another. So the charge of a pool is at least what
+// the driver reports, and at most that plus all reservations for growth.
 //
 // The guard could no longer query a pool that the program destroys while memory of it is in use. So
 // a pool is destroyed when it is empty. Until then the program's handle is refused (is_ending()).
@@ -34,7 +34,7 @@ struct Pool {
     std::uint32_t number;  // unique in this process; not 0
     int gpu;
     AllocationUnits counted;
-    AllocationUnits promised;  // to allocations in progress
+    AllocationUnits growth;    // reserved for allocations in progress
     AllocationUnits reserved;  // the driver's last answer
     std::uint32_t shrinks;     // how often it may have released memory
     bool is_made;              // created by the program, which may destroy it
@@ -88,7 +88,7 @@ struct PoolRequest {
 };
 
 // What was reserved for one allocation.
-struct Promise {
+struct GrowthReservation {
     std::uint32_t pool;  // its number
     AllocationUnits units;
 };
@@ -96,11 +96,12 @@ struct Promise {
 // Reserves what the pool may grow by. Reserves nothing if the pool surely has room: memory that was
 // freed in the same stream, or whose free has been reached, can be used again.
 // CUDA_ERROR_OUT_OF_MEMORY if the limit does not allow it.
-CUresult promise(const PoolRequest& request, Promise& promised);
+CUresult reserve_growth(const PoolRequest& request, GrowthReservation& reservation);
 // The driver was called and returned `address`; 0: it refused. False if the pool has grown by more
 // than the reservation, and over the limit. Then it is charged, and the program must not get the
 // memory.
-bool keep(const PoolRequest& request, const Promise& promised, std::uint64_t address);
+bool settle_growth(const PoolRequest& request, const GrowthReservation& reservation,
+                   std::uint64_t address);
 
 // The GPU of the pool's memory, which need not be the GPU of the stream. -1 if the container has no
 // share of it, kNoGpu (location.hpp) for host memory. `otherwise` if it is unknown.

@@ -145,7 +145,7 @@ struct Timing {
     struct BusyInterval {
         int streams;               // not known to have ended
         unsigned joined;           // that ever joined; wraps around
-        int promised;              // permits that were taken, and whose work has not begun
+        int permits;               // those that were taken, and whose work has not begun
         const StreamTiming* only;  // the only stream that took part; null: several did
         bool is_waited_for;        // the end of the last work interval was learned by a wait for it
         std::int64_t began_ns;

@@ -113,15 +113,15 @@ void leave_busy_interval(const StreamTiming& of, Span work) {
     settle(of);
     if (busy.streams > 0) return;
     busy.last_ns = monotonic_ns() - busy.began_ns;
-    if (busy.promised == 0) expect_nothing(of.gpu, of.kind);
+    if (busy.permits == 0) expect_nothing(of.gpu, of.kind);
     // The process may never ask for a permit again.
     if (busy.last_ns >= kLeastOutstandingNs) note_had(of.gpu, of.kind, monotonic_ns());
 }
 
-void keep_promise(int gpu, WorkKind kind) {
+void end_permit(int gpu, WorkKind kind) {
     Timing::BusyInterval& busy = timing(gpu).busy_intervals[static_cast<int>(kind)];
-    if (busy.promised > 0) busy.promised--;
-    if (busy.promised == 0 && busy.streams == 0) expect_nothing(gpu, kind);
+    if (busy.permits > 0) busy.permits--;
+    if (busy.permits == 0 && busy.streams == 0) expect_nothing(gpu, kind);
 }
 
 void pause(StreamTiming& of, Span without) {

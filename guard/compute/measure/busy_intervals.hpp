@@ -13,7 +13,7 @@ int streams_in_flight(int gpu);
 
 // A permit that was taken (gate.hpp) has led to work in flight, or will not lead to any. Until this
 // call, the outstanding work that was published stays, even if other work ends.
-void keep_promise(int gpu, WorkKind kind);
+void end_permit(int gpu, WorkKind kind);
 
 // One more stream of the busy interval has work, from of.began_ns on.
 void join_busy_interval(const StreamTiming& of);

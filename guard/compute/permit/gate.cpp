@@ -94,7 +94,7 @@ std::int64_t take(const Question& of) {
         expect(of.gpu, of.kind, before, of.now);
         return sleep_for(missing + 1, of.granted.rate);
     }
-    timing(of.gpu).busy_intervals[static_cast<int>(of.kind)].promised++;
+    timing(of.gpu).busy_intervals[static_cast<int>(of.kind)].permits++;
     return 0;
 }
 

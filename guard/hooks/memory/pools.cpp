@@ -30,13 +30,14 @@ CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool, CU
     if (gpu == kNoGpu) return call();
     if (gpu < 0) return kNotGuarded;
     const PoolRequest request{pool, gpu, owner.context, stream, bytes};
-    Promise promised = {};
-    if (const CUresult over = promise(request, promised); over != CUDA_SUCCESS) return over;
+    GrowthReservation reservation = {};
+    if (const CUresult over = reserve_growth(request, reservation); over != CUDA_SUCCESS)
+        return over;
     const CUresult result = call();
     const bool is_given = result == CUDA_SUCCESS;
-    const bool is_within = keep(request, promised, is_given ? *pointer : 0);
+    const bool is_within = settle_growth(request, reservation, is_given ? *pointer : 0);
     if (!is_given) return result;
-    if (is_within && record(holding_at(*pointer, owner.context, bytes, gpu, promised.pool)))
+    if (is_within && record(holding_at(*pointer, owner.context, bytes, gpu, reservation.pool)))
         return result;
     driver()->cuMemFreeAsync(*pointer, stream);
     give_unused_back(gpu);

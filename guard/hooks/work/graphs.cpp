@@ -82,8 +82,8 @@ CUresult instantiate(CUgraphExec* exec, CUgraph graph, bool uploads, const Make&
     const CUresult found = find_needs(graph, needs);
     if (found == kNotGuarded || found == CUDA_ERROR_OUT_OF_MEMORY) return found;
     if (found != CUDA_SUCCESS || !is_any(needs)) return make();
-    const GraphPromise promised(uploads ? needs : GraphNeeds{});
-    if (promised.error() != CUDA_SUCCESS) return promised.error();
+    const GraphReservation reservation(uploads ? needs : GraphNeeds{});
+    if (reservation.error() != CUDA_SUCCESS) return reservation.error();
     const CUresult result = make();
     if (result != CUDA_SUCCESS || graphs().record(*exec, needs)) return result;
     give_counted(reinterpret_cast<std::uint64_t>(*exec), [exec] {
@@ -96,8 +96,8 @@ CUresult instantiate(CUgraphExec* exec, CUgraph graph, bool uploads, const Make&
 // `stream` is the stream of the call.
 template <typename Call>
 CUresult with_memory(CUgraphExec exec, CUstream stream, const Call& call) {
-    const GraphPromise promised(graphs().growth(exec, stream));
-    if (promised.error() != CUDA_SUCCESS) return promised.error();
+    const GraphReservation reservation(graphs().growth(exec, stream));
+    if (reservation.error() != CUDA_SUCCESS) return reservation.error();
     const CUresult result = call();
     if (result == CUDA_SUCCESS) graphs().note_launch(exec, stream);
     return result;
