@@ -42,7 +42,7 @@ Diagnosis::Why Diagnosis::why_of(std::uint32_t position) {
     if (row.open) {
         const bool fits_but_for_nominees =
             row.has_nominees && placer_.try_node(row.node->node_gpus()) != nullptr;
-        if (fits_but_for_nominees) return {UnschedulableReason::kept};
+        if (fits_but_for_nominees) return {UnschedulableReason::reserved};
         const FitError& fit_error = explainer_.explain(row);
         return {fit_error.reason, &fit_error};
     }
@@ -61,7 +61,7 @@ std::string Diagnosis::reason_naming(const Refused& refused) const {
     if (position == NameIndex::kNone) return fmt::format("node \"{}\" not found", args_.names[i]);
     const NodeInfo& node = *snapshot_.row(position).node;
     if (!node.blocked.empty()) return blocked_for(node, reader());
-    if (why.reason == UnschedulableReason::kept)
+    if (why.reason == UnschedulableReason::reserved)
         return reserved_for(node, {args_.pod.uid, args_.pod.priority}, reader());
     return fmt::format("The node {} is not for GPU share, need skip", args_.names[i]);
 }

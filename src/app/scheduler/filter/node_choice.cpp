@@ -107,7 +107,7 @@ FilterAnswer only_on(const NodeName& node, const ExtenderArgs& args) {
         } else {
             answer.failed.push_back(
                 {i, fmt::format("the pod's binding to node {} is not confirmed yet", node.str())});
-            answer.reason = UnschedulableReason::unsettled;
+            answer.reason = UnschedulableReason::being_bound;
         }
     }
     return answer;

@@ -182,7 +182,7 @@ TEST(ChooseNodes, RoomKeptForANominee) {
                                            "of priority 10",
                                            1}}));
     EXPECT_EQ(after.failed.size(), 1U) << "the pod may fit later";
-    EXPECT_EQ(after.reason, UnschedulableReason::kept);
+    EXPECT_EQ(after.reason, UnschedulableReason::reserved);
     EXPECT_EQ(score_nodes(*state.snapshot(), asked.args, asked.request(), nullptr),
               (std::vector<int>{0, 10}));
     asked.args.pod.priority = 11;
