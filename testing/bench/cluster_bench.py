@@ -49,6 +49,8 @@ class Size:
 
     def pods_of(self, variant: Variant) -> int:
         """The number of pods in a row of this variant."""
+        if variant.ahead == Ahead.BEFORE:
+            return min(self.pods, NOMINATED_BEFORE)
         is_slow = variant.every_node and variant.ahead == Ahead.NOT
         return self.every_node_pods if is_slow else self.pods
 
@@ -67,6 +69,7 @@ LONE_PODS = 100  # of a row
 LONE_GOAL = 1.05
 AHEAD_GOAL = 4.0
 AHEAD_NODES_GOAL = 1.05
+NOMINATED_BEFORE = 2000  # pods; the controller nominates at most 2,048 that wait (nominator.hpp)
 ROW_SECONDS = 150  # time limit of one row
 THOUSAND = Size(1000, 0, 5000, 5000, 1.0, 1.1)
 FIVE_THOUSAND = Size(5000, 40_000, 2000, 500, 0.9, 1.3)

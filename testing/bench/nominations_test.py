@@ -1,13 +1,12 @@
 """Pods that are nominated ahead of their turn, on a real control plane with many nodes.
 
-kube-scheduler is stopped (SIGSTOP) while the pods are created and nominated. Then the cluster
-changes, so that many nominations cannot be followed, and kube-scheduler goes on. All pods must get
-their GPUs. Nodes have no kubelet: the test ends with the binding.
+The pods are created and nominated before kube-scheduler starts. Meanwhile the cluster changes, so
+that many nominations cannot be followed. All pods must get their GPUs. Nodes have no kubelet: the
+test ends with the binding.
 """
 
 from __future__ import annotations
 
-import signal
 import time
 import unittest
 from collections.abc import Callable, Iterable
@@ -22,7 +21,6 @@ from e2e.truth import Json
 from kube import versions
 from stack import deploy
 
-SCHEDULER = "kube-scheduler"
 PODS = "/api/v1/namespaces/default/pods"
 NODES = "/api/v1/nodes"
 MERGE = "application/merge-patch+json"
@@ -122,14 +120,11 @@ class NominationsTest(unittest.TestCase):
     # ---- steps
 
     def start(self) -> Controller:
-        """Starts our controller and kube-scheduler, and stops kube-scheduler before its first pod."""
+        """Starts our controller, without kube-scheduler."""
         controller = Controller(self.cluster, "--nominate-for=default-scheduler",
                                 "--nominate-from=0")
         self.cluster.write_scheduler_config(deploy.scheduler_config(controller.port))
         controller.start()
-        self.cluster.start_component(SCHEDULER)
-        row.wait_ready(self.cluster)
-        self.cluster.kill(SCHEDULER, number=signal.SIGSTOP, wait=False)
         return controller
 
     def create(self, name: str, count: int) -> None:
@@ -170,8 +165,9 @@ class NominationsTest(unittest.TestCase):
             "status": {"nominatedNodeName": node_name(TAINTED.start)}}, MERGE), others)
 
     def go_on(self, controller: Controller, name: str, count: int) -> None:
-        """Lets kube-scheduler go on, and checks what it did with the pods."""
-        self.cluster.kill(SCHEDULER, number=signal.SIGCONT, wait=False)
+        """Starts kube-scheduler, and checks what it does with the pods."""
+        self.cluster.start_component("kube-scheduler")
+        row.wait_ready(self.cluster)
         began = time.monotonic()
         self.cluster.wait_for(f"all {count} pods are bound",
                               lambda: len(self.bound(name)) == count, BOUND_SECONDS)
