@@ -20,6 +20,9 @@ void InvariantChecker::look() {
 
 void InvariantChecker::check_reservations() {
     const Time now = cluster_.scene.loop.now();
+    const bool is_silent = now < cluster_.server.silent_until;
+    const Time not_counted = is_silent ? now - last_look_ : Time{};
+    last_look_ = now;
     std::map<ReservedBy, Time> since;
     for (const auto& controller : cluster_.service.controllers) {
         const auto snapshot = controller->snapshot();
@@ -28,7 +31,8 @@ void InvariantChecker::check_reservations() {
                 if (assigned_pod->stage == tessera::Stage::observed) continue;
                 const ReservedBy key{controller->life(), assigned_pod->uid, assigned_pod->attempt};
                 const auto before = reserved_since_.find(key);
-                const Time first = before == reserved_since_.end() ? now : before->second;
+                const Time first =
+                    before == reserved_since_.end() ? now : before->second + not_counted;
                 since.emplace(key, first);
                 if (now - first <= kReservation) continue;
                 broken(fmt::format("pod {} ({}) is assigned to {} and is not reconciled",

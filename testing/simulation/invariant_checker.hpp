@@ -1,6 +1,6 @@
 // The invariants about time, which are checked every simulated second and at the end:
 //  3. A pod that the watch has not shown as bound is reconciled within kReservation of the last
-//     attempt.
+//     attempt, without the time in which the API server is silent.
 //  4. When all pods are gone, the controller shows all GPUs as free and knows no pod.
 //  5. After the faults have stopped, a pod that fits is bound within kWait, and all pods run and
 //     end within kDrain.
@@ -44,6 +44,7 @@ class InvariantChecker {
     using ReservedBy = std::tuple<int, PodUid, int>;
 
     std::map<ReservedBy, Time> reserved_since_;
+    Time last_look_{};
     std::map<PodUid, Time> fits_since_;
     // A controller's lifetime, the pod, the node, and whether it is ahead of its turn.
     using NomineeKey = std::tuple<int, PodUid, NodeName, bool>;
