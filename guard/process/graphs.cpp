@@ -60,9 +60,10 @@ GraphReservation::GraphReservation(const GraphNeeds& growth) : growth_(growth) {
 }
 
 GraphReservation::~GraphReservation() {
-    for (int gpu = 0; gpu < kMaxGpus; gpu++)
+    for (int gpu = 0; gpu < kMaxGpus; gpu++) {
         if (growth_.of[gpu] != 0)
             settle_growth(request_of(gpu, growth_.of[gpu]), reservations_[gpu], 0);
+    }
 }
 
 }  // namespace tessera::guard
