@@ -20,7 +20,7 @@ class InvariantChecker {
   public:
     static constexpr Time kReservation = 240s;
     static constexpr Time kWait = 330s;  // kube-scheduler may leave a pod unscheduled for 300 s
-    // Nominator::kUnasked or kForeign, and the longest rounds of the nominator.
+    // Nominator::kUnasked, and the longest rounds of the nominator.
     static constexpr Time kAhead = 200s;
     static constexpr Time kReserved = 400s;
     static constexpr Time kDrain = 3'600s;

@@ -134,7 +134,8 @@ std::optional<PendingPod> ClusterState::read_pending(const PodInfo& pod, const P
     now.queued_since = before->queued_since;
     now.queue_number = before->queue_number;
     now.is_offered = before->is_offered;
-    const bool is_same = pod.nominated == before->nominated;
+    const bool is_same =
+        pod.nominated == before->nominated && pod.is_nominated_ahead == before->is_shown_ahead;
     // kube-scheduler nominated it, perhaps to the same node: pods may be evicted for it there.
     const bool is_of_others = !pod.nominated.empty() && !pod.is_nominated_ahead &&
                               !before->reserved_node.empty() &&

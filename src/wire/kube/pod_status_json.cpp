@@ -44,6 +44,7 @@ std::string write_nomination(const PodUid& uid, const NodeName& node) {
 std::string write_first_nomination(const PodUid& uid, const NodeName& node) {
     JsonPatch patch;
     patch.test("/metadata/uid", uid.str());
+    patch.test_missing("/spec/nodeName");
     patch.test_missing(kNominated);
     patch.add(kNominated, node.str());
     return patch.take();

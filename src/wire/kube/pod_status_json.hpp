@@ -20,7 +20,8 @@ std::string write_preempted(const PodUid& uid, std::string_view preemptor);
 
 // A merge patch that sets status.nominatedNodeName.
 std::string write_nomination(const PodUid& uid, const NodeName& node);
-// A JSON patch (RFC 6902) with the same effect; refused (422) if the pod is nominated already.
+// A JSON patch (RFC 6902) with the same effect; refused (422) if the pod is bound, or nominated
+// already.
 std::string write_first_nomination(const PodUid& uid, const NodeName& node);
 // A JSON patch that removes the nomination; refused (422) if it names another node.
 std::string write_withdrawal(const PodUid& uid, const NodeName& node);

@@ -16,6 +16,7 @@ TEST(PodStatusJson, Writes) {
               R"({"metadata":{"uid":"u"},"status":{"nominatedNodeName":"n"}})");
     EXPECT_EQ(write_first_nomination(PodUid("u"), NodeName("n")),
               R"([{"op":"test","path":"/metadata/uid","value":"u"},)"
+              R"({"op":"test","path":"/spec/nodeName","value":null},)"
               R"({"op":"test","path":"/status/nominatedNodeName","value":null},)"
               R"({"op":"add","path":"/status/nominatedNodeName","value":"n"}])");
     EXPECT_EQ(write_withdrawal(PodUid("u"), NodeName("n")),

@@ -192,13 +192,56 @@ TEST_F(NominatorTest, StaysWhileSpaceIsMade) {
     const PodInfo victim = terminating("victim", "a", -1);
     asks(waits, {"b"}, {});
     for (int i = 0; i < 3; ++i)
-        writes_after(Nominator::kBackoff);
+        writes_after(Nominator::kUnasked);
     EXPECT_EQ(reserved_on(waits), NodeName("a"));
     tell([&](ClusterState& state) { state.remove_pod(victim.uid); });
-    writes_after(Nominator::kBackoff - 1s);
+    writes_after(Nominator::kUnasked - 1s);
     EXPECT_EQ(reserved_on(waits), NodeName("a"));
     writes_after(1s);
     EXPECT_EQ(reserved_on(waits), NodeName("b")) << "kube-scheduler did not take it";
+}
+
+// Goal: a pod that hangs while it terminates keeps no nomination for ever, asked about or not.
+TEST_F(NominatorTest, NotForEverBesideAPodThatHangs) {
+    node("a", 1);
+    const PodInfo asked = later("p", 4);
+    const PodInfo unasked = later("q", 4);
+    writes_after();
+    terminating("hangs", "a", -1);
+    asks(asked, {"b"}, {});
+    writes_after(Nominator::kUnasked);
+    EXPECT_EQ(reserved_on(asked), NodeName("a"));
+    EXPECT_EQ(reserved_on(unasked), NodeName("a"));
+    writes_after(Nominator::kMakingSpace);
+    writes_after(1s);
+    EXPECT_EQ(reserved_on(asked), NodeName());
+    EXPECT_EQ(reserved_on(unasked), NodeName());
+}
+
+// Goal: only a nomination ahead is removed, not one of kube-scheduler to the same node.
+TEST_F(NominatorTest, LeavesANominationOfKubeSchedulerToTheSameNode) {
+    node("a", 1);
+    const PodInfo pod = later("p", 10);
+    is_watch_on_ = false;
+    writes_after();
+    asks(pod, {"b"}, {});
+    writes_after(Nominator::kOnItsWay);
+    EXPECT_EQ(reserved_on(pod), NodeName());
+    pods_.at(pod.uid).nominated = NodeName("a");
+    show(pods_.at(pod.uid));
+    EXPECT_EQ(writes_after(1s), Writes{"nominate p a"});
+    EXPECT_EQ(reserved_on(pod), NodeName("a"));
+}
+
+// Goal: a node that had no GPUs for the pod, because others came before it, may get it later.
+TEST_F(NominatorTest, MayGetANodeThatWasFull) {
+    node("a", 1);
+    const PodInfo pod = later("p", 10);
+    writes_after();
+    asks(pod, {"a"}, {});
+    writes_after(Nominator::kOnItsWay);
+    writes_after(1s);
+    EXPECT_EQ(writes_after(Nominator::kRest), (Writes{"nominate p a", "clear p", "nominate p a"}));
 }
 
 // Goal: a pod for which others of lower priority may have been evicted keeps its node.

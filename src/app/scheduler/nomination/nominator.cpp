@@ -34,12 +34,6 @@ bool is_space_made(const Snapshot& snapshot, const NodeName& node, int priority)
            });
 }
 
-const char* text_of(bool is_failed, bool is_asked_about) {
-    if (is_failed) return "it could not be written";
-    return is_asked_about ? "kube-scheduler has another reason not to use it"
-                          : "kube-scheduler did not ask about it";
-}
-
 }  // namespace
 
 Nominator::Nominator(NominatorTools tools)
@@ -71,6 +65,7 @@ void Nominator::note(const ExtenderArgs& args, const FilterAnswer& answer) {
                 doubtful_.erase(args.pod.uid);
             } else if (!nomination.without) {
                 nomination.without = now;
+                nomination.is_full = is_named(args, nomination.node);
                 doubtful_.insert(args.pod.uid);
             }
         }
@@ -208,7 +203,9 @@ void Nominator::write(const PlannedPod& planned) {
             tools_.metrics.count_nomination(NominationOutcome::overtaken);
             const MutexLock lock(mutex_);
             const auto at = nominations_.find(uid);
-            if (at != nominations_.end() && at->second.node == node) at->second.is_written = true;
+            if (at == nominations_.end() || at->second.node != node) return;
+            at->second.is_written = true;
+            at->second.is_failed = at->second.without.has_value();
             return;
         }
         auto written = tools_.fence.begin(Nominations::kTakes);
@@ -263,9 +260,7 @@ void Nominator::end_unsuccessful() {
             if (!nomination.is_written) return false;
             if (nomination.is_failed) return true;
             if (!nomination.without || now - *nomination.without < kOnItsWay) return false;
-            if (is_space_made(*snapshot, nomination.node, nomination.priority))
-                nomination.keep_until = now + kBackoff;
-            return now >= nomination.keep_until;
+            return !is_kept(nomination, *nomination.without, *snapshot);
         };
         for (auto at = doubtful_.begin(); at != doubtful_.end();) {
             const auto nomination = nominations_.find(*at);
@@ -279,10 +274,21 @@ void Nominator::end_unsuccessful() {
         }
     }
     for (const auto& [uid, nomination] : over) {
-        const bool is_failed = nomination.is_failed;
-        if (give_up(uid, nomination, is_failed ? Ended::failed : Ended::not_followed) && !is_failed)
+        const Ended why = nomination.is_failed ? Ended::failed
+                          : nomination.is_full ? Ended::full
+                                               : Ended::not_followed;
+        if (give_up(uid, nomination, why) && why != Ended::failed)
             tools_.metrics.count_nomination(NominationOutcome::not_followed);
     }
+}
+
+// Whether it stays because kube-scheduler may have evicted pods there. since: when it was asked
+// about.
+bool Nominator::is_kept(Nomination& nomination, Time since, const Snapshot& snapshot) const {
+    const Time now = tools_.clock.steady();
+    if (now - since < kMakingSpace && is_space_made(snapshot, nomination.node, nomination.priority))
+        nomination.keep_until = now + kUnasked;
+    return now < nomination.keep_until;
 }
 
 // False if the pod does not wait with this reservation any more: it is bound, or gone.
@@ -302,11 +308,24 @@ bool Nominator::give_up(const PodUid& uid, const Nomination& nomination, Ended w
     if (is_refused) past_[uid].nodes.insert(nomination.node);
     if (!is_refused) let_rest(uid);
     withdrawals_.add(uid, nomination.pod, nomination.node);
-    log_event(Event::nomination_ended,
-              {{"pod", nomination.pod.str()},
-               {"node", nomination.node.str()},
-               {"reason", text_of(why == Ended::failed, nomination.without.has_value())}});
+    log_event(
+        Event::nomination_ended,
+        {{"pod", nomination.pod.str()}, {"node", nomination.node.str()}, {"reason", text_of(why)}});
     return true;
+}
+
+const char* Nominator::text_of(Ended why) {
+    switch (why) {
+        case Ended::not_followed:
+            return "kube-scheduler has another reason not to use it";
+        case Ended::full:
+            return "its GPUs are not free any more";
+        case Ended::unasked:
+            return "kube-scheduler did not ask about it";
+        case Ended::failed:
+            break;
+    }
+    return "it was not written";
 }
 
 // Whether kube-scheduler has asked about pods that come after this one in its queue.
@@ -339,21 +358,20 @@ void Nominator::tend_own(const Reserved& reserved) {
     {
         const MutexLock lock(mutex_);
         const Time now = tools_.clock.steady();
-        std::erase_if(nominations_, [&](const auto& of) {
-            const auto& [uid, nomination] = of;
+        for (auto at = nominations_.begin(); at != nominations_.end();) {
+            auto& [uid, nomination] = *at;
             const auto pod = reserved.find(uid);
-            if (pod == reserved.end() || pod->second.node != nomination.node ||
-                pod->second.reserved_by != ReservedBy::nominator) {
-                // The pod is bound, and to another node if the filter was asked without this one.
-                if (nomination.without)
-                    tools_.metrics.count_nomination(NominationOutcome::not_followed);
-                return true;
-            }
-            const bool is_over = nomination.is_written && now - nomination.since >= kUnasked &&
-                                 !is_space_made(*snapshot, nomination.node, nomination.priority);
-            if (is_over) unasked.push_back(of);
-            return is_over;
-        });
+            const bool is_gone = pod == reserved.end() || pod->second.node != nomination.node ||
+                                 pod->second.reserved_by != ReservedBy::nominator;
+            const bool is_over = !is_gone && nomination.is_written &&
+                                 now - nomination.since >= kUnasked &&
+                                 !is_kept(nomination, nomination.since, *snapshot);
+            // The pod is bound, and to another node if the filter was asked without this one.
+            if (is_gone && nomination.without)
+                tools_.metrics.count_nomination(NominationOutcome::not_followed);
+            if (is_over) unasked.emplace_back(*at);
+            at = is_gone || is_over ? nominations_.erase(at) : std::next(at);
+        }
     }
     for (const auto& [uid, nomination] : unasked) {
         if (give_up(uid, nomination, Ended::unasked))

@@ -14,7 +14,8 @@
 // A nomination is only a hint. If kube-scheduler does not follow it, the reservation is released,
 // the nomination is removed, and the pod is not nominated to that node again. But kube-scheduler
 // may evict pods of lower priority there, and nominate the pod to the same node, which changes
-// nothing in the API. So a nomination stays while such pods terminate.
+// nothing in the API. So a nomination stays while such pods terminate (kMakingSpace), and until
+// kube-scheduler has had time to ask again (kUnasked).
 #pragma once
 
 #include <atomic>
@@ -80,11 +81,10 @@ class Nominator {
     static constexpr std::chrono::milliseconds kPlanning{100};
     // A pod that kube-scheduler asks about without its node may be on its way to another one.
     static constexpr std::chrono::seconds kOnItsWay{2};
-    // kube-scheduler takes a refused pod again after this time at the latest
-    // (podMaxBackoffSeconds).
-    static constexpr std::chrono::seconds kBackoff{10};
     // A nomination about which kube-scheduler has not asked for this long is removed.
     static constexpr std::chrono::minutes kUnasked{2};
+    // Pods that terminate keep a nomination on their node no longer than this.
+    static constexpr std::chrono::minutes kMakingSpace{10};
     // One of another program stops counting after this time, unless a pod of lower priority is
     // terminating on its node: it may have been evicted for it.
     static constexpr std::chrono::minutes kForeign{5};
@@ -125,15 +125,17 @@ class Nominator {
         NodeName node;
         std::string scheduler;
         int priority = 0;
-        std::uint64_t number = 0;     // later ones have a larger number; 0: made by another leader
-        Time since{};                 // made, or the last question about the pod
-        Time keep_until{};            // pods of lower priority were terminating on the node
-        bool is_written = false;      // the API server has answered
-        bool is_failed = false;       // with an error
-        bool is_followed = false;     // the filter has offered the node
-        std::optional<Time> without;  // the first question without the node since then
+        std::uint64_t number = 0;  // later ones have a larger number; 0: made by another leader
+        Time since{};              // made, or the last question about the pod
+        Time keep_until{};         // pods of lower priority were terminating on the node
+        bool is_written = false;   // the API server has answered
+        bool is_failed = false;    // with an error
+        bool is_followed = false;  // the filter has offered the node
+        // The first question since then after which the filter has not offered the node.
+        std::optional<Time> without;
+        bool is_full = false;  // that question named the node: it has no GPUs for the pod
     };
-    enum class Ended { not_followed, failed, unasked };
+    enum class Ended { not_followed, full, unasked, failed };
     using Reserved = std::map<PodUid, ReservedPod>;
     // Of one scheduler's queue.
     struct Plan {
@@ -163,7 +165,9 @@ class Nominator {
     void tend_shown(const Reserved& reserved);
     void take_over(const PodUid& uid, const ReservedPod& pod);
     bool give_up(const PodUid& uid, const Nomination& nomination, Ended why);
+    bool is_kept(Nomination& nomination, Time since, const Snapshot& snapshot) const;
     bool was_passed(const Nomination& nomination);
+    static const char* text_of(Ended why);
     Time denied_until();
     void stop_leading();
 
@@ -174,7 +178,7 @@ class Nominator {
 
     Mutex mutex_;
     std::map<PodUid, Nomination> nominations_ TESSERA_GUARDED_BY(mutex_);
-    // Pods in nominations_ that kube-scheduler asked about without their node, or whose nomination
+    // Pods in nominations_ that were asked about and not offered their node, or whose nomination
     // was not written.
     std::set<PodUid> doubtful_ TESSERA_GUARDED_BY(mutex_);
     Time denied_until_ TESSERA_GUARDED_BY(mutex_){};

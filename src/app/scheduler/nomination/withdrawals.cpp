@@ -19,7 +19,7 @@ std::optional<NodeName> Withdrawals::shown(const PodUid& uid) const {
         const PendingPod* pod = state.pending(uid);
         if (pod == nullptr) pod = state.being_bound(uid);
         if (pod == nullptr || !pod->reserved_node.empty()) return std::nullopt;
-        return pod->nominated;
+        return pod->is_shown_ahead ? pod->nominated : NodeName();  // not one of another program
     });
 }
 

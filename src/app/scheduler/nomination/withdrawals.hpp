@@ -45,7 +45,8 @@ class Withdrawals {
         bool is_sent = false;
     };
 
-    // Nothing: it needs no removal any more.
+    // The nomination ahead that the watch shows; empty if there is none. Nothing: none needs to be
+    // removed any more.
     [[nodiscard]] std::optional<NodeName> shown(const PodUid& uid) const;
 
     Nominations& nominations_;

@@ -73,7 +73,7 @@ void PreemptionReservations::give_up_slow(const PodUid& pod) {
     give_up(pod, reservation.mapped(), Why::slow);
 }
 
-// False if the pod waits no more, or if kube-scheduler has nominated it since.
+// False if the pod waits no more, or was nominated since, by kube-scheduler or by the nominator.
 bool PreemptionReservations::reserve_node(const PendingPod& pod,
                                           const NodeReservation& reservation) {
     std::vector<PodUid> victims = reservation.evicted;
@@ -82,7 +82,8 @@ bool PreemptionReservations::reserve_node(const PendingPod& pod,
     const PodUid& uid = (*pod.request)->uid;
     return tools_.cache.call([&](ClusterState& state) {
         const PendingPod* now = state.pending(uid);
-        if (now == nullptr || now->nominated != pod.nominated) return false;
+        if (now == nullptr || now->nominated != pod.nominated || now->is_nominated_ahead())
+            return false;
         return state.reserve_node(uid, reservation.node, ReservedBy::preemption,
                                   std::move(victims));
     });
