@@ -1,7 +1,6 @@
 // JSON patches (RFC 6902): operations of which a server does all or none.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 

@@ -135,6 +135,11 @@ class Nominator {
         std::optional<Time> without;
         bool is_full = false;  // that question named the node: it has no GPUs for the pod
     };
+    // A nomination of another program.
+    struct Foreign {
+        NodeName node;
+        Time since{};
+    };
     enum class Ended { not_followed, full, unasked, failed };
     using Reserved = std::map<PodUid, ReservedPod>;
     // Of one scheduler's queue.
@@ -191,11 +196,7 @@ class Nominator {
     std::map<std::string, Plan> plans_;  // by scheduler
     std::uint64_t versions_ = kFirstPlannedVersion;
     Withdrawals withdrawals_;
-    struct Foreign {
-        NodeName node;
-        Time since{};
-    };
-    std::map<PodUid, Foreign> foreign_;  // nominations of other programs
+    std::map<PodUid, Foreign> foreign_;
     Time tend_due_{};
     bool leads_ = false;
     WorkerPool writers_;  // last: its threads use the others

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <stop_token>
 
 #include "app/common/worker_pool.hpp"
