@@ -65,6 +65,13 @@ class ChartClusterCase(unittest.TestCase):
         cls.cluster = cls.stack.cluster
         cls.api = cls.cluster.api()
 
+    def wait_event(self, name: str, *words: str) -> None:
+        """Waits for an event of the pod that has all the words."""
+        def found() -> bool:
+            return any(all(word in event for word in words)
+                       for event in report.events(self.api, name))
+        self.cluster.wait_for(f"an event of {name} with {words}", found, 60)
+
 
 class ChartCase(ChartClusterCase):
     """The chart is installed. Each test leaves it installed, unless its comment says otherwise."""
@@ -133,13 +140,6 @@ class ChartCase(ChartClusterCase):
         checks = json.loads(self.tessera("doctor", "-o", "json"))["checks"]
         found: Json = next(each for each in checks if each["check"] == check)
         return found
-
-    def wait_event(self, name: str, *words: str) -> None:
-        """Waits for an event of the pod that has all the words."""
-        def found() -> bool:
-            return any(all(word in event for word in words)
-                       for event in report.events(self.api, name))
-        self.cluster.wait_for(f"an event of {name} with {words}", found, 60)
 
     def published(self) -> list[str]:
         """What Nodes have of Tessera, apart from the label that an administrator sets. Kubelet keeps

@@ -19,6 +19,7 @@ from stack import builds, gpushare
 from stack.chart import NAMESPACE, SCHEDULER
 from stack.gpu_node import GpuNode
 
+TOO_LARGE = "Insufficient GPU Memory in one device"
 CONFLICT = 4  # exit status
 INDEX = "ALIYUN_COM_GPU_MEM_IDX"
 PLUGINS = ("gpushare-device-plugin", "agent")
@@ -120,15 +121,6 @@ class MigrationTest(ChartClusterCase):
         done = subprocess.run([str(builds.program("tessera")), "doctor", "-o", "json"],
                               env=self.environment(), text=True, capture_output=True, timeout=300)
         return {each["check"]: each["status"] for each in json.loads(done.stdout)["checks"]}
-
-    def wait_refused(self, name: str) -> None:
-        """Waits until the pod does not fit because of the memory of each GPU. At first kube-scheduler
-        may have seen the taint of the migration."""
-        def is_refused() -> bool:
-            return any(each["type"] == "PodScheduled" and each["status"] == "False"
-                       and "Insufficient GPU Memory in one device" in each["message"]
-                       for each in self.get(name)["status"].get("conditions", []))
-        self.cluster.wait_for(f"{name} does not fit on any GPU", is_refused, 30)
 
     def assert_served_by(self, node: str, is_migrated: bool) -> None:
         found = self.node(node)
@@ -238,7 +230,7 @@ class MigrationTest(ChartClusterCase):
     def count_the_memory(self) -> list[Json]:
         """gpushare's pods have 10 GiB of GPU 0 and 3 GiB of GPU 1."""
         self.api.json("POST", PODS, self.pod("too-large", 13, "node-a"))
-        self.wait_refused("too-large")
+        self.wait_event("too-large", TOO_LARGE)
         self.api.json("POST", PODS, self.pod("fits", 11, "node-a"))
         pod, = self.running("fits")
         self.assertEqual(pod["metadata"]["annotations"][INDEX], "1")
@@ -264,7 +256,8 @@ class MigrationTest(ChartClusterCase):
         self.assert_served_by("node-b", True)
         # GPU 0 has 5 GiB left, and GPU 1 has 1 GiB.
         self.api.json("POST", PODS, self.pod("six", 6, "node-a"))
-        self.wait_refused("six")
+        # At first kube-scheduler may have seen the taint of the migration.
+        self.wait_event("six", TOO_LARGE)
         self.api.json("POST", PODS, self.pod("back", 4, "node-a"))
         pod, = self.running("back")
         self.assertEqual(pod["metadata"]["annotations"][INDEX], "0")
