@@ -74,6 +74,9 @@ class Enforcer {
     // Why it can limit this resource for no container of this node, and what to do; empty if it
     // can. It does not change while the agent runs.
     [[nodiscard]] virtual std::string fault(ShareResource resource) const = 0;
+    // Whether programs see a share that this enforcer limits as the whole memory of the GPU
+    // (cuMemGetInfo, cuDeviceTotalMem).
+    [[nodiscard]] virtual bool shows_share() const { return false; }
     // Whether it can limit this resource for the container. An error says why not, and what to do,
     // for the pod's event; it repeats fault() if there is one.
     [[nodiscard]] virtual Result<> can_enforce(ShareResource resource,

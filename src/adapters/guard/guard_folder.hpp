@@ -46,6 +46,7 @@ class GuardFolder final : public Enforcer, public ContainerFiles {
     [[nodiscard]] std::string_view name() const override { return "guard"; }
     // As install() found; the same for both resources.
     [[nodiscard]] std::string fault(ShareResource resource) const override;
+    [[nodiscard]] bool shows_share() const override { return true; }
     [[nodiscard]] Result<> can_enforce(ShareResource resource, const EnforcedContainer& container,
                                        const std::vector<EnforcedShare>& shares) const override;
     Result<ContainerEdits> prepare(const EnforcedContainer& container,

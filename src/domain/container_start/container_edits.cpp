@@ -19,6 +19,25 @@ std::vector<std::pair<std::string, std::string>> share_env(const ContainerAlloca
     return {{std::string(kVisibleDevices), visible}, {std::string(kMemoryBytes), memory}};
 }
 
+std::vector<std::pair<std::string, std::string>> size_env(const Allocation& allocation,
+                                                          const ContainerAllocation& share,
+                                                          const NodeInventory& inventory,
+                                                          std::vector<Gpu> gpus, bool sees_share) {
+    std::string visible;
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+        if (sees_share) {
+            gpus[i].memory = share.gpus[i].memory;
+            gpus[i].reserved = {};
+        }
+        visible += (visible.empty() ? "" : ",") + std::to_string(gpus[i].memory.count);
+    }
+    std::vector<std::pair<std::string, std::string>> env{
+        {std::string(kVisibleMemoryBytes), visible}};
+    if (allocation.dialect->add_env != nullptr)
+        allocation.dialect->add_env(allocation, share, inventory, gpus, env);
+    return env;
+}
+
 Result<GpuEdits> container_edits(const Allocation& allocation, const PodUid& pod,
                                  const NodeName& node, std::string_view name,
                                  const NodeInventory& inventory) {
@@ -52,8 +71,6 @@ Result<GpuEdits> container_edits(const Allocation& allocation, const PodUid& pod
         out.gpus.push_back(*gpu);
     }
     out.env = share_env(*container, inventory.gpus);
-    if (allocation.dialect->add_env != nullptr)
-        allocation.dialect->add_env(allocation, *container, inventory, out.gpus, out.env);
     return out;
 }
 

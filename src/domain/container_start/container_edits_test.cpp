@@ -28,10 +28,15 @@ class ContainerEditsTest : public ::testing::Test {
     Result<GpuEdits> edits_for(const std::string& container) {
         return container_edits(allocation_, PodUid("uid-p"), NodeName("n1"), container, node_);
     }
-    std::map<std::string, std::string> env_of(const std::string& container) {
+    std::map<std::string, std::string> env_of(const std::string& container,
+                                              bool sees_share = false) {
         const auto gpu_edits = edits_for(container);
         EXPECT_TRUE(gpu_edits) << gpu_edits.error().text;
-        return {gpu_edits->env.begin(), gpu_edits->env.end()};
+        std::map<std::string, std::string> env(gpu_edits->env.begin(), gpu_edits->env.end());
+        for (const auto& variable : size_env(allocation_, *find_container(allocation_, container),
+                                             node_, gpu_edits->gpus, sees_share))
+            env.insert(variable);
+        return env;
     }
     void expect_refused(Code code, const std::string& part, const std::string& fix) {
         const auto gpu_edits = edits_for("main");
@@ -77,9 +82,26 @@ TEST_F(ContainerEditsTest, EachContainerNamesItsOwnGpu) {
 TEST_F(ContainerEditsTest, NativeContainersHaveNoAliyunVariables) {
     allocation_.dialect = &kNativeDialect;
     const auto env = env_of("main");
-    EXPECT_EQ(env.size(), 2U);
+    EXPECT_EQ(env.size(), 3U);
     EXPECT_TRUE(env.contains("NVIDIA_VISIBLE_DEVICES"));
     EXPECT_TRUE(env.contains("TESSERA_GPU_MEMORY_BYTES"));
+    EXPECT_TRUE(env.contains("TESSERA_GPU_VISIBLE_MEMORY_BYTES"));
+}
+
+// Goal: a program computes a fraction of the memory that it sees: of its share, if an enforcer
+// shows the share as the GPU's memory, and of the whole GPU otherwise. That holds for Tessera's
+// variables and for gpushare's, whose CONTAINER / DEV Arena's manifests use.
+TEST_F(ContainerEditsTest, SizesAreThoseThatProgramsSee) {
+    auto env = env_of("side");
+    EXPECT_EQ(env.at("TESSERA_GPU_VISIBLE_MEMORY_BYTES"), std::to_string(16 * kGiB));
+    EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_DEV"), "15");
+    env = env_of("side", true);
+    EXPECT_EQ(env.at("TESSERA_GPU_VISIBLE_MEMORY_BYTES"), std::to_string(2 * kGiB));
+    EXPECT_EQ(env.at("TESSERA_GPU_MEMORY_BYTES"), std::to_string(2 * kGiB));
+    EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_DEV"), "2");
+    EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_CONTAINER"), "2");
+    EXPECT_EQ(env_of("main", true).at("TESSERA_GPU_VISIBLE_MEMORY_BYTES"),
+              std::to_string(4 * kGiB) + "," + std::to_string(4 * kGiB));
 }
 
 // Goal: the GPU is found by UUID, not by its index at the time of the allocation (D-4).

@@ -119,7 +119,8 @@ struct Dialect {
     // All keys that it may add.
     std::span<const std::string_view> written_annotations = {};
     // Adds the variables of a container that users of this dialect rely on. `gpus` are the
-    // container's, in the order of its share; never empty. May be null.
+    // container's, in the order of its share, with the memory that programs see there; never
+    // empty. May be null.
     void (*add_env)(const Allocation& allocation, const ContainerAllocation& container,
                     const NodeInventory& node, std::span<const Gpu> gpus,
                     std::vector<std::pair<std::string, std::string>>& env) = nullptr;

@@ -152,7 +152,8 @@ void annotate(const Allocation& allocation, const NodeInventory& node, std::int6
 
 // docs/research/gpushare.md §1.4. POD is the pod's peak, as in the annotation. gpushare sets it to
 // the container's own amount, because kubelet asks for one container at a time
-// (docs/compat/gpushare.md).
+// (docs/compat/gpushare.md). Arena's manifests compute TensorFlow's memory fraction as
+// CONTAINER / DEV. TensorFlow applies it to the memory that it sees, so DEV is that.
 void add_env(const Allocation& allocation, const ContainerAllocation& container,
              const NodeInventory& node, std::span<const Gpu> gpus,
              std::vector<std::pair<std::string, std::string>>& env) {

@@ -43,6 +43,8 @@ class Enforcers final : public ShareMeter {
         [[nodiscard]] EnforcedBy by() const;
         // What this enforcer is to limit.
         [[nodiscard]] ShareResources of(const Enforcer& enforcer) const;
+        // As Enforcer::shows_share, of the one that limits memory.
+        [[nodiscard]] bool shows_share() const { return memory_->shows_share(); }
         // Where they mount files in the container.
         [[nodiscard]] std::vector<std::string> mount_points() const;
 

@@ -138,10 +138,14 @@ Result<ContainerEdits> ContainerStartHandler::edits_for(const Allocation& alloca
         container_edits(newest, container.pod, node_, container.setup.name, *inventory);
     if (!gpu_edits) return refuse(gpu_edits.error());
     TRY(auto devices, devices_for(gpu_edits->gpus, container.setup));
-    TRY(auto edits,
-        enforce(*find_container(newest, container.setup.name), container, gpu_edits->gpus));
+    const ContainerAllocation& share = *find_container(newest, container.setup.name);
+    TRY(auto enforced, enforce(share, container, gpu_edits->gpus));
+    auto& [edits, shows_share] = enforced;
     // The list of the GPUs stays first.
-    edits.env.insert(edits.env.begin(), gpu_edits->env.begin(), gpu_edits->env.end());
+    std::vector<std::pair<std::string, std::string>> env = std::move(gpu_edits->env);
+    std::ranges::copy(size_env(newest, share, *inventory, std::move(gpu_edits->gpus), shows_share),
+                      std::back_inserter(env));
+    edits.env.insert(edits.env.begin(), env.begin(), env.end());
     edits.cdi_devices.insert(edits.cdi_devices.begin(), devices.begin(), devices.end());
     if (container.setup.is_privileged)
         std::ranges::copy(privileged_env(edits.env.front().second), std::back_inserter(edits.env));
@@ -173,10 +177,9 @@ Result<std::vector<std::string>> ContainerStartHandler::devices_for(const std::v
     return names;
 }
 
-Result<ContainerEdits> ContainerStartHandler::enforce(const ContainerAllocation& share,
-                                                      const Starting& container,
-                                                      const std::vector<Gpu>& gpus) {
-    if (ports_.enforcers.empty() || !has_share(share)) return ContainerEdits{};
+Result<ContainerStartHandler::Enforced> ContainerStartHandler::enforce(
+    const ContainerAllocation& share, const Starting& container, const std::vector<Gpu>& gpus) {
+    if (ports_.enforcers.empty() || !has_share(share)) return Enforced{};
     std::vector<EnforcedShare> shares = enforced_shares(share);
     // A share may name its GPU by index.
     for (std::size_t i = 0; i < gpus.size(); i++)
@@ -194,7 +197,7 @@ Result<ContainerEdits> ContainerStartHandler::enforce(const ContainerAllocation&
     if (*merged) target.preload_list = (*merged)->source;
     auto edits = ports_.enforcers.prepare(*choice, target, shares);
     if (!edits) return refuse(edits.error());
-    return edits;
+    return Enforced{*std::move(edits), choice->shows_share()};
 }
 
 Result<ContainerStartHandler::Judgement> ContainerStartHandler::judge(

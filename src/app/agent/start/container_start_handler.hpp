@@ -101,9 +101,14 @@ class ContainerStartHandler final : public ContainerHandler, public DevicePlugin
                                                const PodUid& pod) const;
     [[nodiscard]] bool was_resized(const PodUid& pod) const;
     Result<ContainerEdits> edits_for(const Allocation& allocation, const Starting& container);
-    // Enforces shares that are not whole GPUs: what the container needs for it.
-    Result<ContainerEdits> enforce(const ContainerAllocation& share, const Starting& container,
-                                   const std::vector<Gpu>& gpus);
+    // What the container needs for the enforcement of its share.
+    struct Enforced {
+        ContainerEdits edits;
+        bool shows_share = false;  // as Enforcer::shows_share
+    };
+    // Enforces shares that are not whole GPUs.
+    Result<Enforced> enforce(const ContainerAllocation& share, const Starting& container,
+                             const std::vector<Gpu>& gpus);
     // As EnforcedBy::text; empty for whole GPUs.
     [[nodiscard]] std::string enforced_by(const PodUid& pod, const std::string& container) const;
     // The vendor's CDI devices of these GPUs. Empty if the container's runtime handler reads the

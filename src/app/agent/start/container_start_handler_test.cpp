@@ -21,7 +21,8 @@ TEST_F(ContainerStartTest, CompletesWithTheOwnShare) {
     const auto a = handler_.on_create_container(given("a", two));
     ASSERT_TRUE(a) << a.error().text;
     EXPECT_EQ(a->env, (Env{{"NVIDIA_VISIBLE_DEVICES", "GPU-0"},
-                           {"TESSERA_GPU_MEMORY_BYTES", std::to_string(4 * kGiB)}}));
+                           {"TESSERA_GPU_MEMORY_BYTES", std::to_string(4 * kGiB)},
+                           {"TESSERA_GPU_VISIBLE_MEMORY_BYTES", std::to_string(16 * kGiB)}}));
     EXPECT_TRUE(a->cdi_devices.empty());
     cdi_.add_vendor_device("GPU-1");
     cdi_.add_vendor_device("0");
