@@ -20,7 +20,9 @@ struct OptionWords {
 struct CommandWords {
     std::string name;
     std::string summary;
-    std::vector<OptionWords> options;
+    std::vector<OptionWords> options = {};
+    std::vector<CommandWords> commands = {};  // of a group of commands
+    std::vector<std::string> aliases = {};    // other names
 };
 
 inline constexpr std::string_view kShells = "bash zsh fish";

@@ -12,7 +12,14 @@ std::vector<CommandWords> commands() {
               {.names = {"-o", "--output"}, .takes_value = true, .values = {"json", "wide"}},
               {.names = {"--context"}, .takes_value = true},
               {.names = {"-k", "--key"}, .takes_value = true}}},
-            {"migrate", "Move", {{.values = {"gpushare"}}, {.names = {}, .takes_value = true}}}};
+            {"migrate", "Move", {{.values = {"gpushare"}}, {.names = {}, .takes_value = true}}},
+            {.name = "serve",
+             .summary = "Serve",
+             .commands = {{.name = "list",
+                           .summary = "List",
+                           .options = {{.names = {"-n"}, .takes_value = true}, {.names = {"-A"}}},
+                           .aliases = {"ls"}},
+                          {.name = "get", .summary = "Show"}}}};
 }
 
 std::string script_of(const char* shell) {
@@ -29,9 +36,12 @@ void expect_has(const std::string& script, const std::string& text) {
 // the option, also after "=", and nothing follows an option that accepts any text.
 TEST(Completion, Bash) {
     const std::string script = script_of("bash");
-    expect_has(script, "words=\"inspect migrate\"");
-    expect_has(script, "inspect) words=\"-h --help -o --output --context -k --key\" ;;");
-    expect_has(script, "migrate) words=\"gpushare\" ;;");
+    expect_has(script, "words=\"inspect migrate serve --help --version\"");
+    expect_has(script, "\"inspect\") words=\"-h --help -o --output --context -k --key\" ;;");
+    expect_has(script, "\"migrate\") words=\"gpushare\" ;;");
+    expect_has(script, "\"serve\") words=\"list get\" ;;");
+    expect_has(script, R"("serve list"|"serve ls") words="-n -A" ;;)");
+    expect_has(script, R"("serve list -n"|"serve ls -n") words="" ;;)");
     expect_has(script, R"("inspect -o"|"inspect --output") words="json wide" ;;)");
     expect_has(script, R"("inspect --context"|"inspect -k"|"inspect --key") words="" ;;)");
     EXPECT_EQ(script.find("\"inspect --help\""), std::string::npos) << "a flag has no value";
@@ -47,6 +57,12 @@ TEST(Completion, Fish) {
     expect_has(script, of_inspect + "-s o -l output -x -a 'json wide'\n");
     expect_has(script, of_inspect + "-l context -r\n");
     expect_has(script, "'__fish_seen_subcommand_from migrate' -a 'gpushare'\n");
+    expect_has(script,
+               "'__fish_seen_subcommand_from serve; and not __fish_seen_subcommand_from list get' "
+               "-a list -d 'List'\n");
+    expect_has(
+        script,
+        "'__fish_seen_subcommand_from serve; and __fish_seen_subcommand_from list ls' -s A\n");
 }
 
 // Goal: the error for another shell names those that there are.

@@ -4,7 +4,9 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
+#include <optional>
 #include <vector>
 
 #include "programs/common/command_line.hpp"
@@ -30,6 +32,44 @@ bool is_reader_gone() {
     return ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }
 
+// A command that can be run.
+struct Leaf {
+    CLI::App* app = nullptr;
+    CommandRun run;
+};
+
+void add_commands(CLI::App& parent, std::span<const CommandRow> rows, std::vector<Leaf>& leaves) {
+    for (const CommandRow& row : rows) {
+        CLI::App& app = *parent.add_subcommand(std::string(row.name), std::string(row.summary));
+        for (const std::string& alias : row.aliases)
+            app.alias(alias);
+        if (row.commands.empty()) {
+            leaves.push_back({&app, row.options(app)});
+        } else {
+            app.require_subcommand(1);
+            add_commands(app, row.commands, leaves);
+        }
+        const std::string more = app.get_footer();
+        app.footer(fmt::format("Example: {}{}{}", row.example, more.empty() ? "" : "\n\n", more));
+    }
+}
+
+// The error for a command line that names a command that does not exist; nothing if it does not.
+std::optional<Error> unknown_command(const CLI::App& app, std::span<const CommandRow> rows,
+                                     const std::string& path = "") {
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+        if (!command->parsed()) continue;
+        const auto row = std::ranges::find(rows, command->get_name(), &CommandRow::name);
+        return row->commands.empty() ? std::nullopt
+                                     : unknown_command(*command, row->commands,
+                                                       fmt::format("{}{} ", path, row->name));
+    }
+    const auto rest = app.remaining();
+    if (rest.empty() || rest.front().starts_with('-')) return std::nullopt;
+    return Error{Code::invalid_argument, fmt::format("no command \"{}{}\"; there is {}", path,
+                                                     rest.front(), names_of(rows))};
+}
+
 }  // namespace
 
 int print_error(std::string_view program, const Error& error) {
@@ -42,29 +82,18 @@ int run_commands(const CommandProgram& program, int argc, char** argv) {
     app.set_version_flag("--version", version_text(program.name));
     app.require_subcommand(1)->footer(program.footer);
     app.failure_message(failure_message_of(program.name));
-    std::vector<CommandRun> runs;
-    std::vector<CLI::App*> commands;
-    for (const CommandRow& row : program.commands) {
-        commands.push_back(app.add_subcommand(std::string(row.name), std::string(row.summary)));
-        runs.push_back(row.options(*commands.back()));
-        const std::string more = commands.back()->get_footer();
-        commands.back()->footer(
-            fmt::format("Example: {}{}{}", row.example, more.empty() ? "" : "\n\n", more));
-    }
+    std::vector<Leaf> leaves;
+    add_commands(app, program.commands, leaves);
     try {
         app.parse(command_line(argc, argv));
     } catch (const CLI::ParseError& error) {
-        if (const auto rest = app.remaining(); app.get_subcommands().empty() && !rest.empty()) {
-            return print_error(
-                program.name,
-                {Code::invalid_argument, fmt::format("no command \"{}\"; there is {}", rest.front(),
-                                                     names_of(program.commands))});
-        }
+        if (const auto unknown = unknown_command(app, program.commands))
+            return print_error(program.name, *unknown);
         return app.exit(error) == 0 ? 0 : exit_status(Code::invalid_argument);
     }
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        if (!commands[i]->parsed()) continue;
-        const Result<int> status = runs[i]();
+    for (const Leaf& leaf : leaves) {
+        if (!leaf.app->parsed()) continue;
+        const Result<int> status = leaf.run();
         if (!status) return print_error(program.name, status.error());
         if (*status != 0 || std::cout.flush()) return *status;
         if (is_reader_gone()) return 0;

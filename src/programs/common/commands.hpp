@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 
@@ -15,12 +16,16 @@ namespace tessera {
 // Runs a command after its options were parsed. Returns the exit status, or an error to print.
 using CommandRun = std::function<Result<int>()>;
 
+// A command, or a group of commands such as `tessera serve`, which has neither options nor a run of
+// its own.
 struct CommandRow {
     std::string_view name;
     std::string_view summary;  // one sentence
     std::string_view example;  // a command line
-    // Adds the options and arguments to the command.
-    std::function<CommandRun(CLI::App& command)> options;
+    // Adds the options and arguments to the command. Empty for a group.
+    std::function<CommandRun(CLI::App& command)> options = {};
+    std::vector<CommandRow> commands = {};  // of a group
+    std::vector<std::string> aliases = {};  // other names
 };
 
 // The column `options` of a command whose options are an `Options`: `add` binds them to one, which

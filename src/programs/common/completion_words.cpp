@@ -44,7 +44,10 @@ std::vector<std::string> values_of(const CLI::Option& option) {
 std::vector<CommandWords> completion_words(const CLI::App& app) {
     std::vector<CommandWords> out;
     for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-        CommandWords words{command->get_name(), command->get_description(), {}};
+        CommandWords words{.name = command->get_name(),
+                           .summary = command->get_description(),
+                           .commands = completion_words(*command),
+                           .aliases = command->get_aliases()};
         for (const CLI::Option* option : command->get_options()) {
             OptionWords one{.names = {},
                             .takes_value = option->get_items_expected_max() > 0,

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <sstream>
 #include <string>
@@ -49,7 +52,7 @@ TEST(CompletionWords, AreTheOptions) {
     const std::string script = output_of("tessera", {"completion", "bash"});
     for (const std::string command :
          {"inspect", "top", "doctor", "resize", "snapshot", "clean-nodes", "completion"}) {
-        const std::size_t begin = script.find("    " + command + ") words=\"");
+        const std::size_t begin = script.find("    \"" + command + "\") words=\"");
         ASSERT_NE(begin, std::string::npos) << script;
         const auto words = flags_in(script.substr(begin, script.find(";;", begin) - begin));
         EXPECT_EQ(words, flags_in(output_of("tessera", {command, "--help"}))) << script;
@@ -68,12 +71,32 @@ TEST(CompletionWords, AreTheValues) {
              R"("snapshot --context"|"snapshot --kubeconfig") words="" ;;)",
          })
         EXPECT_NE(bash.find(row), std::string::npos) << row << "\n" << bash;
-    EXPECT_NE(bash.find("    migrate) words=\"-h --help gpushare "), std::string::npos) << bash;
+    EXPECT_NE(bash.find("    \"migrate\") words=\"-h --help gpushare "), std::string::npos) << bash;
     EXPECT_EQ(bash.find("\"inspect --details\""), std::string::npos) << "a flag has no value";
     const std::string fish = output_of("tessera", {"completion", "fish"});
     EXPECT_NE(fish.find("'__fish_seen_subcommand_from top' -s o -l output -x -a 'json yaml wide'"),
               std::string::npos)
         << fish;
+}
+
+// Goal: bash offers the commands of a group, their options and values, and names with aliases.
+TEST(CompletionWords, OfGroups) {
+    const Folder folder;
+    const auto offered = [&](const std::string& words) {
+        std::ofstream(folder.file("complete"))
+            << "source <('" TESSERA_BINARY_DIR "/bin/tessera' completion bash)\n"
+            << "COMP_WORDS=(" << words << " '')\nCOMP_CWORD=$((${#COMP_WORDS[@]}-1))\n_tessera\n"
+            << "echo \"${COMPREPLY[*]}\" > '" << folder.file("out") << "'\n";
+        EXPECT_EQ(std::system(("bash '" + folder.file("complete") + "'").c_str()), 0);
+        std::ifstream out(folder.file("out"));
+        return std::string(std::istreambuf_iterator<char>(out), {});
+    };
+    EXPECT_TRUE(offered("tessera serve").starts_with("tensorflow triton custom update list get"));
+    EXPECT_TRUE(offered("tessera serve update").starts_with("tensorflow triton custom "));
+    EXPECT_EQ(offered("tessera serve ls -o"), "json yaml\n");
+    EXPECT_EQ(offered("tessera serve update tf -o"), "json yaml\n");
+    EXPECT_NE(offered("tessera serve get").find("--version"), std::string::npos);
+    EXPECT_EQ(offered("tessera serve get --version"), "\n");
 }
 
 // Goal: options are checked before a cluster is contacted.
