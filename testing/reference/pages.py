@@ -23,6 +23,7 @@ KEY_TABLES = (("Pods, written by users", "pod", True),
               ("Pods, written by Tessera", "pod", False),
               ("Nodes, written by administrators and other programs", "node", True),
               ("Nodes, written by Tessera", "node", False),
+              ("Objects of serving jobs", "workload", True),
               ("Leases, written by Tessera", "lease", False))
 PROGRAMS = {"tessera-controller": "src/programs/controller/controller.def",
             "tessera-agent": "src/programs/agent/agent.def"}
@@ -160,7 +161,7 @@ def chart_values() -> str:
 class Key:
     """A row of keys.def."""
 
-    object: str  # pod, node or lease
+    object: str  # pod, node, workload or lease
     kind: str    # resource, annotation or label
     key: str
     written_by: str

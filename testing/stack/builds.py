@@ -47,6 +47,14 @@ def gpuhog_image(directory: Path) -> Path:
                   "--without", "libcuda.so.1", "--without", "libnvidia-ml.so.1")
 
 
+def model_server_image(directory: Path) -> Path:
+    """Makes the image of the model server of the tests, where TensorFlow Serving has its own."""
+    directory.mkdir(parents=True, exist_ok=True)
+    return make_image(directory, "model-server", "--program",
+                      f"{program('model-server')}=/usr/bin/tensorflow_model_server", "--busybox",
+                      "--without", "libcuda.so.1")
+
+
 def make_image(directory: Path, name: str, *options: str) -> Path:
     """Makes the docker archive NAME.tar with these options of deploy/images/build."""
     out = directory / f"{name}.tar"

@@ -15,6 +15,7 @@ CommandRow explain_command();
 CommandRow snapshot_command();
 CommandRow clean_nodes_command();
 CommandRow migrate_command();
+CommandRow serve_command();
 CommandRow completion_command();
 
 }  // namespace tessera

@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
         snapshot_command(),
         clean_nodes_command(),
         migrate_command(),
+        serve_command(),
         completion_command(),
     });
     return run_commands({.name = "tessera",

@@ -10,6 +10,7 @@
 #include "wire/kube/published_node_json.hpp"
 #include "wire/tessera/allocation_json.hpp"
 #include "wire/text/json.hpp"
+#include "wire/workload/serving_status_json.hpp"
 
 // Each reader returns, whatever the API server sends in place of an object.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -37,6 +38,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     (void)read_cluster_policy(root);
     (void)read_workload(root);
     is_ready_agent(root);
+    if (auto job = workload::read_serving(root)) workload::read_serving_service(root, *job);
+    (void)workload::read_serving_of(root);
+    (void)workload::read_serving_pod(root);
     (void)read_command(root);
     (void)read_controller_flags(root);
     (void)read_pod_state(root);

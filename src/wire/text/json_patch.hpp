@@ -36,6 +36,13 @@ class JsonPatch {
         });
     }
     void add(std::string_view path, std::string_view value) { write("add", path, value); }
+    // `json` is already JSON text.
+    void add_raw(std::string_view path, std::string_view json) {
+        writer_.object([&] {
+            head("add", path);
+            writer_.raw_member("value", json);
+        });
+    }
     void remove(std::string_view path) {
         writer_.object([&] { head("remove", path); });
     }

@@ -1,0 +1,32 @@
+// The Servings port over HTTP. The user needs the rights to list, create, patch and delete
+// deployments, to list and create services and configmaps, and to list pods, in the namespace. For
+// the GPUs, nodes and their sizes: to list nodes.
+#pragma once
+
+#include "adapters/http/http.hpp"
+#include "ports/kube/servings.hpp"
+
+namespace tessera {
+
+class KubeServings final : public Servings {
+  public:
+    // `api`: the API server; outlives this.
+    explicit KubeServings(HttpClient& api) : http_(api) {}
+
+    Result<std::vector<workload::ServingStatus>> list(const std::string& ns,
+                                                      const std::string& name) override;
+    Result<std::string> create(const workload::Serving& job) override;
+    Result<> create_service(const workload::Serving& job, const std::string& owner) override;
+    Result<> create_files(const workload::Serving& job, const std::string& owner) override;
+    Result<> update(const workload::Serving& job, const workload::ServingStatus& before,
+                    bool replicas) override;
+    Result<> remove(const workload::ServingStatus& job) override;
+    Result<std::vector<NodeInventory>> nodes() override;
+    Result<> logs(const std::string& ns, const std::string& pod, const LogOptions& options,
+                  const std::function<void(std::string_view)>& print) override;
+
+  private:
+    HttpClient& http_;
+};
+
+}  // namespace tessera

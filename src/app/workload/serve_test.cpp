@@ -1,0 +1,148 @@
+#include "app/workload/serve.hpp"
+
+#include <gtest/gtest.h>
+
+#include "domain/workload/serve_flags.hpp"
+#include "testing/builders/builders.hpp"
+#include "testing/fakes/fake_servings.hpp"
+
+namespace tessera {
+namespace {
+
+using workload::Serving;
+using workload::ServingStatus;
+using workload::ServingType;
+
+class ServeTest : public ::testing::Test {
+  protected:
+    static Serving job(const std::string& policy = "") {
+        workload::TensorflowFlags flags;
+        flags.serve.ns = "team";
+        flags.serve.name = "mnist";
+        flags.serve.pod.gpu.gpumemory = "3";
+        flags.model_name = "mnist";
+        flags.model_path = "/models/mnist";
+        flags.version_policy = policy;
+        Serving out = workload::tensorflow_serving(flags).value();
+        out.arguments = {"serve", "tensorflow", "--name=mnist"};
+        return out;
+    }
+    Result<> create(const Serving& made) {
+        return create_serving(
+            cluster_, made, [&](const std::string& line) { printed_.push_back(line); },
+            [&](const std::string& line) { warnings_.push_back(line); });
+    }
+    void add(const std::string& version, ServingType type = ServingType::tensorflow) {
+        ServingStatus one;
+        one.id = {"mnist", version, type};
+        one.ns = "team";
+        cluster_.jobs.push_back(one);
+    }
+
+    FakeServings cluster_;
+    std::vector<std::string> printed_;
+    std::vector<std::string> warnings_;
+};
+
+// Goal: the Deployment is first, because it owns the others.
+TEST_F(ServeTest, CreatesTheAnchorFirst) {
+    ASSERT_TRUE(create(job("all")));
+    const std::string object = "mnist-tensorflow-serving";
+    EXPECT_EQ(cluster_.calls,
+              (std::vector<std::string>{"create " + object, "files of uid-" + object,
+                                        "service of uid-" + object}));
+    EXPECT_EQ(printed_.front(), "deployment.apps/mnist-tensorflow-serving created");
+    EXPECT_EQ(printed_.back(), "service/mnist-tensorflow-serving created");
+    EXPECT_TRUE(warnings_.empty());
+}
+
+// Goal: a command that was killed in between is completed by the same command, and by no other.
+TEST_F(ServeTest, CompletesWhatWasCut) {
+    ASSERT_TRUE(cluster_.create(job()));
+    cluster_.calls.clear();
+    Serving other = job();
+    other.arguments.emplace_back("--gpumemory=4");
+    EXPECT_EQ(create(other).error().code, Code::conflict);
+    ASSERT_TRUE(create(job()));
+    EXPECT_EQ(cluster_.calls, std::vector<std::string>{"service of uid-mnist-tensorflow-serving"});
+    const auto again = create(job());
+    ASSERT_FALSE(again);
+    EXPECT_EQ(
+        again.error().text,
+        "the serving job mnist exists already in namespace team; change it with tessera serve "
+        "update tensorflow --name mnist, or delete it with tessera serve delete mnist");
+}
+
+// Goal: no half-made job is left if the Service cannot be created, and the error says what is.
+TEST_F(ServeTest, UndoesTheDeployment) {
+    cluster_.service_error = Error{Code::permission_denied, "services: no"};
+    auto made = create(job());
+    EXPECT_EQ(made.error().text, "services: no; the deployment was deleted again");
+    EXPECT_TRUE(cluster_.jobs.empty());
+    cluster_.remove_error = Error{Code::unavailable, "away"};
+    made = create(job());
+    EXPECT_EQ(made.error().text, "services: no; the deployment is left: away");
+    EXPECT_EQ(made.error().code, Code::permission_denied);
+}
+
+// Goal: a share that no GPU can have is named with the largest GPU; without GPUs, or without the
+// right to see them, there is nothing to say.
+TEST_F(ServeTest, WarnsOfALargeShare) {
+    cluster_.gpus = std::vector<NodeInventory>{build::node("a", 2, gibibytes(16)),
+                                               build::node("b", 1, gibibytes(16))};
+    cluster_.gpus->front().gpus[1].memory = gibibytes(24);
+    Serving large = job();
+    large.pod.gpus.memory = gibibytes(25);
+    ASSERT_TRUE(create(large));
+    ASSERT_EQ(warnings_.size(), 1U);
+    EXPECT_NE(warnings_[0].find("no GPU of the cluster has 25Gi; the largest is GPU 1 of node a"),
+              std::string::npos)
+        << warnings_[0];
+    EXPECT_EQ(no_gpu_is_large_enough({.memory = gibibytes(25)}, {}), "");
+    EXPECT_EQ(no_gpu_is_large_enough({.whole = 4}, *cluster_.gpus), "");
+    EXPECT_EQ(no_gpu_is_large_enough({.memory = gibibytes(15)}, *cluster_.gpus), "");
+}
+
+TEST_F(ServeTest, FindsOneOrNamesAll) {
+    const auto found = [&](ServingChoice choice) {
+        choice.ns = "team";
+        choice.name = "mnist";
+        const auto one = find_serving(cluster_, choice);
+        return one ? one->id.version : one.error().text;
+    };
+    EXPECT_TRUE(found({}).starts_with("there is no serving job mnist in namespace team; "));
+    add("v1");
+    EXPECT_EQ(found({}), "v1");
+    add("v2");
+    EXPECT_EQ(found({}),
+              "2 serving jobs have the name mnist; add --version or --type:\n"
+              "NAME   TYPE        VERSION\nmnist  tf-serving  v1\nmnist  tf-serving  v2");
+    EXPECT_EQ(found({.version = "v2"}), "v2");
+    add("v3", ServingType::custom);
+    EXPECT_EQ(found({.type = ServingType::custom}), "v3");
+    EXPECT_TRUE(found({.version = "v9"}).starts_with("there is no serving job mnist with version"));
+}
+
+// Goal: the log of the right pod: the only one, the one that is not ready, or a named one.
+TEST_F(ServeTest, PodForLogs) {
+    ServingStatus one;
+    one.id.name = "mnist";
+    one.why = "exceeded quota";
+    const auto pod = [&](const std::string& name = "") {
+        const auto chosen = pod_for_logs(one, name);
+        return chosen ? chosen->name : chosen.error().text;
+    };
+    EXPECT_EQ(pod(), "the serving job mnist has no pod: exceeded quota");
+    one.pods.push_back({.name = "a", .status = "Running", .node = "n", .why = ""});
+    EXPECT_EQ(pod(), "a");
+    one.pods.push_back({.name = "b", .status = "Running", .node = "n", .why = ""});
+    EXPECT_EQ(pod(), "--instance: name one of the pods of mnist:\n  a\n  b");
+    EXPECT_EQ(pod("b"), "b");
+    EXPECT_EQ(pod("c"), "--instance: no such pod in mnist:\n  a\n  b");
+    one.pods.push_back({.name = "c", .status = "Pending", .node = "", .why = "no GPU"});
+    one.pods.push_back({.name = "d", .status = "CrashLoopBackOff", .node = "n", .why = "exit 1"});
+    EXPECT_EQ(pod(), "d");
+}
+
+}  // namespace
+}  // namespace tessera

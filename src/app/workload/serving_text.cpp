@@ -1,0 +1,253 @@
+#include "app/workload/serving_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/cli/tab_writer.hpp"
+#include "wire/text/json.hpp"
+
+namespace tessera {
+namespace {
+
+using workload::ServicePort;
+using workload::ServingPod;
+using workload::ServingStatus;
+
+struct PortName {
+    std::string_view name;  // of the Service's port
+    std::string_view title;
+};
+constexpr auto kPortNames = std::to_array<PortName>(
+    {{"grpc-serving", "GRPC"}, {"http-serving", "RESTFUL"}, {"http-metrics", "METRICS"}});
+
+std::string_view title_of(const ServicePort& port) {
+    const auto row = std::ranges::find(kPortNames, port.name, &PortName::name);
+    return row == kPortNames.end() ? std::string_view(port.name) : row->title;
+}
+
+std::string ports_text(const ServingStatus& job) {
+    std::string out;
+    for (const ServicePort& port : job.ports) {
+        out += fmt::format("{}{}:{}", out.empty() ? "" : ",", title_of(port),
+                           port.node_port == 0 ? fmt::format("{}", port.port)
+                                               : fmt::format("{}->{}", port.node_port, port.port));
+    }
+    return out.empty() ? "N/A" : out;
+}
+
+// As Arena: tenths, without ".0".
+std::string tenths(double value) {
+    const double rounded = std::round(value * 10) / 10;
+    return rounded == std::floor(rounded) ? fmt::format("{:.0f}", rounded)
+                                          : fmt::format("{:.1f}", rounded);
+}
+
+double gpus_of(const ServingStatus& job, const ServingView& view) {
+    return workload::gpus_in_use(job, [&](const GpuUuid& uuid) {
+        for (const NodeInventory& node : view.nodes) {
+            const auto gpu = std::ranges::find(node.gpus, uuid, &Gpu::uuid);
+            if (gpu != node.gpus.end()) return gpu->memory;
+        }
+        return Bytes{};
+    });
+}
+
+std::string memory_text(const workload::Gpus& gpus) {
+    return gpus.is_share() ? to_string(gpus.memory) : "N/A";
+}
+
+std::string cores_text(const workload::Gpus& gpus) {
+    return gpus.cores.value > 0 ? fmt::format("{}%", gpus.cores.value) : "N/A";
+}
+
+bool has_gpus(const ServingStatus& job) {
+    return job.gpus.whole > 0 || job.gpus.is_share();
+}
+
+std::string or_none(const std::string& text) {
+    return text.empty() ? "N/A" : text;
+}
+
+std::string allocated_text(const ServingPod& pod) {
+    std::string out;
+    for (const GpuShare& share : pod.gpus) {
+        out += out.empty() ? "" : ",";
+        out += share.whole ? fmt::format("gpu{}", share.index)
+                           : fmt::format("gpu{}({})", share.index, to_string(share.memory));
+    }
+    return or_none(out);
+}
+
+// The rows' cells end in tabs, of which the last is not aligned.
+std::string table_of(std::string text) {
+    std::string out;
+    for (const char c : align_tabs(text)) {
+        if (c == '\n') out.erase(out.find_last_not_of(' ') + 1);
+        out += c;
+    }
+    return out;
+}
+
+std::string reasons_text(const ServingStatus& job) {
+    std::string out;
+    if (!job.why.empty()) out += fmt::format("  deployment {}: {}\n", job.object, job.why);
+    for (const ServingPod& pod : job.pods) {
+        if (!pod.why.empty()) out += fmt::format("  pod {}: {}\n", pod.name, pod.why);
+    }
+    if (out.empty() && job.available < job.desired) out = "  the pods are being created\n";
+    return out;
+}
+
+void write_pod(JsonWriter& w, const ServingStatus& job, const ServingPod& pod,
+               const ServingView& view) {
+    w.object([&] {
+        w.member("name", pod.name);
+        w.member("status", pod.status);
+        w.member("age", fmt::format("{}s", view.now_s - pod.created_s));
+        w.member("readyContainers", pod.ready);
+        w.member("totalContainers", pod.containers);
+        w.member("restartCount", pod.restarts);
+        w.member("nodeIP", pod.node_ip);
+        w.member("nodeName", pod.node);
+        w.member("ip", pod.ip);
+        w.member("requestGPUs", job.gpus.whole);
+        w.member("requestGPUMemory", job.gpus.memory.count);
+        w.member("requestGPUCore", job.gpus.cores.value);
+        w.member("creationTimestamp", pod.created_s);
+        if (!pod.why.empty()) w.member("reason", pod.why);
+        w.array("gpus", [&] {
+            for (const GpuShare& share : pod.gpus) {
+                w.object([&] {
+                    w.member("uuid", share.uuid.str());
+                    w.member("index", share.index);
+                    w.member("memoryBytes", share.memory.count);
+                    w.member("coresPercent", share.cores.value);
+                });
+            }
+        });
+    });
+}
+
+void write_job(JsonWriter& w, const ServingStatus& job, const ServingView& view) {
+    w.object([&] {
+        w.member("uuid", job.uid);
+        w.member("name", job.id.name);
+        w.member("namespace", job.ns);
+        w.member("type", row_of(job.id.type).word);
+        w.member("version", job.id.version);
+        w.member("age", fmt::format("{}s", view.now_s - job.created_s));
+        w.member("desiredInstances", job.desired);
+        w.member("availableInstances", job.available);
+        w.array("endpoints", [&] {
+            for (const ServicePort& port : job.ports) {
+                w.object([&] {
+                    w.member("name", title_of(port));
+                    w.member("port", port.port);
+                    w.member("nodePort", port.node_port);
+                });
+            }
+        });
+        w.member("ip", job.address);
+        w.array("instances", [&] {
+            for (const ServingPod& pod : job.pods)
+                write_pod(w, job, pod, view);
+        });
+        w.member("requestGPUs", job.gpus.whole);
+        w.member("requestGPUMemory", job.gpus.memory.count);
+        w.member("requestGPUCore", job.gpus.cores.value);
+        w.member("creationTimestamp", job.created_s);
+        if (!job.why.empty()) w.member("reason", job.why);
+    });
+}
+
+}  // namespace
+
+std::string age_text(std::int64_t seconds) {
+    struct Unit {
+        std::int64_t seconds;
+        char letter;
+    };
+    constexpr auto kUnits =
+        std::to_array<Unit>({{365 * 86'400, 'y'}, {86'400, 'd'}, {3'600, 'h'}, {60, 'm'}});
+    for (const Unit& unit : kUnits) {
+        if (seconds >= unit.seconds)
+            return fmt::format("{}{}", seconds / unit.seconds, unit.letter);
+    }
+    return fmt::format("{}s", std::max<std::int64_t>(seconds, 0));
+}
+
+std::string serving_table(std::span<const ServingStatus> jobs, const ServingView& view,
+                          bool namespaces) {
+    const bool gpus = std::ranges::any_of(jobs, has_gpus);
+    std::string out = namespaces ? "NAMESPACE\t" : "";
+    out += "NAME\tTYPE\tVERSION\tDESIRED\tAVAILABLE\tADDRESS\tPORTS\t";
+    out += gpus ? "GPU\tGPU_MEM\tGPU_CORE\t\n" : "\n";
+    for (const ServingStatus& job : jobs) {
+        if (namespaces) out += job.ns + "\t";
+        out += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t", job.id.name, row_of(job.id.type).title,
+                           or_none(job.id.version), job.desired, job.available,
+                           or_none(job.address), ports_text(job));
+        if (gpus) {
+            out += fmt::format("{}\t{}\t{}\t", tenths(gpus_of(job, view)), memory_text(job.gpus),
+                               cores_text(job.gpus));
+        }
+        out += "\n";
+    }
+    return table_of(out);
+}
+
+std::string serving_text(const ServingStatus& job, const ServingView& view) {
+    std::string out = fmt::format(
+        "Name:\t{}\nNamespace:\t{}\nType:\t{}\nVersion:\t{}\nDesired:\t{}\nAvailable:\t{}\n"
+        "Age:\t{}\nAddress:\t{}\nPort:\t{}\n",
+        job.id.name, job.ns, row_of(job.id.type).title, or_none(job.id.version), job.desired,
+        job.available, age_text(view.now_s - job.created_s), or_none(job.address), ports_text(job));
+    if (has_gpus(job)) {
+        out += fmt::format("GPU:\t{}\nGPU Memory:\t{}\nGPU Core:\t{}\n", tenths(gpus_of(job, view)),
+                           memory_text(job.gpus), cores_text(job.gpus));
+    }
+    out = table_of(out) + "\nInstances:\n";
+    std::string pods =
+        "  NAME\tSTATUS\tAGE\tREADY\tRESTARTS\tGPU\tNODE\t\n"
+        "  ----\t------\t---\t-----\t--------\t---\t----\t\n";
+    for (const ServingPod& pod : job.pods) {
+        pods += fmt::format("  {}\t{}\t{}\t{}/{}\t{}\t{}\t{}\t\n", pod.name, pod.status,
+                            age_text(view.now_s - pod.created_s), pod.ready, pod.containers,
+                            pod.restarts, allocated_text(pod), or_none(pod.node));
+    }
+    out += table_of(pods);
+    if (const std::string reasons = reasons_text(job); !reasons.empty())
+        out += "\nWhy it waits:\n" + reasons;
+    return out;
+}
+
+std::string serving_choice_table(std::span<const ServingStatus> jobs) {
+    std::string out = "NAME\tTYPE\tVERSION\t\n";
+    for (const ServingStatus& job : jobs) {
+        out += fmt::format("{}\t{}\t{}\t\n", job.id.name, row_of(job.id.type).word,
+                           or_none(job.id.version));
+    }
+    out = table_of(out);
+    if (out.ends_with('\n')) out.pop_back();
+    return out;
+}
+
+std::string serving_list_json(std::span<const ServingStatus> jobs, const ServingView& view) {
+    JsonWriter w;
+    w.array([&] {
+        for (const ServingStatus& job : jobs)
+            write_job(w, job, view);
+    });
+    return w.take();
+}
+
+std::string serving_json(const ServingStatus& job, const ServingView& view) {
+    JsonWriter w;
+    write_job(w, job, view);
+    return w.take();
+}
+
+}  // namespace tessera

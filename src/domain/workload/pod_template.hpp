@@ -1,0 +1,97 @@
+// The pod that a workload runs, in the terms of Kubernetes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/string_map.hpp"
+#include "domain/workload/gpu_flags.hpp"
+
+namespace tessera::workload {
+
+// A variable with a value, or one that has the value of a Secret's key of the same name.
+struct EnvVar {
+    std::string name;
+    std::string value;
+    std::string secret = {};  // the Secret's name; empty: `value` counts
+
+    friend bool operator==(const EnvVar&, const EnvVar&) = default;
+};
+
+enum class VolumeKind { claim, host, temporary };
+
+struct Mount {
+    VolumeKind kind = VolumeKind::claim;
+    // The PersistentVolumeClaim, the path on the node, or a name among the temporary folders.
+    std::string source;
+    std::string path;                // in the container
+    std::string sub_path_expr = {};  // as Kubernetes' subPathExpr; empty: all of it
+
+    friend bool operator==(const Mount&, const Mount&) = default;
+};
+
+// A text file that the container gets, by way of a ConfigMap.
+struct File {
+    std::string path;  // in the container
+    std::string content;
+
+    friend bool operator==(const File&, const File&) = default;
+};
+
+struct Toleration {
+    std::string key;  // empty: every taint
+    std::string op;   // Exists or Equal
+    std::string value = {};
+    std::string effect = {};  // empty: every effect
+
+    friend bool operator==(const Toleration&, const Toleration&) = default;
+};
+
+struct Port {
+    std::string name;  // of the Service's port; unique
+    int number = 0;
+
+    friend bool operator==(const Port&, const Port&) = default;
+};
+
+enum class ProbeAction { http, tcp, grpc, exec };
+
+struct Probe {
+    ProbeAction action = ProbeAction::tcp;
+    int port = 0;                           // of http, tcp and grpc
+    std::string path = {};                  // of http
+    std::vector<std::string> command = {};  // of exec
+    int initial_delay_s = 0;
+    int period_s = 5;
+    int timeout_s = 3;
+    int failures = 3;
+
+    friend bool operator==(const Probe&, const Probe&) = default;
+};
+
+struct PodTemplate {
+    std::string container;  // the container's name
+    std::string image;
+    std::string pull_policy;
+    std::vector<std::string> pull_secrets;
+    std::vector<std::string> command;  // empty: that of the image. Kubelet expands $(NAME) in it
+    Gpus gpus;
+    StringMap limits;           // other resources: cpu, memory and what --device names
+    std::string shared_memory;  // size of /dev/shm, a quantity; empty: the runtime's default
+    std::vector<EnvVar> env;
+    std::vector<Mount> mounts;
+    std::vector<File> files;
+    std::vector<Port> ports;
+    std::optional<Probe> startup;
+    std::optional<Probe> readiness;
+    std::optional<Probe> liveness;
+    StringMap annotations;
+    StringMap labels;
+    StringMap node_selector;
+    std::vector<Toleration> tolerations;
+
+    friend bool operator==(const PodTemplate&, const PodTemplate&) = default;
+};
+
+}  // namespace tessera::workload

@@ -1,0 +1,62 @@
+#include "domain/workload/serve_common.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tessera::workload {
+namespace {
+
+constexpr int kMostPort = 65'535;
+constexpr int kMostReplicas = 10'000;
+
+}  // namespace
+
+Result<Serving> begin_serving(const ServeFlags& flags, ServingType type,
+                              std::string_view default_image) {
+    Serving out{.id = {flags.name, flags.version, type},
+                .ns = flags.ns,
+                .replicas = flags.replicas,
+                .max_surge = flags.max_surge,
+                .max_unavailable = flags.max_unavailable,
+                .pod = {},
+                .arguments = {},
+                .notes = {}};
+    TRY_VOID(check_serving_name(out.id));
+    if (flags.replicas < 0 || flags.replicas > kMostReplicas) {
+        return fail(Code::invalid_argument,
+                    fmt::format("--replicas: {} is not a number from 0 to {}", flags.replicas,
+                                kMostReplicas));
+    }
+    TRY(out.pod, read_pod_flags(flags.pod, default_image));
+    out.pod.container = row_of(type).container;
+    return out;
+}
+
+Result<> add_port(PodTemplate& pod, std::string_view flag, std::string_view name, int number) {
+    if (number < 0 || number > kMostPort) {
+        return fail(Code::invalid_argument,
+                    fmt::format("{}: {} is not a port from 1 to {}, or 0 for none", flag, number,
+                                kMostPort));
+    }
+    if (number == 0) return {};
+    if (const auto other = std::ranges::find(pod.ports, number, &Port::number);
+        other != pod.ports.end()) {
+        return fail(Code::invalid_argument,
+                    fmt::format("{}: {} is the port {} already; choose another one", flag, number,
+                                other->name));
+    }
+    pod.ports.push_back({std::string(name), number});
+    return {};
+}
+
+void set_probes(PodTemplate& pod, const Probe& alive, const Probe& ready) {
+    pod.startup = alive;
+    pod.startup->failures = kStartPeriods;
+    pod.liveness = alive;
+    pod.liveness->period_s = 10;
+    pod.liveness->failures = 6;
+    pod.readiness = ready;
+}
+
+}  // namespace tessera::workload

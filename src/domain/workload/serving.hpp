@@ -1,0 +1,69 @@
+// Serving jobs: a model server as a Deployment with a Service (`tessera serve`).
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "domain/workload/pod_template.hpp"
+
+namespace tessera::workload {
+
+enum class ServingType { tensorflow, triton, custom };
+
+struct ServingTypeRow {
+    ServingType type;
+    std::string_view command;  // of `tessera serve`
+    std::string_view word;     // the value of --type, of the label and in JSON, as in Arena
+    std::string_view title;    // in tables
+    std::string_view app;      // ends the names of its objects
+    std::string_view container;
+};
+
+inline constexpr auto kServingTypes = std::to_array<ServingTypeRow>({
+    {ServingType::tensorflow, "tensorflow", "tf-serving", "Tensorflow", "tensorflow-serving",
+     "serving"},
+    {ServingType::triton, "triton", "triton-serving", "Triton", "tritoninferenceserver",
+     "tritonserver"},
+    {ServingType::custom, "custom", "custom-serving", "Custom", "custom-serving", "custom-serving"},
+});
+
+const ServingTypeRow& row_of(ServingType type);
+// By the command, its short form `tf`, or the word. invalid_argument lists them.
+Result<ServingType> parse_serving_type(std::string_view text);
+
+// A serving job is identified by all three. An empty version is a version, too.
+struct ServingName {
+    std::string name;
+    std::string version;
+    ServingType type = ServingType::tensorflow;
+
+    // The name of its Deployment and Service: NAME[-VERSION]-APP, as in Arena.
+    [[nodiscard]] std::string object() const;
+
+    friend bool operator==(const ServingName&, const ServingName&) = default;
+};
+
+// invalid_argument if the names of the objects would not be legal: the text says what is allowed.
+Result<> check_serving_name(const ServingName& id);
+
+struct Serving {
+    ServingName id;
+    std::string ns;
+    int replicas = 1;
+    std::string max_surge;        // of the rolling update; empty: that of Kubernetes
+    std::string max_unavailable;  // the same
+    PodTemplate pod;
+    // The arguments of `tessera`, by which `serve update` makes the job again.
+    std::vector<std::string> arguments;
+    // What the user should know of the flags; for stderr.
+    std::vector<std::string> notes;
+};
+
+// The name of the ConfigMap with the job's files, by their content: pods of an earlier version of
+// the job keep the files that they started with.
+std::string files_name(const Serving& job);
+
+}  // namespace tessera::workload

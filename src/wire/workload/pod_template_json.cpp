@@ -1,0 +1,238 @@
+#include "wire/workload/pod_template_json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tessera::workload {
+namespace {
+
+constexpr std::string_view kFilesVolume = "tessera-files";
+constexpr std::string_view kSharedMemoryVolume = "tessera-shared-memory";
+constexpr std::string_view kSharedMemoryPath = "/dev/shm";
+
+void write_texts(JsonWriter& w, std::string_view key, const std::vector<std::string>& texts) {
+    if (texts.empty()) return;
+    w.array(key, [&] {
+        for (const std::string& text : texts)
+            w.item(text);
+    });
+}
+
+void write_env(JsonWriter& w, const std::vector<EnvVar>& env) {
+    if (env.empty()) return;
+    w.array("env", [&] {
+        for (const EnvVar& variable : env) {
+            w.object([&] {
+                w.member("name", variable.name);
+                if (variable.secret.empty()) {
+                    w.member("value", variable.value);
+                    return;
+                }
+                w.object("valueFrom", [&] {
+                    w.object("secretKeyRef", [&] {
+                        w.member("name", variable.secret);
+                        w.member("key", variable.name);
+                    });
+                });
+            });
+        }
+    });
+}
+
+void write_resources(JsonWriter& w, const PodTemplate& pod) {
+    StringMap limits = pod.limits;
+    if (pod.gpus.whole > 0) limits["tessera.dev/gpu"] = std::to_string(pod.gpus.whole);
+    if (pod.gpus.is_share()) {
+        limits.insert_or_assign("tessera.dev/gpu-share", std::string(1, '1'));
+        limits["tessera.dev/gpu-memory"] = to_string(pod.gpus.memory);
+    }
+    if (pod.gpus.cores.value > 0)
+        limits["tessera.dev/gpu-cores"] = std::to_string(pod.gpus.cores.value);
+    if (limits.empty()) return;
+    w.object("resources", [&] { write_map(w, "limits", limits); });
+}
+
+void write_action(JsonWriter& w, const Probe& probe) {
+    switch (probe.action) {
+        case ProbeAction::http:
+            w.object("httpGet", [&] {
+                w.member("path", probe.path);
+                w.member("port", probe.port);
+            });
+            return;
+        case ProbeAction::tcp:
+            w.object("tcpSocket", [&] { w.member("port", probe.port); });
+            return;
+        case ProbeAction::grpc:
+            w.object("grpc", [&] { w.member("port", probe.port); });
+            return;
+        case ProbeAction::exec:
+            w.object("exec", [&] { write_texts(w, "command", probe.command); });
+            return;
+    }
+}
+
+void write_probe(JsonWriter& w, std::string_view key, const std::optional<Probe>& probe) {
+    if (!probe) return;
+    w.object(key, [&] {
+        write_action(w, *probe);
+        if (probe->initial_delay_s > 0) w.member("initialDelaySeconds", probe->initial_delay_s);
+        w.member("periodSeconds", probe->period_s);
+        w.member("timeoutSeconds", probe->timeout_s);
+        w.member("failureThreshold", probe->failures);
+    });
+}
+
+// A claim may be mounted twice, and then has one volume.
+std::string volume_name(const std::vector<Mount>& mounts, const Mount& mount) {
+    const auto first = std::ranges::find_if(mounts, [&](const Mount& other) {
+        return other.kind == mount.kind && other.source == mount.source;
+    });
+    return fmt::format("data-{}", first - mounts.begin());
+}
+
+void write_mounts(JsonWriter& w, const PodTemplate& pod) {
+    if (pod.mounts.empty() && pod.files.empty() && pod.shared_memory.empty()) return;
+    w.array("volumeMounts", [&] {
+        for (const Mount& mount : pod.mounts) {
+            w.object([&] {
+                w.member("name", volume_name(pod.mounts, mount));
+                w.member("mountPath", mount.path);
+                if (!mount.sub_path_expr.empty()) w.member("subPathExpr", mount.sub_path_expr);
+            });
+        }
+        // A file at a time, so that the rest of its folder stays as in the image.
+        for (std::size_t i = 0; i < pod.files.size(); ++i) {
+            w.object([&] {
+                w.member("name", kFilesVolume);
+                w.member("mountPath", pod.files[i].path);
+                w.member("subPath", file_key(i));
+            });
+        }
+        if (pod.shared_memory.empty()) return;
+        w.object([&] {
+            w.member("name", kSharedMemoryVolume);
+            w.member("mountPath", kSharedMemoryPath);
+        });
+    });
+}
+
+void write_source(JsonWriter& w, const Mount& mount) {
+    switch (mount.kind) {
+        case VolumeKind::claim:
+            w.object("persistentVolumeClaim", [&] { w.member("claimName", mount.source); });
+            return;
+        case VolumeKind::host:
+            w.object("hostPath", [&] { w.member("path", mount.source); });
+            return;
+        case VolumeKind::temporary:
+            w.object("emptyDir", [] {});
+            return;
+    }
+}
+
+void write_volumes(JsonWriter& w, const PodTemplate& pod, std::string_view files) {
+    if (pod.mounts.empty() && pod.files.empty() && pod.shared_memory.empty()) return;
+    w.array("volumes", [&] {
+        for (std::size_t i = 0; i < pod.mounts.size(); ++i) {
+            const std::string name = volume_name(pod.mounts, pod.mounts[i]);
+            if (name != fmt::format("data-{}", i)) continue;
+            w.object([&] {
+                w.member("name", name);
+                write_source(w, pod.mounts[i]);
+            });
+        }
+        if (!pod.files.empty()) {
+            w.object([&] {
+                w.member("name", kFilesVolume);
+                w.object("configMap", [&] { w.member("name", files); });
+            });
+        }
+        if (pod.shared_memory.empty()) return;
+        w.object([&] {
+            w.member("name", kSharedMemoryVolume);
+            w.object("emptyDir", [&] {
+                w.member("medium", "Memory");
+                w.member("sizeLimit", pod.shared_memory);
+            });
+        });
+    });
+}
+
+void write_container(JsonWriter& w, const PodTemplate& pod) {
+    w.object([&] {
+        w.member("name", pod.container);
+        w.member("image", pod.image);
+        w.member("imagePullPolicy", pod.pull_policy);
+        write_texts(w, "command", pod.command);
+        write_env(w, pod.env);
+        if (!pod.ports.empty()) {
+            w.array("ports", [&] {
+                for (const Port& port : pod.ports) {
+                    w.object([&] {
+                        w.member("name", port.name);
+                        w.member("containerPort", port.number);
+                    });
+                }
+            });
+        }
+        write_resources(w, pod);
+        write_mounts(w, pod);
+        write_probe(w, "startupProbe", pod.startup);
+        write_probe(w, "readinessProbe", pod.readiness);
+        write_probe(w, "livenessProbe", pod.liveness);
+    });
+}
+
+void write_tolerations(JsonWriter& w, const std::vector<Toleration>& tolerations) {
+    if (tolerations.empty()) return;
+    w.array("tolerations", [&] {
+        for (const Toleration& toleration : tolerations) {
+            w.object([&] {
+                if (!toleration.key.empty()) w.member("key", toleration.key);
+                w.member("operator", toleration.op);
+                if (!toleration.value.empty()) w.member("value", toleration.value);
+                if (!toleration.effect.empty()) w.member("effect", toleration.effect);
+            });
+        }
+    });
+}
+
+}  // namespace
+
+std::string file_key(std::size_t position) {
+    return fmt::format("file-{}", position);
+}
+
+void write_map(JsonWriter& w, std::string_view key, const StringMap& map) {
+    if (map.empty()) return;
+    w.object(key, [&] {
+        for (const auto& [name, value] : map)
+            w.member(name, value);
+    });
+}
+
+void write_pod_template(JsonWriter& w, const PodTemplate& pod, const StringMap& labels,
+                        std::string_view files) {
+    w.object("metadata", [&] {
+        StringMap all = pod.labels;
+        for (const auto& [name, value] : labels)
+            all.insert_or_assign(name, value);
+        write_map(w, "labels", all);
+        write_map(w, "annotations", pod.annotations);
+    });
+    w.object("spec", [&] {
+        w.array("containers", [&] { write_container(w, pod); });
+        write_volumes(w, pod, files);
+        write_map(w, "nodeSelector", pod.node_selector);
+        write_tolerations(w, pod.tolerations);
+        if (pod.pull_secrets.empty()) return;
+        w.array("imagePullSecrets", [&] {
+            for (const std::string& secret : pod.pull_secrets)
+                w.object([&] { w.member("name", secret); });
+        });
+    });
+}
+
+}  // namespace tessera::workload

@@ -1,0 +1,36 @@
+// The Kubernetes objects of serving jobs, as JSON. The Deployment is the anchor: the others have an
+// owner reference to it, so whatever deletes it deletes them all.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "domain/workload/serving.hpp"
+
+namespace tessera::workload {
+
+// Labels of all objects of a serving job, and of its pods. The Deployment's selector has the first
+// two.
+inline constexpr std::string_view kAppLabel = "app.kubernetes.io/name";
+inline constexpr std::string_view kInstanceLabel = "app.kubernetes.io/instance";
+inline constexpr std::string_view kManagedByLabel = "app.kubernetes.io/managed-by";
+inline constexpr std::string_view kServingNameLabel = "tessera.dev/serving-name";
+inline constexpr std::string_view kServingVersionLabel = "tessera.dev/serving-version";
+inline constexpr std::string_view kServingTypeLabel = "tessera.dev/serving-type";
+
+// Deployment: the arguments of `tessera serve`, as a JSON array of strings.
+inline constexpr std::string_view kCommandAnnotation = "tessera.dev/command";
+
+// apps/v1 Deployment.
+std::string write_serving_deployment(const Serving& job);
+// v1 Service of type ClusterIP. `owner_uid`: of the Deployment; empty: no owner reference.
+std::string write_serving_service(const Serving& job, std::string_view owner_uid);
+// v1 ConfigMap with the job's files; as write_serving_service.
+std::string write_serving_files(const Serving& job, std::string_view owner_uid);
+// A JSON patch of the Deployment that gives it this job's pods, and with `replicas` their number.
+// The API server refuses it (422) if another command changed the job since it was read:
+// `uid` and `recorded` are of ServingStatus.
+std::string write_serving_update(const Serving& job, std::string_view uid,
+                                 std::string_view recorded, bool replicas);
+
+}  // namespace tessera::workload

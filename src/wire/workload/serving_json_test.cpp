@@ -1,0 +1,181 @@
+#include "wire/workload/serving_json.hpp"
+
+#include <gtest/gtest.h>
+
+#include "domain/workload/serve_flags.hpp"
+#include "wire/workload/serving_status_json.hpp"
+
+namespace tessera::workload {
+namespace {
+
+Serving job() {
+    TensorflowFlags flags;
+    flags.serve.ns = "team";
+    flags.serve.name = "mnist";
+    flags.serve.replicas = 2;
+    flags.serve.max_surge = "0";
+    flags.serve.max_unavailable = "50%";
+    flags.serve.pod.image = "serving:1";
+    flags.serve.pod.gpu = {.gpumemory = "3", .gpucore = 25};
+    flags.serve.pod.data = {"models:/models", "models:/again", "logs:/logs"};
+    flags.serve.pod.env = {"A=1"};
+    flags.serve.pod.env_from_secret = {"TOKEN=hub"};
+    flags.serve.pod.labels = {"team=a", "app.kubernetes.io/name=mine"};
+    flags.serve.pod.annotations = {"tessera.dev/gpu-models=T4"};
+    flags.serve.pod.tolerations = {"gpu=a:NoSchedule"};
+    flags.serve.pod.share_memory = "1Gi";
+    flags.model_name = "mnist";
+    flags.model_path = "/models/mnist";
+    flags.version_policy = "all";
+    Serving out = tensorflow_serving(flags).value();
+    out.arguments = {"serve", "tensorflow", "--name=mnist", "--model-path=a \"b\""};
+    return out;
+}
+
+JsonDocument parsed(const std::string& text) {
+    auto document = JsonDocument::parse(text);
+    EXPECT_TRUE(document) << text;
+    return *std::move(document);
+}
+
+// Goal: the Deployment has what the flags say, and the selector no label that a user may change.
+TEST(ServingJson, Deployment) {
+    const JsonDocument document = parsed(write_serving_deployment(job()));
+    const JsonValue root = document.root();
+    EXPECT_EQ(root["metadata"]["name"].text(), "mnist-tensorflow-serving");
+    EXPECT_EQ(root["metadata"]["namespace"].text(), "team");
+    EXPECT_EQ(root["metadata"]["annotations"]["tessera.dev/command"].text(),
+              R"(["serve","tensorflow","--name=mnist","--model-path=a \"b\""])");
+    const JsonValue spec = root["spec"];
+    EXPECT_EQ(spec["replicas"].integer(), 2);
+    EXPECT_EQ(spec["strategy"]["rollingUpdate"]["maxSurge"].integer(), 0);
+    EXPECT_EQ(spec["strategy"]["rollingUpdate"]["maxUnavailable"].text(), "50%");
+    EXPECT_EQ(spec["selector"]["matchLabels"].members().size(), 2U);
+    for (const auto& [key, value] : spec["selector"]["matchLabels"].members())
+        EXPECT_EQ(spec["template"]["metadata"]["labels"][key].text(), value.text()) << key;
+    EXPECT_EQ(spec["template"]["metadata"]["labels"]["team"].text(), "a");
+    EXPECT_EQ(spec["template"]["metadata"]["labels"][kAppLabel].text(), "tensorflow-serving");
+    EXPECT_EQ(spec["template"]["metadata"]["annotations"]["tessera.dev/gpu-models"].text(), "T4");
+}
+
+TEST(ServingJson, Container) {
+    const JsonDocument document = parsed(write_serving_deployment(job()));
+    const JsonValue pod = document.root()["spec"]["template"]["spec"];
+    const JsonValue container = pod["containers"].elements().at(0);
+    const JsonValue limits = container["resources"]["limits"];
+    EXPECT_EQ(limits["tessera.dev/gpu-share"].text(), "1");
+    EXPECT_EQ(limits["tessera.dev/gpu-memory"].text(), "3Gi");
+    EXPECT_EQ(limits["tessera.dev/gpu-cores"].text(), "25");
+    EXPECT_EQ(container["env"].elements().at(0)["value"].text(), "1");
+    const JsonValue secret = container["env"].elements().at(1)["valueFrom"]["secretKeyRef"];
+    EXPECT_EQ(secret["name"].text(), "hub");
+    EXPECT_EQ(secret["key"].text(), "TOKEN");
+    EXPECT_EQ(container["readinessProbe"]["httpGet"]["path"].text(), "/v1/models/mnist");
+    // A claim that is mounted twice is one volume.
+    std::vector<std::string> mounts;
+    for (const JsonValue mount : container["volumeMounts"].elements())
+        mounts.push_back(mount["name"].text_or("") + " " + mount["mountPath"].text_or(""));
+    EXPECT_EQ(mounts, (std::vector<std::string>{"data-0 /models", "data-0 /again", "data-2 /logs",
+                                                "tessera-files /etc/tessera/models.config",
+                                                "tessera-shared-memory /dev/shm"}));
+    EXPECT_EQ(pod["volumes"].elements().size(), 4U);
+    EXPECT_EQ(pod["tolerations"].elements().at(0)["effect"].text(), "NoSchedule");
+}
+
+TEST(ServingJson, OwnedObjects) {
+    const Serving made = job();
+    const JsonDocument service = parsed(write_serving_service(made, "uid-1"));
+    const JsonValue owner = service.root()["metadata"]["ownerReferences"].elements().at(0);
+    EXPECT_EQ(owner["kind"].text(), "Deployment");
+    EXPECT_EQ(owner["name"].text(), "mnist-tensorflow-serving");
+    EXPECT_EQ(owner["uid"].text(), "uid-1");
+    EXPECT_EQ(service.root()["spec"]["ports"].elements().size(), 2U);
+    const JsonDocument files = parsed(write_serving_files(made, ""));
+    EXPECT_FALSE(files.root()["metadata"]["ownerReferences"].present());
+    EXPECT_EQ(files.root()["metadata"]["name"].text(), files_name(made));
+    EXPECT_EQ(files.root()["data"]["file-0"].text(), made.pod.files.at(0).content);
+}
+
+// Goal: an update changes the pods and what is recorded, and their number only if that is wanted;
+// it fails if another command changed the job.
+TEST(ServingJson, Update) {
+    const auto paths = [](const std::string& patch) {
+        const JsonDocument document = parsed(patch);
+        std::string out;
+        for (const JsonValue one : document.root().elements())
+            out += one["op"].text_or("") + " " + one["path"].text_or("") + "\n";
+        return out;
+    };
+    const std::string common =
+        "test /metadata/uid\ntest /metadata/annotations/tessera.dev~1command\n"
+        "add /metadata/annotations/tessera.dev~1command\nadd /spec/template\n";
+    EXPECT_EQ(paths(write_serving_update(job(), "u", "[]", false)), common);
+    EXPECT_EQ(paths(write_serving_update(job(), "u", "[]", true)), common + "add /spec/replicas\n");
+}
+
+// Goal: what was written is read back: name, arguments and GPUs.
+TEST(ServingJson, RoundTrip) {
+    const Serving made = job();
+    const JsonDocument document = parsed(write_serving_deployment(made));
+    const auto read = read_serving(document.root());
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->id, made.id);
+    EXPECT_EQ(read->arguments, made.arguments);
+    EXPECT_EQ(read->gpus, made.pod.gpus);
+    EXPECT_EQ(read->desired, 2);
+    EXPECT_EQ(read_serving_of(document.root()), read->object);
+    EXPECT_FALSE(read_serving(parsed(R"({"metadata":{"name":"web"}})").root()));
+}
+
+// A pod of the API with this status.
+ServingPod pod_with(const std::string& status, const std::string& spec = "") {
+    const JsonDocument document =
+        parsed(R"({"metadata":{"name":"p","creationTimestamp":"2026-07-01T09:30:00Z"},"spec":{)" +
+               spec + R"("containers":[{"name":"serving"}]},"status":)" + status + "}");
+    return read_serving_pod(document.root());
+}
+
+// Goal: why a pod is not ready comes from the place in its status that says so.
+TEST(ServingStatusJson, WhyAPodWaits) {
+    const std::string bound = R"("nodeName":"n",)";
+    EXPECT_EQ(pod_with(R"({"phase":"Pending","conditions":[{"type":"PodScheduled",
+        "status":"False","reason":"Unschedulable","message":"0/1 nodes"}]})")
+                  .why,
+              "Unschedulable: 0/1 nodes");
+    EXPECT_EQ(pod_with(R"({"phase":"Pending"})").why, "no scheduler has looked at it yet");
+    EXPECT_EQ(pod_with(R"({"phase":"Pending"})", bound).why, "its containers do not run yet");
+    const ServingPod pull = pod_with(R"({"phase":"Pending","containerStatuses":[{"name":"serving",
+        "state":{"waiting":{"reason":"ErrImagePull","message":"no such image"}}}]})",
+                                     bound);
+    EXPECT_EQ(pull.status, "ErrImagePull");
+    EXPECT_EQ(pull.why, "container serving: ErrImagePull: no such image");
+    const ServingPod crash = pod_with(R"({"phase":"Running","containerStatuses":[{"name":"serving",
+        "restartCount":3,"state":{"waiting":{"reason":"CrashLoopBackOff"}},
+        "lastState":{"terminated":{"exitCode":1,"reason":"Error"}}}]})",
+                                      bound);
+    EXPECT_EQ(crash.why, "container serving: CrashLoopBackOff; it ended with exit code 1 (Error)");
+    EXPECT_EQ(crash.restarts, 3);
+    const ServingPod running = pod_with(R"({"phase":"Running","containerStatuses":[
+        {"name":"serving","ready":false,"state":{"running":{}}}]})",
+                                        bound);
+    EXPECT_EQ(running.why, "container serving runs, and is not ready");
+    EXPECT_EQ(pod_with(R"({"phase":"Failed","reason":"Evicted","message":"disk"})", bound).why,
+              "Evicted: disk");
+    const ServingPod ready = pod_with(R"({"phase":"Running","containerStatuses":[
+        {"name":"serving","ready":true,"state":{"running":{}}}]})",
+                                      bound);
+    EXPECT_EQ(ready.why, "");
+    EXPECT_EQ(ready.status, "Running");
+    EXPECT_EQ(ready.created_s, 1'782'898'200);
+}
+
+TEST(ServingStatusJson, WhyADeploymentHasNoPods) {
+    const JsonDocument document = parsed(R"({"metadata":{"name":"x","labels":{
+        "tessera.dev/serving-name":"x","tessera.dev/serving-type":"tf-serving"}},
+        "status":{"conditions":[{"type":"ReplicaFailure","status":"True",
+        "message":"exceeded quota"}]}})");
+    EXPECT_EQ(read_serving(document.root())->why, "exceeded quota");
+}
+
+}  // namespace
+}  // namespace tessera::workload

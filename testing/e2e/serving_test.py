@@ -1,0 +1,256 @@
+"""`tessera serve` on a real cluster: models that share a GPU, one of which is updated, a model that
+does not start, commands that are killed, and mistakes. docs/users/serving.md has these steps."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any, ClassVar
+
+from e2e import console_block
+from e2e.case import GPUS, PODS
+from e2e.chart_case import ChartCase
+from stack import builds
+from stack.gpu_node import GpuNode
+
+Json = dict[str, Any]
+PAGE = builds.ROOT / "docs" / "users" / "serving.md"
+GIB = 1 << 30
+CONTEXT = 600 << 20  # --gpu-context-memory by default
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+SERVICES = "/api/v1/namespaces/default/services"
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+USAGE, NOT_FOUND, CONFLICT, DENIED = 2, 3, 4, 5  # exit statuses
+
+
+def fraction(share: int) -> float:
+    """Of the memory that a container with the guard sees."""
+    return int((share - CONTEXT) * 10000 / share) / 10000
+
+
+def general(text: str) -> str:
+    """Without addresses, ages and generated names, and the widths of columns that depend on them."""
+    text = re.sub(r"\b\d+\.\d+\.\d+\.\d+\b", "ADDRESS", text)
+    text = re.sub(r"(serving)-\w{8,10}-\w{5}\b", r"\1-POD", text)
+    text = re.sub(r"\b\d+[sm]\b", "AGE", text)
+    return re.sub(r"-{2,}|(?<=\S) {2,}", " ", text)
+
+
+class ServingTest(ChartCase):
+    image: ClassVar[str]
+
+    @classmethod
+    def gpu_nodes(cls) -> list[GpuNode]:
+        return [GpuNode("node-a", GPUS / "two-15gib.yaml")]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        archive = builds.model_server_image(cls.cluster.directory / "model-server")
+        cls.image = cls.stack.registry.push(archive, "model-server:test")
+        cls.volume(cls.cluster.directory / "models")
+
+    @classmethod
+    def volume(cls, folder: Path) -> None:
+        """A claim with models: half computes 0.5 x + 2, and its version 2 0.5 x + 3."""
+        for name, weights in {"half/1": "0.5 2", "half/2": "0.5 3", "double/1": "2 0"}.items():
+            (folder / name).mkdir(parents=True)
+            (folder / name / "weights").write_text(weights)
+        storage = {"accessModes": ["ReadWriteMany"], "storageClassName": "",
+                   "volumeName": "models"}
+        cls.api.json("POST", "/api/v1/persistentvolumes", {
+            "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "models"},
+            "spec": {"accessModes": ["ReadWriteMany"], "capacity": {"storage": "1Gi"},
+                     "hostPath": {"path": str(folder)}}})
+        cls.api.json("POST", "/api/v1/namespaces/default/persistentvolumeclaims", {
+            "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "models"},
+            "spec": {**storage, "resources": {"requests": {"storage": "1Gi"}}}})
+
+    def tearDown(self) -> None:
+        self.cluster.kubectl("delete", "deployments", "--all", "--wait=true")
+        super().tearDown()
+
+    # ---- tools
+
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
+
+    def run_serve(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([str(builds.program("tessera")), "serve", *arguments],
+                              env=self.environment(), text=True, capture_output=True, timeout=120)
+
+    def serve(self, *arguments: str) -> str:
+        done = self.run_serve(*arguments)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def refused(self, status: int, text: str, *arguments: str) -> None:
+        done = self.run_serve(*arguments)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        self.assertIn(text, done.stderr)
+
+    def tensorflow(self, name: str, *more: str, model: str = "half") -> list[str]:
+        return ["tensorflow", f"--name={name}", f"--model-name={model}",
+                f"--model-path=/models/{model}", "--data=models:/models", f"--image={self.image}",
+                *more]
+
+    def get(self, name: str) -> Json:
+        found: Json = json.loads(self.serve("get", name, "-o", "json"))
+        return found
+
+    def available(self, *names: str, replicas: int = 1) -> list[Json]:
+        """Waits until the jobs have all their pods, and returns them."""
+        def found() -> list[Json]:
+            jobs = [self.get(name) for name in names]
+            return jobs if all(job["availableInstances"] == replicas == len(job["instances"])
+                               for job in jobs) else []
+        jobs: list[Json] = self.cluster.wait_for(f"{names} are available", found, 90)
+        return jobs
+
+    def predict(self, job: Json, model: str, value: float, version: str = "") -> float:
+        """Asks the Service for a prediction, from the network of the cluster."""
+        where = f"http://{job['ip']}:8501/v1/models/{model}{version}:predict"
+        text = self.cluster.in_network("curl", "-s", "-m", "10", "-d",
+                                       json.dumps({"instances": [value]}), where)
+        prediction: float = json.loads(text)["predictions"][0]
+        return prediction
+
+    def assert_nothing_is_left(self) -> None:
+        def is_gone() -> bool:
+            objects = [item["metadata"]["name"] for path in (DEPLOYMENTS, SERVICES, CONFIG_MAPS, PODS)
+                       for item in self.api.json("GET", path)["items"]]
+            return not [name for name in objects if "serving" in name]
+        self.cluster.wait_for("no object of a serving job is left", is_gone, 60)
+
+    # ---- tests
+
+    def test_three_models_share_a_gpu_and_one_is_updated(self) -> None:
+        for name in ("one", "two", "three"):
+            said = self.serve(*self.tensorflow(name, "--gpumemory", "3"))
+            self.assertIn(f"deployment.apps/{name}-tensorflow-serving created\n"
+                          f"service/{name}-tensorflow-serving created\n", said)
+        jobs = self.available("one", "two", "three")
+        gpus = {job["instances"][0]["gpus"][0]["uuid"] for job in jobs}
+        self.assertEqual(len(gpus), 1, "all on one GPU")
+        for job in jobs:
+            self.assertEqual(self.predict(job, "half", 4), 5)  # the newest version
+            log = self.serve("logs", job["name"])
+            self.assertIn(f"share: {3 * GIB} of {3 * GIB} visible bytes; "
+                          f"per_process_gpu_memory_fraction={fraction(3 * GIB)}", log)
+            self.assertRegex(log, rf"allocated {int(3 * GIB * fraction(3 * GIB))} of {3 * GIB}")
+        table = self.serve("list").splitlines()
+        self.assertEqual(re.split(r"\s{2,}", table[0]), [
+            "NAME", "TYPE", "VERSION", "DESIRED", "AVAILABLE", "ADDRESS", "PORTS", "GPU", "GPU_MEM",
+            "GPU_CORE"])
+        self.assertRegex(table[1], r"^one    Tensorflow  N/A      1        1          \S+ +"
+                                   r"GRPC:8500,RESTFUL:8501  0.2  3Gi      N/A$")
+
+        before = {job["name"]: job["instances"][0]["name"] for job in jobs}
+        self.serve("update", "tf", "--name", "two", "--gpumemory=4", "--version-policy",
+                   "specific:1", "--env", "A=1")
+        two = self.cluster.wait_for("the update", lambda: (job := self.get("two"))["instances"] and
+                                    len(job["instances"]) == 1 and job["availableInstances"] == 1 and
+                                    job["instances"][0]["name"] != before["two"] and job, 60)
+        self.assertEqual(two["requestGPUMemory"], 4 * GIB)
+        self.assertEqual(self.predict(two, "half", 4), 4)  # version 1
+        self.assertIn(f"per_process_gpu_memory_fraction={fraction(4 * GIB)}",
+                      self.serve("logs", "two"))
+        for name in ("one", "three"):
+            job = self.get(name)
+            self.assertEqual(job["instances"][0]["name"], before[name])
+            self.assertEqual(job["instances"][0]["restartCount"], 0)
+        # A whole GPU replaces the share, and the number of pods stays.
+        self.serve("update", "tensorflow", "--name", "three", "--replicas", "0")
+        self.serve("update", "tensorflow", "--name", "three", "--gpus", "1")
+        three = self.get("three")
+        self.assertEqual((three["requestGPUs"], three["requestGPUMemory"],
+                          three["desiredInstances"]), (1, 0, 0))
+        self.serve("delete", "one", "two", "three")
+        self.assert_nothing_is_left()
+
+    def test_the_guide(self) -> None:
+        """The commands of the page, in their order, print what the page says."""
+        steps = [step for heading in ("Several models on one GPU", "Change a model")
+                 for step in console_block.steps(PAGE, heading)]
+        self.assertEqual(len(steps), 6)
+        for step in steps:
+            command = step.command
+            if "serve tensorflow" in command:
+                command += f" --image {self.image}"  # in place of TensorFlow Serving's own
+            if "serve list" in command:
+                self.available("half", "double")
+            path = f"{builds.build_directory() / 'bin'}:{os.environ['PATH']}"
+            printed = console_block.run(command, {**self.environment(), "PATH": path}, Path("/"))
+            self.assertEqual(general(printed), general(step.printed), command)
+        self.assert_nothing_is_left()
+
+    def test_a_model_that_is_not_there(self) -> None:
+        """The pod runs and is not ready; get says so, and the log why."""
+        self.serve(*self.tensorflow("none", "--gpumemory", "3Gi", model="nothing"))
+        def waits() -> Json | None:
+            job = self.get("none")
+            return job if job["instances"] and "not ready" in job["instances"][0].get(
+                "reason", "") else None
+        self.cluster.wait_for("the reason", waits, 60)
+        self.assertIn("Why it waits:\n  pod none-", self.serve("get", "none"))
+        self.cluster.wait_for("the log", lambda: "No versions of servable nothing found" in
+                              self.serve("logs", "none", "--tail", "3"), 30)
+
+    def test_a_share_that_fits_nowhere(self) -> None:
+        done = self.run_serve(*self.tensorflow("large", "--gpumemory", "40"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("no GPU of the cluster has 40Gi; the largest is GPU 0 of node node-a",
+                      done.stderr)
+        self.cluster.wait_for("the reason", lambda: "Insufficient GPU Memory" in
+                              self.serve("get", "large"), 60)
+
+    def test_a_killed_command_is_completed_by_the_same_command(self) -> None:
+        """Killed after the Deployment was made: delete removes it, and the same command adds what is
+        missing."""
+        command = [str(builds.program("tessera")), "serve",
+                   *self.tensorflow("cut", "--gpumemory=2", "--version-policy=all")]
+        with subprocess.Popen(command, env=self.environment(), text=True,
+                              stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            process.send_signal(signal.SIGKILL)
+        self.cluster.kubectl("delete", "service", "cut-tensorflow-serving", "--ignore-not-found")
+        self.serve(*command[2:])
+        job, = self.available("cut")
+        self.assertEqual(self.predict(job, "half", 4, "/versions/1"), 4)
+        self.assertEqual(self.predict(job, "half", 4, "/versions/2"), 5)
+        self.refused(CONFLICT, "the serving job cut exists already", *command[2:])
+        self.serve("delete", "cut")
+        self.assert_nothing_is_left()
+
+    def test_mistakes(self) -> None:
+        model = self.tensorflow("mistake")
+        self.refused(USAGE, "--gpus: cannot be used with --gpumemory", *model, "--gpus=1",
+                     "--gpumemory=3")
+        self.refused(USAGE, "a share of 500Mi has no memory for TensorFlow beside the 600Mi", *model,
+                     "--gpumemory=500Mi")
+        self.refused(USAGE, "--name: \"" + 60 * "a" + "\" has 60 characters, and may have at most 44",
+                     *self.tensorflow(60 * "a"))
+        self.refused(USAGE, "--model-path: is missing", "tensorflow", "--name=x", "--model-name=x")
+        self.refused(NOT_FOUND, "there is no serving job nothing", "get", "nothing")
+        self.refused(NOT_FOUND, "namespaces \"nowhere\" not found", *model, "-n", "nowhere")
+        self.assertEqual(self.run_serve("list").stderr,
+                         "tessera: no serving jobs in namespace default\n")
+        self.assert_nothing_is_left()
+
+    def test_several_versions_of_a_custom_server(self) -> None:
+        for version in ("v1", "v2"):
+            self.serve("custom", "--name=style", f"--version={version}", f"--image={self.image}",
+                       "--restful-port=8501", "--health-path=/v1/models/half", "--gpumemory=1",
+                       "--data=models:/models", "--", "exec", "/usr/bin/tensorflow_model_server",
+                       "--rest_api_port=8501", "--model_name=half", "--model_base_path=/models/half")
+        self.refused(CONFLICT, "2 serving jobs have the name style; add --version or --type", "get",
+                     "style")
+        self.cluster.wait_for("v2", lambda: json.loads(self.serve(
+            "get", "style", "-v", "v2", "-o", "json"))["availableInstances"] == 1, 60)
+        self.serve("delete", "style", "--version", "v1")
+        self.assertEqual(self.get("style")["version"], "v2")
