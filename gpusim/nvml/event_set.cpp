@@ -133,8 +133,9 @@ nvmlReturn_t nvmlEventSetWait(nvmlEventSet_t set, nvmlEventData_t* data, unsigne
 }
 
 nvmlReturn_t nvmlEventSetFree(nvmlEventSet_t set) {
-    if (const nvmlReturn_t error = gpusim::ready(); error != NVML_SUCCESS) return error;
-    if (set == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    // The memory is the library's, so it is released even if the driver was reloaded.
+    const nvmlReturn_t error = gpusim::ready();
+    if (set == nullptr) return error != NVML_SUCCESS ? error : NVML_ERROR_INVALID_ARGUMENT;
     std::free(set);
-    return NVML_SUCCESS;
+    return error;
 }

@@ -14,8 +14,6 @@
 namespace tessera {
 namespace {
 
-using std::chrono::seconds;
-
 // Goal: tasks arrive and end, with the same results for any number of jobs. A value given twice
 // counts once, so that it does not narrow the intervals. A trace without times is refused with that
 // reason.
@@ -30,7 +28,7 @@ TEST(Simulator, LetsTasksComeAndGo) {
                      {"churn", data, "--trace=gpuspec25", load, policies, "--seeds=2",
                       "--longest=3600", "--days=0.05", jobs},
                      folder.file(jobs));
-        ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
+        ASSERT_EQ(good.wait(kNotHanging), 0) << good.output();
         outputs.insert(without_speed(good.output()));
     }
     ASSERT_EQ(outputs.size(), 1U);
@@ -41,7 +39,7 @@ TEST(Simulator, LetsTasksComeAndGo) {
           std::tuple("--order=1", 3, "no order of seed 1, only of 42 (--order)")}) {
         Program bad("tessera-sim", {"churn", data, "--trace=multigpu40", option},
                     folder.file("bad"));
-        EXPECT_EQ(bad.wait(seconds(60)), status);
+        EXPECT_EQ(bad.wait(kNotHanging), status);
         EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
     }
 }
@@ -55,7 +53,7 @@ TEST(Simulator, RefusesNumbersThatAreNone) {
         for (const std::string value : {"nan", "inf", "-1", "1e10", "many", ""}) {
             Program bad("tessera-sim", {"churn", data, "--trace=gpuspec25", option + "=" + value},
                         folder.file("bad"));
-            EXPECT_EQ(bad.wait(seconds(60)), 2) << option << " " << value;
+            EXPECT_EQ(bad.wait(kNotHanging), 2) << option << " " << value;
             EXPECT_NE(bad.output().find(option + ": \"" + value + "\" is not a number from "),
                       std::string::npos)
                 << bad.output();
@@ -75,7 +73,7 @@ TEST(Simulator, SaysWhereMemoryIsShort) {
         auto many = arguments;
         many.insert(many.end(), {longest, days});
         Program bad("tessera-sim", many, folder.file("bad"));
-        EXPECT_EQ(bad.wait(seconds(60)), 2);
+        EXPECT_EQ(bad.wait(kNotHanging), 2);
         EXPECT_NE(bad.output().find(" tasks would arrive, and at most 50000000 are supported"),
                   std::string::npos)
             << bad.output();
@@ -92,7 +90,7 @@ TEST(Simulator, SaysWhereMemoryIsShort) {
     ASSERT_EQ(::setrlimit(RLIMIT_AS, &little), 0);
     Program bad("tessera-sim", large, folder.file("bad"));
     ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
-    EXPECT_EQ(bad.wait(seconds(60)), 6);
+    EXPECT_EQ(bad.wait(kNotHanging), 6);
     EXPECT_EQ(bad.output(),
               "tessera-sim: not enough memory; request less, or fewer runs at a time (--jobs)\n");
 }
@@ -105,7 +103,7 @@ TEST(Simulator, MovesNobodyUnlessToldTo) {
                  {"churn", data, "--trace=gpuspec25", "--load=100", "--policy=fgd,expected-fill",
                   "--seeds=1", "--longest=3600", "--days=0.05", "--gangs=10%x4", "-o", "csv"},
                  folder.file("good"));
-    ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
+    ASSERT_EQ(good.wait(kNotHanging), 0) << good.output();
     for (const char* line :
          {"100,fgd,1,22020,96.450552,60.849228,25.204801,233.091758,0.652395,2058,"
           "79.640428,323.619721,3567.515521,1.912808",

@@ -13,8 +13,6 @@
 namespace tessera {
 namespace {
 
-using std::chrono::seconds;
-
 // Goal: the curves are drawn into the named file, in the format of its extension.
 TEST(Simulator, Draws) {
     const Folder folder;
@@ -25,7 +23,7 @@ TEST(Simulator, Draws) {
                      {"replay", "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb",
                       "--trace=multigpu40", "--policy=binpack", "--plot=" + picture},
                      folder.file("good"));
-        const int status = good.wait(seconds(60));
+        const int status = good.wait(kNotHanging);
         const bool lacks_driver = good.output().find("plplot-driver-cairo") != std::string::npos;
         EXPECT_EQ(status, lacks_driver ? 6 : 0) << good.output();
         if (lacks_driver) continue;
@@ -55,7 +53,7 @@ TEST(Simulator, RefusesPictures) {
             std::vector<std::string> arguments = {command, "--data=" + data, "--trace=gpuspec25"};
             arguments.insert(arguments.end(), options.begin(), options.end());
             Program bad("tessera-sim", arguments, folder.file("bad"));
-            EXPECT_EQ(bad.wait(seconds(60)), 2);
+            EXPECT_EQ(bad.wait(kNotHanging), 2);
             EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
         }
     }
@@ -63,7 +61,7 @@ TEST(Simulator, RefusesPictures) {
     for (const char* option : {"--plot-from=50", "--plot-figure=allocation"}) {
         Program bad("tessera-sim", {"replay", "--data=" + data, "--trace=gpuspec25", option},
                     folder.file("bad"));
-        EXPECT_EQ(bad.wait(seconds(60)), 2);
+        EXPECT_EQ(bad.wait(kNotHanging), 2);
         EXPECT_NE(bad.output().find("requires --plot"), std::string::npos) << bad.output();
     }
 }
@@ -84,7 +82,7 @@ TEST(Simulator, DrawsChurnAndTakesRecordedTimes) {
     auto both = arguments;
     both.emplace_back("--load=50, as-recorded");
     Program good("tessera-sim", both, folder.file("good"));
-    ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
+    ASSERT_EQ(good.wait(kNotHanging), 0) << good.output();
     EXPECT_NE(good.output().find("\nas-recorded  binpack        8152 "), std::string::npos)
         << good.output();
     const auto drawn = read_text_file(picture);
@@ -97,7 +95,7 @@ TEST(Simulator, DrawsChurnAndTakesRecordedTimes) {
         auto wrong = arguments;
         wrong.emplace_back(load);
         Program bad("tessera-sim", wrong, folder.file("bad"));
-        EXPECT_EQ(bad.wait(seconds(60)), 2);
+        EXPECT_EQ(bad.wait(kNotHanging), 2);
         EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
     }
 }
@@ -110,7 +108,7 @@ TEST(Simulator, LooksAtThePictureFirst) {
                 {"replay", "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb",
                  "--plot=" + folder.file("no/such.svg")},
                 folder.file("bad"));
-    EXPECT_EQ(bad.wait(seconds(60)), 2) << "the path is wrong: a retry does not help";
+    EXPECT_EQ(bad.wait(kNotHanging), 2) << "the path is wrong: a retry does not help";
     EXPECT_NE(bad.output().find("tessera-sim: --plot: "), std::string::npos) << bad.output();
     EXPECT_NE(bad.output().find("no/such.svg: No such file or directory; name a file"),
               std::string::npos);

@@ -14,8 +14,6 @@
 namespace tessera {
 namespace {
 
-using std::chrono::seconds;
-
 // Goal: the simulator reads a folder, and names the file or policy that does not exist.
 TEST(Simulator, ReplaysAFolder) {
     const Folder folder;
@@ -23,7 +21,7 @@ TEST(Simulator, ReplaysAFolder) {
     Program good("tessera-sim",
                  {"replay", data, "--trace=multigpu40", "--policy=BestFit,Packing", "-o", "csv"},
                  folder.file("good"));
-    ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
+    ASSERT_EQ(good.wait(kNotHanging), 0) << good.output();
     EXPECT_TRUE(good.output().starts_with("trace,policy,seed,percent,allocation,"))
         << good.output();
     EXPECT_NE(good.output().find("\nmultigpu40,best-fit,42,100,95.0"), std::string::npos);
@@ -36,7 +34,7 @@ TEST(Simulator, ReplaysAFolder) {
              {{"replay", data, "--trace=multigpu40", "--policy=x"},
               "tessera-sim: no placement policy \"x\"; there is binpack,"}}) {
         Program bad("tessera-sim", arguments, folder.file("bad"));
-        EXPECT_EQ(bad.wait(seconds(60)), 3);
+        EXPECT_EQ(bad.wait(kNotHanging), 3);
         EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
     }
 }
@@ -86,7 +84,7 @@ TEST(Simulator, ReplaysASnapshot) {
     ASSERT_TRUE(
         write_text_file(file, R"({"version":1,"taken":"2026-01-31T12:00:00Z","nodes":[{}]})"));
     Program bad("tessera-sim", {"replay", "--snapshot=" + file}, folder.file("bad"));
-    EXPECT_EQ(bad.wait(seconds(60)), 2);
+    EXPECT_EQ(bad.wait(kNotHanging), 2);
     EXPECT_NE(bad.output().find("snapshot: nodes[0].name: missing"), std::string::npos)
         << bad.output();
 }

@@ -11,8 +11,6 @@
 namespace tessera {
 namespace {
 
-using std::chrono::seconds;
-
 // Goal: a list may have blanks after its commas, a seed is a whole number, and options are checked
 // before a trace is read.
 TEST(SimulatorOptions, AreCheckedFirst) {
@@ -21,7 +19,7 @@ TEST(SimulatorOptions, AreCheckedFirst) {
     Program good("tessera-sim",
                  {"replay", data, "--trace=multigpu40", "--policy", "best-fit, Packing"},
                  folder.file("good"));
-    ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
+    ASSERT_EQ(good.wait(kNotHanging), 0) << good.output();
     EXPECT_NE(good.output().find("  packing  "), std::string::npos) << good.output();
     for (const auto& [arguments, text] :
          std::vector<std::pair<std::vector<std::string>, std::string>>{
@@ -36,7 +34,7 @@ TEST(SimulatorOptions, AreCheckedFirst) {
               "tessera-sim: standard input: no snapshot: not JSON: the text is empty"},
              {{"churn", data, "--checkpoint=5"}, "--checkpoint requires --defrag-after"}}) {
         Program bad("tessera-sim", arguments, folder.file("bad"));
-        EXPECT_EQ(bad.wait(seconds(60)), 2) << text;
+        EXPECT_EQ(bad.wait(kNotHanging), 2) << text;
         EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
     }
 }

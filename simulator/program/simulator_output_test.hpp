@@ -25,7 +25,7 @@ inline std::string same_with_any_jobs(const Folder& folder, std::vector<std::str
     for (const char* jobs : {"-j1", "-j3"}) {
         arguments.back() = jobs;
         Program good("tessera-sim", arguments, folder.file(jobs));
-        EXPECT_EQ(good.wait(std::chrono::seconds(60)), 0) << good.output();
+        EXPECT_EQ(good.wait(kNotHanging), 0) << good.output();
         outputs.insert(without_speed(good.output()));
     }
     EXPECT_EQ(outputs.size(), 1U);

@@ -13,8 +13,6 @@
 namespace tessera {
 namespace {
 
-using std::chrono::seconds;
-
 // Goal: the simulator finds bounds, the same with any number of jobs, and reports errors.
 TEST(Simulator, FindsBounds) {
     const Folder folder;
@@ -25,7 +23,7 @@ TEST(Simulator, FindsBounds) {
                      {"bound", data, "--trace=multigpu40,gpuspec25", "--policy=best-fit",
                       "--arrivals=60,100", jobs},
                      folder.file(jobs));
-        ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
+        ASSERT_EQ(good.wait(kNotHanging), 0) << good.output();
         outputs.insert(good.output());
     }
     ASSERT_EQ(outputs.size(), 1U);
@@ -45,7 +43,7 @@ TEST(Simulator, FindsBounds) {
               2,
               "--arrivals: \"131\" is not a whole number from 1 to 130"}}) {
         Program bad("tessera-sim", arguments, folder.file("bad"));
-        EXPECT_EQ(bad.wait(seconds(60)), status);
+        EXPECT_EQ(bad.wait(kNotHanging), status);
         EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
     }
 }
@@ -95,7 +93,7 @@ TEST(Simulator, GangsAndFewerNodes) {
              {{"play"}, 2, "no command \"play\"; there is replay, bound and churn"},
              {{"replay", data, "--snapshot=x"}, 2, "excludes"}}) {
         Program bad("tessera-sim", arguments, folder.file("bad"));
-        EXPECT_EQ(bad.wait(seconds(60)), status);
+        EXPECT_EQ(bad.wait(kNotHanging), status);
         EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
     }
 }

@@ -155,7 +155,8 @@ class Tried {
             const auto place = state_.place(i);
             const auto found = rebuilt.place(i);
             RC_ASSERT(place.has_value() == found.has_value());
-            RC_ASSERT(!place || place->is_same(*found));
+            // Without the inner parentheses RC_ASSERT evaluates both sides.
+            RC_ASSERT((!place || place->is_same(*found)));
             RC_ASSERT(state_.priced_kinds() <= most_kinds_);
             any |= place.has_value();
         }

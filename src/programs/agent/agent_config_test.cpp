@@ -33,7 +33,7 @@ TEST(AgentConfig, NodeConfigs) {
         Program agent("tessera-agent",
                       {"--check-config", "--node=n1", std::string("--node-configs=") + row.json},
                       folder.file("log"));
-        EXPECT_EQ(agent.wait(std::chrono::seconds(60)), row.status) << row.json;
+        EXPECT_EQ(agent.wait(kNotHanging), row.status) << row.json;
         EXPECT_NE(agent.output().find(row.text), std::string::npos) << agent.output();
     }
 }

@@ -30,7 +30,7 @@ TEST(ClusterPolicy, IsReadInTheControllersNamespace) {
             words.push_back("--kubeconfig=" + folder.file("kubeconfig"));
             if (ns != "tessera-system") words.push_back("--tessera-namespace=" + ns);
             Program program("tessera", words, folder.file("log"));
-            program.wait(std::chrono::seconds(60));
+            program.wait(kNotHanging);
             const auto asked = server.requests();
             EXPECT_TRUE(std::ranges::any_of(
                 asked,
@@ -63,13 +63,13 @@ TEST(ClusterPolicy, ExplainReadsTheScheduler) {
         R"({"name":"c","resources":{"limits":{"nvidia.com/gpu":"1"}}}]}}]})");
     const std::string config = "--kubeconfig=" + folder.file("kubeconfig");
     Program program("tessera", {"explain", "p", config}, folder.file("log"));
-    EXPECT_EQ(program.wait(std::chrono::seconds(60)), 0);
+    EXPECT_EQ(program.wait(kNotHanging), 0);
     for (const char* warning :
          {"\nWarning: spec.schedulerName is default-scheduler, and only ours ",
           "\nWarning: it also requests nvidia.com/gpu (NVIDIA's "})
         EXPECT_NE(program.output().find(warning), std::string::npos) << program.output();
     Program without("tessera", {"explain", "web", config}, folder.file("log"));
-    EXPECT_EQ(without.wait(std::chrono::seconds(60)), 4);
+    EXPECT_EQ(without.wait(kNotHanging), 4);
     EXPECT_NE(without.output().find("pod default/web requests nvidia.com/gpu, which Tessera"),
               std::string::npos)
         << without.output();

@@ -19,6 +19,10 @@
 
 namespace tessera {
 
+// A program that takes longer hangs. No test measures time by it: a sanitizer on a busy machine may
+// take minutes.
+inline constexpr std::chrono::minutes kNotHanging{20};
+
 // A folder for the files of one test.
 class Folder {
   public:
