@@ -44,6 +44,7 @@ class ChartClusterCase(unittest.TestCase):
     Kubernetes, arguments of its components, and the nodes."""
 
     kubernetes: ClassVar[str] = versions.DEFAULT
+    with_dns: ClassVar[bool] = False
     extra_arguments: ClassVar[Mapping[str, Sequence[str]]] = {}
     stack: ClassVar[ChartStack]
     cluster: ClassVar[Cluster]
@@ -59,7 +60,7 @@ class ChartClusterCase(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        cls.stack = ChartStack(cls.gpu_nodes(), kubernetes=cls.kubernetes,
+        cls.stack = ChartStack(cls.gpu_nodes(), kubernetes=cls.kubernetes, with_dns=cls.with_dns,
                                extra_arguments=cls.extra_arguments).start()
         cls.addClassCleanup(cls.stack.cluster.stop)
         cls.cluster = cls.stack.cluster

@@ -75,6 +75,9 @@ TABLE = (
 # For clusters with Services. It has the same version as the others, but its own key of the cache.
 PROXY = (_kubernetes("kube-proxy", "kube-proxy"),)
 
+# CoreDNS, for clusters whose pods look for each other by name.
+COREDNS = (Module("coredns", "github.com/coredns/coredns", ("tessera.dev/testing/kube/coredns",)),)
+
 # Helm, for ClusterHandle.helm. Without a version it reports only v4.3.
 HELM = (Module("helm", "helm.sh/helm/v4", ("helm.sh/helm/v4/cmd/helm",),
                "-s -w -X helm.sh/helm/v4/internal/version.version={version}"),)

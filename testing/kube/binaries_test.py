@@ -10,7 +10,8 @@ from kube import binaries
 
 class BinariesTest(unittest.TestCase):
     def test_every_module_is_pinned(self) -> None:
-        for module in (*binaries.TABLE, *binaries.PROXY, *binaries.HELM, *binaries.HELM_3,
+        for module in (*binaries.TABLE, *binaries.PROXY, *binaries.COREDNS, *binaries.HELM,
+                       *binaries.HELM_3,
                        *binaries.KUBEADM, *binaries.KREW, *binaries.TOOLKIT, *binaries.KWOK,
                        *binaries.KARPENTER, *binaries.KUEUE,
                        *itertools.chain(*binaries.CONTAINERDS.values())):

@@ -128,8 +128,8 @@ def logs(options: argparse.Namespace) -> None:
 def build(options: argparse.Namespace) -> None:
     """kube build"""
     print(binaries.ensure(options.trim_go_cache))
-    for wanted, table in ((options.proxy, binaries.PROXY), (options.helm, binaries.HELM),
-                          (options.kwok, binaries.KWOK)):
+    for wanted, table in ((options.proxy, binaries.PROXY), (options.dns, binaries.COREDNS),
+                          (options.helm, binaries.HELM), (options.kwok, binaries.KWOK)):
         if wanted:
             print(binaries.ensure(options.trim_go_cache, table))
     for table in binaries.CONTAINERDS.values() if options.containerds else ():
@@ -212,6 +212,8 @@ def parser() -> argparse.ArgumentParser:
                      help="then run `go clean -cache` if less than 15 GB of disk are free")
     sub.add_argument("--proxy", action="store_true",
                      help="also build kube-proxy, for clusters with Services")
+    sub.add_argument("--dns", action="store_true",
+                     help="also build CoreDNS, for clusters whose pods look for each other by name")
     sub.add_argument("--helm", action="store_true", help="also build Helm")
     sub.add_argument("--kwok", action="store_true",
                      help="also build kwok, which simulates nodes for `./dev bench cluster`")

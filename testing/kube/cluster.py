@@ -122,6 +122,11 @@ class Cluster(ClusterHandle):
         """The directory with all files of the run."""
         return self._run().directory
 
+    @property
+    def slot(self) -> int:
+        """The number that the addresses of the run depend on."""
+        return self._run().record.slot
+
     def free_port(self) -> int:
         """A TCP port, reserved for the caller until the run ends. Works before `start` too."""
         return self._run().ports.take()

@@ -46,15 +46,17 @@ def python_archive() -> Path:
     """An image with Debian's Python and its standard library, for servers and clients in tests."""
     program = DEBIANS_PYTHON.resolve()  # /usr/bin/python3.11
     library = Path("/usr/lib", program.name)
-    tls = next(library.glob("lib-dynload/_ssl.*.so"))
+    # With the libraries that they need.
+    modules = [next(library.glob(f"lib-dynload/{name}.*.so")) for name in ("_ssl", "_ctypes")]
 
     def build(out: Path, scratch: Path) -> None:
         copy = scratch / "library"
         shutil.copytree(library, copy, ignore=shutil.ignore_patterns(*UNUSED_PYTHON))
         _run(str(BUILD), PYTHON, str(out), "--busybox", "--file", f"{copy}={library}",
-             "--program", f"{program}={DEBIANS_PYTHON}", "--program", f"{tls}={tls}",
+             "--program", f"{program}={DEBIANS_PYTHON}",
+             *(word for module in modules for word in ("--program", f"{module}={module}")),
              "--env", "PYTHONUNBUFFERED=1", "--entrypoint", str(DEBIANS_PYTHON))
-    return _cached("python", [program, tls, BUILD], build)
+    return _cached("python", [program, *modules, BUILD, HERE / "images.py"], build)
 
 
 def _cached(name: str, inputs: list[Path], build: Callable[[Path, Path], None]) -> Path:

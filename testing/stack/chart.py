@@ -9,10 +9,11 @@ tools/release makes, installed by Helm and pulled by containerd from a registry.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
-from kube import versions
+from kube import dns, versions
 from kube.cluster import Cluster
 from kube.registry import ImageRegistry
 from stack import builds, release
@@ -30,12 +31,14 @@ PREVIOUS = builds.ROOT / "testing" / "fixtures" / "charts" / f"tessera-{OLD_VERS
 
 class ChartStack:
     """nodes: nodes with simulated GPUs. Their driver is in a folder of the node, as with the GPU
-    Operator's driver container. kubernetes and extra_arguments: as in Cluster."""
+    Operator's driver container. kubernetes and extra_arguments: as in Cluster. with_dns: pods find
+    each other by name."""
 
     def __init__(self, nodes: Sequence[GpuNode], name: str | None = None, *,
-                 kubernetes: str = versions.DEFAULT,
+                 kubernetes: str = versions.DEFAULT, with_dns: bool = False,
                  extra_arguments: Mapping[str, Sequence[str]] | None = None) -> None:
         self.nodes = list(nodes)
+        self.with_dns = with_dns
         self.cluster = Cluster(name=name, services=True, kubernetes=kubernetes,
                                extra_arguments=extra_arguments)
         self.registry: ImageRegistry
@@ -47,8 +50,14 @@ class ChartStack:
         """Starts the cluster and fills the registry. A failure leaves nothing."""
         cluster = self.cluster
         try:
+            if self.with_dns:
+                found = dns.kubelet_entries(cluster)
+                self.nodes = [replace(node, kubelet={**node.kubelet, **found})
+                              for node in self.nodes]
             cluster.nodes = [node.spec(cluster.directory) for node in self.nodes]
             cluster.start()
+            if self.with_dns:
+                dns.start(cluster)
             self.registry = ImageRegistry(cluster)
             self.package, self.digests = publish(self.registry, cluster.directory,
                                                  cluster.kubernetes)
