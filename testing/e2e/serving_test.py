@@ -163,6 +163,14 @@ class ServingTest(ChartCase):
             job = self.get(name)
             self.assertEqual(job["instances"][0]["name"], before[name])
             self.assertEqual(job["instances"][0]["restartCount"], 0)
+        # What another program changed is kept by an update that does not concern it.
+        self.cluster.kubectl("set", "env", "deployment/two-tensorflow-serving", "OTHER=1")
+        self.serve("update", "tf", "--name", "two", "--max-surge=0", "--max-unavailable=1",
+                   "--replicas=1")
+        spec = self.api.json("GET", f"{DEPLOYMENTS}/two-tensorflow-serving")["spec"]
+        self.assertEqual(spec["strategy"]["rollingUpdate"], {"maxSurge": 0, "maxUnavailable": 1})
+        self.assertIn({"name": "OTHER", "value": "1"},
+                      spec["template"]["spec"]["containers"][0]["env"])
         # A whole GPU replaces the share, and the number of pods stays.
         self.serve("update", "tensorflow", "--name", "three", "--replicas", "0")
         self.serve("update", "tensorflow", "--name", "three", "--gpus", "1")
@@ -224,6 +232,10 @@ class ServingTest(ChartCase):
         self.assertEqual(self.predict(job, "half", 4, "/versions/1"), 4)
         self.assertEqual(self.predict(job, "half", 4, "/versions/2"), 5)
         self.refused(CONFLICT, "the serving job cut exists already", *command[2:])
+        # The name is free again at once, although the old objects may still be there.
+        self.serve("delete", "cut")
+        self.serve(*command[2:])
+        self.available("cut")
         self.serve("delete", "cut")
         self.assert_nothing_is_left()
 

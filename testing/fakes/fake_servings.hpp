@@ -15,9 +15,11 @@ class FakeServings final : public Servings {
   public:
     std::vector<workload::ServingStatus> jobs;
     Result<std::vector<NodeInventory>> gpus = std::vector<NodeInventory>{};
+    std::optional<Error> create_error;
     std::optional<Error> service_error;
     std::optional<Error> remove_error;
     std::vector<std::string> calls;
+    std::vector<workload::ServingChange> changes;
 
     Result<std::vector<workload::ServingStatus>> list(const std::string& ns,
                                                       const std::string& name) override {
@@ -29,27 +31,39 @@ class FakeServings final : public Servings {
     }
     Result<std::string> create(const workload::Serving& job) override {
         calls.push_back("create " + job.id.object());
+        if (create_error) return fail(*create_error);
         workload::ServingStatus made;
         made.id = job.id;
         made.ns = job.ns;
         made.object = job.id.object();
         made.uid = "uid-" + job.id.object();
         made.arguments = job.arguments;
+        if (!job.pod.files.empty()) made.files = files_name(job);
         jobs.push_back(made);
         return made.uid;
     }
     Result<> create_service(const workload::Serving& job, const std::string& owner) override {
         calls.push_back("service of " + owner);
         if (service_error) return fail(*service_error);
-        std::ranges::find(jobs, job.id, &workload::ServingStatus::id)->has_service = true;
+        const auto one = std::ranges::find(jobs, owner, &workload::ServingStatus::uid);
+        one->has_service = true;
+        for (const workload::Port& port : job.pod.ports)
+            one->ports.push_back({port.name, port.number});
         return {};
     }
     Result<> create_files(const workload::Serving&, const std::string& owner) override {
         calls.push_back("files of " + owner);
         return {};
     }
-    Result<> update(const workload::Serving& job, const workload::ServingStatus&, bool) override {
+    Result<std::vector<workload::File>> files(const workload::ServingStatus&) override {
+        return std::vector<workload::File>{};
+    }
+    Result<> update(const workload::Serving& job, const workload::ServingStatus& before,
+                    const workload::ServingChange& change) override {
         calls.push_back("update " + job.id.object());
+        changes.push_back(change);
+        std::ranges::find(jobs, before.uid, &workload::ServingStatus::uid)->arguments =
+            job.arguments;
         return {};
     }
     Result<> remove(const workload::ServingStatus& job) override {
@@ -59,11 +73,6 @@ class FakeServings final : public Servings {
         return {};
     }
     Result<std::vector<NodeInventory>> nodes() override { return gpus; }
-    Result<> logs(const std::string&, const std::string&, const LogOptions&,
-                  const std::function<void(std::string_view)>& print) override {
-        print("log\n");
-        return {};
-    }
 };
 
 }  // namespace tessera

@@ -23,7 +23,7 @@ KEY_TABLES = (("Pods, written by users", "pod", True),
               ("Pods, written by Tessera", "pod", False),
               ("Nodes, written by administrators and other programs", "node", True),
               ("Nodes, written by Tessera", "node", False),
-              ("Objects of serving jobs", "workload", True),
+              ("Objects of serving and training jobs", "workload", True),
               ("Leases, written by Tessera", "lease", False))
 PROGRAMS = {"tessera-controller": "src/programs/controller/controller.def",
             "tessera-agent": "src/programs/agent/agent.def"}

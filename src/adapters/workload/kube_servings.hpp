@@ -1,6 +1,6 @@
 // The Servings port over HTTP. The user needs the rights to list, create, patch and delete
-// deployments, to list and create services and configmaps, and to list pods, in the namespace. For
-// the GPUs, nodes and their sizes: to list nodes.
+// deployments, to list, get and create services and configmaps, and to list pods, in the namespace.
+// For the GPUs, nodes and their sizes: to list nodes.
 #pragma once
 
 #include "adapters/http/http.hpp"
@@ -18,12 +18,11 @@ class KubeServings final : public Servings {
     Result<std::string> create(const workload::Serving& job) override;
     Result<> create_service(const workload::Serving& job, const std::string& owner) override;
     Result<> create_files(const workload::Serving& job, const std::string& owner) override;
+    Result<std::vector<workload::File>> files(const workload::ServingStatus& job) override;
     Result<> update(const workload::Serving& job, const workload::ServingStatus& before,
-                    bool replicas) override;
+                    const workload::ServingChange& change) override;
     Result<> remove(const workload::ServingStatus& job) override;
     Result<std::vector<NodeInventory>> nodes() override;
-    Result<> logs(const std::string& ns, const std::string& pod, const LogOptions& options,
-                  const std::function<void(std::string_view)>& print) override;
 
   private:
     HttpClient& http_;

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
+
 namespace tessera {
 namespace {
 
@@ -34,8 +37,7 @@ std::vector<NamedCommand> named_commands(std::span<const CommandWords> commands)
 // arguments.
 std::string words_after(const CommandWords& command) {
     std::vector<std::string> words;
-    for (const CommandWords& one : command.commands)
-        words.push_back(one.name);
+    std::ranges::transform(command.commands, std::back_inserter(words), &CommandWords::name);
     for (const OptionWords& option : command.options) {
         const auto& added = option.names.empty() ? option.values : option.names;
         words.insert(words.end(), added.begin(), added.end());
@@ -114,7 +116,7 @@ std::string bash(std::span<const CommandWords> commands) {
 {3}  esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }}
-complete -F _tessera tessera kubectl-tessera arena
+complete -F _tessera tessera kubectl-tessera
 )",
                        fmt::join(names, " "), groups, cases, values);
 }
@@ -164,8 +166,11 @@ std::string fish_option(const NamedCommand& command, const OptionWords& option) 
 // The commands of a group, as long as none of them is there.
 std::string fish_group(const NamedCommand& group) {
     std::string names;
-    for (const CommandWords& command : group.words->commands)
+    for (const CommandWords& command : group.words->commands) {
         names += " " + command.name;
+        for (const std::string& alias : command.aliases)
+            names += " " + alias;
+    }
     std::string out;
     for (const CommandWords& command : group.words->commands) {
         out += fmt::format(
@@ -176,9 +181,7 @@ std::string fish_group(const NamedCommand& group) {
 }
 
 std::string fish(std::span<const CommandWords> commands) {
-    std::string out =
-        "complete -c tessera -f\ncomplete -c kubectl-tessera -w tessera\n"
-        "complete -c arena -w tessera\n";
+    std::string out = "complete -c tessera -f\ncomplete -c kubectl-tessera -w tessera\n";
     for (const CommandWords& command : commands) {
         out += fmt::format("complete -c tessera -n __fish_use_subcommand -a {} -d {}\n",
                            command.name, fish_quoted(command.summary));

@@ -57,9 +57,10 @@ TEST(Completion, Fish) {
     expect_has(script, of_inspect + "-s o -l output -x -a 'json wide'\n");
     expect_has(script, of_inspect + "-l context -r\n");
     expect_has(script, "'__fish_seen_subcommand_from migrate' -a 'gpushare'\n");
-    expect_has(script,
-               "'__fish_seen_subcommand_from serve; and not __fish_seen_subcommand_from list get' "
-               "-a list -d 'List'\n");
+    expect_has(
+        script,
+        "'__fish_seen_subcommand_from serve; and not __fish_seen_subcommand_from list ls get' "
+        "-a list -d 'List'\n");
     expect_has(
         script,
         "'__fish_seen_subcommand_from serve; and __fish_seen_subcommand_from list ls' -s A\n");

@@ -3,31 +3,65 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
+#include "app/workload/gpu_fit.hpp"
 #include "app/workload/serving_text.hpp"
 
 namespace tessera {
 namespace {
 
 using workload::Serving;
-using workload::ServingPod;
 using workload::ServingStatus;
+using workload::WorkloadPod;
 
-// The job with exactly this name, type and version; nothing if there is none.
-Result<std::optional<ServingStatus>> find_same(Servings& cluster, const Serving& job) {
-    TRY(auto jobs, cluster.list(job.ns, job.id.name));
-    const auto same = std::ranges::find(jobs, job.id, &ServingStatus::id);
+std::string with_version(const workload::ServingName& id) {
+    return id.version.empty() ? id.name : fmt::format("{} --version {}", id.name, id.version);
+}
+
+// `same`: the job whose Deployment has this name; null: `tessera serve` did not make it.
+Error exists_already(const Serving& job, const ServingStatus* same) {
+    if (same == nullptr) {
+        return {Code::conflict,
+                fmt::format("deployment {} exists already in namespace {}, and tessera serve did "
+                            "not make it; choose another --name",
+                            job.id.object(), job.ns)};
+    }
+    const std::string name = with_version(same->id);
+    return {Code::conflict,
+            fmt::format("the serving job {0} exists already in namespace {1}; change it with "
+                        "tessera serve update {2} --name {0}, or delete it with tessera serve "
+                        "delete {0}",
+                        name, job.ns, row_of(same->id.type).command)};
+}
+
+// The job with this Deployment; nothing if there is none.
+Result<std::optional<ServingStatus>> job_with(Servings& cluster, const Serving& job) {
+    TRY(auto jobs, cluster.list(job.ns, ""));
+    const auto same = std::ranges::find(jobs, job.id.object(), &ServingStatus::object);
     if (same == jobs.end()) return std::optional<ServingStatus>();
     return std::optional(std::move(*same));
 }
 
-Error exists_already(const Serving& job) {
-    const std::string version = job.id.version.empty() ? "" : " --version " + job.id.version;
-    return {Code::conflict,
-            fmt::format("the serving job {0} exists already in namespace {1}; change it with "
-                        "tessera serve update {2} --name {0}{3}, or delete it with tessera serve "
-                        "delete {0}{3}",
-                        job.id.name, job.ns, row_of(job.id.type).command, version)};
+// Whether `before` is what the same command began to make.
+bool is_begun(const ServingStatus& before, const Serving& job) {
+    const std::string files = job.pod.files.empty() ? "" : files_name(job);
+    return before.arguments == job.arguments && before.files == files && !before.has_service;
+}
+
+// The ports of a Service do not change, because its clients know them.
+Result<> check_ports(const Serving& job, const ServingStatus& before) {
+    std::set<std::pair<std::string, int>> now;
+    std::set<std::pair<std::string, int>> then;
+    for (const workload::Port& port : job.pod.ports)
+        now.emplace(port.name, port.number);
+    for (const workload::ServicePort& port : before.ports)
+        then.emplace(port.name, port.port);
+    if (now == then || !before.has_service) return {};
+    return fail(Code::invalid_argument,
+                "the ports of a serving job cannot be updated, because its clients know them; "
+                "delete the job and serve it again");
 }
 
 Result<> create_owned(Servings& cluster, const Serving& job, const std::string& uid,
@@ -41,34 +75,62 @@ Result<> create_owned(Servings& cluster, const Serving& job, const std::string& 
     return {};
 }
 
+// After an error for which the same command would fail again, the Deployment is deleted. After
+// another one it may be complete already.
+Error after_failure(Servings& cluster, const Serving& job, const std::string& uid, Error error) {
+    const bool is_final = error.code == Code::invalid_argument ||
+                          error.code == Code::permission_denied || error.code == Code::conflict;
+    if (!is_final) {
+        error.text += "; run the same command again to complete the job";
+        return error;
+    }
+    ServingStatus made;
+    made.ns = job.ns;
+    made.object = job.id.object();
+    made.uid = uid;
+    const auto removed = cluster.remove(made);
+    error.text += removed ? "; the deployment was deleted again"
+                          : fmt::format("; the deployment is left: {}", removed.error().text);
+    return error;
+}
+
 }  // namespace
 
 Result<> create_serving(Servings& cluster, const Serving& job, const PrintLine& print,
                         const PrintLine& warn) {
-    TRY(const auto before, find_same(cluster, job));
-    if (before && (before->arguments != job.arguments || before->has_service))
-        return fail(exists_already(job));
+    TRY(const auto before, job_with(cluster, job));
+    if (before && !is_begun(*before, job)) return fail(exists_already(job, &*before));
+    if (before) return create_owned(cluster, job, before->uid, print);
     // A user without the right to list nodes is not warned.
     if (const auto nodes = cluster.nodes()) {
         if (const std::string text = no_gpu_is_large_enough(job.pod.gpus, *nodes); !text.empty())
             warn(text);
     }
-    if (before) return create_owned(cluster, job, before->uid, print);
     const auto uid = cluster.create(job);
-    if (!uid && uid.error().code == Code::conflict) return fail(exists_already(job));
+    if (!uid && uid.error().code == Code::conflict) return fail(exists_already(job, nullptr));
     if (!uid) return fail(uid.error());
     print(fmt::format("deployment.apps/{} created", job.id.object()));
     const auto owned = create_owned(cluster, job, *uid, print);
-    if (owned) return {};
-    ServingStatus made;
-    made.ns = job.ns;
-    made.object = job.id.object();
-    made.uid = *uid;
-    Error error = owned.error();
-    const auto removed = cluster.remove(made);
-    error.text += removed ? "; the deployment was deleted again"
-                          : fmt::format("; the deployment is left: {}", removed.error().text);
-    return fail(error);
+    return owned ? owned : Result<>(fail(after_failure(cluster, job, *uid, owned.error())));
+}
+
+Result<> update_serving(Servings& cluster, const ServingStatus& before, const Serving& recorded,
+                        const Serving& job, bool replicas, const PrintLine& print) {
+    TRY_VOID(check_ports(job, before));
+    workload::ServingChange change = change_between(recorded, job);
+    change.replicas = replicas;
+    if (change.pods && !job.pod.files.empty()) TRY_VOID(cluster.create_files(job, before.uid));
+    if (!before.has_service) {
+        TRY_VOID(cluster.create_service(job, before.uid));
+        print(fmt::format("service/{} created", before.object));
+    }
+    if (!change.any()) {
+        print(fmt::format("deployment.apps/{} unchanged", before.object));
+        return {};
+    }
+    TRY_VOID(cluster.update(job, before, change));
+    print(fmt::format("deployment.apps/{} updated", before.object));
+    return {};
 }
 
 Result<ServingStatus> find_serving(Servings& cluster, const ServingChoice& choice) {
@@ -79,21 +141,22 @@ Result<ServingStatus> find_serving(Servings& cluster, const ServingChoice& choic
     });
     if (jobs.size() == 1) return std::move(jobs.front());
     if (jobs.empty()) {
-        return fail(Code::not_found,
-                    fmt::format("there is no serving job {}{} in namespace {}; tessera serve list "
-                                "shows those that exist",
-                                choice.name,
-                                choice.version ? " with version \"" + *choice.version + "\"" : "",
-                                choice.ns));
+        return fail(
+            Code::not_found,
+            fmt::format("there is no serving job {}{} in namespace {}; tessera serve list "
+                        "shows those that exist",
+                        choice.name,
+                        choice.version ? fmt::format(" with version \"{}\"", *choice.version) : "",
+                        choice.ns));
     }
     return fail(Code::conflict,
                 fmt::format("{} serving jobs have the name {}; add --version or --type:\n{}",
                             jobs.size(), choice.name, serving_choice_table(jobs)));
 }
 
-Result<ServingPod> pod_for_logs(const ServingStatus& job, const std::string& pod) {
+Result<WorkloadPod> pod_for_logs(const ServingStatus& job, const std::string& pod) {
     if (!pod.empty()) {
-        const auto named = std::ranges::find(job.pods, pod, &ServingPod::name);
+        const auto named = std::ranges::find(job.pods, pod, &WorkloadPod::name);
         if (named != job.pods.end()) return *named;
     }
     if (job.pods.empty()) {
@@ -101,37 +164,17 @@ Result<ServingPod> pod_for_logs(const ServingStatus& job, const std::string& pod
                                                  job.why.empty() ? "" : ": " + job.why));
     }
     if (pod.empty() && job.pods.size() == 1) return job.pods.front();
-    const auto unready = std::ranges::find_if(
-        job.pods, [](const ServingPod& one) { return !one.why.empty() && !one.node.empty(); });
+    const auto unready = std::ranges::find_if(job.pods, [](const WorkloadPod& one) {
+        return !one.why.empty() && !one.node.empty() && one.phase != "Failed";
+    });
     if (pod.empty() && unready != job.pods.end()) return *unready;
     std::string names;
-    for (const ServingPod& one : job.pods)
+    for (const WorkloadPod& one : job.pods)
         names += "\n  " + one.name;
     return fail(pod.empty() ? Code::conflict : Code::not_found,
                 fmt::format("--instance: {} {}:{}",
                             pod.empty() ? "name one of the pods of" : "no such pod in", job.id.name,
                             names));
-}
-
-std::string no_gpu_is_large_enough(const workload::Gpus& request,
-                                   std::span<const NodeInventory> nodes) {
-    if (!request.is_share()) return {};
-    const NodeInventory* on = nullptr;
-    const Gpu* largest = nullptr;
-    for (const NodeInventory& node : nodes) {
-        for (const Gpu& gpu : node.gpus) {
-            if (!gpu.usable() || (largest != nullptr && gpu.capacity() <= largest->capacity()))
-                continue;
-            on = &node;
-            largest = &gpu;
-        }
-    }
-    if (largest == nullptr || request.memory <= largest->capacity()) return {};
-    return fmt::format(
-        "--gpumemory: no GPU of the cluster has {}; the largest is GPU {} of node {} "
-        "({}) with {}. The pods wait until there is such a GPU",
-        to_string(request.memory), largest->index, on->name.str(), largest->model,
-        rounded_down(largest->capacity()));
 }
 
 }  // namespace tessera

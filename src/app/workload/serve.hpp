@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -16,11 +15,18 @@ namespace tessera {
 using PrintLine = std::function<void(const std::string& line)>;
 
 // Creates the Deployment, and then what it owns. If the command was interrupted before, the same
-// command creates what is missing. If another object cannot be created, the Deployment is deleted
-// again. Calls `print` for each object that it created, and `warn` if no GPU is large enough.
-// Errors: conflict if there is another job of this name; those of the port.
+// command creates what is missing. If another object is refused, the Deployment is deleted again.
+// Calls `print` for each object that it created, and `warn` if no GPU is large enough. Errors:
+// conflict if there is another job of this name; those of the port.
 Result<> create_serving(Servings& cluster, const workload::Serving& job, const PrintLine& print,
                         const PrintLine& warn);
+
+// Makes `job` of `before`. `recorded`: the job by the flags that `before` recorded; what `job` has
+// in common with it is not written, so changes by other programs are kept. `replicas`: their number
+// is written, too. Errors: invalid_argument if the ports differ; those of the port.
+Result<> update_serving(Servings& cluster, const workload::ServingStatus& before,
+                        const workload::Serving& recorded, const workload::Serving& job,
+                        bool replicas, const PrintLine& print);
 
 // Which job a command is about. An empty version or type: any, and none of these is a version.
 struct ServingChoice {
@@ -35,12 +41,7 @@ Result<workload::ServingStatus> find_serving(Servings& cluster, const ServingCho
 
 // The pod whose log to show: the named one, or the only one; of several the first that is not
 // ready, because its log says why. not_found, or conflict with the names if several are ready.
-Result<workload::ServingPod> pod_for_logs(const workload::ServingStatus& job,
-                                          const std::string& pod);
-
-// Why the request fits no GPU of these nodes, even an unused one, and which is the closest. Empty
-// if it fits, or if there are no GPUs.
-std::string no_gpu_is_large_enough(const workload::Gpus& request,
-                                   std::span<const NodeInventory> nodes);
+Result<workload::WorkloadPod> pod_for_logs(const workload::ServingStatus& job,
+                                           const std::string& pod);
 
 }  // namespace tessera

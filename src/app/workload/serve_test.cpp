@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "app/workload/gpu_fit.hpp"
 #include "domain/workload/serve_flags.hpp"
 #include "testing/builders/builders.hpp"
 #include "testing/fakes/fake_servings.hpp"
@@ -73,7 +74,53 @@ TEST_F(ServeTest, CompletesWhatWasCut) {
         "update tensorflow --name mnist, or delete it with tessera serve delete mnist");
 }
 
-// Goal: no half-made job is left if the Service cannot be created, and the error says what is.
+// Goal: a name that is taken is explained by what has it: another job, or another Deployment.
+TEST_F(ServeTest, NamesThatAreTaken) {
+    Serving other = job();
+    other.id = {"mnist-v1", "", ServingType::tensorflow};
+    ASSERT_TRUE(create(other));
+    Serving versioned = job();
+    versioned.id.version = "v1";  // the same Deployment
+    EXPECT_NE(create(versioned).error().text.find("the serving job mnist-v1 exists already"),
+              std::string::npos);
+    cluster_.jobs.clear();
+    cluster_.create_error = Error{Code::conflict, "exists"};
+    EXPECT_NE(create(job()).error().text.find("tessera serve did not make it"), std::string::npos);
+}
+
+// Goal: what the same command began with other files is another job.
+TEST_F(ServeTest, OtherFilesAreAnotherJob) {
+    ASSERT_TRUE(cluster_.create(job("all")));
+    EXPECT_EQ(create(job("latest")).error().code, Code::conflict);
+    EXPECT_TRUE(create(job("all")));
+}
+
+// Goal: an update writes only what differs, completes a job without its Service, and keeps ports.
+TEST_F(ServeTest, Updates) {
+    ASSERT_TRUE(cluster_.create(job()));
+    const auto update = [&](const Serving& after, bool replicas = false) {
+        return update_serving(cluster_, cluster_.jobs.front(), job(), after, replicas,
+                              [&](const std::string& line) { printed_.push_back(line); });
+    };
+    ASSERT_TRUE(update(job(), true));
+    EXPECT_TRUE(cluster_.jobs.front().has_service);
+    EXPECT_EQ(cluster_.changes, std::vector<workload::ServingChange>{{.replicas = true}});
+    Serving after = job();
+    after.max_surge = "0";
+    ASSERT_TRUE(update(after));
+    EXPECT_EQ(cluster_.changes.back(), (workload::ServingChange{.strategy = true}));
+    after.pod.gpus.memory = gibibytes(4);
+    ASSERT_TRUE(update(after));
+    EXPECT_EQ(cluster_.changes.back(), (workload::ServingChange{.pods = true, .strategy = true}));
+    ASSERT_TRUE(update(job()));
+    EXPECT_EQ(cluster_.changes.size(), 3U);
+    EXPECT_EQ(printed_.back(), "deployment.apps/mnist-tensorflow-serving unchanged");
+    after.pod.ports.pop_back();
+    EXPECT_EQ(update(after).error().code, Code::invalid_argument);
+}
+
+// Goal: no half-made job is left if the Service is refused, and the error says what is. After an
+// outage the job may be complete, so it stays.
 TEST_F(ServeTest, UndoesTheDeployment) {
     cluster_.service_error = Error{Code::permission_denied, "services: no"};
     auto made = create(job());
@@ -83,6 +130,11 @@ TEST_F(ServeTest, UndoesTheDeployment) {
     made = create(job());
     EXPECT_EQ(made.error().text, "services: no; the deployment is left: away");
     EXPECT_EQ(made.error().code, Code::permission_denied);
+    cluster_.jobs.clear();
+    cluster_.service_error = Error{Code::unavailable, "no answer"};
+    EXPECT_EQ(create(job()).error().text,
+              "no answer; run the same command again to complete the job");
+    EXPECT_EQ(cluster_.jobs.size(), 1U);
 }
 
 // Goal: a share that no GPU can have is named with the largest GPU; without GPUs, or without the
@@ -139,6 +191,9 @@ TEST_F(ServeTest, PodForLogs) {
     EXPECT_EQ(pod(), "--instance: name one of the pods of mnist:\n  a\n  b");
     EXPECT_EQ(pod("b"), "b");
     EXPECT_EQ(pod("c"), "--instance: no such pod in mnist:\n  a\n  b");
+    one.pods.push_back(
+        {.name = "e", .phase = "Failed", .status = "Evicted", .node = "n", .why = "disk"});
+    EXPECT_TRUE(pod().starts_with("--instance: name one"));
     one.pods.push_back({.name = "c", .status = "Pending", .node = "", .why = "no GPU"});
     one.pods.push_back({.name = "d", .status = "CrashLoopBackOff", .node = "n", .why = "exit 1"});
     EXPECT_EQ(pod(), "d");

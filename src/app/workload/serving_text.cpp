@@ -4,17 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
-#include "app/cli/tab_writer.hpp"
 #include "wire/text/json.hpp"
 
 namespace tessera {
 namespace {
 
 using workload::ServicePort;
-using workload::ServingPod;
 using workload::ServingStatus;
+using workload::WorkloadPod;
 
 struct PortName {
     std::string_view name;  // of the Service's port
@@ -38,71 +36,30 @@ std::string ports_text(const ServingStatus& job) {
     return out.empty() ? "N/A" : out;
 }
 
-// As Arena: tenths, without ".0".
-std::string tenths(double value) {
-    const double rounded = std::round(value * 10) / 10;
-    return rounded == std::floor(rounded) ? fmt::format("{:.0f}", rounded)
-                                          : fmt::format("{:.1f}", rounded);
-}
-
-double gpus_of(const ServingStatus& job, const ServingView& view) {
-    return workload::gpus_in_use(job, [&](const GpuUuid& uuid) {
-        for (const NodeInventory& node : view.nodes) {
-            const auto gpu = std::ranges::find(node.gpus, uuid, &Gpu::uuid);
-            if (gpu != node.gpus.end()) return gpu->memory;
-        }
-        return Bytes{};
-    });
-}
-
-std::string memory_text(const workload::Gpus& gpus) {
-    return gpus.is_share() ? to_string(gpus.memory) : "N/A";
-}
-
-std::string cores_text(const workload::Gpus& gpus) {
-    return gpus.cores.value > 0 ? fmt::format("{}%", gpus.cores.value) : "N/A";
+double gpus_of(const ServingStatus& job, const WorkloadView& view) {
+    double sum = 0;
+    for (const WorkloadPod& pod : job.pods)
+        sum += gpus_in_use(pod, view);
+    return sum;
 }
 
 bool has_gpus(const ServingStatus& job) {
     return job.gpus.whole > 0 || job.gpus.is_share();
 }
 
-std::string or_none(const std::string& text) {
-    return text.empty() ? "N/A" : text;
-}
-
-std::string allocated_text(const ServingPod& pod) {
-    std::string out;
-    for (const GpuShare& share : pod.gpus) {
-        out += out.empty() ? "" : ",";
-        out += share.whole ? fmt::format("gpu{}", share.index)
-                           : fmt::format("gpu{}({})", share.index, to_string(share.memory));
-    }
-    return or_none(out);
-}
-
-// The rows' cells end in tabs, of which the last is not aligned.
-std::string table_of(std::string text) {
-    std::string out;
-    for (const char c : align_tabs(text)) {
-        if (c == '\n') out.erase(out.find_last_not_of(' ') + 1);
-        out += c;
-    }
-    return out;
-}
-
+// Empty if it has all its pods.
 std::string reasons_text(const ServingStatus& job) {
+    if (job.available >= job.desired) return {};
     std::string out;
     if (!job.why.empty()) out += fmt::format("  deployment {}: {}\n", job.object, job.why);
-    for (const ServingPod& pod : job.pods) {
+    for (const WorkloadPod& pod : job.pods) {
         if (!pod.why.empty()) out += fmt::format("  pod {}: {}\n", pod.name, pod.why);
     }
-    if (out.empty() && job.available < job.desired) out = "  the pods are being created\n";
-    return out;
+    return out.empty() ? "  the pods are being created\n" : out;
 }
 
-void write_pod(JsonWriter& w, const ServingStatus& job, const ServingPod& pod,
-               const ServingView& view) {
+void write_pod(JsonWriter& w, const ServingStatus& job, const WorkloadPod& pod,
+               const WorkloadView& view) {
     w.object([&] {
         w.member("name", pod.name);
         w.member("status", pod.status);
@@ -118,20 +75,11 @@ void write_pod(JsonWriter& w, const ServingStatus& job, const ServingPod& pod,
         w.member("requestGPUCore", job.gpus.cores.value);
         w.member("creationTimestamp", pod.created_s);
         if (!pod.why.empty()) w.member("reason", pod.why);
-        w.array("gpus", [&] {
-            for (const GpuShare& share : pod.gpus) {
-                w.object([&] {
-                    w.member("uuid", share.uuid.str());
-                    w.member("index", share.index);
-                    w.member("memoryBytes", share.memory.count);
-                    w.member("coresPercent", share.cores.value);
-                });
-            }
-        });
+        write_gpus(w, pod);
     });
 }
 
-void write_job(JsonWriter& w, const ServingStatus& job, const ServingView& view) {
+void write_job(JsonWriter& w, const ServingStatus& job, const WorkloadView& view) {
     w.object([&] {
         w.member("uuid", job.uid);
         w.member("name", job.id.name);
@@ -152,7 +100,7 @@ void write_job(JsonWriter& w, const ServingStatus& job, const ServingView& view)
         });
         w.member("ip", job.address);
         w.array("instances", [&] {
-            for (const ServingPod& pod : job.pods)
+            for (const WorkloadPod& pod : job.pods)
                 write_pod(w, job, pod, view);
         });
         w.member("requestGPUs", job.gpus.whole);
@@ -165,21 +113,7 @@ void write_job(JsonWriter& w, const ServingStatus& job, const ServingView& view)
 
 }  // namespace
 
-std::string age_text(std::int64_t seconds) {
-    struct Unit {
-        std::int64_t seconds;
-        char letter;
-    };
-    constexpr auto kUnits =
-        std::to_array<Unit>({{365 * 86'400, 'y'}, {86'400, 'd'}, {3'600, 'h'}, {60, 'm'}});
-    for (const Unit& unit : kUnits) {
-        if (seconds >= unit.seconds)
-            return fmt::format("{}{}", seconds / unit.seconds, unit.letter);
-    }
-    return fmt::format("{}s", std::max<std::int64_t>(seconds, 0));
-}
-
-std::string serving_table(std::span<const ServingStatus> jobs, const ServingView& view,
+std::string serving_table(std::span<const ServingStatus> jobs, const WorkloadView& view,
                           bool namespaces) {
     const bool gpus = std::ranges::any_of(jobs, has_gpus);
     std::string out = namespaces ? "NAMESPACE\t" : "";
@@ -199,7 +133,7 @@ std::string serving_table(std::span<const ServingStatus> jobs, const ServingView
     return table_of(out);
 }
 
-std::string serving_text(const ServingStatus& job, const ServingView& view) {
+std::string serving_text(const ServingStatus& job, const WorkloadView& view) {
     std::string out = fmt::format(
         "Name:\t{}\nNamespace:\t{}\nType:\t{}\nVersion:\t{}\nDesired:\t{}\nAvailable:\t{}\n"
         "Age:\t{}\nAddress:\t{}\nPort:\t{}\n",
@@ -213,7 +147,7 @@ std::string serving_text(const ServingStatus& job, const ServingView& view) {
     std::string pods =
         "  NAME\tSTATUS\tAGE\tREADY\tRESTARTS\tGPU\tNODE\t\n"
         "  ----\t------\t---\t-----\t--------\t---\t----\t\n";
-    for (const ServingPod& pod : job.pods) {
+    for (const WorkloadPod& pod : job.pods) {
         pods += fmt::format("  {}\t{}\t{}\t{}/{}\t{}\t{}\t{}\t\n", pod.name, pod.status,
                             age_text(view.now_s - pod.created_s), pod.ready, pod.containers,
                             pod.restarts, allocated_text(pod), or_none(pod.node));
@@ -235,7 +169,7 @@ std::string serving_choice_table(std::span<const ServingStatus> jobs) {
     return out;
 }
 
-std::string serving_list_json(std::span<const ServingStatus> jobs, const ServingView& view) {
+std::string serving_list_json(std::span<const ServingStatus> jobs, const WorkloadView& view) {
     JsonWriter w;
     w.array([&] {
         for (const ServingStatus& job : jobs)
@@ -244,7 +178,7 @@ std::string serving_list_json(std::span<const ServingStatus> jobs, const Serving
     return w.take();
 }
 
-std::string serving_json(const ServingStatus& job, const ServingView& view) {
+std::string serving_json(const ServingStatus& job, const WorkloadView& view) {
     JsonWriter w;
     write_job(w, job, view);
     return w.take();

@@ -25,6 +25,7 @@ ServingStatus shared() {
     job.address = "172.19.0.222";
     job.ports = {{"grpc-serving", 8500, 0}, {"http-serving", 8501, 31129}};
     job.pods = {{.name = "mnist2-a",
+                 .phase = "Running",
                  .status = "Running",
                  .ready = 1,
                  .containers = 1,
@@ -34,6 +35,7 @@ ServingStatus shared() {
                  .gpus = {{.uuid = GpuUuid("GPU-gpu-b-1"), .index = 1, .memory = gibibytes(3)}},
                  .why = ""},
                 {.name = "mnist2-b",
+                 .phase = "Pending",
                  .status = "Pending",
                  .containers = 1,
                  .created_s = kNow - 9,
@@ -49,6 +51,7 @@ ServingStatus whole() {
     job.created_s = kNow - 3 * 86'400;
     job.gpus = {.whole = 1};
     job.pods = {{.name = "p",
+                 .phase = "Running",
                  .status = "Running",
                  .ready = 1,
                  .containers = 1,
@@ -109,6 +112,7 @@ TEST(ServingText, OneJob) {
               "  pod mnist2-b: Unschedulable: no GPU\n");
     ServingStatus none = whole();
     none.pods.clear();
+    EXPECT_EQ(serving_text(none, {{}, kNow}).find("Why it waits"), std::string::npos);
     none.available = 0;
     EXPECT_TRUE(serving_text(none, {{}, kNow}).ends_with("  the pods are being created\n"));
     none.why = "exceeded quota";

@@ -100,8 +100,11 @@ TEST_F(ContainerEditsTest, SizesAreThoseThatProgramsSee) {
     EXPECT_EQ(env.at("TESSERA_GPU_MEMORY_BYTES"), std::to_string(2 * kGiB));
     EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_DEV"), "2");
     EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_CONTAINER"), "2");
-    EXPECT_EQ(env_of("main", true).at("TESSERA_GPU_VISIBLE_MEMORY_BYTES"),
+    env = env_of("main", true);  // two GPUs
+    EXPECT_EQ(env.at("TESSERA_GPU_VISIBLE_MEMORY_BYTES"),
               std::to_string(4 * kGiB) + "," + std::to_string(4 * kGiB));
+    EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_CONTAINER"), "8");
+    EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_DEV"), "8");
 }
 
 // Goal: the GPU is found by UUID, not by its index at the time of the allocation (D-4).

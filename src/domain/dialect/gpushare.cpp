@@ -160,11 +160,15 @@ void add_env(const Allocation& allocation, const ContainerAllocation& container,
     Bytes own;
     for (const GpuShare& share : container.gpus)
         own += share.memory;
+    // gpushare has one GPU for each container. If programs see their shares as the GPUs' memory,
+    // CONTAINER / DEV is 1 for several GPUs, too.
     const Gpu& first = gpus.front();
+    const bool sees_share = first.memory == container.gpus.front().memory;
+    const Bytes size = sees_share ? own : first.capacity();
     env.emplace_back(key::kAliyunIndex, std::to_string(first.index));
     env.emplace_back(key::kAliyunPod, std::to_string(units_of_pod(allocation, node.unit)));
     env.emplace_back("ALIYUN_COM_GPU_MEM_CONTAINER", std::to_string(units(own, node.unit)));
-    env.emplace_back(key::kAliyunDev, std::to_string(units(first.capacity(), node.unit)));
+    env.emplace_back(key::kAliyunDev, std::to_string(units(size, node.unit)));
 }
 
 constexpr std::int64_t kMaxFormerUnits = std::int64_t{1} << 20;

@@ -59,7 +59,11 @@ Result<Serving> custom_serving(const CustomFlags& flags) {
     TRY_VOID(add_port(job.pod, "--port", "grpc-serving", flags.port));
     TRY_VOID(add_port(job.pod, "--restful-port", "http-serving", flags.restful_port));
     TRY_VOID(add_port(job.pod, "--metrics-port", "http-metrics", flags.metrics_port));
-    if (job.pod.command.empty() && !flags.words.empty()) {
+    if (!job.pod.command.empty() && !flags.words.empty()) {
+        return fail(Code::invalid_argument,
+                    "--command: cannot be used with a command line after the flags; write one");
+    }
+    if (!flags.words.empty()) {
         std::string text;  // as Arena joins them, so that a shell reads the text
         for (const std::string& word : flags.words)
             text += (text.empty() ? "" : " ") + word;

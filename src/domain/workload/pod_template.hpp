@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/string_map.hpp"
@@ -10,11 +11,13 @@
 
 namespace tessera::workload {
 
-// A variable with a value, or one that has the value of a Secret's key of the same name.
+// A variable with a value, with the value of a Secret's key of the same name, or with that of a
+// field of the pod.
 struct EnvVar {
     std::string name;
-    std::string value;
-    std::string secret = {};  // the Secret's name; empty: `value` counts
+    std::string value;            // kubelet expands $(NAME) of variables before it
+    std::string secret = {};      // the Secret's name
+    std::string field_path = {};  // such as metadata.name
 
     friend bool operator==(const EnvVar&, const EnvVar&) = default;
 };
@@ -76,6 +79,7 @@ struct PodTemplate {
     std::string pull_policy;
     std::vector<std::string> pull_secrets;
     std::vector<std::string> command;  // empty: that of the image. Kubelet expands $(NAME) in it
+    std::string working_dir;           // empty: that of the image
     Gpus gpus;
     StringMap limits;           // other resources: cpu, memory and what --device names
     std::string shared_memory;  // size of /dev/shm, a quantity; empty: the runtime's default
@@ -90,8 +94,15 @@ struct PodTemplate {
     StringMap labels;
     StringMap node_selector;
     std::vector<Toleration> tolerations;
+    std::string priority_class;
+    std::string restart_policy;  // empty: Always
+    std::string subdomain;       // the headless Service by which other pods find this one
 
     friend bool operator==(const PodTemplate&, const PodTemplate&) = default;
 };
+
+// The name of the ConfigMap with the files of `object`, by their content: pods of an earlier
+// version of a job keep the files that they started with.
+std::string files_name(std::string_view object, const std::vector<File>& files);
 
 }  // namespace tessera::workload

@@ -10,6 +10,21 @@ namespace {
 constexpr int kMostPort = 65'535;
 constexpr int kMostReplicas = 10'000;
 
+// A number of pods, or a percentage of them.
+Result<> check_amount(std::string_view flag, std::string_view text) {
+    if (text.empty()) return {};
+    std::string_view digits = text;
+    if (digits.ends_with('%')) digits.remove_suffix(1);
+    const bool is_number = !digits.empty() && digits.size() <= 4 &&
+                           (digits.size() == 1 || digits[0] != '0') &&
+                           std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
+    if (is_number) return {};
+    return fail(
+        Code::invalid_argument,
+        fmt::format("{}: \"{}\" is neither a number such as 1, nor a percentage such as 25%", flag,
+                    text));
+}
+
 }  // namespace
 
 Result<Serving> begin_serving(const ServeFlags& flags, ServingType type,
@@ -28,6 +43,8 @@ Result<Serving> begin_serving(const ServeFlags& flags, ServingType type,
                     fmt::format("--replicas: {} is not a number from 0 to {}", flags.replicas,
                                 kMostReplicas));
     }
+    TRY_VOID(check_amount("--max-surge", flags.max_surge));
+    TRY_VOID(check_amount("--max-unavailable", flags.max_unavailable));
     TRY(out.pod, read_pod_flags(flags.pod, default_image));
     out.pod.container = row_of(type).container;
     return out;

@@ -183,6 +183,11 @@ TEST(TensorflowServing, Mistakes) {
     expect("--gpu-context-memory: ", with_share("3"), [](F& flags) { flags.context_memory = "x"; });
     expect("--replicas: -1", tensorflow(), [](F& flags) { flags.serve.replicas = -1; });
     expect("--name: \"A\" is not a name", tensorflow(), [](F& flags) { flags.serve.name = "A"; });
+    expect("--name: \"3d\" is not a name", tensorflow(), [](F& flags) { flags.serve.name = "3d"; });
+    expect("--max-surge: \"abc\" is neither", tensorflow(),
+           [](F& flags) { flags.serve.max_surge = "abc"; });
+    expect("--max-unavailable: \"%\" is neither", tensorflow(),
+           [](F& flags) { flags.serve.max_unavailable = "%"; });
     expect("--name: is missing", tensorflow(), [](F& flags) { flags.serve.name = ""; });
     expect("--version: \"1.0\" is not a name", tensorflow(),
            [](F& flags) { flags.serve.version = "1.0"; });
@@ -231,6 +236,10 @@ TEST(CustomServing, Command) {
     EXPECT_EQ(job.pod.command, (std::vector<std::string>{"sh", "-c", "python app.py"}));
     EXPECT_EQ(job.pod.readiness->action, ProbeAction::tcp);
     EXPECT_EQ(job.id.object(), "style-v1-custom-serving");
+    flags.serve.pod.command = "ruby";
+    EXPECT_NE(custom_serving(flags).error().text.find("--command: cannot be used"),
+              std::string::npos);
+    flags.serve.pod.command.clear();
     flags.health_path = "/healthz";
     EXPECT_EQ(custom_serving(flags)->pod.readiness->path, "/healthz");
     flags.health_path = "healthz";

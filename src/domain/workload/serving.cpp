@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 
 #include "base/dns_name.hpp"
 
@@ -13,12 +12,13 @@ namespace {
 // Of a Service, whose name is a DNS label.
 constexpr std::size_t kLongestName = 63;
 
-Result<> check_part(std::string_view flag, const std::string& text) {
-    if (is_dns_label(text)) return {};
+// `letter`: a Service's name, which begins with it, begins with a letter (RFC 1035).
+Result<> check_part(std::string_view flag, const std::string& text, bool letter) {
+    if (is_dns_label(text) && !(letter && text.front() <= '9')) return {};
     return fail(Code::invalid_argument,
-                fmt::format("{}: \"{}\" is not a name of a-z, 0-9 and -, which begins and ends "
-                            "with a letter or digit",
-                            flag, text));
+                fmt::format("{}: \"{}\" is not a name of a-z, 0-9 and -, which begins with a "
+                            "letter{} and ends with a letter or digit",
+                            flag, text, letter ? "" : " or digit"));
 }
 
 }  // namespace
@@ -43,8 +43,8 @@ std::string ServingName::object() const {
 
 Result<> check_serving_name(const ServingName& id) {
     if (id.name.empty()) return fail(Code::invalid_argument, "--name: is missing");
-    TRY_VOID(check_part("--name", id.name));
-    if (!id.version.empty()) TRY_VOID(check_part("--version", id.version));
+    TRY_VOID(check_part("--name", id.name, true));
+    if (!id.version.empty()) TRY_VOID(check_part("--version", id.version, false));
     const std::size_t length = id.object().size();
     if (length <= kLongestName) return {};
     const std::size_t others = length - id.name.size();
@@ -56,19 +56,14 @@ Result<> check_serving_name(const ServingName& id) {
                     id.object(), kLongestName));
 }
 
+ServingChange change_between(const Serving& before, const Serving& after) {
+    return {.pods = before.pod != after.pod,
+            .strategy = before.max_surge != after.max_surge ||
+                        before.max_unavailable != after.max_unavailable};
+}
+
 std::string files_name(const Serving& job) {
-    // FNV-1a, 64 bits.
-    std::uint64_t hash = 0xcbf29ce484222325;
-    const auto add = [&](std::string_view text) {
-        for (const char c : text)
-            hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-        hash = (hash ^ 0xff) * 0x100000001b3;  // ends the text: no byte of UTF-8
-    };
-    for (const File& file : job.pod.files) {
-        add(file.path);
-        add(file.content);
-    }
-    return fmt::format("{}-{:016x}", job.id.object(), hash);
+    return files_name(job.id.object(), job.pod.files);
 }
 
 }  // namespace tessera::workload

@@ -62,8 +62,22 @@ struct Serving {
     std::vector<std::string> notes;
 };
 
-// The name of the ConfigMap with the job's files, by their content: pods of an earlier version of
-// the job keep the files that they started with.
+// What of a job's Deployment an update writes. The rest does not change, also if another program
+// wrote it.
+struct ServingChange {
+    bool pods = false;      // the pod template
+    bool replicas = false;  // their number
+    bool strategy = false;  // of the rolling update
+
+    [[nodiscard]] bool any() const { return pods || replicas || strategy; }
+
+    friend bool operator==(const ServingChange&, const ServingChange&) = default;
+};
+
+// What differs, apart from the number of pods.
+ServingChange change_between(const Serving& before, const Serving& after);
+
+// As files_name() of pod_template.hpp.
 std::string files_name(const Serving& job);
 
 }  // namespace tessera::workload

@@ -3,26 +3,13 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "domain/allocation/allocation.hpp"
 #include "domain/workload/serving.hpp"
+#include "domain/workload/workload_pod.hpp"
 
 namespace tessera::workload {
-
-struct ServingPod {
-    std::string name;
-    std::string status;  // as kubectl shows it: Running, Pending, CrashLoopBackOff
-    int ready = 0;       // containers
-    int containers = 0;
-    int restarts = 0;
-    std::string node;  // empty: not bound
-    std::string node_ip;
-    std::string ip;
-    std::int64_t created_s = 0;  // since 1970
-    std::vector<GpuShare> gpus;  // that it was given
-    std::string why;             // why it is not ready, and what to do; empty if it is
-};
 
 struct ServicePort {
     std::string name;
@@ -44,26 +31,11 @@ struct ServingStatus {
     std::string address;  // the Service's cluster IP
     std::vector<ServicePort> ports;
     std::vector<std::string> arguments;  // of `tessera serve`
-    std::vector<ServingPod> pods;
+    std::vector<WorkloadPod> pods;
+    // The ConfigMap with its files; empty: none. The files as path and key in it.
+    std::string files;
+    std::vector<std::pair<std::string, std::string>> file_keys;
     std::string why;  // why it has fewer pods than desired; empty if it has them
 };
-
-// The amount of GPUs that a job's running pods have, as Arena counts it: a share is its part of
-// the GPU's memory. `memory_of` gives the memory of a GPU, 0 if it is not known.
-double gpus_in_use(const ServingStatus& job, const auto& memory_of) {
-    double sum = 0;
-    for (const ServingPod& pod : job.pods) {
-        if (pod.status != "Running") continue;
-        for (const GpuShare& share : pod.gpus) {
-            const Bytes memory = memory_of(share.uuid);
-            if (share.whole) {
-                sum += 1;
-            } else if (memory.count > 0) {
-                sum += static_cast<double>(share.memory.count) / static_cast<double>(memory.count);
-            }
-        }
-    }
-    return sum;
-}
 
 }  // namespace tessera::workload

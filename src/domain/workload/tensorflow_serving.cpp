@@ -162,7 +162,8 @@ Result<std::string> model_config(std::string_view model, std::string_view path,
 }
 
 Result<Serving> tensorflow_serving(const TensorflowFlags& flags) {
-    const bool has_gpu = flags.serve.pod.gpu.gpus > 0 || !flags.serve.pod.gpu.gpumemory.empty();
+    TRY(const Gpus gpus, read_gpu_flags(flags.serve.pod.gpu));
+    const bool has_gpu = gpus.whole > 0 || gpus.is_share();
     TRY(Serving job,
         begin_serving(flags.serve, ServingType::tensorflow,
                       has_gpu ? "tensorflow/serving:latest-gpu" : "tensorflow/serving:latest"));
@@ -171,6 +172,9 @@ Result<Serving> tensorflow_serving(const TensorflowFlags& flags) {
     TRY_VOID(add_port(job.pod, "--port", "grpc-serving", flags.port));
     TRY_VOID(add_port(job.pod, "--restful-port", "http-serving", flags.restful_port));
     if (!job.pod.command.empty()) {  // --command
+        job.notes.emplace_back(
+            "--command replaces the server's command line, so the flags about models and the "
+            "memory fraction have no effect");
         const Probe probe = probe_of(flags, {});
         set_probes(job.pod, probe, probe);
         return job;

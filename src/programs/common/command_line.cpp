@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/result.hpp"
@@ -11,25 +10,40 @@
 namespace tessera {
 namespace {
 
-struct ShortName {
-    std::string_view given;
-    std::string_view whole;
-};
-constexpr auto kShortNames = std::to_array<ShortName>({
-    {"-d=", "--details="},
-    {"-n=", "--namespace="},
-    {"-o=", "--output="},
-});
+// The command of `app` that this word names, or `app`.
+const CLI::App& command_of(const CLI::App& app, const std::string& word) {
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+        if (command->check_name(word)) return *command;
+    }
+    return app;
+}
+
+// "--output=json" of "-o=json", if the command has such an option.
+std::string with_long_name(const CLI::App& app, const std::string& word) {
+    const bool is_short_with_value =
+        word.size() > 2 && word[0] == '-' && word[1] != '-' && word[2] == '=';
+    if (!is_short_with_value) return word;
+    for (const CLI::Option* option : app.get_options()) {
+        if (option->check_sname(word.substr(1, 1)) && !option->get_lnames().empty())
+            return "--" + option->get_lnames().front() + word.substr(2);
+    }
+    return word;
+}
 
 }  // namespace
 
-std::vector<std::string> command_line(int argc, const char* const* argv) {
+std::vector<std::string> command_line(const CLI::App& app, std::vector<std::string> arguments) {
+    const CLI::App* command = &app;
     std::vector<std::string> words;
-    for (int i = 1; i < argc; ++i) {
-        std::string word = argv[i];
-        for (const ShortName& row : kShortNames) {
-            if (word.starts_with(row.given)) word.replace(0, row.given.size(), row.whole);
+    bool is_option = true;  // no "--" yet
+    for (std::string& argument : arguments) {
+        if (argument == "--") is_option = false;
+        if (!is_option) {
+            words.push_back(std::move(argument));
+            continue;
         }
+        command = &command_of(*command, argument);
+        std::string word = with_long_name(*command, argument);
         const bool is_empty_value = word.starts_with("--") && word.find('=') == word.size() - 1;
         if (is_empty_value) word.pop_back();
         words.push_back(std::move(word));
@@ -37,6 +51,10 @@ std::vector<std::string> command_line(int argc, const char* const* argv) {
     }
     std::ranges::reverse(words);
     return words;
+}
+
+std::vector<std::string> command_line(const CLI::App& app, int argc, const char* const* argv) {
+    return command_line(app, std::vector<std::string>(argv + 1, argv + argc));
 }
 
 std::function<std::string(const CLI::App*, const CLI::Error&)> failure_message_of(

@@ -8,10 +8,13 @@
 
 namespace tessera {
 
-// Returns the arguments without the program's name, the last word first, as CLI::App::parse
-// expects. CLI11 would take the word after `--option=` for its value, so an empty value becomes a
-// word of its own. `-o=json`, which kubectl accepts, becomes `--output=json`.
-std::vector<std::string> command_line(int argc, const char* const* argv);
+// Returns the arguments, the last word first, as CLI::App::parse of `app` expects. CLI11 would take
+// the word after `--option=` for its value, so an empty value becomes a word of its own. `-o=json`,
+// which kubectl accepts, becomes `--output=json`, by the options of the command that the line
+// names. Words after "--" stay unchanged.
+std::vector<std::string> command_line(const CLI::App& app, std::vector<std::string> arguments);
+// The same; `argv` begins with the program's name.
+std::vector<std::string> command_line(const CLI::App& app, int argc, const char* const* argv);
 
 // For CLI::App::failure_message: an error of the command line as "PROGRAM: text", as all errors are
 // printed, and how to get help.

@@ -19,7 +19,7 @@ TEST(CommandLine, EmptyValues) {
     app.add_option("--key", key);
     app.add_flag("--check", check);
     const auto argv = std::to_array<const char*>({"program", "--key=", "--check"});
-    app.parse(command_line(static_cast<int>(argv.size()), argv.data()));
+    app.parse(command_line(app, static_cast<int>(argv.size()), argv.data()));
     EXPECT_EQ(key, "");
     EXPECT_TRUE(check);
 }
@@ -33,9 +33,23 @@ TEST(CommandLine, ShortNamesWithValues) {
     app.add_option("-o,--output", output);
     app.add_flag("-d,--details", details);
     const auto argv = std::to_array<const char*>({"program", "-o=json", "-d=false"});
-    app.parse(command_line(static_cast<int>(argv.size()), argv.data()));
+    app.parse(command_line(app, static_cast<int>(argv.size()), argv.data()));
     EXPECT_EQ(output, "json");
     EXPECT_FALSE(details);
+}
+
+// Goal: a short name means what it means for its command, and the words of another program, after
+// "--", are its own.
+TEST(CommandLine, OfACommand) {
+    CLI::App app;
+    CLI::App* get = app.add_subcommand("get")->alias("show");
+    std::string data;
+    std::vector<std::string> words;
+    get->add_option("-d,--data", data);
+    get->add_option("words", words);
+    app.parse(command_line(app, {"show", "-d=a=b", "--", "python", "-n=4", "--prefix=", "-d=x"}));
+    EXPECT_EQ(data, "a=b");
+    EXPECT_EQ(words, (std::vector<std::string>{"python", "-n=4", "--prefix=", "-d=x"}));
 }
 
 // Goal: whole numbers are decimal, with or without leading zeros, for one value or several, and
@@ -61,11 +75,12 @@ TEST(CommandLine, WholeNumbers) {
 
 // Goal: all other words are unchanged, the last word first.
 TEST(CommandLine, OtherWords) {
+    const CLI::App app;
     const auto argv =
         std::to_array<const char*>({"program", "top", "--a=b=", "-o", "", "--", "c="});
-    EXPECT_EQ(command_line(static_cast<int>(argv.size()), argv.data()),
+    EXPECT_EQ(command_line(app, static_cast<int>(argv.size()), argv.data()),
               (std::vector<std::string>{"c=", "--", "", "-o", "--a=b=", "top"}));
-    EXPECT_TRUE(command_line(0, nullptr).empty());
+    EXPECT_TRUE(command_line(app, {}).empty());
 }
 
 }  // namespace

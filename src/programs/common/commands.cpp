@@ -85,7 +85,7 @@ int run_commands(const CommandProgram& program, int argc, char** argv) {
     std::vector<Leaf> leaves;
     add_commands(app, program.commands, leaves);
     try {
-        app.parse(command_line(argc, argv));
+        app.parse(command_line(app, argc, argv));
     } catch (const CLI::ParseError& error) {
         if (const auto unknown = unknown_command(app, program.commands))
             return print_error(program.name, *unknown);

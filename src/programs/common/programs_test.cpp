@@ -17,8 +17,6 @@
 namespace tessera {
 namespace {
 
-using std::chrono::seconds;
-
 // Goal: the help lists the policies.
 TEST(Help, NamesPolicies) {
     EXPECT_NE(output_of("tessera-controller", {"--help"}).find("placement policy: binpack ("),
@@ -93,7 +91,7 @@ TEST(CompletionWords, OfGroups) {
     };
     EXPECT_TRUE(offered("tessera serve").starts_with("tensorflow triton custom update list get"));
     EXPECT_TRUE(offered("tessera serve update").starts_with("tensorflow triton custom "));
-    EXPECT_EQ(offered("tessera serve ls -o"), "json yaml\n");
+    EXPECT_EQ(offered("tessera serve ls -o"), "json yaml wide\n");
     EXPECT_EQ(offered("tessera serve update tf -o"), "json yaml\n");
     EXPECT_NE(offered("tessera serve get").find("--version"), std::string::npos);
     EXPECT_EQ(offered("tessera serve get --version"), "\n");
@@ -124,7 +122,7 @@ TEST(Programs, CheckTheirOptionsFirst) {
              {{"defrag", "--policy=foo", config}, "tessera: --policy: no placement policy"},
              {{"defrag", "--for=p", "-n", "N_", config}, "\"N_\" is not a valid namespace"}}) {
         Program bad("tessera", arguments, folder.file("bad"));
-        EXPECT_EQ(bad.wait(seconds(60)), 2) << text;
+        EXPECT_EQ(bad.wait(kNotHanging), 2) << text;
         EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
     }
 }

@@ -125,7 +125,7 @@ int run_program(const ProgramInfo& info, int argc, char** argv,
     app.set_version_flag("--version", version_text(info.name));
     app.failure_message(failure_message_of(std::string(info.name)));
     try {
-        app.parse(command_line(argc, argv));
+        app.parse(command_line(app, argc, argv));
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : 2;
     }

@@ -15,6 +15,11 @@ CommandRow explain_command();
 CommandRow snapshot_command();
 CommandRow clean_nodes_command();
 CommandRow migrate_command();
+CommandRow submit_command();
+CommandRow list_command();
+CommandRow get_command();
+CommandRow logs_command();
+CommandRow delete_command();
 CommandRow serve_command();
 CommandRow completion_command();
 

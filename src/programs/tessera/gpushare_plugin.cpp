@@ -28,7 +28,7 @@ int run_gpushare_plugin(int argc, char** argv) {
     app.add_option("node", options.node, "only this node");
     add_connection(app, options.kube);
     try {
-        app.parse(command_line(argc, argv));
+        app.parse(command_line(app, argc, argv));
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : 2;
     }

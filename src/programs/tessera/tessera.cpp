@@ -21,6 +21,11 @@ int main(int argc, char** argv) {
         snapshot_command(),
         clean_nodes_command(),
         migrate_command(),
+        submit_command(),
+        list_command(),
+        get_command(),
+        logs_command(),
+        delete_command(),
         serve_command(),
         completion_command(),
     });

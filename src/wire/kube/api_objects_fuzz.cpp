@@ -11,6 +11,8 @@
 #include "wire/tessera/allocation_json.hpp"
 #include "wire/text/json.hpp"
 #include "wire/workload/serving_status_json.hpp"
+#include "wire/workload/training_status_json.hpp"
+#include "wire/workload/workload_pod_json.hpp"
 
 // Each reader returns, whatever the API server sends in place of an object.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -40,7 +42,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     is_ready_agent(root);
     if (auto job = workload::read_serving(root)) workload::read_serving_service(root, *job);
     (void)workload::read_serving_of(root);
-    (void)workload::read_serving_pod(root);
+    if (auto job = workload::read_training_role(root)) {
+        workload::add_role(*job, *job);
+        job->pods.push_back(workload::read_training_pod(root));
+        workload::sort_pods(*job);
+    }
+    (void)workload::read_workload_pod(root);
     (void)read_command(root);
     (void)read_controller_flags(root);
     (void)read_pod_state(root);

@@ -129,6 +129,10 @@ bool may_need_escape(std::string_view text) {
 
 }  // namespace
 
+bool is_utf8(std::string_view text) {
+    return simdjson::validate_utf8(text.data(), text.size());
+}
+
 void append_json_string(std::string& out, std::string_view text) {
     out += '"';
     if (!may_need_escape(text)) {

@@ -70,6 +70,9 @@ class JsonDocument {
     JsonValue root_;
 };
 
+// Whether the text can be a JSON string.
+bool is_utf8(std::string_view text);
+
 // Appends `text` as a JSON string with quotes; control characters are escaped. `text` must be
 // UTF-8, which is not checked; the parser accepts nothing else.
 void append_json_string(std::string& out, std::string_view text);

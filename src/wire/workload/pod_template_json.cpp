@@ -7,7 +7,6 @@
 namespace tessera::workload {
 namespace {
 
-constexpr std::string_view kFilesVolume = "tessera-files";
 constexpr std::string_view kSharedMemoryVolume = "tessera-shared-memory";
 constexpr std::string_view kSharedMemoryPath = "/dev/shm";
 
@@ -19,22 +18,30 @@ void write_texts(JsonWriter& w, std::string_view key, const std::vector<std::str
     });
 }
 
+void write_value(JsonWriter& w, const EnvVar& variable) {
+    if (variable.secret.empty() && variable.field_path.empty()) {
+        w.member("value", variable.value);
+        return;
+    }
+    w.object("valueFrom", [&] {
+        if (!variable.field_path.empty()) {
+            w.object("fieldRef", [&] { w.member("fieldPath", variable.field_path); });
+            return;
+        }
+        w.object("secretKeyRef", [&] {
+            w.member("name", variable.secret);
+            w.member("key", variable.name);
+        });
+    });
+}
+
 void write_env(JsonWriter& w, const std::vector<EnvVar>& env) {
     if (env.empty()) return;
     w.array("env", [&] {
         for (const EnvVar& variable : env) {
             w.object([&] {
                 w.member("name", variable.name);
-                if (variable.secret.empty()) {
-                    w.member("value", variable.value);
-                    return;
-                }
-                w.object("valueFrom", [&] {
-                    w.object("secretKeyRef", [&] {
-                        w.member("name", variable.secret);
-                        w.member("key", variable.name);
-                    });
-                });
+                write_value(w, variable);
             });
         }
     });
@@ -166,6 +173,7 @@ void write_container(JsonWriter& w, const PodTemplate& pod) {
         w.member("image", pod.image);
         w.member("imagePullPolicy", pod.pull_policy);
         write_texts(w, "command", pod.command);
+        if (!pod.working_dir.empty()) w.member("workingDir", pod.working_dir);
         write_env(w, pod.env);
         if (!pod.ports.empty()) {
             w.array("ports", [&] {
@@ -205,6 +213,14 @@ std::string file_key(std::size_t position) {
     return fmt::format("file-{}", position);
 }
 
+void write_files(JsonWriter& w, const std::vector<File>& files) {
+    w.member("immutable", true);
+    w.object("data", [&] {
+        for (std::size_t i = 0; i < files.size(); ++i)
+            w.member(file_key(i), files[i].content);
+    });
+}
+
 void write_map(JsonWriter& w, std::string_view key, const StringMap& map) {
     if (map.empty()) return;
     w.object(key, [&] {
@@ -227,6 +243,9 @@ void write_pod_template(JsonWriter& w, const PodTemplate& pod, const StringMap& 
         write_volumes(w, pod, files);
         write_map(w, "nodeSelector", pod.node_selector);
         write_tolerations(w, pod.tolerations);
+        if (!pod.priority_class.empty()) w.member("priorityClassName", pod.priority_class);
+        if (!pod.restart_policy.empty()) w.member("restartPolicy", pod.restart_policy);
+        if (!pod.subdomain.empty()) w.member("subdomain", pod.subdomain);
         if (pod.pull_secrets.empty()) return;
         w.array("imagePullSecrets", [&] {
             for (const std::string& secret : pod.pull_secrets)

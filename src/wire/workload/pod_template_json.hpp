@@ -14,8 +14,14 @@ namespace tessera::workload {
 void write_pod_template(JsonWriter& w, const PodTemplate& pod, const StringMap& labels,
                         std::string_view files);
 
+// The name of the volume with the files.
+inline constexpr std::string_view kFilesVolume = "tessera-files";
+
 // The key of a file in that ConfigMap.
 std::string file_key(std::size_t position);
+
+// Writes the members of that ConfigMap beside its head.
+void write_files(JsonWriter& w, const std::vector<File>& files);
 
 // Writes a map as an object, if it has an entry.
 void write_map(JsonWriter& w, std::string_view key, const StringMap& map);

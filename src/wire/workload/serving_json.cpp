@@ -1,6 +1,7 @@
 #include "wire/workload/serving_json.hpp"
 
 #include "wire/text/json_patch.hpp"
+#include "wire/workload/object_json.hpp"
 #include "wire/workload/pod_template_json.hpp"
 
 namespace tessera::workload {
@@ -13,52 +14,23 @@ StringMap selector_of(const ServingName& id) {
 
 StringMap labels_of(const ServingName& id) {
     StringMap out = selector_of(id);
-    out.emplace(kManagedByLabel, "tessera");
+    out.emplace(kManagedByLabel, kTessera);
     out.emplace(kServingNameLabel, id.name);
     out.emplace(kServingVersionLabel, id.version);
     out.emplace(kServingTypeLabel, row_of(id.type).word);
     return out;
 }
 
-std::string command_text(const Serving& job) {
-    JsonWriter w;
-    w.array([&] {
-        for (const std::string& argument : job.arguments)
-            w.item(argument);
-    });
-    return w.take();
+StringMap all_labels(const Serving& job) {
+    return joined(labels_of(job.id), job.pod.labels);
 }
 
-// The members of every object of the job.
-void write_head(JsonWriter& w, const Serving& job, std::string_view api, std::string_view kind,
-                std::string_view name, const auto& more) {
-    w.member("apiVersion", api);
-    w.member("kind", kind);
-    w.object("metadata", [&] {
-        w.member("name", name);
-        w.member("namespace", job.ns);
-        StringMap labels = job.pod.labels;
-        for (const auto& [key, value] : labels_of(job.id))
-            labels.insert_or_assign(key, value);
-        write_map(w, "labels", labels);
-        more();
-    });
+Owner owner_of(std::string_view object, std::string_view uid) {
+    return {.api = "apps/v1", .kind = "Deployment", .name = object, .uid = uid};
 }
 
-void write_owner(JsonWriter& w, const Serving& job, std::string_view uid) {
-    if (uid.empty()) return;
-    w.array("ownerReferences", [&] {
-        w.object([&] {
-            w.member("apiVersion", "apps/v1");
-            w.member("kind", "Deployment");
-            w.member("name", job.id.object());
-            w.member("uid", uid);
-        });
-    });
-}
-
+// The members of a DeploymentStrategy.
 void write_strategy(JsonWriter& w, const Serving& job) {
-    if (job.max_surge.empty() && job.max_unavailable.empty()) return;
     // A number or a percentage.
     const auto amount = [&](std::string_view key, const std::string& text) {
         if (text.empty()) return;
@@ -68,12 +40,11 @@ void write_strategy(JsonWriter& w, const Serving& job) {
             w.raw_member(key, text);
         }
     };
-    w.object("strategy", [&] {
-        w.member("type", "RollingUpdate");
-        w.object("rollingUpdate", [&] {
-            amount("maxSurge", job.max_surge);
-            amount("maxUnavailable", job.max_unavailable);
-        });
+    w.member("type", "RollingUpdate");
+    if (job.max_surge.empty() && job.max_unavailable.empty()) return;
+    w.object("rollingUpdate", [&] {
+        amount("maxSurge", job.max_surge);
+        amount("maxUnavailable", job.max_unavailable);
     });
 }
 
@@ -86,14 +57,18 @@ void write_template(JsonWriter& w, const Serving& job) {
 std::string write_serving_deployment(const Serving& job) {
     JsonWriter w;
     w.object([&] {
-        write_head(w, job, "apps/v1", "Deployment", job.id.object(), [&] {
-            StringMap annotations = job.pod.annotations;
-            annotations.insert_or_assign(std::string(kCommandAnnotation), command_text(job));
-            write_map(w, "annotations", annotations);
-        });
+        const std::string name = job.id.object();
+        write_head(w, {.api = "apps/v1",
+                       .kind = "Deployment",
+                       .name = name,
+                       .ns = job.ns,
+                       .labels = all_labels(job),
+                       .annotations = joined(
+                           {{std::string(kCommandAnnotation), write_arguments(job.arguments)}},
+                           job.pod.annotations)});
         w.object("spec", [&] {
             w.member("replicas", job.replicas);
-            write_strategy(w, job);
+            w.object("strategy", [&] { write_strategy(w, job); });
             w.object("selector", [&] { write_map(w, "matchLabels", selector_of(job.id)); });
             w.object("template", [&] { write_template(w, job); });
         });
@@ -104,8 +79,13 @@ std::string write_serving_deployment(const Serving& job) {
 std::string write_serving_service(const Serving& job, std::string_view owner_uid) {
     JsonWriter w;
     w.object([&] {
-        write_head(w, job, "v1", "Service", job.id.object(),
-                   [&] { write_owner(w, job, owner_uid); });
+        const std::string name = job.id.object();
+        write_head(w, {.api = "v1",
+                       .kind = "Service",
+                       .name = name,
+                       .ns = job.ns,
+                       .labels = all_labels(job),
+                       .owner = owner_of(name, owner_uid)});
         w.object("spec", [&] {
             write_map(w, "selector", selector_of(job.id));
             w.array("ports", [&] {
@@ -125,28 +105,41 @@ std::string write_serving_service(const Serving& job, std::string_view owner_uid
 std::string write_serving_files(const Serving& job, std::string_view owner_uid) {
     JsonWriter w;
     w.object([&] {
-        write_head(w, job, "v1", "ConfigMap", files_name(job),
-                   [&] { write_owner(w, job, owner_uid); });
-        w.member("immutable", true);
-        w.object("data", [&] {
-            for (std::size_t i = 0; i < job.pod.files.size(); ++i)
-                w.member(file_key(i), job.pod.files[i].content);
-        });
+        const std::string name = files_name(job);
+        const std::string owner = job.id.object();
+        write_head(w, {.api = "v1",
+                       .kind = "ConfigMap",
+                       .name = name,
+                       .ns = job.ns,
+                       .labels = all_labels(job),
+                       .owner = owner_of(owner, owner_uid)});
+        write_files(w, job.pod.files);
     });
     return w.take();
 }
 
 std::string write_serving_update(const Serving& job, std::string_view uid,
-                                 std::string_view recorded, bool replicas) {
-    JsonWriter pods;
-    pods.object([&] { write_template(pods, job); });
+                                 std::string_view recorded, const ServingChange& change) {
     JsonPatch patch;
     const std::string command = "/metadata/annotations/" + pointer_part(kCommandAnnotation);
     patch.test("/metadata/uid", uid);
     patch.test(command, recorded);
-    patch.add(command, command_text(job));
-    patch.add_raw("/spec/template", pods.take());
-    if (replicas) patch.add_raw("/spec/replicas", std::to_string(job.replicas));
+    patch.add(command, write_arguments(job.arguments));
+    if (change.pods) {
+        for (const auto& [key, value] : all_labels(job))
+            patch.add("/metadata/labels/" + pointer_part(key), value);
+        for (const auto& [key, value] : job.pod.annotations)
+            patch.add("/metadata/annotations/" + pointer_part(key), value);
+        JsonWriter pods;
+        pods.object([&] { write_template(pods, job); });
+        patch.add_raw("/spec/template", pods.take());
+    }
+    if (change.strategy) {
+        JsonWriter strategy;
+        strategy.object([&] { write_strategy(strategy, job); });
+        patch.add_raw("/spec/strategy", strategy.take());
+    }
+    if (change.replicas) patch.add_raw("/spec/replicas", std::to_string(job.replicas));
     return patch.take();
 }
 

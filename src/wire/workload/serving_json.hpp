@@ -9,17 +9,10 @@
 
 namespace tessera::workload {
 
-// Labels of all objects of a serving job, and of its pods. The Deployment's selector has the first
-// two.
-inline constexpr std::string_view kAppLabel = "app.kubernetes.io/name";
-inline constexpr std::string_view kInstanceLabel = "app.kubernetes.io/instance";
-inline constexpr std::string_view kManagedByLabel = "app.kubernetes.io/managed-by";
+// Labels of all objects of a serving job, and of its pods, beside those of object_json.hpp.
 inline constexpr std::string_view kServingNameLabel = "tessera.dev/serving-name";
 inline constexpr std::string_view kServingVersionLabel = "tessera.dev/serving-version";
 inline constexpr std::string_view kServingTypeLabel = "tessera.dev/serving-type";
-
-// Deployment: the arguments of `tessera serve`, as a JSON array of strings.
-inline constexpr std::string_view kCommandAnnotation = "tessera.dev/command";
 
 // apps/v1 Deployment.
 std::string write_serving_deployment(const Serving& job);
@@ -27,10 +20,10 @@ std::string write_serving_deployment(const Serving& job);
 std::string write_serving_service(const Serving& job, std::string_view owner_uid);
 // v1 ConfigMap with the job's files; as write_serving_service.
 std::string write_serving_files(const Serving& job, std::string_view owner_uid);
-// A JSON patch of the Deployment that gives it this job's pods, and with `replicas` their number.
-// The API server refuses it (422) if another command changed the job since it was read:
-// `uid` and `recorded` are of ServingStatus.
+// A JSON patch of the Deployment that records the job's arguments and makes the change. The API
+// server refuses it (422) if another command changed the job since it was read: `uid` and
+// `recorded` are of ServingStatus.
 std::string write_serving_update(const Serving& job, std::string_view uid,
-                                 std::string_view recorded, bool replicas);
+                                 std::string_view recorded, const ServingChange& change);
 
 }  // namespace tessera::workload

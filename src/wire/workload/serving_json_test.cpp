@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "domain/workload/serve_flags.hpp"
+#include "wire/workload/object_json.hpp"
 #include "wire/workload/serving_status_json.hpp"
+#include "wire/workload/workload_pod_json.hpp"
 
 namespace tessera::workload {
 namespace {
@@ -106,11 +108,24 @@ TEST(ServingJson, Update) {
             out += one["op"].text_or("") + " " + one["path"].text_or("") + "\n";
         return out;
     };
-    const std::string common =
+    const std::string record =
         "test /metadata/uid\ntest /metadata/annotations/tessera.dev~1command\n"
-        "add /metadata/annotations/tessera.dev~1command\nadd /spec/template\n";
-    EXPECT_EQ(paths(write_serving_update(job(), "u", "[]", false)), common);
-    EXPECT_EQ(paths(write_serving_update(job(), "u", "[]", true)), common + "add /spec/replicas\n");
+        "add /metadata/annotations/tessera.dev~1command\n";
+    const auto update = [](const ServingChange& change) {
+        return write_serving_update(job(), "u", "[]", change);
+    };
+    EXPECT_EQ(paths(update({})), record);
+    EXPECT_EQ(paths(update({.replicas = true})), record + "add /spec/replicas\n");
+    EXPECT_EQ(paths(update({.strategy = true})), record + "add /spec/strategy\n");
+    EXPECT_NE(update({.strategy = true})
+                  .find(R"({"type":"RollingUpdate","rollingUpdate":{"maxSurge":0,)"),
+              std::string::npos);
+    const std::string pods = paths(update({.pods = true}));
+    EXPECT_NE(pods.find("add /metadata/labels/team\n"), std::string::npos);
+    EXPECT_NE(pods.find("add /metadata/annotations/tessera.dev~1gpu-models\n"), std::string::npos);
+    EXPECT_NE(pods.find("add /spec/template\n"), std::string::npos);
+    // Our labels stay ours.
+    EXPECT_EQ(update({.pods = true}).find("mine"), std::string::npos);
 }
 
 // Goal: what was written is read back: name, arguments and GPUs.
@@ -122,17 +137,20 @@ TEST(ServingJson, RoundTrip) {
     EXPECT_EQ(read->id, made.id);
     EXPECT_EQ(read->arguments, made.arguments);
     EXPECT_EQ(read->gpus, made.pod.gpus);
+    EXPECT_EQ(read->files, files_name(made));
+    EXPECT_EQ(read->file_keys.at(0),
+              (std::pair<std::string, std::string>("/etc/tessera/models.config", "file-0")));
     EXPECT_EQ(read->desired, 2);
     EXPECT_EQ(read_serving_of(document.root()), read->object);
     EXPECT_FALSE(read_serving(parsed(R"({"metadata":{"name":"web"}})").root()));
 }
 
 // A pod of the API with this status.
-ServingPod pod_with(const std::string& status, const std::string& spec = "") {
+WorkloadPod pod_with(const std::string& status, const std::string& spec = "") {
     const JsonDocument document =
         parsed(R"({"metadata":{"name":"p","creationTimestamp":"2026-07-01T09:30:00Z"},"spec":{)" +
                spec + R"("containers":[{"name":"serving"}]},"status":)" + status + "}");
-    return read_serving_pod(document.root());
+    return read_workload_pod(document.root());
 }
 
 // Goal: why a pod is not ready comes from the place in its status that says so.
@@ -144,29 +162,46 @@ TEST(ServingStatusJson, WhyAPodWaits) {
               "Unschedulable: 0/1 nodes");
     EXPECT_EQ(pod_with(R"({"phase":"Pending"})").why, "no scheduler has looked at it yet");
     EXPECT_EQ(pod_with(R"({"phase":"Pending"})", bound).why, "its containers do not run yet");
-    const ServingPod pull = pod_with(R"({"phase":"Pending","containerStatuses":[{"name":"serving",
+    const WorkloadPod pull = pod_with(R"({"phase":"Pending","containerStatuses":[{"name":"serving",
         "state":{"waiting":{"reason":"ErrImagePull","message":"no such image"}}}]})",
-                                     bound);
+                                      bound);
     EXPECT_EQ(pull.status, "ErrImagePull");
     EXPECT_EQ(pull.why, "container serving: ErrImagePull: no such image");
-    const ServingPod crash = pod_with(R"({"phase":"Running","containerStatuses":[{"name":"serving",
+    const WorkloadPod crash = pod_with(R"({"phase":"Running","containerStatuses":[{"name":"serving",
         "restartCount":3,"state":{"waiting":{"reason":"CrashLoopBackOff"}},
         "lastState":{"terminated":{"exitCode":1,"reason":"Error"}}}]})",
-                                      bound);
+                                       bound);
     EXPECT_EQ(crash.why, "container serving: CrashLoopBackOff; it ended with exit code 1 (Error)");
     EXPECT_EQ(crash.restarts, 3);
-    const ServingPod running = pod_with(R"({"phase":"Running","containerStatuses":[
+    const WorkloadPod running = pod_with(R"({"phase":"Running","containerStatuses":[
         {"name":"serving","ready":false,"state":{"running":{}}}]})",
-                                        bound);
+                                         bound);
     EXPECT_EQ(running.why, "container serving runs, and is not ready");
     EXPECT_EQ(pod_with(R"({"phase":"Failed","reason":"Evicted","message":"disk"})", bound).why,
               "Evicted: disk");
-    const ServingPod ready = pod_with(R"({"phase":"Running","containerStatuses":[
+    const WorkloadPod ready = pod_with(R"({"phase":"Running","containerStatuses":[
         {"name":"serving","ready":true,"state":{"running":{}}}]})",
-                                      bound);
+                                       bound);
     EXPECT_EQ(ready.why, "");
     EXPECT_EQ(ready.status, "Running");
     EXPECT_EQ(ready.created_s, 1'782'898'200);
+}
+
+// Goal: only the Service that the job made counts, not one that a user made for its pods.
+TEST(ServingStatusJson, Service) {
+    ServingStatus job;
+    job.object = "half-tensorflow-serving";
+    job.uid = "u";
+    const auto service = [](const std::string& name, const std::string& uid) {
+        return parsed(R"({"metadata":{"name":")" + name + R"(","ownerReferences":[{"uid":")" + uid +
+                      R"("}]},"spec":{"clusterIP":"10.0.0.1","ports":[{"name":"a","port":1}]}})");
+    };
+    read_serving_service(service("half-lb", "u").root(), job);
+    read_serving_service(service("half-tensorflow-serving", "other").root(), job);
+    EXPECT_FALSE(job.has_service);
+    read_serving_service(service("half-tensorflow-serving", "u").root(), job);
+    EXPECT_TRUE(job.has_service);
+    EXPECT_EQ(job.address, "10.0.0.1");
 }
 
 TEST(ServingStatusJson, WhyADeploymentHasNoPods) {

@@ -1,43 +1,11 @@
 #include "wire/workload/serving_status_json.hpp"
 
-#include <algorithm>
-
-#include "wire/kube/kube_objects.hpp"
-#include "wire/text/utc_time.hpp"
-#include "wire/workload/pod_progress.hpp"
+#include "wire/workload/object_json.hpp"
 #include "wire/workload/serving_json.hpp"
+#include "wire/workload/workload_pod_json.hpp"
 
 namespace tessera::workload {
 namespace {
-
-int number_of(JsonValue value) {
-    return static_cast<int>(std::clamp<std::int64_t>(value.integer().value_or(0), 0, 1 << 30));
-}
-
-std::int64_t created_of(JsonValue object) {
-    return rfc3339_seconds(object["metadata"]["creationTimestamp"].text_or("")).value_or(0);
-}
-
-Gpus read_gpus(JsonValue limits) {
-    Gpus out;
-    const auto amount = [&](std::string_view resource) -> std::int64_t {
-        const auto value = parse_whole_quantity(limits[resource].text_or("0"));
-        return value ? *value : 0;
-    };
-    out.whole = static_cast<int>(std::min<std::int64_t>(amount("tessera.dev/gpu"), 1 << 10));
-    out.memory = {amount("tessera.dev/gpu-memory")};
-    out.cores = {static_cast<int>(std::min<std::int64_t>(amount("tessera.dev/gpu-cores"), 100))};
-    return out;
-}
-
-std::vector<std::string> read_arguments(const std::string& recorded) {
-    std::vector<std::string> out;
-    const auto document = JsonDocument::parse(recorded);
-    if (!document) return out;
-    for (const JsonValue argument : document->root().elements())
-        out.push_back(argument.text_or(""));
-    return out;
-}
 
 // A quota or an admission webhook that refuses the pods.
 std::string failure_of(JsonValue deployment) {
@@ -47,6 +15,18 @@ std::string failure_of(JsonValue deployment) {
             return condition["message"].text_or("");
     }
     return {};
+}
+
+void read_files(JsonValue pod, JsonValue container, ServingStatus& out) {
+    for (const JsonValue volume : pod["volumes"].elements()) {
+        if (volume["name"].text_or("") == kFilesVolume)
+            out.files = volume["configMap"]["name"].text_or("");
+    }
+    for (const JsonValue mount : container["volumeMounts"].elements()) {
+        if (mount["name"].text_or("") == kFilesVolume)
+            out.file_keys.emplace_back(mount["mountPath"].text_or(""),
+                                       mount["subPath"].text_or(""));
+    }
 }
 
 }  // namespace
@@ -63,11 +43,14 @@ std::optional<ServingStatus> read_serving(JsonValue deployment) {
     out.object = metadata["name"].text_or("");
     out.uid = metadata["uid"].text_or("");
     out.recorded = metadata["annotations"][kCommandAnnotation].text_or("");
-    out.desired = number_of(deployment["spec"]["replicas"]);
-    out.available = number_of(deployment["status"]["availableReplicas"]);
-    out.created_s = created_of(deployment);
+    out.desired = read_count(deployment["spec"]["replicas"]);
+    out.available = read_count(deployment["status"]["availableReplicas"]);
+    out.created_s = read_created(deployment);
     const auto containers = deployment["spec"]["template"]["spec"]["containers"].elements();
-    if (!containers.empty()) out.gpus = read_gpus(containers.front()["resources"]["limits"]);
+    if (!containers.empty()) {
+        out.gpus = read_gpus(containers.front()["resources"]["limits"]);
+        read_files(deployment["spec"]["template"]["spec"], containers.front(), out);
+    }
     out.arguments = read_arguments(out.recorded);
     out.why = failure_of(deployment);
     return out;
@@ -78,33 +61,14 @@ std::string read_serving_of(JsonValue object) {
 }
 
 void read_serving_service(JsonValue service, ServingStatus& job) {
+    if (service["metadata"]["name"].text_or("") != job.object || !is_owned_by(service, job.uid))
+        return;
     job.has_service = true;
     job.address = service["spec"]["clusterIP"].text_or("");
     for (const JsonValue port : service["spec"]["ports"].elements()) {
         job.ports.push_back(
-            {port["name"].text_or(""), number_of(port["port"]), number_of(port["nodePort"])});
+            {port["name"].text_or(""), read_count(port["port"]), read_count(port["nodePort"])});
     }
-}
-
-ServingPod read_serving_pod(JsonValue pod) {
-    PodProgress progress = read_pod_progress(pod);
-    ServingPod out{.name = pod["metadata"]["name"].text_or(""),
-                   .status = std::move(progress.status),
-                   .ready = progress.ready,
-                   .containers = progress.containers,
-                   .restarts = progress.restarts,
-                   .node = pod["spec"]["nodeName"].text_or(""),
-                   .node_ip = pod["status"]["hostIP"].text_or(""),
-                   .ip = pod["status"]["podIP"].text_or(""),
-                   .created_s = created_of(pod),
-                   .gpus = {},
-                   .why = std::move(progress.why)};
-    const PodInfo info = read_pod(pod);
-    const Allocation* own = own_allocation(info);
-    if (own == nullptr) return out;
-    for (const ContainerAllocation& container : own->containers)
-        out.gpus.insert(out.gpus.end(), container.gpus.begin(), container.gpus.end());
-    return out;
 }
 
 }  // namespace tessera::workload

@@ -13,9 +13,7 @@ namespace tessera::workload {
 std::optional<ServingStatus> read_serving(JsonValue deployment);
 // The job that a Service or Pod belongs to, by its labels: ServingStatus::object.
 std::string read_serving_of(JsonValue object);
-// Adds a v1 Service.
+// Adds a v1 Service, if it is the job's own and not another one with the job's labels.
 void read_serving_service(JsonValue service, ServingStatus& job);
-// A v1 Pod.
-ServingPod read_serving_pod(JsonValue pod);
 
 }  // namespace tessera::workload

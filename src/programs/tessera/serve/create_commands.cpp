@@ -2,17 +2,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iostream>
+#include <iterator>
 #include <memory>
 #include <utility>
 
 #include "adapters/workload/kube_servings.hpp"
 #include "app/workload/serve.hpp"
-#include "base/dns_name.hpp"
-#include "domain/workload/shell_text.hpp"
-#include "programs/common/yaml_text.hpp"
+#include "domain/workload/recorded_flags.hpp"
+#include "programs/common/command_line.hpp"
 #include "programs/tessera/serve/serve_commands.hpp"
 #include "programs/tessera/serve/serve_flags_options.hpp"
+#include "wire/workload/object_json.hpp"
 #include "wire/workload/serving_json.hpp"
 
 namespace tessera {
@@ -36,14 +36,6 @@ constexpr Kind<workload::TritonFlags> kTriton{ServingType::triton, add_triton_fl
 constexpr Kind<workload::CustomFlags> kCustom{ServingType::custom, add_custom_flags,
                                               workload::custom_serving};
 
-void say(const std::string& line) {
-    std::cout << line << "\n" << std::flush;
-}
-
-void warn(const std::string& line) {
-    std::cerr << "tessera: " << line << "\n";
-}
-
 // Flags bound to a command. The command outlives it.
 template <class KindOf>
 struct Bound {
@@ -56,56 +48,34 @@ struct Bound {
         kind.add(app, flags);
         command = &app;
     }
-    // The job that the flags describe.
-    Result<Serving> job(const KindOf& kind, const std::string& ns) {
-        TRY(flags.serve.pod.files, read_config_files(options.config_files));
-        flags.serve.ns = ns;
+    // The job that the flags describe, with these files.
+    Result<Serving> job(const KindOf& kind, std::vector<workload::File> files) {
+        flags.serve.pod.files = std::move(files);
         TRY(Serving out, kind.make(flags));
-        out.arguments = given_flags(*command);
-        const auto names = {std::string("serve"), std::string(row_of(kind.type).command)};
-        out.arguments.insert(out.arguments.begin(), names);
-        for (const std::string& note : out.notes)
-            warn(note);
+        TRY(out.arguments,
+            recorded_arguments(*command, {"serve", std::string(row_of(kind.type).command)}));
         return out;
     }
 };
 
-Result<std::string> checked_namespace(const std::string& given, const KubeConnection& connection) {
-    const std::string& ns = given.empty() ? connection.ns : given;
-    if (is_dns_label(ns)) return ns;
-    return fail(Code::invalid_argument,
-                fmt::format("--namespace: \"{}\" is not a valid namespace name", ns));
-}
-
-void print_objects(const Serving& job, const std::string& format) {
+std::vector<std::string> objects_of(const Serving& job) {
     std::vector<std::string> objects{workload::write_serving_deployment(job)};
     if (!job.pod.files.empty()) objects.push_back(workload::write_serving_files(job, ""));
     objects.push_back(workload::write_serving_service(job, ""));
-    for (const std::string& object : objects) {
-        if (format == "json") {
-            say(object);
-        } else {
-            std::cout << "---\n" << yaml_of_json(object);
-        }
-    }
-}
-
-// --dry-run needs no cluster.
-Result<KubeConnection> connection_for(const CreateOptions& options) {
-    auto connection = connect_info(options.kube);
-    if (!connection && options.dry_run && options.kube.path.empty())
-        return KubeConnection{.endpoint = {}, .ns = "default"};
-    return connection;
+    return objects;
 }
 
 template <class KindOf>
 Result<int> create(Bound<KindOf>& bound, const KindOf& kind) {
     const CreateOptions& options = bound.options;
+    TRY(auto files, read_config_files(options.config_files));
+    TRY(Serving job, bound.job(kind, std::move(files)));
+    for (const std::string& note : job.notes)
+        warn(note);
     TRY(const KubeConnection connection, connection_for(options));
-    TRY(const std::string ns, checked_namespace(bound.flags.serve.ns, connection));
-    TRY(const Serving job, bound.job(kind, ns));
+    TRY(job.ns, checked_namespace(bound.flags.serve.ns, connection));
     if (options.dry_run) {
-        print_objects(job, options.output);
+        print_objects(objects_of(job), options.output);
         return 0;
     }
     HttpClient api(connection.endpoint);
@@ -120,7 +90,7 @@ Result<int> create(Bound<KindOf>& bound, const KindOf& kind) {
 
 template <class KindOf>
 CommandRow create_row(const KindOf& kind, std::string_view summary, std::string_view example,
-                      std::vector<std::string> aliases) {
+                      const std::vector<std::string>& aliases) {
     return {.name = row_of(kind.type).command,
             .summary = summary,
             .example = example,
@@ -129,29 +99,44 @@ CommandRow create_row(const KindOf& kind, std::string_view summary, std::string_
                 bound->bind(command, kind);
                 return [bound, &kind] { return create(*bound, kind); };
             },
-            .aliases = std::move(aliases)};
+            .aliases = aliases};
 }
 
-// The ports of a Service do not change, because its clients know them.
-Result<> check_ports(const Serving& job, const workload::ServingStatus& before) {
-    for (const workload::Port& port : job.pod.ports) {
-        const auto same =
-            std::ranges::find(before.ports, port.number, &workload::ServicePort::port);
-        if (same == before.ports.end() || same->name != port.name) {
-            return fail(Code::invalid_argument,
-                        fmt::format("port {}: the Service of the job has other ports, which cannot "
-                                    "be updated; delete the job and serve it again",
-                                    port.number));
-        }
+// Files that this command does not name are those that the job has.
+std::vector<workload::File> files_for(const std::vector<workload::File>& there,
+                                      const std::vector<std::string>& config_files) {
+    std::vector<workload::File> out;
+    for (const std::string& text : config_files) {
+        const std::string path = text.substr(text.find(':') + 1);
+        const auto file = std::ranges::find(there, path, &workload::File::path);
+        if (file != there.end()) out.push_back(*file);
     }
-    return {};
+    return out;
 }
 
-// Without the names of the command.
-std::vector<std::string> flags_of(const std::vector<std::string>& arguments) {
-    const auto first = std::ranges::find_if(
-        arguments, [](const std::string& argument) { return argument.starts_with('-'); });
-    return {first, arguments.end()};
+// The job that these flags describe. The files of `named` are read, the others are `there`.
+template <class KindOf>
+Result<Serving> job_of(const KindOf& kind, const workload::RecordedFlags& words,
+                       const std::vector<workload::File>& there,
+                       const std::vector<std::string>& named) {
+    CLI::App app;
+    Bound<KindOf> bound;
+    bound.bind(app, kind);
+    try {
+        app.parse(command_line(app, words));
+    } catch (const CLI::ParseError& error) {
+        return fail(Code::conflict,
+                    fmt::format("the annotation {} of the deployment cannot be read: {}; delete "
+                                "the job and serve it again",
+                                workload::kCommandAnnotation, error.what()));
+    }
+    std::vector<std::string> kept = bound.options.config_files;
+    std::erase_if(kept, [&](const std::string& text) {
+        return std::ranges::find(named, text) != named.end();
+    });
+    TRY(std::vector<workload::File> files, read_config_files(named));
+    std::ranges::move(files_for(there, kept), std::back_inserter(files));
+    return bound.job(kind, std::move(files));
 }
 
 // Makes the job again, by its own flags and those that were given now.
@@ -163,38 +148,30 @@ Result<int> update(Bound<KindOf>& given, const KindOf& kind) {
     KubeServings cluster(api);
     ServingChoice choice{
         .ns = ns, .name = given.flags.serve.name, .version = {}, .type = kind.type};
-    if (!given.flags.serve.version.empty()) choice.version = given.flags.serve.version;
+    if (given.command->get_option("--version")->count() > 0)
+        choice.version = given.flags.serve.version;
     TRY(const workload::ServingStatus before, find_serving(cluster, choice));
-    const std::vector<std::string> now = given_flags(*given.command);
-    CLI::App app;
-    Bound<KindOf> merged;
-    merged.bind(app, kind);
-    std::vector<std::string> words = merged_flags(flags_of(before.arguments), now);
-    std::ranges::reverse(words);
-    try {
-        app.parse(words);
-    } catch (const CLI::ParseError& error) {
-        return fail(Code::conflict,
-                    fmt::format("the annotation {} of deployment {} cannot be read: {}; delete the "
-                                "job and serve it again",
-                                workload::kCommandAnnotation, before.object, error.what()));
-    }
-    TRY(const Serving job, merged.job(kind, ns));
-    TRY_VOID(check_ports(job, before));
+    const workload::RecordedFlags recorded = workload::flags_of(before.arguments);
+    TRY(const auto there, cluster.files(before));
+    TRY(const Serving earlier, job_of(kind, recorded, there, {}));
+    const std::vector<std::string> named = with_paths(given.options.config_files);
+    TRY(Serving job,
+        job_of(kind, workload::merged_flags(recorded, given_flags(*given.command)), there, named));
+    job.ns = ns;
     if (given.options.dry_run) {
-        print_objects(job, given.options.output);
+        print_objects(objects_of(job), given.options.output);
         return 0;
     }
-    if (!job.pod.files.empty()) TRY_VOID(cluster.create_files(job, before.uid));
+    for (const std::string& note : job.notes)
+        warn(note);
     const bool replicas = given.command->get_option("--replicas")->count() > 0;
-    TRY_VOID(cluster.update(job, before, replicas));
-    say(fmt::format("deployment.apps/{} updated", job.id.object()));
+    TRY_VOID(update_serving(cluster, before, earlier, job, replicas, say));
     return 0;
 }
 
 template <class KindOf>
 CommandRow update_row(const KindOf& kind, std::string_view example,
-                      std::vector<std::string> aliases) {
+                      const std::vector<std::string>& aliases) {
     return {.name = row_of(kind.type).command,
             .summary = "Change flags of a serving job, and keep the others",
             .example = example,
@@ -203,7 +180,7 @@ CommandRow update_row(const KindOf& kind, std::string_view example,
                 bound->bind(command, kind);
                 return [bound, &kind] { return update(*bound, kind); };
             },
-            .aliases = std::move(aliases)};
+            .aliases = aliases};
 }
 
 }  // namespace

@@ -3,15 +3,14 @@
 
 #include <iostream>
 
-#include "adapters/os/system_clock.hpp"
 #include "adapters/workload/kube_servings.hpp"
 #include "app/workload/serve.hpp"
 #include "app/workload/serving_text.hpp"
 #include "base/dns_name.hpp"
-#include "programs/common/validators.hpp"
-#include "programs/common/yaml_text.hpp"
 #include "programs/tessera/common_options.hpp"
 #include "programs/tessera/serve/serve_commands.hpp"
+#include "programs/tessera/workload/log_options.hpp"
+#include "programs/tessera/workload/view_output.hpp"
 
 namespace tessera {
 namespace {
@@ -23,7 +22,7 @@ struct ViewOptions {
     KubeConfigOptions kube;
     std::string ns;
     std::string type;
-    std::string version;
+    std::optional<std::string> version;
     std::vector<std::string> names;
     std::string output;
     bool all = false;  // namespaces
@@ -50,27 +49,13 @@ struct ViewOptions {
             return fail(Code::invalid_argument,
                         fmt::format("\"{}\" is not the name of a serving job", name));
         }
-        if (!version.empty()) out.version = version;
+        out.version = version;
         if (!type.empty()) {
             TRY(out.type, workload::parse_serving_type(type));
         }
         return out;
     }
 };
-
-// A user without the right to list nodes sees no fractions of GPUs.
-ServingView view_of(const std::vector<NodeInventory>& nodes) {
-    constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-    return {.nodes = nodes, .now_s = SystemClock().unix_ns() / kNsPerSecond};
-}
-
-void print(const std::string& json, const std::string& output) {
-    if (output == "yaml") {
-        std::cout << yaml_of_json(json);
-    } else {
-        std::cout << json << "\n";
-    }
-}
 
 struct ListOptions {
     ViewOptions view;
@@ -85,9 +70,9 @@ Result<int> list(const ListOptions& options) {
     if (choice.type)
         std::erase_if(jobs, [&](const ServingStatus& job) { return job.id.type != *choice.type; });
     const auto nodes = cluster.nodes().value_or(std::vector<NodeInventory>{});
-    const ServingView view = view_of(nodes);
-    if (!options.view.output.empty()) {
-        print(serving_list_json(jobs, view), options.view.output);
+    const WorkloadView view = view_of(nodes);
+    if (is_object(options.view.output)) {
+        print_json(serving_list_json(jobs, view), options.view.output);
         return 0;
     }
     if (jobs.empty()) {
@@ -111,11 +96,11 @@ Result<int> get(const GetOptions& options) {
     KubeServings cluster(api);
     TRY(const ServingStatus job, find_serving(cluster, choice));
     const auto nodes = cluster.nodes().value_or(std::vector<NodeInventory>{});
-    const ServingView view = view_of(nodes);
-    if (options.view.output.empty()) {
+    const WorkloadView view = view_of(nodes);
+    if (!is_object(options.view.output)) {
         std::cout << serving_text(job, view);
     } else {
-        print(serving_json(job, view), options.view.output);
+        print_json(serving_json(job, view), options.view.output);
     }
     return 0;
 }
@@ -123,8 +108,7 @@ Result<int> get(const GetOptions& options) {
 struct LogsOptions {
     ViewOptions view;
     std::string name;
-    std::string instance;
-    Servings::LogOptions logs;
+    LogOptions logs;
 };
 
 Result<int> logs(const LogsOptions& options) {
@@ -133,13 +117,10 @@ Result<int> logs(const LogsOptions& options) {
     HttpClient api(connection.endpoint);
     KubeServings cluster(api);
     TRY(const ServingStatus job, find_serving(cluster, choice));
-    TRY(const workload::ServingPod pod, pod_for_logs(job, options.instance));
-    const auto shown = cluster.logs(job.ns, pod.name, options.logs,
-                                    [](std::string_view text) { std::cout << text << std::flush; });
-    if (shown) return 0;
-    Error error = shown.error();
-    if (!pod.why.empty()) error.text += "; " + pod.why;
-    return fail(error);
+    TRY(const workload::WorkloadPod pod, pod_for_logs(job, options.logs.instance));
+    const std::string_view container = row_of(job.id.type).container;
+    TRY_VOID(print_log(api, {job.ns, pod.name}, container, pod.why, options.logs));
+    return 0;
 }
 
 struct DeleteOptions {
@@ -177,7 +158,7 @@ CommandRow serve_list_command() {
                     command.add_flag("-A,--all-namespaces,--allNamespaces", options.view.all,
                                      "of all namespaces");
                     options.view.add_to(command);
-                    add_output(command, options.view.output, {"json", "yaml"});
+                    add_output(command, options.view.output, {"json", "yaml", "wide"});
                 },
                 list),
             .aliases = {"ls"}};
@@ -190,7 +171,7 @@ CommandRow serve_get_command() {
             .options = options_and_run<GetOptions>(
                 [](CLI::App& command, GetOptions& options) {
                     options.view.add_name(command, options.name);
-                    add_output(command, options.view.output, {"json", "yaml"});
+                    add_output(command, options.view.output, {"json", "yaml", "wide"});
                 },
                 get)};
 }
@@ -202,17 +183,7 @@ CommandRow serve_logs_command() {
             .options = options_and_run<LogsOptions>(
                 [](CLI::App& command, LogsOptions& options) {
                     options.view.add_name(command, options.name);
-                    command.add_flag("-f,--follow", options.logs.follow, "until the pod ends");
-                    command.add_option("-i,--instance", options.instance,
-                                       "the pod, if there are several");
-                    command.add_option("-c,--container", options.logs.container,
-                                       "its container, if there are several");
-                    command.add_option("-t,--tail", options.logs.tail, "only the last lines")
-                        ->transform(whole_number(0, 1'000'000'000));
-                    command.add_flag("--timestamps", options.logs.timestamps,
-                                     "with the time of each line");
-                    command.add_flag("-p,--previous", options.logs.previous,
-                                     "of the container's start before this one");
+                    options.logs.add_to(command);
                 },
                 logs),
             .aliases = {"log"}};

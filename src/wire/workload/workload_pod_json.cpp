@@ -1,8 +1,11 @@
-#include "wire/workload/pod_progress.hpp"
+#include "wire/workload/workload_pod_json.hpp"
 
 #include <fmt/format.h>
 
-#include <vector>
+#include <algorithm>
+
+#include "wire/kube/kube_objects.hpp"
+#include "wire/text/utc_time.hpp"
 
 namespace tessera::workload {
 namespace {
@@ -58,7 +61,7 @@ std::string scheduling_why(JsonValue pod) {
     return {};
 }
 
-// What kubectl shows in place of the phase.
+// As in the column STATUS of kubectl.
 std::string status_of(JsonValue pod) {
     if (pod["metadata"]["deletionTimestamp"].present()) return "Terminating";
     std::string status = pod["status"]["reason"].text_or("");
@@ -73,26 +76,68 @@ std::string status_of(JsonValue pod) {
     return status;
 }
 
+// Why the pod is not ready, with the API's own text; empty if it is, or has ended well.
+std::string why_of(JsonValue pod) {
+    const JsonValue status = pod["status"];
+    if (status["phase"].text_or("") == "Succeeded") return {};
+    std::string why = scheduling_why(pod);
+    if (why.empty()) why = first_why(status["initContainerStatuses"]);
+    if (why.empty()) why = first_why(status["containerStatuses"]);
+    if (why.empty()) why = reason_and_message(status);
+    if (!why.empty()) return why;
+    return pod["spec"]["nodeName"].present() ? "its containers do not run yet"
+                                             : "no scheduler has looked at it yet";
+}
+
+std::vector<GpuShare> read_shares(JsonValue pod) {
+    std::vector<GpuShare> out;
+    const PodInfo info = read_pod(pod);
+    const Allocation* own = own_allocation(info);
+    if (own == nullptr) return out;
+    for (const ContainerAllocation& container : own->containers)
+        out.insert(out.end(), container.gpus.begin(), container.gpus.end());
+    return out;
+}
+
 }  // namespace
 
-PodProgress read_pod_progress(JsonValue pod) {
-    PodProgress out{.status = status_of(pod), .why = {}};
-    const JsonValue status = pod["status"];
+WorkloadPod read_workload_pod(JsonValue pod) {
+    WorkloadPod out{.name = pod["metadata"]["name"].text_or(""),
+                    .phase = pod["status"]["phase"].text_or("Pending"),
+                    .status = status_of(pod),
+                    .node = pod["spec"]["nodeName"].text_or(""),
+                    .node_ip = pod["status"]["hostIP"].text_or(""),
+                    .ip = pod["status"]["podIP"].text_or(""),
+                    .created_s = read_created(pod),
+                    .gpus = read_shares(pod),
+                    .why = {}};
     out.containers = static_cast<int>(pod["spec"]["containers"].elements().size());
-    for (const JsonValue container : status["containerStatuses"].elements()) {
+    for (const JsonValue container : pod["status"]["containerStatuses"].elements()) {
         if (container["ready"].is_true()) ++out.ready;
-        out.restarts += static_cast<int>(container["restartCount"].integer().value_or(0));
+        out.restarts += read_count(container["restartCount"]);
     }
-    if (out.containers > 0 && out.ready == out.containers) return out;
-    out.why = scheduling_why(pod);
-    if (out.why.empty()) out.why = first_why(status["initContainerStatuses"]);
-    if (out.why.empty()) out.why = first_why(status["containerStatuses"]);
-    if (out.why.empty()) out.why = reason_and_message(status);
-    if (out.why.empty()) {
-        out.why = pod["spec"]["nodeName"].present() ? "its containers do not run yet"
-                                                    : "no scheduler has looked at it yet";
-    }
+    if (out.containers == 0 || out.ready < out.containers) out.why = why_of(pod);
     return out;
+}
+
+Gpus read_gpus(JsonValue limits) {
+    Gpus out;
+    const auto amount = [&](std::string_view resource) -> std::int64_t {
+        const auto value = parse_whole_quantity(limits[resource].text_or("0"));
+        return value ? *value : 0;
+    };
+    out.whole = static_cast<int>(std::min<std::int64_t>(amount("tessera.dev/gpu"), 1 << 10));
+    out.memory = {amount("tessera.dev/gpu-memory")};
+    out.cores = {static_cast<int>(std::min<std::int64_t>(amount("tessera.dev/gpu-cores"), 100))};
+    return out;
+}
+
+std::int64_t read_created(JsonValue object) {
+    return rfc3339_seconds(object["metadata"]["creationTimestamp"].text_or("")).value_or(0);
+}
+
+int read_count(JsonValue value) {
+    return static_cast<int>(std::clamp<std::int64_t>(value.integer().value_or(0), 0, 1 << 30));
 }
 
 }  // namespace tessera::workload

@@ -1,0 +1,35 @@
+#include "adapters/workload/kube_pod_logs.hpp"
+
+#include <fmt/format.h>
+
+#include "adapters/kube/kube_call.hpp"
+#include "adapters/workload/workload_calls.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr ObjectKind kLogs{"/api/v1", "pods", "pods/log"};
+// A log that is followed ends after a day without a line.
+constexpr std::chrono::seconds kSilence{24 * 3600};
+
+}  // namespace
+
+Result<> KubePodLogs::print(const PodName& pod, const PodLogOptions& options,
+                            const std::function<void(std::string_view)>& print) {
+    std::string path = path_of(kLogs, pod.ns) + "/" + pod.name + "/log?follow=";
+    path += options.follow ? "true" : "false";
+    if (!options.container.empty()) path += "&container=" + options.container;
+    if (options.tail >= 0) path += fmt::format("&tailLines={}", options.tail);
+    if (options.since_s > 0) path += fmt::format("&sinceSeconds={}", options.since_s);
+    if (options.timestamps) path += "&timestamps=true";
+    if (options.previous) path += "&previous=true";
+    const auto take = [&](std::string_view text) {
+        print(text);
+        return true;
+    };
+    TRY(const HttpResponse response, http_.stream(path, take, kSilence, {}));
+    if (response.status == 200) return {};
+    return fail(with_right(kube_error(response, path), "get", kLogs, pod.ns));
+}
+
+}  // namespace tessera

@@ -1,0 +1,135 @@
+#include "adapters/workload/workload_calls.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "adapters/kube/kube_call.hpp"
+#include "adapters/kube/kube_pages.hpp"
+#include "wire/kube/kube_objects.hpp"
+#include "wire/text/json.hpp"
+#include "wire/workload/object_json.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::chrono::milliseconds kDeadline{10'000};
+// Until the objects of a deleted anchor are gone, and how often to look.
+constexpr std::chrono::seconds kGone{30};
+constexpr std::chrono::milliseconds kPoll{200};
+
+Result<std::string> post(HttpClient& http, const ObjectKind& kind, const std::string& ns,
+                         std::string body) {
+    return kube_call(http,
+                     {.method = "POST",
+                      .path = path_of(kind, ns),
+                      .body = std::move(body),
+                      .content_type = "application/json"},
+                     kDeadline);
+}
+
+// What an object of a name that is taken belongs to.
+enum class Holder {
+    anchor,
+    gone,  // to an earlier anchor of the same name, or to nothing any more
+    other,
+};
+
+Result<Holder> holder_of(HttpClient& http, const ObjectKind& kind, const std::string& ns,
+                         const std::string& name, const Anchor& anchor) {
+    const std::string path = path_of(kind, ns) + "/" + name;
+    const auto body = kube_call(http, {.method = "GET", .path = path}, kDeadline);
+    if (!body && body.error().code == Code::not_found) return Holder::gone;
+    if (!body) return fail(with_right(body.error(), "get", kind, ns));
+    TRY(const auto document, JsonDocument::parse(*body));
+    const JsonValue metadata = document.root()["metadata"];
+    if (workload::is_owned_by(document.root(), anchor.uid)) return Holder::anchor;
+    if (metadata["deletionTimestamp"].present()) return Holder::gone;
+    const bool of_earlier =
+        std::ranges::any_of(metadata["ownerReferences"].elements(),
+                            [&](JsonValue owner) { return owner["name"].text() == anchor.name; });
+    return of_earlier ? Holder::gone : Holder::other;
+}
+
+}  // namespace
+
+std::string path_of(const ObjectKind& kind, const std::string& ns) {
+    if (ns.empty()) return fmt::format("{}/{}", kind.api, kind.resource);
+    return fmt::format("{}/namespaces/{}/{}", kind.api, ns, kind.resource);
+}
+
+std::string labelled_path(const ObjectKind& kind, const std::string& ns, std::string_view label,
+                          const std::string& value) {
+    // A label's key and value are legal in a query, but for the "/".
+    std::string key(label);
+    if (const std::size_t slash = key.find('/'); slash != std::string::npos)
+        key.replace(slash, 1, "%2F");
+    return with_query(path_of(kind, ns),
+                      "labelSelector=" + key + (value.empty() ? "" : "%3D" + value));
+}
+
+Error with_right(Error error, std::string_view verb, const ObjectKind& kind,
+                 const std::string& ns) {
+    if (error.code == Code::permission_denied) {
+        error.text +=
+            fmt::format("; you need the right to {} {} in namespace {}", verb, kind.right, ns);
+    }
+    return error;
+}
+
+Result<std::string> create_object(HttpClient& http, const ObjectKind& kind, const std::string& ns,
+                                  std::string body) {
+    const auto created = post(http, kind, ns, std::move(body));
+    if (!created) return fail(with_right(created.error(), "create", kind, ns));
+    TRY(const auto document, JsonDocument::parse(*created));
+    return document.root()["metadata"]["uid"].text_or("");
+}
+
+Result<> create_owned(HttpClient& http, const ObjectKind& kind, const std::string& ns,
+                      const std::string& name, const std::string& body, const Anchor& anchor) {
+    const auto deadline = std::chrono::steady_clock::now() + kGone;
+    while (true) {
+        const auto created = post(http, kind, ns, body);
+        if (created) return {};
+        if (created.error().code != Code::conflict)
+            return fail(with_right(created.error(), "create", kind, ns));
+        TRY(const Holder holder, holder_of(http, kind, ns, name, anchor));
+        if (holder == Holder::anchor) return {};
+        if (holder == Holder::other || std::chrono::steady_clock::now() > deadline) {
+            return fail(Code::conflict,
+                        fmt::format("{} {} exists already in namespace {}, and does not belong to "
+                                    "this job; delete it, or choose another --name",
+                                    kind.resource, name, ns));
+        }
+        std::this_thread::sleep_for(kPoll);
+    }
+}
+
+Result<std::vector<NodeInventory>> read_nodes(HttpClient& http) {
+    std::vector<NodeInventory> out;
+    TRY_VOID(each_item(http, "/api/v1/nodes", "list nodes",
+                       [&](JsonValue json) { out.push_back(read_node(json)); }));
+    return out;
+}
+
+Result<> delete_object(HttpClient& http, const ObjectKind& kind, const std::string& ns,
+                       const std::string& name, const std::string& uid) {
+    JsonWriter w;
+    w.object([&] {
+        w.member("apiVersion", "v1");
+        w.member("kind", "DeleteOptions");
+        w.member("propagationPolicy", "Background");
+        w.object("preconditions", [&] { w.member("uid", uid); });
+    });
+    const auto done = kube_call(http,
+                                {.method = "DELETE",
+                                 .path = path_of(kind, ns) + "/" + name,
+                                 .body = w.take(),
+                                 .content_type = "application/json"},
+                                kDeadline);
+    if (!done) return fail(with_right(done.error(), "delete", kind, ns));
+    return {};
+}
+
+}  // namespace tessera

@@ -1,0 +1,57 @@
+// Requests to the API server about the objects of serving and training jobs.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "adapters/http/http.hpp"
+#include "domain/cluster/node.hpp"
+
+namespace tessera {
+
+// A kind of objects, such as {"/apis/apps/v1", "deployments", "deployments.apps"}.
+struct ObjectKind {
+    std::string_view api;
+    std::string_view resource;
+    std::string_view right;  // as RBAC names it
+};
+
+inline constexpr ObjectKind kDeployments{"/apis/apps/v1", "deployments", "deployments.apps"};
+inline constexpr ObjectKind kJobs{"/apis/batch/v1", "jobs", "jobs.batch"};
+inline constexpr ObjectKind kServices{"/api/v1", "services", "services"};
+inline constexpr ObjectKind kConfigMaps{"/api/v1", "configmaps", "configmaps"};
+inline constexpr ObjectKind kPods{"/api/v1", "pods", "pods"};
+
+// The path of the kind in a namespace, or in all if `ns` is empty.
+std::string path_of(const ObjectKind& kind, const std::string& ns);
+// That, with the parameter for objects with this label; `value` empty: with any value.
+std::string labelled_path(const ObjectKind& kind, const std::string& ns, std::string_view label,
+                          const std::string& value);
+
+// Adds to permission_denied which right is missing.
+Error with_right(Error error, std::string_view verb, const ObjectKind& kind, const std::string& ns);
+
+// Returns the uid of the new object. conflict if there is one of its name.
+Result<std::string> create_object(HttpClient& http, const ObjectKind& kind, const std::string& ns,
+                                  std::string body);
+// The object that owns the others of a job.
+struct Anchor {
+    std::string name;
+    std::string uid;
+};
+
+// Creates an object that the anchor owns. It is no error if the anchor owns it already. If an
+// anchor of the same name that is gone owned it, the API server is about to delete it: then this
+// waits, up to half a minute. conflict if it belongs to anything else.
+Result<> create_owned(HttpClient& http, const ObjectKind& kind, const std::string& ns,
+                      const std::string& name, const std::string& body, const Anchor& anchor);
+
+// The nodes with their GPUs. permission_denied without the right to list nodes.
+Result<std::vector<NodeInventory>> read_nodes(HttpClient& http);
+
+// Deletes the object with this uid, and in the background what it owns.
+Result<> delete_object(HttpClient& http, const ObjectKind& kind, const std::string& ns,
+                       const std::string& name, const std::string& uid);
+
+}  // namespace tessera

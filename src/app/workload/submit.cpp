@@ -1,0 +1,124 @@
+#include "app/workload/submit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/workload/gpu_fit.hpp"
+
+namespace tessera {
+namespace {
+
+using workload::Role;
+using workload::RoleStatus;
+using workload::Training;
+using workload::TrainingPod;
+using workload::TrainingStatus;
+using Print = std::function<void(const std::string&)>;
+
+Error exists_already(const Training& job) {
+    return {Code::conflict,
+            fmt::format("the training job {0} exists already in namespace {1}; delete it with "
+                        "tessera delete {0}, or choose another --name",
+                        job.name, job.ns)};
+}
+
+bool is_complete(const TrainingStatus& before, const Training& job) {
+    return before.roles.size() == job.roles.size() && before.has_service == job.has_service;
+}
+
+Result<> create_owned(Trainings& cluster, const Training& job, const std::string& uid,
+                      const Print& print) {
+    if (!job.roles.front().pod.files.empty()) {
+        TRY_VOID(cluster.create_files(job, uid));
+        print(fmt::format("configmap/{} created", files_name(job)));
+    }
+    if (job.has_service) {
+        TRY_VOID(cluster.create_service(job, uid));
+        print(fmt::format("service/{} created", job.name));
+    }
+    for (const Role& role : job.roles) {
+        if (&role == &job.roles.front()) continue;
+        TRY_VOID(cluster.create_role(job, role, uid));
+        print(fmt::format("job.batch/{} created", job.object(role)));
+    }
+    return {};
+}
+
+// After an error for which the same command would fail again, the Job is deleted. After another one
+// the job may be complete already.
+Error after_failure(Trainings& cluster, const Training& job, const std::string& uid, Error error) {
+    const bool is_final = error.code == Code::invalid_argument ||
+                          error.code == Code::permission_denied || error.code == Code::conflict;
+    if (!is_final) {
+        error.text += "; run the same command again to complete the job";
+        return error;
+    }
+    TrainingStatus made;
+    made.ns = job.ns;
+    made.roles.push_back(
+        {.role = {}, .object = job.object(job.roles.front()), .uid = uid, .gpus = {}, .why = {}});
+    const auto removed = cluster.remove(made);
+    error.text += removed ? "; the job was deleted again"
+                          : fmt::format("; the job is left: {}", removed.error().text);
+    return error;
+}
+
+}  // namespace
+
+Result<> create_training(Trainings& cluster, const Training& job, const Print& print,
+                         const Print& warn) {
+    TRY(const auto jobs, cluster.list(job.ns, job.name));
+    if (!jobs.empty()) {
+        const TrainingStatus& before = jobs.front();
+        if (before.arguments != job.arguments || is_complete(before, job))
+            return fail(exists_already(job));
+        return create_owned(cluster, job, before.anchor().uid, print);
+    }
+    // A user without the right to list nodes is not warned.
+    if (const auto nodes = cluster.nodes()) {
+        const std::string text = no_gpu_is_large_enough(job.roles.front().pod.gpus, *nodes);
+        if (!text.empty()) warn(text);
+    }
+    const auto uid = cluster.create(job);
+    if (!uid && uid.error().code == Code::conflict) return fail(exists_already(job));
+    if (!uid) return fail(uid.error());
+    print(fmt::format("job.batch/{} created", job.object(job.roles.front())));
+    const auto owned = create_owned(cluster, job, *uid, print);
+    return owned ? owned : Result<>(fail(after_failure(cluster, job, *uid, owned.error())));
+}
+
+Result<TrainingStatus> find_training(Trainings& cluster, const std::string& ns,
+                                     const std::string& name,
+                                     std::optional<workload::TrainingType> type) {
+    TRY(auto jobs, cluster.list(ns, name));
+    std::erase_if(jobs, [&](const TrainingStatus& job) { return type && job.type != *type; });
+    if (!jobs.empty()) return std::move(jobs.front());
+    return fail(Code::not_found,
+                fmt::format("there is no {} {} in namespace {}; tessera list shows those that "
+                            "exist",
+                            type ? row_of(*type).word : "training job", name, ns));
+}
+
+Result<TrainingPod> pod_for_logs(const TrainingStatus& job, const std::string& pod) {
+    if (!pod.empty()) {
+        const auto named = std::ranges::find(
+            job.pods, pod, [](const TrainingPod& one) -> auto& { return one.pod.name; });
+        if (named != job.pods.end()) return *named;
+        std::string names;
+        for (const TrainingPod& one : job.pods)
+            names += "\n  " + one.pod.name;
+        return fail(Code::not_found, fmt::format("--instance: the job {} has no pod {}; it has:{}",
+                                                 job.name, pod, names.empty() ? " none" : names));
+    }
+    const auto failed = std::ranges::find_if(
+        job.pods, [](const TrainingPod& one) { return one.pod.phase == "Failed"; });
+    if (failed != job.pods.end()) return *failed;
+    if (!job.pods.empty()) return job.pods.front();
+    std::string why;
+    for (const RoleStatus& role : job.roles)
+        why += role.why.empty() ? "" : ": " + role.why;
+    return fail(Code::not_found, fmt::format("the job {} has no pod{}", job.name, why));
+}
+
+}  // namespace tessera

@@ -1,0 +1,109 @@
+#include "app/workload/submit.hpp"
+
+#include <gtest/gtest.h>
+
+#include "domain/workload/submit_flags.hpp"
+#include "testing/fakes/fake_trainings.hpp"
+
+namespace tessera {
+namespace {
+
+using workload::Training;
+using workload::TrainingPod;
+using workload::TrainingStatus;
+using workload::TrainingType;
+
+class SubmitTest : public ::testing::Test {
+  protected:
+    static Training job() {
+        workload::TensorflowJobFlags flags;
+        flags.submit.name = "train";
+        flags.submit.workers = 2;
+        flags.submit.pod.image = "image:1";
+        flags.submit.words = {"python"};
+        flags.chief = true;
+        Training out = workload::tensorflow_job(flags).value();
+        out.ns = "team";
+        out.arguments = {"submit", "tf", "--name=train"};
+        return out;
+    }
+    Result<> create(const Training& made) {
+        return create_training(
+            cluster_, made, [&](const std::string& line) { printed_.push_back(line); },
+            [](const std::string&) {});
+    }
+
+    FakeTrainings cluster_;
+    std::vector<std::string> printed_;
+};
+
+TEST_F(SubmitTest, CreatesTheAnchorFirst) {
+    ASSERT_TRUE(create(job()));
+    EXPECT_EQ(cluster_.calls,
+              (std::vector<std::string>{"create train-chief", "service of uid-train-chief",
+                                        "role worker of uid-train-chief"}));
+    EXPECT_EQ(printed_,
+              (std::vector<std::string>{"job.batch/train-chief created", "service/train created",
+                                        "job.batch/train-worker created"}));
+    EXPECT_EQ(create(job()).error().code, Code::conflict);
+}
+
+// Goal: a command that was killed in between is completed by the same command, and by no other.
+TEST_F(SubmitTest, CompletesWhatWasCut) {
+    ASSERT_TRUE(cluster_.create(job()));
+    Training other = job();
+    other.arguments.emplace_back("--retry=1");
+    EXPECT_EQ(create(other).error().code, Code::conflict);
+    ASSERT_TRUE(create(job()));
+    EXPECT_EQ(cluster_.jobs.front().roles.size(), 2U);
+    EXPECT_TRUE(cluster_.jobs.front().has_service);
+}
+
+// Goal: no half-made job is left after a refusal; after an outage it may be complete.
+TEST_F(SubmitTest, UndoesTheAnchor) {
+    cluster_.service_error = Error{Code::conflict, "services train exists already"};
+    EXPECT_EQ(create(job()).error().text,
+              "services train exists already; the job was deleted again");
+    EXPECT_TRUE(cluster_.jobs.empty());
+    cluster_.service_error = Error{Code::unavailable, "no answer"};
+    EXPECT_EQ(create(job()).error().text,
+              "no answer; run the same command again to complete the job");
+    EXPECT_EQ(cluster_.jobs.size(), 1U);
+}
+
+TEST_F(SubmitTest, Finds) {
+    ASSERT_TRUE(create(job()));
+    EXPECT_TRUE(find_training(cluster_, "team", "train", {}));
+    EXPECT_TRUE(find_training(cluster_, "team", "train", TrainingType::tensorflow));
+    const auto none = find_training(cluster_, "team", "train", TrainingType::pytorch);
+    EXPECT_EQ(
+        none.error().text,
+        "there is no pytorchjob train in namespace team; tessera list shows those that exist");
+}
+
+TEST_F(SubmitTest, PodForLogs) {
+    TrainingStatus one;
+    one.name = "train";
+    one.roles.push_back({.role = "worker", .object = "w", .gpus = {}, .why = "exceeded quota"});
+    const auto pod = [&](const std::string& name = "") {
+        const auto chosen = pod_for_logs(one, name);
+        return chosen ? chosen->pod.name : chosen.error().text;
+    };
+    EXPECT_EQ(pod(), "the job train has no pod: exceeded quota");
+    const auto add = [&](const std::string& name, const std::string& phase) {
+        TrainingPod made;
+        made.pod.name = name;
+        made.pod.phase = phase;
+        one.pods.push_back(made);
+    };
+    add("a", "Running");
+    add("b", "Running");
+    EXPECT_EQ(pod(), "a");
+    EXPECT_EQ(pod("b"), "b");
+    EXPECT_EQ(pod("c"), "--instance: the job train has no pod c; it has:\n  a\n  b");
+    one.pods[1].pod.phase = "Failed";
+    EXPECT_EQ(pod(), "b");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,131 @@
+#include "app/workload/training_text.hpp"
+
+#include <gtest/gtest.h>
+
+#include "testing/builders/builders.hpp"
+
+namespace tessera {
+namespace {
+
+using workload::TrainingPod;
+using workload::TrainingStatus;
+using workload::TrainingType;
+
+constexpr std::int64_t kNow = 1'782'898'200;  // 2026-07-01 09:30:00
+
+TrainingPod pod(const std::string& name, const std::string& role, const std::string& phase) {
+    TrainingPod out;
+    out.pod = {.name = name, .phase = phase, .status = phase, .created_s = kNow - 120, .why = ""};
+    out.role = role;
+    return out;
+}
+
+TrainingStatus shared() {
+    TrainingStatus job;
+    job.name = "dist";
+    job.ns = "default";
+    job.type = TrainingType::tensorflow;
+    job.created_s = kNow - 900;
+    job.roles = {{.role = "worker",
+                  .object = "dist-worker",
+                  .uid = "u",
+                  .replicas = 2,
+                  .gpus = {.memory = gibibytes(4)},
+                  .why = "",
+                  .started_s = kNow - 900}};
+    job.pods = {pod("dist-worker-0-abcde", "worker", "Running"),
+                pod("dist-worker-1-fghij", "worker", "Pending")};
+    job.pods[0].pod.node = "gpu-b";
+    job.pods[0].pod.node_ip = "10.0.0.22";
+    job.pods[0].pod.gpus = {{.uuid = GpuUuid("GPU-gpu-b-0"), .index = 0, .memory = gibibytes(4)}};
+    job.pods[1].index = 1;
+    job.pods[1].pod.why = "Unschedulable: no GPU";
+    return job;
+}
+
+TrainingStatus whole() {
+    TrainingStatus job;
+    job.name = "old";
+    job.ns = "team";
+    job.type = TrainingType::pytorch;
+    job.created_s = kNow - 7'200;
+    job.roles = {{.role = "worker",
+                  .object = "old-worker",
+                  .replicas = 1,
+                  .gpus = {.whole = 2},
+                  .failed = true,
+                  .why = "Job has reached the specified backoff limit",
+                  .started_s = kNow - 7'200,
+                  .ended_s = kNow - 3'600}};
+    job.pods = {pod("old-worker-0-xyz", "worker", "Failed")};
+    job.pods[0].pod.why = "container pytorch: it ended with exit code 3 (Error)";
+    return job;
+}
+
+// Goal: Arena's columns (docs/research/arena.md §4.3), then memory and compute of a share.
+TEST(TrainingText, Table) {
+    const std::vector nodes{build::node("gpu-b", 1, gibibytes(16))};
+    const std::vector jobs{shared(), whole()};
+    EXPECT_EQ(
+        training_table(jobs, {nodes, kNow}, false),
+        "NAME  STATUS   TRAINER     DURATION  GPU(Requested)  GPU(Allocated)  NODE       GPU_MEM  "
+        "GPU_CORE\n"
+        "dist  PENDING  TFJOB       15m       0               0.3             10.0.0.22  4Gi      "
+        "N/A\n"
+        "old   FAILED   PYTORCHJOB  1h        2               N/A             N/A        N/A      "
+        "N/A\n");
+    EXPECT_TRUE(training_table(jobs, {nodes, kNow}, true).starts_with("NAMESPACE  NAME"));
+    EXPECT_TRUE(training_table(std::vector{whole()}, {nodes, kNow}, false)
+                    .starts_with("NAME  STATUS  TRAINER     DURATION  GPU(Requested)  "
+                                 "GPU(Allocated)  NODE\n"));
+}
+
+TEST(TrainingText, OneJob) {
+    EXPECT_EQ(
+        training_text(shared(), {{}, kNow}),
+        "Name:        dist\n"
+        "Status:      PENDING\n"
+        "Namespace:   default\n"
+        "Priority:    N/A\n"
+        "Trainer:     TFJOB\n"
+        "Duration:    15m\n"
+        "CreateTime:  2026-07-01 09:15:00\n"
+        "EndTime:\n"
+        "\n"
+        "Instances:\n"
+        "  NAME                 STATUS   AGE  IS_CHIEF  GPU(Requested)  GPU(Allocated)  NODE\n"
+        "  ----                 ------   ---  --------  --------------  --------------  ----\n"
+        "  dist-worker-0-abcde  Running  2m   true      4Gi             gpu0(4Gi)       gpu-b\n"
+        "  dist-worker-1-fghij  Pending  2m   false     4Gi             N/A             N/A\n"
+        "\n"
+        "Why it waits:\n"
+        "  pod dist-worker-1-fghij: Unschedulable: no GPU\n");
+    const std::string failed = training_text(whole(), {{}, kNow});
+    EXPECT_TRUE(failed.ends_with(
+        "\nWhy it failed:\n"
+        "  job old-worker: Job has reached the specified backoff limit\n"
+        "  pod old-worker-0-xyz: container pytorch: it ended with exit code 3 (Error)\n"))
+        << failed;
+    EXPECT_NE(failed.find("EndTime:     2026-07-01 08:30:00\n"), std::string::npos);
+}
+
+TEST(TrainingText, Json) {
+    const std::vector nodes{build::node("gpu-b", 1, gibibytes(16))};
+    const auto document =
+        JsonDocument::parse(training_list_json(std::vector{shared()}, {nodes, kNow}));
+    ASSERT_TRUE(document);
+    const JsonValue job = document->root().elements().at(0);
+    EXPECT_EQ(job["name"].text(), "dist");
+    EXPECT_EQ(job["duration"].text(), "900s");
+    EXPECT_EQ(job["status"].text(), "PENDING");
+    EXPECT_EQ(job["trainer"].text(), "tfjob");
+    EXPECT_EQ(job["chiefName"].text(), "dist-worker-0-abcde");
+    const JsonValue first = job["instances"].elements().at(0);
+    EXPECT_EQ(first["chief"].boolean(), true);
+    EXPECT_EQ(first["requestGPUMemory"].integer(), 4 * kGiB);
+    EXPECT_EQ(first["gpus"].elements().at(0)["index"].integer(), 0);
+    EXPECT_EQ(job["instances"].elements().at(1)["reason"].text(), "Unschedulable: no GPU");
+}
+
+}  // namespace
+}  // namespace tessera

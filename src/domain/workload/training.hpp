@@ -1,0 +1,69 @@
+// Training jobs (`tessera submit`): one Job of Kubernetes for each role, and a headless Service by
+// which their pods find each other.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "domain/workload/pod_template.hpp"
+
+namespace tessera::workload {
+
+enum class TrainingType { tensorflow, pytorch, job };
+
+struct TrainingTypeRow {
+    TrainingType type;
+    std::string_view command;  // of `tessera submit`
+    std::string_view alias;    // empty: none
+    std::string_view word;     // the value of --type, of the label and in JSON, as in Arena
+    std::string_view title;    // in tables
+    std::string_view container;
+};
+
+inline constexpr auto kTrainingTypes = std::to_array<TrainingTypeRow>({
+    {TrainingType::tensorflow, "tf", "tfjob", "tfjob", "TFJOB", "tensorflow"},
+    {TrainingType::pytorch, "pytorch", "pytorchjob", "pytorchjob", "PYTORCHJOB", "pytorch"},
+    {TrainingType::job, "job", "", "job", "JOB", "main"},
+});
+
+const TrainingTypeRow& row_of(TrainingType type);
+// By the command, its alias or the word. invalid_argument lists them.
+Result<TrainingType> parse_training_type(std::string_view text);
+
+// Pods that run the same program. Pod I is in the Job's completion index I.
+struct Role {
+    std::string name;  // worker, chief
+    int replicas = 1;
+    PodTemplate pod;
+    // The Job is complete when its first pod has succeeded; otherwise when all have.
+    bool first_decides = false;
+};
+
+struct Training {
+    std::string name;
+    std::string ns;
+    TrainingType type = TrainingType::job;
+    // The first role is the anchor: its Job owns the other objects, and decides the outcome.
+    std::vector<Role> roles;
+    bool has_service = false;  // the headless Service, of the job's name
+    int retries = 0;
+    std::int64_t deadline_s = 0;  // 0: none
+    std::int64_t ttl_s = -1;      // seconds from the end to the deletion; below 0: never
+    std::string queue;            // of Kueue: the job is created suspended; empty: none
+    std::vector<std::string> arguments;
+
+    // The name of a role's Job.
+    [[nodiscard]] std::string object(const Role& role) const { return name + "-" + role.name; }
+};
+
+// As files_name() of pod_template.hpp. All roles have the same files.
+std::string files_name(const Training& job);
+
+// A name with which the host names of all pods are legal.
+Result<> check_training_name(std::string_view name);
+
+}  // namespace tessera::workload

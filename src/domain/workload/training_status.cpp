@@ -1,0 +1,44 @@
+#include "domain/workload/training_status.hpp"
+
+#include <algorithm>
+
+namespace tessera::workload {
+
+std::string_view words_of(TrainingState state) {
+    switch (state) {
+        case TrainingState::queuing:
+            return "QUEUING";
+        case TrainingState::pending:
+            return "PENDING";
+        case TrainingState::running:
+            return "RUNNING";
+        case TrainingState::succeeded:
+            return "SUCCEEDED";
+        case TrainingState::failed:
+            return "FAILED";
+    }
+    return "";
+}
+
+TrainingState state_of(const TrainingStatus& job) {
+    if (job.anchor().succeeded) return TrainingState::succeeded;
+    if (std::ranges::any_of(job.roles, &RoleStatus::failed)) return TrainingState::failed;
+    if (std::ranges::any_of(job.roles, &RoleStatus::suspended)) return TrainingState::queuing;
+    int running = 0;
+    int wanted = 0;
+    for (const RoleStatus& role : job.roles)
+        wanted += role.replicas;
+    for (const TrainingPod& one : job.pods) {
+        if (one.pod.phase == "Running" || one.pod.phase == "Succeeded") ++running;
+    }
+    return running > 0 && running >= wanted ? TrainingState::running : TrainingState::pending;
+}
+
+std::int64_t duration_of(const TrainingStatus& job, std::int64_t now_s) {
+    const RoleStatus& anchor = job.anchor();
+    if (anchor.started_s == 0) return 0;
+    const bool has_ended = anchor.ended_s > 0;
+    return std::max<std::int64_t>((has_ended ? anchor.ended_s : now_s) - anchor.started_s, 0);
+}
+
+}  // namespace tessera::workload

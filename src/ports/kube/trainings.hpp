@@ -1,0 +1,35 @@
+// The training jobs of a cluster.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "domain/cluster/node.hpp"
+#include "domain/workload/training.hpp"
+#include "domain/workload/training_status.hpp"
+
+namespace tessera {
+
+// A single thread calls. Errors name the missing right, or have the API server's own text.
+class Trainings {
+  public:
+    virtual ~Trainings() = default;
+
+    // The jobs of a namespace, or of all if it is empty; `name`: only the job of this name, or all
+    // if it is empty. Ordered by namespace and name.
+    virtual Result<std::vector<workload::TrainingStatus>> list(const std::string& ns,
+                                                               const std::string& name) = 0;
+    // Creates the Job of the first role and returns its uid. conflict if there is one of this name.
+    virtual Result<std::string> create(const workload::Training& job) = 0;
+    // Create the other objects, owned by that Job. They do nothing if the object is there.
+    virtual Result<> create_service(const workload::Training& job, const std::string& owner) = 0;
+    virtual Result<> create_files(const workload::Training& job, const std::string& owner) = 0;
+    virtual Result<> create_role(const workload::Training& job, const workload::Role& role,
+                                 const std::string& owner) = 0;
+    // Deletes the first role's Job with its uid, and with it all that it owns.
+    virtual Result<> remove(const workload::TrainingStatus& job) = 0;
+    // The GPUs of the cluster's nodes.
+    virtual Result<std::vector<NodeInventory>> nodes() = 0;
+};
+
+}  // namespace tessera

@@ -1,0 +1,197 @@
+// list, get, logs and delete: training jobs.
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "adapters/workload/kube_pod_logs.hpp"
+#include "adapters/workload/kube_trainings.hpp"
+#include "app/workload/submit.hpp"
+#include "app/workload/training_text.hpp"
+#include "base/dns_name.hpp"
+#include "programs/tessera/commands.hpp"
+#include "programs/tessera/common_options.hpp"
+#include "programs/tessera/workload/log_options.hpp"
+#include "programs/tessera/workload/pod_options.hpp"
+#include "programs/tessera/workload/view_output.hpp"
+
+namespace tessera {
+namespace {
+
+using workload::TrainingStatus;
+using workload::TrainingType;
+
+// Options of all these commands.
+struct JobOptions {
+    KubeConfigOptions kube;
+    std::string ns;
+    std::string type;
+    std::string output;
+
+    void add_to(CLI::App& command) {
+        command.add_option("-n,--namespace", ns, "namespace of the jobs");
+        command.add_option("-T,--type", type, "tfjob, pytorchjob or job");
+        add_connection(command, kube);
+    }
+    [[nodiscard]] Result<std::optional<TrainingType>> chosen_type() const {
+        if (type.empty()) return std::optional<TrainingType>();
+        TRY(const TrainingType chosen, workload::parse_training_type(type));
+        return std::optional(chosen);
+    }
+};
+
+Result<> check_name(const std::string& name) {
+    if (is_dns_label(name)) return {};
+    return fail(Code::invalid_argument, fmt::format("\"{}\" is not the name of a job", name));
+}
+
+struct ListOptions {
+    JobOptions jobs;
+    bool all = false;  // namespaces
+};
+
+Result<int> list(const ListOptions& options) {
+    TRY(const KubeConnection connection, connect_info(options.jobs.kube));
+    TRY(const std::string ns, checked_namespace(options.jobs.ns, connection));
+    TRY(const auto type, options.jobs.chosen_type());
+    HttpClient api(connection.endpoint);
+    KubeTrainings cluster(api);
+    TRY(auto jobs, cluster.list(options.all ? "" : ns, ""));
+    if (type) std::erase_if(jobs, [&](const TrainingStatus& job) { return job.type != *type; });
+    const auto nodes = cluster.nodes().value_or(std::vector<NodeInventory>{});
+    const WorkloadView view = view_of(nodes);
+    if (is_object(options.jobs.output)) {
+        print_json(training_list_json(jobs, view), options.jobs.output);
+    } else if (jobs.empty()) {
+        warn("no training jobs in " + (options.all ? "any namespace" : "namespace " + ns));
+    } else {
+        std::cout << training_table(jobs, view, options.all);
+    }
+    return 0;
+}
+
+struct GetOptions {
+    JobOptions jobs;
+    std::string name;
+};
+
+// The job that the command names.
+Result<TrainingStatus> job_of(Trainings& cluster, const KubeConnection& connection,
+                              const JobOptions& options, const std::string& name) {
+    TRY_VOID(check_name(name));
+    TRY(const std::string ns, checked_namespace(options.ns, connection));
+    TRY(const auto type, options.chosen_type());
+    return find_training(cluster, ns, name, type);
+}
+
+Result<int> get(const GetOptions& options) {
+    TRY(const KubeConnection connection, connect_info(options.jobs.kube));
+    HttpClient api(connection.endpoint);
+    KubeTrainings cluster(api);
+    TRY(const TrainingStatus job, job_of(cluster, connection, options.jobs, options.name));
+    const auto nodes = cluster.nodes().value_or(std::vector<NodeInventory>{});
+    const WorkloadView view = view_of(nodes);
+    if (!is_object(options.jobs.output)) {
+        std::cout << training_text(job, view);
+    } else {
+        print_json(training_json(job, view), options.jobs.output);
+    }
+    return 0;
+}
+
+struct LogsOptions {
+    JobOptions jobs;
+    std::string name;
+    LogOptions logs;
+};
+
+Result<int> logs(const LogsOptions& options) {
+    TRY(const KubeConnection connection, connect_info(options.jobs.kube));
+    HttpClient api(connection.endpoint);
+    KubeTrainings cluster(api);
+    TRY(const TrainingStatus job, job_of(cluster, connection, options.jobs, options.name));
+    TRY(const workload::TrainingPod one, pod_for_logs(job, options.logs.instance));
+    const std::string_view container = row_of(job.type).container;
+    TRY_VOID(print_log(api, {job.ns, one.pod.name}, container, one.pod.why, options.logs));
+    return 0;
+}
+
+struct DeleteOptions {
+    JobOptions jobs;
+    std::vector<std::string> names;
+};
+
+Result<int> remove(const DeleteOptions& options) {
+    TRY(const KubeConnection connection, connect_info(options.jobs.kube));
+    HttpClient api(connection.endpoint);
+    KubeTrainings cluster(api);
+    int status = 0;
+    for (const std::string& name : options.names) {
+        const auto job = job_of(cluster, connection, options.jobs, name);
+        const auto done = job ? cluster.remove(*job) : Result<>(fail(job.error()));
+        if (done) {
+            say(fmt::format("The job {} is deleted", name));
+        } else {
+            status = print_error("tessera", done.error());
+        }
+    }
+    return status;
+}
+
+}  // namespace
+
+CommandRow list_command() {
+    return {.name = "list",
+            .summary = "List training jobs",
+            .example = "tessera list",
+            .options = options_and_run<ListOptions>(
+                [](CLI::App& command, ListOptions& options) {
+                    command.add_flag("-A,--all-namespaces,--allNamespaces", options.all,
+                                     "of all namespaces");
+                    options.jobs.add_to(command);
+                    add_output(command, options.jobs.output, {"json", "yaml", "wide"});
+                },
+                list),
+            .aliases = {"ls"}};
+}
+
+CommandRow get_command() {
+    return {.name = "get",
+            .summary = "Show a training job, its pods, and why they wait or have failed",
+            .example = "tessera get train",
+            .options = options_and_run<GetOptions>(
+                [](CLI::App& command, GetOptions& options) {
+                    command.add_option("name", options.name, "the job")->required();
+                    options.jobs.add_to(command);
+                    add_output(command, options.jobs.output, {"json", "yaml", "wide"});
+                },
+                get)};
+}
+
+CommandRow logs_command() {
+    return {.name = "logs",
+            .summary = "Show the log of a training job: of the pod that failed, or of the chief",
+            .example = "tessera logs train -f",
+            .options = options_and_run<LogsOptions>(
+                [](CLI::App& command, LogsOptions& options) {
+                    command.add_option("name", options.name, "the job")->required();
+                    options.jobs.add_to(command);
+                    options.logs.add_to(command);
+                },
+                logs),
+            .aliases = {"log"}};
+}
+
+CommandRow delete_command() {
+    return {.name = "delete",
+            .summary = "Delete training jobs with all that belongs to them",
+            .example = "tessera delete train",
+            .options = options_and_run<DeleteOptions>(
+                [](CLI::App& command, DeleteOptions& options) {
+                    command.add_option("names", options.names, "the jobs")->required();
+                    options.jobs.add_to(command);
+                },
+                remove),
+            .aliases = {"del"}};
+}
+
+}  // namespace tessera

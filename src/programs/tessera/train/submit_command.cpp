@@ -1,0 +1,151 @@
+// submit tf, pytorch and job.
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "adapters/workload/kube_trainings.hpp"
+#include "app/workload/submit.hpp"
+#include "domain/workload/submit_flags.hpp"
+#include "programs/tessera/commands.hpp"
+#include "programs/tessera/workload/flag_options.hpp"
+#include "programs/tessera/workload/pod_options.hpp"
+#include "wire/workload/training_json.hpp"
+
+namespace tessera {
+namespace {
+
+using workload::Training;
+using workload::TrainingType;
+
+void add_submit_flags(CLI::App& command, workload::SubmitFlags& flags, CreateOptions& options) {
+    // Programs exchange data through shared memory, and the runtime's default is 64 MiB.
+    flags.pod.share_memory = "2Gi";
+    last(command.add_option("--name", flags.name, "name of the job"))->required();
+    add_flag_value(command, "-n,--namespace", flags.ns, "namespace of the job");
+    add_number(command, "--retry", flags.retry, 1'000, "pods that may fail before the job fails");
+    add_flag_value(command, "--working-dir", flags.working_dir, "folder of the command");
+    add_flag_value(command, "-p,--priority", flags.priority, "PriorityClass of the pods");
+    command.add_flag("--gang", flags.gang, "place all pods together or not at all");
+    add_flag_value(command, "--queue", flags.queue, "LocalQueue of Kueue that admits the job");
+    add_flag_value(command, "--running-timeout", flags.running_timeout,
+                   "time after which the job fails, such as 90s, 30m or 1h30m");
+    add_flag_value(command, "--ttl-after-finished", flags.ttl_after_finished,
+                   "time after the job's end when it is deleted, such as 24h");
+    add_pod_options(command, flags.pod, options);
+    command.add_option("words", flags.words, "command line of the pods");
+}
+
+void add_workers(CLI::App& command, workload::SubmitFlags& flags, const char* help) {
+    add_number(command, "--workers", flags.workers, 1'000, help);
+}
+
+void add_tensorflow(CLI::App& command, workload::TensorflowJobFlags& flags) {
+    add_workers(command, flags.submit, "number of workers");
+    command.add_flag("--chief", flags.chief, "one more pod, which is the chief");
+    add_port(command, "--worker-port", flags.port, "port of the pods");
+    add_default(command, "--success-policy", flags.success_policy,
+                "ChiefWorker: the chief, or else the first worker, decides; AllWorkers: all");
+}
+
+void add_pytorch(CLI::App& command, workload::PytorchJobFlags& flags) {
+    add_workers(command, flags.submit, "number of pods, of which the first is the master");
+    add_default(command, "--nproc-per-node", flags.nproc_per_node,
+                "processes that torchrun starts in each pod");
+    add_port(command, "--master-port", flags.port, "port of the master");
+}
+
+void add_plain(CLI::App& command, workload::SubmitFlags& flags) {
+    add_workers(command, flags, "number of pods; each has its number in JOB_COMPLETION_INDEX");
+}
+
+workload::SubmitFlags& submit_of(workload::TensorflowJobFlags& flags) {
+    return flags.submit;
+}
+workload::SubmitFlags& submit_of(workload::PytorchJobFlags& flags) {
+    return flags.submit;
+}
+workload::SubmitFlags& submit_of(workload::SubmitFlags& flags) {
+    return flags;
+}
+
+std::vector<std::string> objects_of(const Training& job) {
+    std::vector<std::string> objects;
+    for (const workload::Role& role : job.roles)
+        objects.push_back(workload::write_training_role(job, role, ""));
+    if (!job.roles.front().pod.files.empty())
+        objects.push_back(workload::write_training_files(job, ""));
+    if (job.has_service) objects.push_back(workload::write_training_service(job, ""));
+    return objects;
+}
+
+Result<int> submit(const Training& job, const CreateOptions& options,
+                   const KubeConnection& connection) {
+    if (options.dry_run) {
+        print_objects(objects_of(job), options.output);
+        return 0;
+    }
+    HttpClient api(connection.endpoint);
+    KubeTrainings cluster(api);
+    TRY_VOID(create_training(cluster, job, say, warn));
+    say(fmt::format("The job {0} is submitted. See how it runs: tessera get {0} -n {1}", job.name,
+                    job.ns));
+    return 0;
+}
+
+// The flags of a kind of jobs, bound to its command.
+template <class Flags>
+struct Bound {
+    Flags flags;
+    CreateOptions options;
+};
+
+template <class Flags>
+CommandRow submit_row(TrainingType type, std::string_view summary, std::string_view example,
+                      void (*add)(CLI::App&, Flags&), Result<Training> (*make)(const Flags&)) {
+    CommandRow row{.name = row_of(type).command, .summary = summary, .example = example};
+    if (!row_of(type).alias.empty()) row.aliases.emplace_back(row_of(type).alias);
+    row.options = [=](CLI::App& command) -> CommandRun {
+        auto bound = std::make_shared<Bound<Flags>>();
+        add_submit_flags(command, submit_of(bound->flags), bound->options);
+        add(command, bound->flags);
+        return [=, &command]() -> Result<int> {
+            workload::SubmitFlags& flags = submit_of(bound->flags);
+            TRY(flags.pod.files, read_config_files(bound->options.config_files));
+            TRY(Training job, make(bound->flags));
+            TRY(job.arguments,
+                recorded_arguments(command, {"submit", std::string(row_of(type).command)}));
+            TRY(const KubeConnection connection, connection_for(bound->options));
+            TRY(job.ns, checked_namespace(flags.ns, connection));
+            return submit(job, bound->options, connection);
+        };
+    };
+    return row;
+}
+
+}  // namespace
+
+CommandRow submit_command() {
+    return {
+        .name = "submit",
+        .summary = "Submit a training job",
+        .example =
+            "tessera submit pytorch --name train --image pytorch/pytorch:latest "
+            "--gpumemory 8 -- python train.py",
+        .commands = {
+            submit_row(TrainingType::tensorflow, "Train with TensorFlow",
+                       "tessera submit tf --name mnist --image tensorflow/tensorflow:latest-gpu "
+                       "--workers 2 --gpumemory 4 -- python train.py",
+                       add_tensorflow, workload::tensorflow_job),
+            submit_row(TrainingType::pytorch, "Train with PyTorch",
+                       "tessera submit pytorch --name train --image pytorch/pytorch:latest "
+                       "--workers 2 --gpumemory 8 -- torchrun train.py",
+                       add_pytorch, workload::pytorch_job),
+            submit_row(TrainingType::job, "Run pods that do not work together",
+                       "tessera submit job --name sweep --image registry.example.com/sweep:1 "
+                       "--workers 10 --gpumemory 2 -- python sweep.py",
+                       add_plain, workload::plain_job),
+        }};
+}
+
+}  // namespace tessera

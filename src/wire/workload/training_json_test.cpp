@@ -1,0 +1,165 @@
+#include "wire/workload/training_json.hpp"
+
+#include <gtest/gtest.h>
+
+#include "domain/workload/submit_flags.hpp"
+#include "wire/workload/object_json.hpp"
+#include "wire/workload/training_status_json.hpp"
+
+namespace tessera::workload {
+namespace {
+
+Training job() {
+    TensorflowJobFlags flags;
+    flags.submit.name = "train";
+    flags.submit.workers = 2;
+    flags.submit.retry = 3;
+    flags.submit.gang = true;
+    flags.submit.queue = "gpus";
+    flags.submit.priority = "high";
+    flags.submit.running_timeout = "1h";
+    flags.submit.ttl_after_finished = "2h";
+    flags.submit.working_dir = "/work";
+    flags.submit.pod.image = "image:1";
+    flags.submit.pod.gpu.gpumemory = "4";
+    flags.submit.pod.files = {{"/etc/x", "text"}};
+    flags.submit.words = {"python"};
+    flags.chief = true;
+    Training out = tensorflow_job(flags).value();
+    out.ns = "team";
+    out.arguments = {"submit", "tf", "--name=train"};
+    return out;
+}
+
+JsonDocument parsed(const std::string& text) {
+    auto document = JsonDocument::parse(text);
+    EXPECT_TRUE(document) << text;
+    return *std::move(document);
+}
+
+TEST(TrainingJson, Jobs) {
+    const Training made = job();
+    const JsonDocument chief = parsed(write_training_role(made, made.roles[0], ""));
+    EXPECT_EQ(chief.root()["metadata"]["name"].text(), "train-chief");
+    EXPECT_EQ(chief.root()["metadata"]["annotations"][kCommandAnnotation].text(),
+              R"(["submit","tf","--name=train"])");
+    EXPECT_EQ(chief.root()["metadata"]["labels"]["kueue.x-k8s.io/queue-name"].text(), "gpus");
+    EXPECT_FALSE(chief.root()["metadata"]["ownerReferences"].present());
+
+    const JsonDocument worker = parsed(write_training_role(made, made.roles[1], "uid-1"));
+    EXPECT_TRUE(is_owned_by(worker.root(), "uid-1"));
+    EXPECT_FALSE(worker.root()["metadata"]["annotations"][kCommandAnnotation].present());
+    const JsonValue spec = worker.root()["spec"];
+    EXPECT_EQ(spec["completions"].integer(), 2);
+    EXPECT_EQ(spec["parallelism"].integer(), 2);
+    EXPECT_EQ(spec["completionMode"].text(), "Indexed");
+    EXPECT_EQ(spec["backoffLimit"].integer(), 3);
+    EXPECT_EQ(spec["activeDeadlineSeconds"].integer(), 3'600);
+    EXPECT_EQ(spec["ttlSecondsAfterFinished"].integer(), 7'200);
+    EXPECT_TRUE(spec["suspend"].is_true());
+    EXPECT_FALSE(spec["successPolicy"].present());
+    const JsonValue pod = spec["template"]["spec"];
+    EXPECT_EQ(pod["subdomain"].text(), "train");
+    EXPECT_EQ(pod["restartPolicy"].text(), "Never");
+    EXPECT_EQ(pod["priorityClassName"].text(), "high");
+    const JsonValue container = pod["containers"].elements().at(0);
+    EXPECT_EQ(container["workingDir"].text(), "/work");
+    EXPECT_EQ(container["env"].elements().at(0)["valueFrom"]["fieldRef"]["fieldPath"].text(),
+              "metadata.annotations['batch.kubernetes.io/job-completion-index']");
+    // The same files for all roles.
+    EXPECT_EQ(pod["volumes"].elements().at(0)["configMap"]["name"].text(), files_name(made));
+}
+
+TEST(TrainingJson, FirstDecides) {
+    Training made = job();
+    made.roles[1].first_decides = true;
+    const JsonDocument worker = parsed(write_training_role(made, made.roles[1], "u"));
+    EXPECT_EQ(
+        worker.root()["spec"]["successPolicy"]["rules"].elements().at(0)["succeededIndexes"].text(),
+        "0");
+}
+
+TEST(TrainingJson, OwnedObjects) {
+    const JsonDocument service = parsed(write_training_service(job(), "uid-1"));
+    EXPECT_EQ(service.root()["metadata"]["name"].text(), "train");
+    EXPECT_EQ(service.root()["spec"]["clusterIP"].text(), "None");
+    EXPECT_TRUE(service.root()["spec"]["publishNotReadyAddresses"].is_true());
+    EXPECT_TRUE(is_owned_by(service.root(), "uid-1"));
+    const JsonDocument files = parsed(write_training_files(job(), "uid-1"));
+    EXPECT_EQ(files.root()["data"]["file-0"].text(), "text");
+}
+
+// Goal: what was written is read back, whatever the order of the Jobs is.
+TEST(TrainingJson, RoundTrip) {
+    const Training made = job();
+    for (const bool chief_first : {true, false}) {
+        const JsonDocument chief = parsed(write_training_role(made, made.roles[0], ""));
+        const JsonDocument worker = parsed(write_training_role(made, made.roles[1], "u"));
+        auto read = read_training_role((chief_first ? chief : worker).root());
+        ASSERT_TRUE(read);
+        add_role(*read, *read_training_role((chief_first ? worker : chief).root()));
+        EXPECT_EQ(read->name, "train");
+        EXPECT_EQ(read->type, TrainingType::tensorflow);
+        EXPECT_EQ(read->arguments, made.arguments);
+        EXPECT_EQ(read->priority, "high");
+        ASSERT_EQ(read->roles.size(), 2U);
+        EXPECT_EQ(read->anchor().object, "train-chief");
+        EXPECT_TRUE(read->anchor().suspended);
+        EXPECT_EQ(read->roles[1].replicas, 2);
+        EXPECT_EQ(read->roles[1].gpus.memory, gibibytes(4));
+        EXPECT_EQ(read_training_of(worker.root()), "train");
+    }
+    EXPECT_FALSE(read_training_role(parsed(R"({"metadata":{"name":"x"}})").root()));
+}
+
+TEST(TrainingStatusJson, Conditions) {
+    const auto role = [](const std::string& status) {
+        return read_training_role(
+                   parsed(R"({"metadata":{"name":"t-worker","labels":{"tessera.dev/job-name":"t",
+                          "tessera.dev/job-type":"job","tessera.dev/job-role":"worker"}},
+                          "status":)" +
+                          status + "}")
+                       .root())
+            ->anchor();
+    };
+    const RoleStatus failed = role(R"({"startTime":"2026-07-01T09:30:00Z","conditions":[
+        {"type":"FailureTarget","status":"True","message":"x"},
+        {"type":"Failed","status":"True","message":"backoff limit",
+         "lastTransitionTime":"2026-07-01T09:31:00Z"}]})");
+    EXPECT_TRUE(failed.failed);
+    EXPECT_EQ(failed.why, "backoff limit");
+    EXPECT_EQ(failed.ended_s - failed.started_s, 60);
+    const RoleStatus complete = role(R"({"conditions":[{"type":"Complete","status":"True",
+        "lastTransitionTime":"2026-07-01T09:31:00Z"}]})");
+    EXPECT_TRUE(complete.succeeded);
+    EXPECT_EQ(complete.started_s, 0);
+    EXPECT_FALSE(role(R"({"conditions":[{"type":"Complete","status":"False"}]})").succeeded);
+}
+
+// Goal: pods are ordered by role and index, and of one index the newest is first.
+TEST(TrainingStatusJson, Pods) {
+    const auto pod = [](const std::string& name, const std::string& role, const std::string& index,
+                        const std::string& created) {
+        return read_training_pod(
+            parsed(R"({"metadata":{"name":")" + name + R"(","creationTimestamp":")" + created +
+                   R"(","labels":{"tessera.dev/job-role":")" + role +
+                   R"("},"annotations":{"batch.kubernetes.io/job-completion-index":")" + index +
+                   R"("}},"status":{"phase":"Running"}})")
+                .root());
+    };
+    TrainingStatus made;
+    made.roles = {{.role = "chief", .object = {}, .gpus = {}, .why = {}},
+                  {.role = "worker", .object = {}, .gpus = {}, .why = {}}};
+    made.pods = {pod("d", "worker", "10", "2026-07-01T09:30:00Z"),
+                 pod("c", "worker", "9", "2026-07-01T09:30:00Z"),
+                 pod("b", "worker", "9", "2026-07-01T09:31:00Z"),
+                 pod("a", "chief", "x", "2026-07-01T09:30:00Z")};
+    sort_pods(made);
+    std::string order;
+    for (const TrainingPod& one : made.pods)
+        order += one.pod.name;
+    EXPECT_EQ(order, "abcd");
+}
+
+}  // namespace
+}  // namespace tessera::workload

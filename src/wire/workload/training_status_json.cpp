@@ -1,0 +1,100 @@
+#include "wire/workload/training_status_json.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+#include "base/quantity.hpp"
+#include "wire/text/utc_time.hpp"
+#include "wire/workload/object_json.hpp"
+#include "wire/workload/training_json.hpp"
+#include "wire/workload/workload_pod_json.hpp"
+
+namespace tessera::workload {
+namespace {
+
+constexpr std::string_view kIndexAnnotation = "batch.kubernetes.io/job-completion-index";
+
+std::int64_t time_of(JsonValue time) {
+    return rfc3339_seconds(time.text_or("")).value_or(0);
+}
+
+// Sets what the conditions of the Job say.
+void read_conditions(JsonValue status, RoleStatus& role) {
+    for (const JsonValue condition : status["conditions"].elements()) {
+        if (condition["status"].text_or("") != "True") continue;
+        const std::string type = condition["type"].text_or("");
+        if (type == "Complete") role.succeeded = true;
+        if (type == "Failed") {
+            role.failed = true;
+            role.why = condition["message"].text_or("");
+        }
+        if (type == "Complete" || type == "Failed")
+            role.ended_s = time_of(condition["lastTransitionTime"]);
+    }
+}
+
+}  // namespace
+
+std::optional<TrainingStatus> read_training_role(JsonValue job) {
+    const JsonValue metadata = job["metadata"];
+    const auto type = parse_training_type(metadata["labels"][kJobTypeLabel].text_or(""));
+    if (!type) return std::nullopt;
+    TrainingStatus out;
+    out.name = metadata["labels"][kJobNameLabel].text_or("");
+    out.ns = metadata["namespace"].text_or("");
+    out.type = *type;
+    out.created_s = read_created(job);
+    out.arguments = read_arguments(metadata["annotations"][kCommandAnnotation].text_or(""));
+    const JsonValue spec = job["spec"];
+    const JsonValue pod = spec["template"]["spec"];
+    out.priority = pod["priorityClassName"].text_or("");
+    RoleStatus role{.role = metadata["labels"][kJobRoleLabel].text_or(""),
+                    .object = metadata["name"].text_or(""),
+                    .uid = metadata["uid"].text_or(""),
+                    .replicas = read_count(spec["completions"]),
+                    .gpus = {},
+                    .suspended = spec["suspend"].is_true(),
+                    .why = {},
+                    .started_s = time_of(job["status"]["startTime"])};
+    const auto containers = pod["containers"].elements();
+    if (!containers.empty()) role.gpus = read_gpus(containers.front()["resources"]["limits"]);
+    read_conditions(job["status"], role);
+    out.roles.push_back(std::move(role));
+    return out;
+}
+
+void add_role(TrainingStatus& job, TrainingStatus role) {
+    const bool is_anchor = !role.arguments.empty();
+    if (is_anchor) {
+        std::swap(job.arguments, role.arguments);
+        std::swap(job.created_s, role.created_s);
+        std::swap(job.roles, role.roles);
+    }
+    std::ranges::move(role.roles, std::back_inserter(job.roles));
+}
+
+std::string read_training_of(JsonValue object) {
+    return object["metadata"]["labels"][kJobNameLabel].text_or("");
+}
+
+TrainingPod read_training_pod(JsonValue pod) {
+    const JsonValue metadata = pod["metadata"];
+    const auto index = parse_whole_quantity(metadata["annotations"][kIndexAnnotation].text_or("0"));
+    return {.pod = read_workload_pod(pod),
+            .role = metadata["labels"][kJobRoleLabel].text_or(""),
+            .index = index && *index < 1'000'000 ? static_cast<int>(*index) : 0};
+}
+
+void sort_pods(TrainingStatus& job) {
+    const auto place_of = [&](const TrainingPod& one) {
+        return std::ranges::find(job.roles, one.role, &RoleStatus::role) - job.roles.begin();
+    };
+    // Of several pods with one index the newest is first: the others have failed.
+    std::ranges::sort(job.pods, {}, [&](const TrainingPod& one) {
+        return std::tuple(place_of(one), one.index, -one.pod.created_s, one.pod.name);
+    });
+}
+
+}  // namespace tessera::workload

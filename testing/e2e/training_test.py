@@ -1,0 +1,161 @@
+"""`tessera submit` on a real cluster: jobs of two workers that train together (training/linear.py),
+their views at each stage, jobs that fail or do not fit, and mistakes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from typing import Any, ClassVar
+
+from e2e.case import GPUS, PODS
+from e2e.chart_case import ChartCase
+from kube import images
+from stack import builds
+from stack.gpu_node import GpuNode
+
+Json = dict[str, Any]
+GIB = 1 << 30
+PROGRAM = builds.ROOT / "testing" / "training" / "linear.py"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+SERVICES = "/api/v1/namespaces/default/services"
+USAGE, NOT_FOUND, CONFLICT = 2, 3, 4  # exit statuses
+TRAINED = "model: 3.00 x + -1.00"
+
+
+class TrainingTest(ChartCase):
+    with_dns = True
+    image: ClassVar[str]
+
+    @classmethod
+    def gpu_nodes(cls) -> list[GpuNode]:
+        return [GpuNode("node-a", GPUS / "two-15gib.yaml")]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.image = cls.stack.registry.push(images.python_archive(), "python:test")
+
+    def tearDown(self) -> None:
+        self.cluster.kubectl("delete", "jobs", "--all", "--wait=true")
+        super().tearDown()
+
+    # ---- tools
+
+    def run_tessera(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
+        return subprocess.run([str(builds.program("tessera")), *arguments], env=environment,
+                              text=True, capture_output=True, timeout=120)
+
+    def tessera_says(self, *arguments: str) -> str:
+        done = self.run_tessera(*arguments)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def refused(self, status: int, text: str, *arguments: str) -> None:
+        done = self.run_tessera(*arguments)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        self.assertIn(text, done.stderr)
+
+    def submit(self, kind: str, name: str, *flags: str, command: str = "") -> str:
+        """A job that trains, unless there is another command."""
+        train = f"exec python3 /train/linear.py {command}"
+        return self.tessera_says("submit", kind, f"--name={name}", f"--image={self.image}",
+                                 f"--config-file={PROGRAM}:/train/linear.py", *flags, "--", train)
+
+    def get(self, name: str) -> Json:
+        found: Json = json.loads(self.tessera_says("get", name, "-o", "json"))
+        return found
+
+    def becomes(self, name: str, status: str) -> Json:
+        """Waits for a status of the job, and returns the job."""
+        def found() -> Json | None:
+            job = self.get(name)
+            self.assertIn(job["status"], {status, "PENDING", "RUNNING"}, job.get("reason"))
+            return job if job["status"] == status else None
+        job: Json = self.cluster.wait_for(f"{name} is {status}", found, 90)
+        return job
+
+    def assert_nothing_is_left(self) -> None:
+        def is_gone() -> bool:
+            objects = [item["metadata"]["name"] for path in (JOBS, PODS, SERVICES)
+                       for item in self.api.json("GET", path)["items"]]
+            return objects == ["kubernetes"]
+        self.cluster.wait_for("nothing of a job is left", is_gone, 60)
+
+    # ---- tests
+
+    def test_two_workers_of_tensorflow_train_together(self) -> None:
+        said = self.submit("tf", "dist", "--workers=2", "--gpumemory=4", "--gang",
+                           command="1000000 0.02")
+        self.assertRegex(said, r"^job.batch/dist-worker created\nconfigmap/dist-\w+ created\n"
+                               r"service/dist created\nThe job dist is submitted\.")
+        job = self.becomes("dist", "RUNNING")
+        gpus = {pod["gpus"][0]["uuid"] for pod in job["instances"]}
+        self.assertEqual(len(gpus), 2, "each worker has a GPU of its own")
+        self.assertEqual([pod["chief"] for pod in job["instances"]], [True, False])
+        self.assertRegex(self.tessera_says("list"), re.compile(
+            r"^dist  RUNNING  TFJOB    \S+ +0 +0\.5 +\S+ +4Gi +N/A$", re.MULTILINE))
+        logs = self.cluster.wait_for("both train together", lambda: (
+            text if "step 20: " in (text := self.tessera_says("logs", "dist")) else ""), 60)
+        self.assertIn(f"worker 0 of 2, holds {2 * GIB} of {4 * GIB} bytes of the GPU", logs)
+        self.tessera_says("delete", "dist")
+        self.assert_nothing_is_left()
+
+    def test_pytorch_and_a_chief_finish(self) -> None:
+        self.submit("pytorch", "torch", "--workers=2", "--gpumemory=3")
+        self.submit("tf", "chief", "--chief", "--gpumemory=2", "--gpucore=20")
+        for name, role in (("torch", "worker"), ("chief", "chief")):
+            job = self.becomes(name, "SUCCEEDED")
+            self.assertTrue(job["chiefName"].startswith(f"{name}-{role}-0-"))
+            self.assertIn(TRAINED, self.tessera_says("logs", name))
+        self.assertIn("SUCCEEDED", self.tessera_says("get", "torch"))
+        # The name is free again at once, although the objects of the first job may still be there.
+        self.tessera_says("delete", "torch")
+        self.submit("pytorch", "torch", "--workers=2", "--gpumemory=3")
+        self.becomes("torch", "SUCCEEDED")
+
+    def test_a_job_that_fails(self) -> None:
+        self.tessera_says("submit", "job", "--name=bad", f"--image={self.image}", "--workers=2",
+                          "--", "echo $JOB_COMPLETION_INDEX; test $JOB_COMPLETION_INDEX = 0 || exit 3")
+        job = self.becomes("bad", "FAILED")
+        self.assertIn("it ended with exit code 3", job["reason"])
+        self.assertEqual(self.tessera_says("logs", "bad"), "1\n", "of the pod that failed")
+        self.assertIn("Why it failed:\n  job bad-worker: ", self.tessera_says("get", "bad"))
+
+    def test_a_job_that_does_not_fit(self) -> None:
+        """Three workers need three GPUs, and there are two."""
+        self.submit("pytorch", "three", "--workers=3", "--gpumemory=3", "--gang")
+        self.cluster.wait_for("the reason", lambda: "gang" in self.get("three").get("reason", ""), 60)
+        self.assertEqual(self.get("three")["status"], "PENDING")
+        self.assertIn("Why it waits:\n  pod three-worker-0-", self.tessera_says("get", "three"))
+
+    def test_a_job_in_a_queue(self) -> None:
+        self.submit("job", "queued", "--queue=gpus")
+        self.becomes("queued", "QUEUING")
+        labels = self.api.json("GET", f"{JOBS}/queued-worker")["metadata"]["labels"]
+        self.assertEqual(labels["kueue.x-k8s.io/queue-name"], "gpus")
+
+    def test_mistakes(self) -> None:
+        job = ("submit", "tf", "--name=mistake", f"--image={self.image}")
+        self.refused(USAGE, "command: is missing", *job)
+        self.refused(USAGE, "--gpus: cannot be used with --gpumemory", *job, "--gpus=1",
+                     "--gpumemory=3", "--", "true")
+        self.refused(USAGE, "--running-timeout: \"5\" is not a duration", *job,
+                     "--running-timeout=5", "--", "true")
+        self.refused(USAGE, "has 60 characters, and may have at most 49", "submit", "job",
+                     "--name=" + 60 * "a", "--image=x", "--", "true")
+        self.refused(NOT_FOUND, "there is no training job nothing in namespace default", "get",
+                     "nothing")
+        self.submit("job", "once")
+        self.refused(CONFLICT, "the training job once exists already", "submit", "job",
+                     "--name=once", "--image=x", "--", "true")
+        # A Service of a user has the name that the job's host names need.
+        self.cluster.kubectl("create", "service", "clusterip", "taken", "--tcp=80")
+        self.refused(CONFLICT, "services taken exists already in namespace default, and does not "
+                               "belong to this job", "submit", "pytorch", "--name=taken",
+                     "--image=x", "--workers=2", "--", "true")
+        self.cluster.kubectl("delete", "service", "taken")
+        self.tessera_says("delete", "once")
+        self.assert_nothing_is_left()

@@ -1,0 +1,73 @@
+// The training jobs of a cluster without pods: what is created is listed.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ports/kube/trainings.hpp"
+
+namespace tessera {
+
+class FakeTrainings final : public Trainings {
+  public:
+    std::vector<workload::TrainingStatus> jobs;
+    std::optional<Error> service_error;
+    std::vector<std::string> calls;
+
+    Result<std::vector<workload::TrainingStatus>> list(const std::string& ns,
+                                                       const std::string& name) override {
+        std::vector<workload::TrainingStatus> out;
+        std::ranges::copy_if(jobs, std::back_inserter(out), [&](const auto& job) {
+            return (ns.empty() || job.ns == ns) && (name.empty() || job.name == name);
+        });
+        return out;
+    }
+    Result<std::string> create(const workload::Training& job) override {
+        calls.push_back("create " + job.object(job.roles.front()));
+        workload::TrainingStatus made;
+        made.name = job.name;
+        made.ns = job.ns;
+        made.type = job.type;
+        made.arguments = job.arguments;
+        made.roles.push_back(role_of(job, job.roles.front()));
+        jobs.push_back(made);
+        return made.anchor().uid;
+    }
+    Result<> create_service(const workload::Training&, const std::string& owner) override {
+        calls.push_back("service of " + owner);
+        if (service_error) return fail(*service_error);
+        jobs.front().has_service = true;
+        return {};
+    }
+    Result<> create_files(const workload::Training&, const std::string& owner) override {
+        calls.push_back("files of " + owner);
+        return {};
+    }
+    Result<> create_role(const workload::Training& job, const workload::Role& role,
+                         const std::string& owner) override {
+        calls.push_back("role " + role.name + " of " + owner);
+        jobs.front().roles.push_back(role_of(job, role));
+        return {};
+    }
+    Result<> remove(const workload::TrainingStatus& job) override {
+        calls.push_back("remove " + job.anchor().uid);
+        std::erase_if(jobs, [&](const auto& one) { return one.anchor().uid == job.anchor().uid; });
+        return {};
+    }
+    Result<std::vector<NodeInventory>> nodes() override { return std::vector<NodeInventory>{}; }
+
+  private:
+    static workload::RoleStatus role_of(const workload::Training& job, const workload::Role& role) {
+        return {.role = role.name,
+                .object = job.object(role),
+                .uid = "uid-" + job.object(role),
+                .replicas = role.replicas,
+                .gpus = role.pod.gpus,
+                .why = {}};
+    }
+};
+
+}  // namespace tessera
