@@ -26,8 +26,9 @@ std::string age_text(std::int64_t seconds) {
         std::int64_t seconds;
         char letter;
     };
+    constexpr std::int64_t kDay = 86'400;
     constexpr auto kUnits =
-        std::to_array<Unit>({{365 * 86'400, 'y'}, {86'400, 'd'}, {3'600, 'h'}, {60, 'm'}});
+        std::to_array<Unit>({{365 * kDay, 'y'}, {kDay, 'd'}, {3'600, 'h'}, {60, 'm'}});
     for (const Unit& unit : kUnits) {
         if (seconds >= unit.seconds)
             return fmt::format("{}{}", seconds / unit.seconds, unit.letter);

@@ -51,12 +51,14 @@ Result<Gpus> read_gpu_flags(const GpuFlags& flags) {
     if (!flags.gpumemory.empty()) {
         TRY(out.memory, parse_gpu_memory(flags.gpumemory));
     }
-    if (flags.gpus < 0 || flags.gpus > kMostGpus)
+    if (flags.gpus < 0 || flags.gpus > kMostGpus) {
         return refuse("--gpus",
                       fmt::format("{} is not a number from 0 to {}", flags.gpus, kMostGpus));
-    if (flags.gpucore < 0 || flags.gpucore > 100)
+    }
+    if (flags.gpucore < 0 || flags.gpucore > 100) {
         return refuse("--gpucore",
                       fmt::format("{} is not a percentage from 0 to 100", flags.gpucore));
+    }
     if (out.whole > 0 && (out.is_share() || out.cores.value > 0)) {
         return refuse("--gpus", fmt::format("cannot be used with {}: --gpus requests whole GPUs, "
                                             "--gpumemory and --gpucore a share of one GPU; choose "

@@ -40,7 +40,7 @@ Result<Serving> triton_serving(const TritonFlags& flags) {
     for (const std::string& model : flags.load_model)
         server.push_back("--load-model=" + model);
     if (flags.extend_command.empty()) {
-        for (std::string& word : server)
+        for (const std::string& word : server)
             job.pod.command.push_back(unexpanded(word));
     } else {
         job.pod.command = {

@@ -45,9 +45,10 @@ Result<std::pair<std::string, std::string>> name_and_path(std::string_view flag,
                                                           std::string_view text,
                                                           std::string_view example) {
     const std::size_t colon = text.find(':');
-    if (colon == std::string_view::npos || !is_folder(text.substr(colon + 1)))
+    if (colon == std::string_view::npos || !is_folder(text.substr(colon + 1))) {
         return refuse(flag, text,
                       fmt::format("is not a name and an absolute path, such as {}", example));
+    }
     return std::pair(std::string(text.substr(0, colon)), std::string(text.substr(colon + 1)));
 }
 
@@ -125,9 +126,10 @@ Result<> read_mounts(const PodFlags& flags, PodTemplate& pod) {
         const std::size_t colon = text.find(':');
         const std::string host = text.substr(0, colon);
         const std::string path = colon == std::string::npos ? host : text.substr(colon + 1);
-        if (!is_folder(host) || !is_folder(path))
+        if (!is_folder(host) || !is_folder(path)) {
             return refuse("--data-dir", text,
                           "is not an absolute path of the node, or two as in /data:/models");
+        }
         pod.mounts.push_back({VolumeKind::host, host, path});
     }
     for (const std::string& text : flags.temp_dir) {

@@ -154,9 +154,10 @@ Result<Training> finished(Training job, const SubmitFlags& flags) {
     int pods = 0;
     for (const Role& role : job.roles)
         pods += role.replicas;
-    if (pods > kMostGangPods)
+    if (pods > kMostGangPods) {
         return refuse("--gang", fmt::format("{} pods are more than a gang may have ({})", pods,
                                             kMostGangPods));
+    }
     make_gang(job);
     return job;
 }

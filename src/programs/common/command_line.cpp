@@ -11,9 +11,9 @@ namespace tessera {
 namespace {
 
 // The command of `app` that this word names, or `app`.
-const CLI::App& command_of(const CLI::App& app, const std::string& word) {
-    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-        if (command->check_name(word)) return *command;
+const CLI::App* command_of(const CLI::App* app, const std::string& word) {
+    for (const CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
+        if (command->check_name(word)) return command;
     }
     return app;
 }
@@ -42,7 +42,7 @@ std::vector<std::string> command_line(const CLI::App& app, std::vector<std::stri
             words.push_back(std::move(argument));
             continue;
         }
-        command = &command_of(*command, argument);
+        command = command_of(command, argument);
         std::string word = with_long_name(*command, argument);
         const bool is_empty_value = word.starts_with("--") && word.find('=') == word.size() - 1;
         if (is_empty_value) word.pop_back();

@@ -10,8 +10,8 @@ namespace {
 // A quota or an admission webhook that refuses the pods.
 std::string failure_of(JsonValue deployment) {
     for (const JsonValue condition : deployment["status"]["conditions"].elements()) {
-        if (condition["type"].text_or("") == "ReplicaFailure" &&
-            condition["status"].text_or("") == "True")
+        const bool is_true = condition["status"].text_or("") == "True";
+        if (is_true && condition["type"].text_or("") == "ReplicaFailure")
             return condition["message"].text_or("");
     }
     return {};
@@ -23,9 +23,8 @@ void read_files(JsonValue pod, JsonValue container, ServingStatus& out) {
             out.files = volume["configMap"]["name"].text_or("");
     }
     for (const JsonValue mount : container["volumeMounts"].elements()) {
-        if (mount["name"].text_or("") == kFilesVolume)
-            out.file_keys.emplace_back(mount["mountPath"].text_or(""),
-                                       mount["subPath"].text_or(""));
+        if (mount["name"].text_or("") != kFilesVolume) continue;
+        out.file_keys.emplace_back(mount["mountPath"].text_or(""), mount["subPath"].text_or(""));
     }
 }
 

@@ -71,9 +71,10 @@ std::string write_training_role(const Training& job, const Role& role, std::stri
         StringMap labels = joined(labels_of(job, role), role.pod.labels);
         if (!job.queue.empty()) labels.insert_or_assign("kueue.x-k8s.io/queue-name", job.queue);
         StringMap annotations = role.pod.annotations;
-        if (&role == &job.roles.front())
+        if (&role == &job.roles.front()) {
             annotations.insert_or_assign(std::string(kCommandAnnotation),
                                          write_arguments(job.arguments));
+        }
         write_head(w, {.api = "batch/v1",
                        .kind = "Job",
                        .name = name,

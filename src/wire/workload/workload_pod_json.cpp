@@ -68,8 +68,8 @@ std::string status_of(JsonValue pod) {
     if (status.empty()) status = pod["status"]["phase"].text_or("Unknown");
     for (const JsonValue container : pod["status"]["containerStatuses"].elements()) {
         const JsonValue state = container["state"];
-        const std::string waiting = state["waiting"]["reason"].text_or("");
-        const std::string ended = state["terminated"]["reason"].text_or("");
+        std::string waiting = state["waiting"]["reason"].text_or("");
+        std::string ended = state["terminated"]["reason"].text_or("");
         if (!waiting.empty()) return waiting;
         if (!ended.empty()) return ended;
     }

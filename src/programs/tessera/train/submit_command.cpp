@@ -71,6 +71,7 @@ workload::SubmitFlags& submit_of(workload::SubmitFlags& flags) {
 
 std::vector<std::string> objects_of(const Training& job) {
     std::vector<std::string> objects;
+    objects.reserve(job.roles.size() + 2);
     for (const workload::Role& role : job.roles)
         objects.push_back(workload::write_training_role(job, role, ""));
     if (!job.roles.front().pod.files.empty())

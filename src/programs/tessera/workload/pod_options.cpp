@@ -115,6 +115,7 @@ Result<std::vector<std::string>> recorded_arguments(const CLI::App& command,
 
 std::vector<std::string> with_paths(const std::vector<std::string>& texts) {
     std::vector<std::string> out;
+    out.reserve(texts.size());
     for (const std::string& text : texts) {
         out.push_back(text.find(':') != std::string::npos
                           ? text
