@@ -18,6 +18,7 @@ from stack import builds
 from stack.gpu_node import GpuNode
 
 Json = dict[str, Any]
+SECONDS = 120  # for what takes seconds on a machine with nothing else to do
 PAGE = builds.ROOT / "docs" / "users" / "serving.md"
 GIB = 1 << 30
 CONTEXT = 600 << 20  # --gpu-context-memory by default
@@ -108,7 +109,7 @@ class ServingTest(ChartCase):
             jobs = [self.get(name) for name in names]
             return jobs if all(job["availableInstances"] == replicas == len(job["instances"])
                                for job in jobs) else []
-        jobs: list[Json] = self.cluster.wait_for(f"{names} are available", found, 90)
+        jobs: list[Json] = self.cluster.wait_for(f"{names} are available", found, SECONDS)
         return jobs
 
     def predict(self, job: Json, model: str, value: float, version: str = "") -> float:
@@ -124,7 +125,7 @@ class ServingTest(ChartCase):
             objects = [item["metadata"]["name"] for path in (DEPLOYMENTS, SERVICES, CONFIG_MAPS, PODS)
                        for item in self.api.json("GET", path)["items"]]
             return not [name for name in objects if "serving" in name]
-        self.cluster.wait_for("no object of a serving job is left", is_gone, 60)
+        self.cluster.wait_for("no object of a serving job is left", is_gone, SECONDS)
 
     # ---- tests
 
@@ -154,7 +155,7 @@ class ServingTest(ChartCase):
                    "specific:1", "--env", "A=1")
         two = self.cluster.wait_for("the update", lambda: (job := self.get("two"))["instances"] and
                                     len(job["instances"]) == 1 and job["availableInstances"] == 1 and
-                                    job["instances"][0]["name"] != before["two"] and job, 60)
+                                    job["instances"][0]["name"] != before["two"] and job, SECONDS)
         self.assertEqual(two["requestGPUMemory"], 4 * GIB)
         self.assertEqual(self.predict(two, "half", 4), 4)  # version 1
         self.assertIn(f"per_process_gpu_memory_fraction={fraction(4 * GIB)}",
@@ -203,10 +204,10 @@ class ServingTest(ChartCase):
             job = self.get("none")
             return job if job["instances"] and "not ready" in job["instances"][0].get(
                 "reason", "") else None
-        self.cluster.wait_for("the reason", waits, 60)
+        self.cluster.wait_for("the reason", waits, SECONDS)
         self.assertIn("Why it waits:\n  pod none-", self.serve("get", "none"))
         self.cluster.wait_for("the log", lambda: "No versions of servable nothing found" in
-                              self.serve("logs", "none", "--tail", "3"), 30)
+                              self.serve("logs", "none", "--tail", "3"), SECONDS)
 
     def test_a_share_that_fits_nowhere(self) -> None:
         done = self.run_serve(*self.tensorflow("large", "--gpumemory", "40"))
@@ -214,7 +215,7 @@ class ServingTest(ChartCase):
         self.assertIn("no GPU of the cluster has 40Gi; the largest is GPU 0 of node node-a",
                       done.stderr)
         self.cluster.wait_for("the reason", lambda: "Insufficient GPU Memory" in
-                              self.serve("get", "large"), 60)
+                              self.serve("get", "large"), SECONDS)
 
     def test_a_killed_command_is_completed_by_the_same_command(self) -> None:
         """Killed after the Deployment was made: delete removes it, and the same command adds what is
@@ -263,6 +264,6 @@ class ServingTest(ChartCase):
         self.refused(CONFLICT, "2 serving jobs have the name style; add --version or --type", "get",
                      "style")
         self.cluster.wait_for("v2", lambda: json.loads(self.serve(
-            "get", "style", "-v", "v2", "-o", "json"))["availableInstances"] == 1, 60)
+            "get", "style", "-v", "v2", "-o", "json"))["availableInstances"] == 1, SECONDS)
         self.serve("delete", "style", "--version", "v1")
         self.assertEqual(self.get("style")["version"], "v2")

@@ -16,10 +16,12 @@ from stack import builds
 from stack.gpu_node import GpuNode
 
 Json = dict[str, Any]
+SECONDS = 120  # for what takes seconds on a machine with nothing else to do
 GIB = 1 << 30
 PROGRAM = builds.ROOT / "testing" / "training" / "linear.py"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 SERVICES = "/api/v1/namespaces/default/services"
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 USAGE, NOT_FOUND, CONFLICT = 2, 3, 4  # exit statuses
 TRAINED = "model: 3.00 x + -1.00"
 
@@ -74,15 +76,15 @@ class TrainingTest(ChartCase):
             job = self.get(name)
             self.assertIn(job["status"], {status, "PENDING", "RUNNING"}, job.get("reason"))
             return job if job["status"] == status else None
-        job: Json = self.cluster.wait_for(f"{name} is {status}", found, 90)
+        job: Json = self.cluster.wait_for(f"{name} is {status}", found, SECONDS)
         return job
 
     def assert_nothing_is_left(self) -> None:
         def is_gone() -> bool:
-            objects = [item["metadata"]["name"] for path in (JOBS, PODS, SERVICES)
+            objects = [item["metadata"]["name"] for path in (JOBS, PODS, SERVICES, CONFIG_MAPS)
                        for item in self.api.json("GET", path)["items"]]
-            return objects == ["kubernetes"]
-        self.cluster.wait_for("nothing of a job is left", is_gone, 60)
+            return objects == ["kubernetes", "kube-root-ca.crt"]
+        self.cluster.wait_for("nothing of a job is left", is_gone, SECONDS)
 
     # ---- tests
 
@@ -98,7 +100,7 @@ class TrainingTest(ChartCase):
         self.assertRegex(self.tessera_says("list"), re.compile(
             r"^dist  RUNNING  TFJOB    \S+ +0 +0\.5 +\S+ +4Gi +N/A$", re.MULTILINE))
         logs = self.cluster.wait_for("both train together", lambda: (
-            text if "step 20: " in (text := self.tessera_says("logs", "dist")) else ""), 60)
+            text if "step 20: " in (text := self.tessera_says("logs", "dist")) else ""), SECONDS)
         self.assertIn(f"worker 0 of 2, holds {2 * GIB} of {4 * GIB} bytes of the GPU", logs)
         self.tessera_says("delete", "dist")
         self.assert_nothing_is_left()
@@ -112,9 +114,11 @@ class TrainingTest(ChartCase):
             self.assertIn(TRAINED, self.tessera_says("logs", name))
         self.assertIn("SUCCEEDED", self.tessera_says("get", "torch"))
         # The name is free again at once, although the objects of the first job may still be there.
-        self.tessera_says("delete", "torch")
+        self.tessera_says("delete", "torch", "chief")
         self.submit("pytorch", "torch", "--workers=2", "--gpumemory=3")
+        self.submit("tf", "chief", "--chief", "--gpumemory=2")
         self.becomes("torch", "SUCCEEDED")
+        self.becomes("chief", "SUCCEEDED")
 
     def test_a_job_that_fails(self) -> None:
         self.tessera_says("submit", "job", "--name=bad", f"--image={self.image}", "--workers=2",
@@ -124,10 +128,24 @@ class TrainingTest(ChartCase):
         self.assertEqual(self.tessera_says("logs", "bad"), "1\n", "of the pod that failed")
         self.assertIn("Why it failed:\n  job bad-worker: ", self.tessera_says("get", "bad"))
 
+    def test_a_job_whose_pods_are_refused(self) -> None:
+        """Only events of the Job say why."""
+        self.submit("job", "refused", "--priority=nothing")
+        self.cluster.wait_for("the reason", lambda: "no PriorityClass with name nothing" in
+                              self.get("refused").get("reason", ""), SECONDS)
+
+    def test_a_pod_that_fails_once(self) -> None:
+        """Its words reach the shell as they were written."""
+        self.tessera_says("submit", "job", "--name=once", f"--image={self.image}", "--retry=1",
+                          f"--data-dir={self.cluster.directory}:/data", "--", "[ -f /data/once ]",
+                          "||", "{ touch /data/once; exit 1; }")
+        self.becomes("once", "SUCCEEDED")
+
     def test_a_job_that_does_not_fit(self) -> None:
         """Three workers need three GPUs, and there are two."""
         self.submit("pytorch", "three", "--workers=3", "--gpumemory=3", "--gang")
-        self.cluster.wait_for("the reason", lambda: "gang" in self.get("three").get("reason", ""), 60)
+        self.cluster.wait_for("the reason",
+                              lambda: "gang" in self.get("three").get("reason", ""), SECONDS)
         self.assertEqual(self.get("three")["status"], "PENDING")
         self.assertIn("Why it waits:\n  pod three-worker-0-", self.tessera_says("get", "three"))
 

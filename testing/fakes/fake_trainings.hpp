@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ports/kube/trainings.hpp"
@@ -32,25 +34,28 @@ class FakeTrainings final : public Trainings {
         made.ns = job.ns;
         made.type = job.type;
         made.arguments = job.arguments;
+        if (!job.roles.front().pod.files.empty()) made.files = files_name(job);
         made.roles.push_back(role_of(job, job.roles.front()));
         jobs.push_back(made);
         return made.anchor().uid;
     }
-    Result<> create_service(const workload::Training&, const std::string& owner) override {
+    Result<bool> create_service(const workload::Training&, const std::string& owner) override {
         calls.push_back("service of " + owner);
         if (service_error) return fail(*service_error);
-        jobs.front().has_service = true;
-        return {};
+        return !std::exchange(jobs.front().has_service, true);
     }
-    Result<> create_files(const workload::Training&, const std::string& owner) override {
+    Result<bool> create_files(const workload::Training& job, const std::string& owner) override {
         calls.push_back("files of " + owner);
-        return {};
+        return files_.insert(files_name(job)).second;
     }
-    Result<> create_role(const workload::Training& job, const workload::Role& role,
-                         const std::string& owner) override {
+    Result<bool> create_role(const workload::Training& job, const workload::Role& role,
+                             const std::string& owner) override {
         calls.push_back("role " + role.name + " of " + owner);
-        jobs.front().roles.push_back(role_of(job, role));
-        return {};
+        auto& roles = jobs.front().roles;
+        const auto same = std::ranges::find(roles, role.name, &workload::RoleStatus::role);
+        if (same != roles.end()) return false;
+        roles.push_back(role_of(job, role));
+        return true;
     }
     Result<> remove(const workload::TrainingStatus& job) override {
         calls.push_back("remove " + job.anchor().uid);
@@ -64,10 +69,13 @@ class FakeTrainings final : public Trainings {
         return {.role = role.name,
                 .object = job.object(role),
                 .uid = "uid-" + job.object(role),
+                .owner = {},
                 .replicas = role.replicas,
                 .gpus = role.pod.gpus,
                 .why = {}};
     }
+
+    std::set<std::string> files_;
 };
 
 }  // namespace tessera

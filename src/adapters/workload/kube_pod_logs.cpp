@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kSilence{24 * 3600};
 }  // namespace
 
 Result<> KubePodLogs::print(const PodName& pod, const PodLogOptions& options,
-                            const std::function<void(std::string_view)>& print) {
+                            const std::function<bool(std::string_view)>& print) {
     std::string path = path_of(kLogs, pod.ns) + "/" + pod.name + "/log?follow=";
     path += options.follow ? "true" : "false";
     if (!options.container.empty()) path += "&container=" + options.container;
@@ -23,11 +23,7 @@ Result<> KubePodLogs::print(const PodName& pod, const PodLogOptions& options,
     if (options.since_s > 0) path += fmt::format("&sinceSeconds={}", options.since_s);
     if (options.timestamps) path += "&timestamps=true";
     if (options.previous) path += "&previous=true";
-    const auto take = [&](std::string_view text) {
-        print(text);
-        return true;
-    };
-    TRY(const HttpResponse response, http_.stream(path, take, kSilence, {}));
+    TRY(const HttpResponse response, http_.stream(path, print, kSilence, {}));
     if (response.status == 200) return {};
     return fail(with_right(kube_error(response, path), "get", kLogs, pod.ns));
 }

@@ -12,7 +12,7 @@ class KubePodLogs final : public PodLogs {
     explicit KubePodLogs(HttpClient& api) : http_(api) {}
 
     Result<> print(const PodName& pod, const PodLogOptions& options,
-                   const std::function<void(std::string_view)>& print) override;
+                   const std::function<bool(std::string_view)>& print) override;
 
   private:
     HttpClient& http_;

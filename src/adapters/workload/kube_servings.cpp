@@ -63,13 +63,15 @@ Result<std::string> KubeServings::create(const Serving& job) {
 }
 
 Result<> KubeServings::create_service(const Serving& job, const std::string& owner) {
-    return create_owned(http_, kServices, job.ns, job.id.object(),
-                        workload::write_serving_service(job, owner), {job.id.object(), owner});
+    TRY_VOID(create_owned(http_, kServices, job.ns, job.id.object(),
+                          workload::write_serving_service(job, owner), {job.id.object(), owner}));
+    return {};
 }
 
 Result<> KubeServings::create_files(const Serving& job, const std::string& owner) {
-    return create_owned(http_, kConfigMaps, job.ns, files_name(job),
-                        workload::write_serving_files(job, owner), {job.id.object(), owner});
+    TRY_VOID(create_owned(http_, kConfigMaps, job.ns, files_name(job),
+                          workload::write_serving_files(job, owner), {job.id.object(), owner}));
+    return {};
 }
 
 Result<std::vector<workload::File>> KubeServings::files(const ServingStatus& job) {

@@ -1,8 +1,12 @@
 #include "adapters/workload/kube_trainings.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <map>
 #include <utility>
 
+#include "adapters/kube/kube_call.hpp"
 #include "adapters/kube/kube_pages.hpp"
 #include "adapters/workload/workload_calls.hpp"
 #include "wire/workload/object_json.hpp"
@@ -16,45 +20,88 @@ using workload::TrainingStatus;
 
 namespace {
 
+using workload::RoleStatus;
+// By namespace and name.
+using Jobs = std::map<std::pair<std::string, std::string>, TrainingStatus>;
+
+constexpr std::chrono::milliseconds kDeadline{10'000};
+
 Anchor anchor_of(const Training& job, const std::string& uid) {
     return {job.object(job.roles.front()), uid};
+}
+
+std::pair<std::string, std::string> key_of(JsonValue object) {
+    return {object["metadata"]["namespace"].text_or(""), workload::read_training_of(object)};
+}
+
+// The anchors with the roles that they own. Those of a job that was deleted are left out.
+Jobs joined_roles(const std::vector<TrainingStatus>& roles) {
+    Jobs jobs;
+    for (const TrainingStatus& role : roles) {
+        if (role.anchor().owner.empty()) jobs.emplace(std::pair(role.ns, role.name), role);
+    }
+    for (const TrainingStatus& role : roles) {
+        const auto job = jobs.find({role.ns, role.name});
+        if (job == jobs.end() || role.anchor().owner != job->second.anchor().uid) continue;
+        job->second.roles.push_back(role.anchor());
+    }
+    return jobs;
+}
+
+bool is_of(JsonValue pod, const TrainingStatus& job) {
+    return std::ranges::any_of(
+        job.roles, [&](const RoleStatus& role) { return workload::is_owned_by(pod, role.uid); });
+}
+
+// Why a Job has no pods: a quota, a webhook or a PriorityClass that does not exist refuses them,
+// which only events say. A user without the right to list events sees nothing of it.
+void add_refusal(HttpClient& http, const std::string& ns, RoleStatus& role) {
+    const std::string path = fmt::format(
+        "/api/v1/namespaces/{}/events?fieldSelector=involvedObject.uid%3D{}", ns, role.uid);
+    const auto body = kube_call(http, {.method = "GET", .path = path}, kDeadline);
+    if (!body) return;
+    const auto document = JsonDocument::parse(*body);
+    if (!document) return;
+    for (const JsonValue event : document->root()["items"].elements()) {
+        if (event["reason"].text_or("") == "FailedCreate") role.why = event["message"].text_or("");
+    }
+}
+
+void add_refusals(HttpClient& http, TrainingStatus& job) {
+    for (RoleStatus& role : job.roles) {
+        const auto pods = std::ranges::count(job.pods, role.role, &workload::TrainingPod::role);
+        const bool has_ended = role.succeeded || role.failed || role.suspended;
+        if (!has_ended && pods < role.replicas) add_refusal(http, job.ns, role);
+    }
 }
 
 }  // namespace
 
 Result<std::vector<TrainingStatus>> KubeTrainings::list(const std::string& ns,
                                                         const std::string& name) {
-    std::map<std::pair<std::string, std::string>, TrainingStatus> jobs;  // by namespace and name
-    const auto key_of = [](JsonValue object) {
-        return std::pair(object["metadata"]["namespace"].text_or(""),
-                         workload::read_training_of(object));
-    };
     const auto path = [&](const ObjectKind& kind) {
         return labelled_path(kind, ns, workload::kJobNameLabel, name);
     };
+    std::vector<TrainingStatus> roles;
     TRY_VOID(each_item(http_, path(kJobs), "list jobs.batch", [&](JsonValue json) {
-        auto role = workload::read_training_role(json);
-        if (!role) return;
-        const auto at = jobs.find(key_of(json));
-        if (at == jobs.end()) {
-            jobs.emplace(key_of(json), *std::move(role));
-        } else {
-            workload::add_role(at->second, *std::move(role));
-        }
+        if (auto role = workload::read_training_role(json)) roles.push_back(*std::move(role));
     }));
+    Jobs jobs = joined_roles(roles);
     TRY_VOID(each_item(http_, path(kServices), "list services", [&](JsonValue json) {
         const auto at = jobs.find(key_of(json));
         if (at != jobs.end() && workload::is_owned_by(json, at->second.anchor().uid))
             at->second.has_service = true;
     }));
     TRY_VOID(each_item(http_, path(kPods), "list pods", [&](JsonValue json) {
-        if (const auto at = jobs.find(key_of(json)); at != jobs.end())
+        const auto at = jobs.find(key_of(json));
+        if (at != jobs.end() && is_of(json, at->second))
             at->second.pods.push_back(workload::read_training_pod(json));
     }));
     std::vector<TrainingStatus> out;
     out.reserve(jobs.size());
     for (auto& [key, job] : jobs) {
         workload::sort_pods(job);
+        if (!name.empty()) add_refusals(http_, job);
         out.push_back(std::move(job));
     }
     return out;
@@ -65,18 +112,18 @@ Result<std::string> KubeTrainings::create(const Training& job) {
                          workload::write_training_role(job, job.roles.front(), ""));
 }
 
-Result<> KubeTrainings::create_service(const Training& job, const std::string& owner) {
+Result<bool> KubeTrainings::create_service(const Training& job, const std::string& owner) {
     return create_owned(http_, kServices, job.ns, job.name,
                         workload::write_training_service(job, owner), anchor_of(job, owner));
 }
 
-Result<> KubeTrainings::create_files(const Training& job, const std::string& owner) {
+Result<bool> KubeTrainings::create_files(const Training& job, const std::string& owner) {
     return create_owned(http_, kConfigMaps, job.ns, files_name(job),
                         workload::write_training_files(job, owner), anchor_of(job, owner));
 }
 
-Result<> KubeTrainings::create_role(const Training& job, const workload::Role& role,
-                                    const std::string& owner) {
+Result<bool> KubeTrainings::create_role(const Training& job, const workload::Role& role,
+                                        const std::string& owner) {
     return create_owned(http_, kJobs, job.ns, job.object(role),
                         workload::write_training_role(job, role, owner), anchor_of(job, owner));
 }

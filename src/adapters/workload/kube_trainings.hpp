@@ -16,10 +16,10 @@ class KubeTrainings final : public Trainings {
     Result<std::vector<workload::TrainingStatus>> list(const std::string& ns,
                                                        const std::string& name) override;
     Result<std::string> create(const workload::Training& job) override;
-    Result<> create_service(const workload::Training& job, const std::string& owner) override;
-    Result<> create_files(const workload::Training& job, const std::string& owner) override;
-    Result<> create_role(const workload::Training& job, const workload::Role& role,
-                         const std::string& owner) override;
+    Result<bool> create_service(const workload::Training& job, const std::string& owner) override;
+    Result<bool> create_files(const workload::Training& job, const std::string& owner) override;
+    Result<bool> create_role(const workload::Training& job, const workload::Role& role,
+                             const std::string& owner) override;
     Result<> remove(const workload::TrainingStatus& job) override;
     Result<std::vector<NodeInventory>> nodes() override;
 

@@ -71,7 +71,9 @@ std::string labelled_path(const ObjectKind& kind, const std::string& ns, std::st
 
 Error with_right(Error error, std::string_view verb, const ObjectKind& kind,
                  const std::string& ns) {
-    if (error.code == Code::permission_denied) {
+    // A quota or a webhook answers 403, too.
+    const bool is_of_rbac = error.text.find(" cannot ") != std::string::npos;
+    if (error.code == Code::permission_denied && is_of_rbac) {
         error.text +=
             fmt::format("; you need the right to {} {} in namespace {}", verb, kind.right, ns);
     }
@@ -86,16 +88,16 @@ Result<std::string> create_object(HttpClient& http, const ObjectKind& kind, cons
     return document.root()["metadata"]["uid"].text_or("");
 }
 
-Result<> create_owned(HttpClient& http, const ObjectKind& kind, const std::string& ns,
-                      const std::string& name, const std::string& body, const Anchor& anchor) {
+Result<bool> create_owned(HttpClient& http, const ObjectKind& kind, const std::string& ns,
+                          const std::string& name, const std::string& body, const Anchor& anchor) {
     const auto deadline = std::chrono::steady_clock::now() + kGone;
     while (true) {
         const auto created = post(http, kind, ns, body);
-        if (created) return {};
+        if (created) return true;
         if (created.error().code != Code::conflict)
             return fail(with_right(created.error(), "create", kind, ns));
         TRY(const Holder holder, holder_of(http, kind, ns, name, anchor));
-        if (holder == Holder::anchor) return {};
+        if (holder == Holder::anchor) return false;
         if (holder == Holder::other || std::chrono::steady_clock::now() > deadline) {
             return fail(Code::conflict,
                         fmt::format("{} {} exists already in namespace {}, and does not belong to "

@@ -41,11 +41,11 @@ struct Anchor {
     std::string uid;
 };
 
-// Creates an object that the anchor owns. It is no error if the anchor owns it already. If an
-// anchor of the same name that is gone owned it, the API server is about to delete it: then this
-// waits, up to half a minute. conflict if it belongs to anything else.
-Result<> create_owned(HttpClient& http, const ObjectKind& kind, const std::string& ns,
-                      const std::string& name, const std::string& body, const Anchor& anchor);
+// Creates an object that the anchor owns, and returns whether it did: false if the anchor owns it
+// already. If an anchor of the same name that is gone owned it, the API server is about to delete
+// it: then this waits, up to half a minute. conflict if it belongs to anything else.
+Result<bool> create_owned(HttpClient& http, const ObjectKind& kind, const std::string& ns,
+                          const std::string& name, const std::string& body, const Anchor& anchor);
 
 // The nodes with their GPUs. permission_denied without the right to list nodes.
 Result<std::vector<NodeInventory>> read_nodes(HttpClient& http);

@@ -16,33 +16,50 @@ using workload::TrainingPod;
 using workload::TrainingStatus;
 using Print = std::function<void(const std::string&)>;
 
-Error exists_already(const Training& job) {
+// `is_ours`: `tessera submit` made the job that has the name.
+Error exists_already(const Training& job, bool is_ours) {
+    if (!is_ours) {
+        return {Code::conflict,
+                fmt::format("job {} exists already in namespace {}, and tessera submit did not "
+                            "make it; choose another --name",
+                            job.object(job.roles.front()), job.ns)};
+    }
     return {Code::conflict,
             fmt::format("the training job {0} exists already in namespace {1}; delete it with "
                         "tessera delete {0}, or choose another --name",
                         job.name, job.ns)};
 }
 
-bool is_complete(const TrainingStatus& before, const Training& job) {
-    return before.roles.size() == job.roles.size() && before.has_service == job.has_service;
+// Whether `before` may be what the same command began to make.
+bool may_be_begun(const TrainingStatus& before, const Training& job) {
+    const std::string files = job.roles.front().pod.files.empty() ? "" : files_name(job);
+    const workload::TrainingState state = state_of(before);
+    return before.arguments == job.arguments && before.files == files &&
+           state != workload::TrainingState::succeeded && state != workload::TrainingState::failed;
 }
 
-Result<> create_owned(Trainings& cluster, const Training& job, const std::string& uid,
-                      const Print& print) {
+// Returns whether anything was missing.
+Result<bool> create_owned(Trainings& cluster, const Training& job, const std::string& uid,
+                          const Print& print) {
+    bool any = false;
+    const auto note = [&](bool is_new, const std::string& object) {
+        if (is_new) print(object + " created");
+        any |= is_new;
+    };
     if (!job.roles.front().pod.files.empty()) {
-        TRY_VOID(cluster.create_files(job, uid));
-        print(fmt::format("configmap/{} created", files_name(job)));
+        TRY(const bool is_new, cluster.create_files(job, uid));
+        note(is_new, "configmap/" + files_name(job));
     }
     if (job.has_service) {
-        TRY_VOID(cluster.create_service(job, uid));
-        print(fmt::format("service/{} created", job.name));
+        TRY(const bool is_new, cluster.create_service(job, uid));
+        note(is_new, "service/" + job.name);
     }
     for (const Role& role : job.roles) {
         if (&role == &job.roles.front()) continue;
-        TRY_VOID(cluster.create_role(job, role, uid));
-        print(fmt::format("job.batch/{} created", job.object(role)));
+        TRY(const bool is_new, cluster.create_role(job, role, uid));
+        note(is_new, "job.batch/" + job.object(role));
     }
-    return {};
+    return any;
 }
 
 // After an error for which the same command would fail again, the Job is deleted. After another one
@@ -71,9 +88,10 @@ Result<> create_training(Trainings& cluster, const Training& job, const Print& p
     TRY(const auto jobs, cluster.list(job.ns, job.name));
     if (!jobs.empty()) {
         const TrainingStatus& before = jobs.front();
-        if (before.arguments != job.arguments || is_complete(before, job))
-            return fail(exists_already(job));
-        return create_owned(cluster, job, before.anchor().uid, print);
+        if (!may_be_begun(before, job)) return fail(exists_already(job, true));
+        TRY(const bool was_begun, create_owned(cluster, job, before.anchor().uid, print));
+        if (!was_begun) return fail(exists_already(job, true));
+        return {};
     }
     // A user without the right to list nodes is not warned.
     if (const auto nodes = cluster.nodes()) {
@@ -81,11 +99,12 @@ Result<> create_training(Trainings& cluster, const Training& job, const Print& p
         if (!text.empty()) warn(text);
     }
     const auto uid = cluster.create(job);
-    if (!uid && uid.error().code == Code::conflict) return fail(exists_already(job));
+    if (!uid && uid.error().code == Code::conflict) return fail(exists_already(job, false));
     if (!uid) return fail(uid.error());
     print(fmt::format("job.batch/{} created", job.object(job.roles.front())));
     const auto owned = create_owned(cluster, job, *uid, print);
-    return owned ? owned : Result<>(fail(after_failure(cluster, job, *uid, owned.error())));
+    if (!owned) return fail(after_failure(cluster, job, *uid, owned.error()));
+    return {};
 }
 
 Result<TrainingStatus> find_training(Trainings& cluster, const std::string& ns,
@@ -111,9 +130,11 @@ Result<TrainingPod> pod_for_logs(const TrainingStatus& job, const std::string& p
         return fail(Code::not_found, fmt::format("--instance: the job {} has no pod {}; it has:{}",
                                                  job.name, pod, names.empty() ? " none" : names));
     }
+    // With --retry a job may go on after a pod has failed.
+    const bool has_failed = state_of(job) == workload::TrainingState::failed;
     const auto failed = std::ranges::find_if(
         job.pods, [](const TrainingPod& one) { return one.pod.phase == "Failed"; });
-    if (failed != job.pods.end()) return *failed;
+    if (has_failed && failed != job.pods.end()) return *failed;
     if (!job.pods.empty()) return job.pods.front();
     std::string why;
     for (const RoleStatus& role : job.roles)

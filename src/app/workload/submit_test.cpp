@@ -59,6 +59,24 @@ TEST_F(SubmitTest, CompletesWhatWasCut) {
     EXPECT_TRUE(cluster_.jobs.front().has_service);
 }
 
+// Goal: a job of one pod whose file is missing is completed, too, but not with other files, and not
+// after its end.
+TEST_F(SubmitTest, CompletesTheFiles) {
+    const auto with_file = [](const std::string& text) {
+        Training out = job();
+        out.roles.resize(1);
+        out.has_service = false;
+        out.roles.front().pod.files = {{"/train.py", text}};
+        return out;
+    };
+    ASSERT_TRUE(cluster_.create(with_file("a")));
+    EXPECT_EQ(create(with_file("b")).error().code, Code::conflict);
+    EXPECT_TRUE(create(with_file("a")));
+    EXPECT_EQ(create(with_file("a")).error().code, Code::conflict);
+    cluster_.jobs.front().roles.front().succeeded = true;
+    EXPECT_EQ(create(with_file("a")).error().code, Code::conflict);
+}
+
 // Goal: no half-made job is left after a refusal; after an outage it may be complete.
 TEST_F(SubmitTest, UndoesTheAnchor) {
     cluster_.service_error = Error{Code::conflict, "services train exists already"};
@@ -102,6 +120,8 @@ TEST_F(SubmitTest, PodForLogs) {
     EXPECT_EQ(pod("b"), "b");
     EXPECT_EQ(pod("c"), "--instance: the job train has no pod c; it has:\n  a\n  b");
     one.pods[1].pod.phase = "Failed";
+    EXPECT_EQ(pod(), "a") << "another pod may take its place";
+    one.roles[0].failed = true;
     EXPECT_EQ(pod(), "b");
 }
 

@@ -37,21 +37,26 @@ bool has_shares(const TrainingStatus& job) {
     return job.anchor().gpus.is_share();
 }
 
-const workload::WorkloadPod* chief_of(const TrainingStatus& job) {
-    return job.pods.empty() ? nullptr : &job.pods.front().pod;
-}
-
+// The first pod of the anchor.
 bool is_chief(const TrainingStatus& job, const TrainingPod& one) {
-    return &one == &job.pods.front();
+    return one.index == 0 && one.role == job.anchor().role;
 }
 
+// Null if it is not there.
+const workload::WorkloadPod* chief_of(const TrainingStatus& job) {
+    const auto chief =
+        std::ranges::find_if(job.pods, [&](const TrainingPod& one) { return is_chief(job, one); });
+    return chief == job.pods.end() ? nullptr : &chief->pod;
+}
+
+// Empty for a job that runs or has succeeded.
 std::string reasons_text(const TrainingStatus& job, TrainingState state) {
     std::string out;
+    if (state == TrainingState::running || state == TrainingState::succeeded) return out;
     if (state == TrainingState::queuing) out += "  it is suspended until its queue admits it\n";
     for (const RoleStatus& role : job.roles) {
         if (!role.why.empty()) out += fmt::format("  job {}: {}\n", role.object, role.why);
     }
-    if (state == TrainingState::succeeded) return {};
     for (const TrainingPod& one : job.pods) {
         if (!one.pod.why.empty()) out += fmt::format("  pod {}: {}\n", one.pod.name, one.pod.why);
     }

@@ -100,6 +100,12 @@ TEST(TrainingText, OneJob) {
         "\n"
         "Why it waits:\n"
         "  pod dist-worker-1-fghij: Unschedulable: no GPU\n");
+    TrainingStatus runs = shared();
+    runs.pods[1].pod.phase = "Running";
+    runs.pods.push_back(pod("dist-worker-1-old", "worker", "Failed"));
+    runs.pods.back().pod.why = "exit 1";
+    EXPECT_EQ(training_text(runs, {{}, kNow}).find("Why"), std::string::npos)
+        << "a pod that was replaced";
     const std::string failed = training_text(whole(), {{}, kNow});
     EXPECT_TRUE(failed.ends_with(
         "\nWhy it failed:\n"

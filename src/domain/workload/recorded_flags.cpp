@@ -74,9 +74,10 @@ std::string identity_of(std::string_view flag) {
     return std::string(name) + "=" + std::string(key);
 }
 
+// Whether a flag chooses something: 0 GPUs are the default.
 bool has(std::span<const std::string> flags, std::string_view name) {
     return std::ranges::any_of(flags, [&](const std::string& flag) {
-        return name_of(flag) == name && (name == "--" || !value_of(flag).empty());
+        return name_of(flag) == name && !value_of(flag).empty() && flag != "--gpus=0";
     });
 }
 
@@ -105,8 +106,10 @@ RecordedFlags merged_flags(const RecordedFlags& earlier, const RecordedFlags& la
     RecordedFlags out;
     const auto add = [&](const std::string& flag) {
         const std::string identity = identity_of(flag);
-        std::erase_if(out,
-                      [&](const std::string& other) { return identity_of(other) == identity; });
+        const bool is_empty = value_of(flag).empty();  // removes all entries of a list
+        std::erase_if(out, [&](const std::string& other) {
+            return is_empty ? name_of(other) == name_of(flag) : identity_of(other) == identity;
+        });
         if (!value_of(flag).empty()) out.push_back(flag);
     };
     for (const std::string& flag : before.flags) {

@@ -11,7 +11,8 @@ using RecordedFlags = std::vector<std::string>;
 
 // The flags of a job that was made with `earlier` and is changed by `later`.
 //
-// - A flag of `later` replaces the one of `earlier`; an empty value removes it.
+// - A flag of `later` replaces the one of `earlier`; an empty value removes it, and of a list all
+//   entries.
 // - A list has entries with keys (--env: the name; --data: the path; see the table in the source).
 //   Of the entries with one key the last remains.
 // - Flags that exclude each other replace each other: whole GPUs and a share; the ways to name the

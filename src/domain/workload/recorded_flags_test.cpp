@@ -23,6 +23,8 @@ TEST(RecordedFlags, Lists) {
               (Flags{"--data=b:/y", "--data=c:/x"}));
     EXPECT_EQ(merged_flags({"--config-file=m:/etc/m"}, {"--config-file=n:/etc/m"}),
               (Flags{"--config-file=n:/etc/m"}));
+    EXPECT_EQ(merged_flags({"--env=A=1", "--env=B=2", "--cpu=1"}, {"--env="}), (Flags{"--cpu=1"}));
+    EXPECT_EQ(merged_flags({"--env=A=1"}, {"--env=", "--env=B=2"}), (Flags{"--env=B=2"}));
     EXPECT_EQ(merged_flags({"--toleration=all"}, {"--toleration=all", "--toleration=x"}),
               (Flags{"--toleration=all", "--toleration=x"}));
 }
@@ -35,6 +37,7 @@ TEST(RecordedFlags, FlagsThatExcludeEachOther) {
               (Flags{"--model-config-file=/c"}));
     EXPECT_EQ(merged_flags({"--model-config-file=/c"}, {"--model-name=m", "--model-path=/m"}),
               (Flags{"--model-name=m", "--model-path=/m"}));
+    EXPECT_EQ(merged_flags({"--gpumemory=3"}, {"--gpus=0"}), (Flags{"--gpumemory=3", "--gpus=0"}));
     // An empty value chooses nothing.
     EXPECT_EQ(merged_flags({"--gpumemory=3"}, {"--gpus="}), (Flags{"--gpumemory=3"}));
 }

@@ -29,6 +29,14 @@ Result<> check_number(std::string_view flag, int value, int least, int most) {
     return refuse(flag, fmt::format("{} is not a number from {} to {}", value, least, most));
 }
 
+// What torchrun accepts.
+Result<> check_nproc(const std::string& text) {
+    const auto number = parse_whole_quantity(text);
+    if (text == "auto" || text == "cpu" || text == "gpu" || (number && *number >= 1)) return {};
+    return refuse("--nproc-per-node",
+                  fmt::format("\"{}\" is neither a number from 1 nor auto, cpu or gpu", text));
+}
+
 std::string command_text(const SubmitFlags& flags) {
     std::string out = flags.pod.command;
     for (const std::string& word : flags.words)  // as Arena joins them
@@ -38,6 +46,9 @@ std::string command_text(const SubmitFlags& flags) {
 
 // The pod of every role.
 Result<PodTemplate> pod_of(const SubmitFlags& flags, TrainingType type) {
+    if (!flags.pod.command.empty() && !flags.words.empty()) {
+        return refuse("--command", "cannot be used with a command line after the flags; write one");
+    }
     PodFlags pod_flags = flags.pod;
     pod_flags.command = command_text(flags);
     if (pod_flags.command.empty()) {
@@ -197,6 +208,14 @@ Result<Training> tensorflow_job(const TensorflowJobFlags& flags) {
             "--success-policy",
             fmt::format("\"{}\" is neither ChiefWorker nor AllWorkers", flags.success_policy));
     }
+    if (flags.chief && all_workers) {
+        return refuse("--success-policy", "AllWorkers cannot be used with --chief, which decides");
+    }
+    if (flags.chief && !submit.queue.empty()) {
+        return refuse("--queue",
+                      "cannot be used with --chief: Kueue would admit the chief and the "
+                      "workers separately; leave out --chief");
+    }
     if (flags.chief) job.roles.push_back({.name = "chief", .pod = pod});
     job.roles.push_back({.name = "worker",
                          .replicas = submit.workers,
@@ -219,6 +238,7 @@ Result<Training> pytorch_job(const PytorchJobFlags& flags) {
     TRY(Training job, begin_training(submit, TrainingType::pytorch));
     TRY(const PodTemplate pod, pod_of(submit, job.type));
     TRY_VOID(check_number("--master-port", flags.port, 1, 65'535));
+    TRY_VOID(check_nproc(flags.nproc_per_node));
     job.roles.push_back({.name = "worker",
                          .replicas = submit.workers,
                          .pod = pod,
@@ -226,6 +246,8 @@ Result<Training> pytorch_job(const PytorchJobFlags& flags) {
     if (submit.workers > 1) {
         connect(job);
         add_pytorch_variables(flags, job, job.roles.front());
+    } else if (flags.nproc_per_node != "1") {
+        add_variable(job.roles.front().pod, "PET_NPROC_PER_NODE", flags.nproc_per_node);
     }
     return finished(std::move(job), submit);
 }

@@ -71,6 +71,12 @@ TEST(TensorflowJob, WhoDecides) {
                      ->roles[0]
                      .first_decides);
     EXPECT_FALSE(tensorflow_job({.submit = submit(), .success_policy = "Some"}));
+    EXPECT_FALSE(
+        tensorflow_job({.submit = submit(2), .chief = true, .success_policy = "AllWorkers"}));
+    TensorflowJobFlags queued{.submit = submit(2), .chief = true};
+    queued.submit.queue = "gpus";
+    EXPECT_NE(tensorflow_job(queued).error().text.find("--queue: cannot be used with --chief"),
+              std::string::npos);
 }
 
 TEST(PytorchJob, Variables) {
@@ -87,6 +93,10 @@ TEST(PytorchJob, Variables) {
     EXPECT_EQ(value(worker, "PET_NODE_RANK"), "$(TESSERA_TASK_INDEX)");
     EXPECT_EQ(value(worker, "PET_NPROC_PER_NODE"), "2");
     EXPECT_EQ(variable(pytorch_job({.submit = submit()})->roles[0], "RANK"), nullptr);
+    const Training solo = pytorch_job({.submit = submit(), .nproc_per_node = "4"}).value();
+    EXPECT_EQ(value(solo.roles.front(), "PET_NPROC_PER_NODE"), "4");
+    for (const char* text : {"", "0", "-1", "abc", "1.5"})
+        EXPECT_FALSE(pytorch_job({.submit = submit(), .nproc_per_node = text})) << text;
 }
 
 // Goal: pods that do not know of each other may share a GPU.
@@ -123,6 +133,8 @@ TEST(Submit, Mistakes) {
     };
     using F = SubmitFlags;
     expect("command: is missing", [](F& flags) { flags.words.clear(); });
+    expect("--command: cannot be used with a command line",
+           [](F& flags) { flags.pod.command = "true"; });
     expect("--name: is missing", [](F& flags) { flags.name.clear(); });
     expect("has 60 characters, and may have at most 49",
            [](F& flags) { flags.name = std::string(60, 'a'); });

@@ -21,6 +21,7 @@ struct RoleStatus {
     std::string role;
     std::string object;  // the Job's name
     std::string uid;
+    std::string owner;  // the anchor's uid; empty for the anchor
     int replicas = 0;
     Gpus gpus;  // of each pod
     bool suspended = false;
@@ -46,6 +47,7 @@ struct TrainingStatus {
     std::int64_t created_s = 0;
     std::string priority;                // the PriorityClass; empty: none
     std::vector<std::string> arguments;  // of `tessera submit`
+    std::string files;                   // the ConfigMap with its files; empty: none
     std::vector<TrainingPod> pods;       // by role, as above, and index; the first one is the chief
 
     [[nodiscard]] const RoleStatus& anchor() const { return roles.front(); }

@@ -24,10 +24,10 @@ class PodLogs {
   public:
     virtual ~PodLogs() = default;
 
-    // Passes the log to `print` as it arrives. Errors: those of the API server, which name the
-    // missing right.
+    // Passes the log to `print` as it arrives, until `print` returns false. Errors: those of the
+    // API server, which name the missing right.
     virtual Result<> print(const PodName& pod, const PodLogOptions& options,
-                           const std::function<void(std::string_view)>& print) = 0;
+                           const std::function<bool(std::string_view)>& print) = 0;
 };
 
 }  // namespace tessera

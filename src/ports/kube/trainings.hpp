@@ -21,11 +21,13 @@ class Trainings {
                                                                const std::string& name) = 0;
     // Creates the Job of the first role and returns its uid. conflict if there is one of this name.
     virtual Result<std::string> create(const workload::Training& job) = 0;
-    // Create the other objects, owned by that Job. They do nothing if the object is there.
-    virtual Result<> create_service(const workload::Training& job, const std::string& owner) = 0;
-    virtual Result<> create_files(const workload::Training& job, const std::string& owner) = 0;
-    virtual Result<> create_role(const workload::Training& job, const workload::Role& role,
-                                 const std::string& owner) = 0;
+    // Create the other objects, owned by that Job, and return whether they did: false if it owns
+    // the object already. They wait for objects of a job that was just deleted to be gone.
+    virtual Result<bool> create_service(const workload::Training& job,
+                                        const std::string& owner) = 0;
+    virtual Result<bool> create_files(const workload::Training& job, const std::string& owner) = 0;
+    virtual Result<bool> create_role(const workload::Training& job, const workload::Role& role,
+                                     const std::string& owner) = 0;
     // Deletes the first role's Job with its uid, and with it all that it owns.
     virtual Result<> remove(const workload::TrainingStatus& job) = 0;
     // The GPUs of the cluster's nodes.

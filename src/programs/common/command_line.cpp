@@ -30,6 +30,9 @@ std::string with_long_name(const CLI::App& app, const std::string& word) {
     return word;
 }
 
+// CLI11 divides "[a,b]" into several words, unless something precedes it. add_words() removes this.
+constexpr char kMark = '\x1f';
+
 }  // namespace
 
 std::vector<std::string> command_line(const CLI::App& app, std::vector<std::string> arguments) {
@@ -39,6 +42,7 @@ std::vector<std::string> command_line(const CLI::App& app, std::vector<std::stri
     for (std::string& argument : arguments) {
         if (argument == "--") is_option = false;
         if (!is_option) {
+            if (argument.starts_with('[')) argument.insert(0, 1, kMark);
             words.push_back(std::move(argument));
             continue;
         }
@@ -55,6 +59,14 @@ std::vector<std::string> command_line(const CLI::App& app, std::vector<std::stri
 
 std::vector<std::string> command_line(const CLI::App& app, int argc, const char* const* argv) {
     return command_line(app, std::vector<std::string>(argv + 1, argv + argc));
+}
+
+void add_words(CLI::App& command, std::vector<std::string>& words, const std::string& help) {
+    const auto without_mark = [](std::string& word) {
+        if (word.starts_with(kMark)) word.erase(0, 1);
+        return std::string();
+    };
+    command.add_option("words", words, help)->transform(CLI::Validator(without_mark, "", ""));
 }
 
 std::function<std::string(const CLI::App*, const CLI::Error&)> failure_message_of(

@@ -11,10 +11,13 @@ namespace tessera {
 // Returns the arguments, the last word first, as CLI::App::parse of `app` expects. CLI11 would take
 // the word after `--option=` for its value, so an empty value becomes a word of its own. `-o=json`,
 // which kubectl accepts, becomes `--output=json`, by the options of the command that the line
-// names. Words after "--" stay unchanged.
+// names. Words after "--" stay unchanged, for an option of add_words().
 std::vector<std::string> command_line(const CLI::App& app, std::vector<std::string> arguments);
 // The same; `argv` begins with the program's name.
 std::vector<std::string> command_line(const CLI::App& app, int argc, const char* const* argv);
+
+// Adds a positional option for the words of another program's command line, which follow "--".
+void add_words(CLI::App& command, std::vector<std::string>& words, const std::string& help);
 
 // For CLI::App::failure_message: an error of the command line as "PROGRAM: text", as all errors are
 // printed, and how to get help.

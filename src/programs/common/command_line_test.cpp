@@ -46,10 +46,14 @@ TEST(CommandLine, OfACommand) {
     std::string data;
     std::vector<std::string> words;
     get->add_option("-d,--data", data);
-    get->add_option("words", words);
-    app.parse(command_line(app, {"show", "-d=a=b", "--", "python", "-n=4", "--prefix=", "-d=x"}));
+    add_words(*get, words, "a command line");
+    app.parse(command_line(
+        app, {"show", "-d=a=b", "--", "python", "-n=4", "--prefix=", "-d=x", "[1,2]", "[ -f x ]"}));
+    const std::vector<std::string> expected{
+        "python", "-n=4", "--prefix=", "-d=x", "[1,2]", "[ -f x ]"};
     EXPECT_EQ(data, "a=b");
-    EXPECT_EQ(words, (std::vector<std::string>{"python", "-n=4", "--prefix=", "-d=x"}));
+    EXPECT_EQ(words, expected);
+    EXPECT_EQ(get->get_option("words")->results(), expected);
 }
 
 // Goal: whole numbers are decimal, with or without leading zeros, for one value or several, and

@@ -43,7 +43,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (auto job = workload::read_serving(root)) workload::read_serving_service(root, *job);
     (void)workload::read_serving_of(root);
     if (auto job = workload::read_training_role(root)) {
-        workload::add_role(*job, *job);
         job->pods.push_back(workload::read_training_pod(root));
         workload::sort_pods(*job);
     }

@@ -49,7 +49,9 @@ void write_spec(JsonWriter& w, const Training& job, const Role& role) {
     w.member("completionMode", "Indexed");
     w.member("backoffLimit", job.retries);
     if (job.deadline_s > 0) w.member("activeDeadlineSeconds", job.deadline_s);
-    if (job.ttl_s >= 0) w.member("ttlSecondsAfterFinished", job.ttl_s);
+    // The deletion of the anchor takes the others with it.
+    const bool is_anchor = &role == &job.roles.front();
+    if (is_anchor && job.ttl_s >= 0) w.member("ttlSecondsAfterFinished", job.ttl_s);
     if (!job.queue.empty()) w.member("suspend", true);
     write_failure_policy(w);
     if (role.first_decides) {

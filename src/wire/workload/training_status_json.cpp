@@ -1,7 +1,6 @@
 #include "wire/workload/training_status_json.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -20,19 +19,33 @@ std::int64_t time_of(JsonValue time) {
     return rfc3339_seconds(time.text_or("")).value_or(0);
 }
 
-// Sets what the conditions of the Job say.
+std::string owner_of(JsonValue metadata) {
+    const auto owners = metadata["ownerReferences"].elements();
+    return owners.empty() ? std::string() : owners.front()["uid"].text_or("");
+}
+
+// Sets what the conditions of the Job say. FailureTarget and SuccessCriteriaMet come before the
+// final ones: as long as its other pods have not ended.
 void read_conditions(JsonValue status, RoleStatus& role) {
     for (const JsonValue condition : status["conditions"].elements()) {
         if (condition["status"].text_or("") != "True") continue;
         const std::string type = condition["type"].text_or("");
-        if (type == "Complete") role.succeeded = true;
-        if (type == "Failed") {
+        if (type == "Complete" || type == "SuccessCriteriaMet") role.succeeded = true;
+        if (type == "Failed" || type == "FailureTarget") {
             role.failed = true;
             role.why = condition["message"].text_or("");
         }
         if (type == "Complete" || type == "Failed")
             role.ended_s = time_of(condition["lastTransitionTime"]);
     }
+}
+
+std::string files_of(JsonValue pod) {
+    for (const JsonValue volume : pod["volumes"].elements()) {
+        if (volume["name"].text_or("") == kFilesVolume)
+            return volume["configMap"]["name"].text_or("");
+    }
+    return {};
 }
 
 }  // namespace
@@ -50,9 +63,11 @@ std::optional<TrainingStatus> read_training_role(JsonValue job) {
     const JsonValue spec = job["spec"];
     const JsonValue pod = spec["template"]["spec"];
     out.priority = pod["priorityClassName"].text_or("");
+    out.files = files_of(pod);
     RoleStatus role{.role = metadata["labels"][kJobRoleLabel].text_or(""),
                     .object = metadata["name"].text_or(""),
                     .uid = metadata["uid"].text_or(""),
+                    .owner = owner_of(metadata),
                     .replicas = read_count(spec["completions"]),
                     .gpus = {},
                     .suspended = spec["suspend"].is_true(),
@@ -63,16 +78,6 @@ std::optional<TrainingStatus> read_training_role(JsonValue job) {
     read_conditions(job["status"], role);
     out.roles.push_back(std::move(role));
     return out;
-}
-
-void add_role(TrainingStatus& job, TrainingStatus role) {
-    const bool is_anchor = !role.arguments.empty();
-    if (is_anchor) {
-        std::swap(job.arguments, role.arguments);
-        std::swap(job.created_s, role.created_s);
-        std::swap(job.roles, role.roles);
-    }
-    std::ranges::move(role.roles, std::back_inserter(job.roles));
 }
 
 std::string read_training_of(JsonValue object) {

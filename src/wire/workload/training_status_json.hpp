@@ -11,8 +11,6 @@ namespace tessera::workload {
 
 // A batch/v1 Job of `tessera submit`, as a training job with this role only. Nothing if it is none.
 std::optional<TrainingStatus> read_training_role(JsonValue job);
-// Adds another role of the same job. The one with the recorded arguments is the anchor.
-void add_role(TrainingStatus& job, TrainingStatus role);
 // The training job that an object belongs to, by its labels; empty: none.
 std::string read_training_of(JsonValue object);
 TrainingPod read_training_pod(JsonValue pod);

@@ -1,5 +1,6 @@
 #include "programs/tessera/serve/serve_flags_options.hpp"
 
+#include "programs/common/command_line.hpp"
 #include "programs/tessera/workload/flag_options.hpp"
 
 namespace tessera {
@@ -49,7 +50,7 @@ void add_custom_flags(CLI::App& command, workload::CustomFlags& flags) {
     add_port(command, "--metrics-port", flags.metrics_port, "port with metrics; 0: none");
     add_flag_value(command, "--health-path", flags.health_path,
                    "path of the REST port that answers 200 when the server is ready");
-    command.add_option("words", flags.words, "command line of the server");
+    add_words(command, flags.words, "command line of the server");
 }
 
 }  // namespace tessera

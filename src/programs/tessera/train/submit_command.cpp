@@ -7,6 +7,7 @@
 #include "adapters/workload/kube_trainings.hpp"
 #include "app/workload/submit.hpp"
 #include "domain/workload/submit_flags.hpp"
+#include "programs/common/command_line.hpp"
 #include "programs/tessera/commands.hpp"
 #include "programs/tessera/workload/flag_options.hpp"
 #include "programs/tessera/workload/pod_options.hpp"
@@ -33,7 +34,7 @@ void add_submit_flags(CLI::App& command, workload::SubmitFlags& flags, CreateOpt
     add_flag_value(command, "--ttl-after-finished", flags.ttl_after_finished,
                    "time after the job's end when it is deleted, such as 24h");
     add_pod_options(command, flags.pod, options);
-    command.add_option("words", flags.words, "command line of the pods");
+    add_words(command, flags.words, "command line of the pods");
 }
 
 void add_workers(CLI::App& command, workload::SubmitFlags& flags, const char* help) {

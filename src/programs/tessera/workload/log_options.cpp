@@ -35,7 +35,7 @@ Result<> print_log(HttpClient& api, const PodName& pod, std::string_view contain
         TRY(log.since_s, workload::parse_duration("--since", options.since));
     }
     const auto shown = KubePodLogs(api).print(
-        pod, log, [](std::string_view text) { std::cout << text << std::flush; });
+        pod, log, [](std::string_view text) { return (std::cout << text << std::flush).good(); });
     if (shown) return {};
     Error error = shown.error();
     if (!why.empty()) error.text += "; " + why;

@@ -70,7 +70,8 @@ void add_pod_options(CLI::App& command, workload::PodFlags& pod, CreateOptions& 
     add_list(command, "--toleration", pod.tolerations,
              "all, KEY, KEY=VALUE:EFFECT or KEY=VALUE:EFFECT,OPERATOR");
     add_default(command, "--shell", pod.shell, "shell that runs the command");
-    add_flag_value(command, "--command", pod.command, "command line in place of the server's");
+    add_flag_value(command, "--command", pod.command,
+                   "command line of the container, in place of that of the kind of job");
     add_list(command, "--config-file", options.config_files,
              "local file and where the container gets it, as FILE[:/path]");
     command.add_flag("--dry-run", options.dry_run, "only print the objects");
