@@ -66,6 +66,10 @@ class ChartClusterCase(unittest.TestCase):
         cls.cluster = cls.stack.cluster
         cls.api = cls.cluster.api()
 
+    def environment(self) -> dict[str, str]:
+        """Of our command line, as cluster-admin."""
+        return {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
+
     def wait_event(self, name: str, *words: str) -> None:
         """Waits for an event of the pod that has all the words."""
         def found() -> bool:
@@ -130,11 +134,26 @@ class ChartCase(ChartClusterCase):
     def in_pod(self, name: str, command: str) -> str:
         return self.cluster.kubectl("exec", name, "--", "sh", "-c", f"{command} 2>&1 || true")
 
-    def tessera(self, *arguments: str) -> str:
+    def run_tessera(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Runs our command line as cluster-admin."""
-        environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
-        return subprocess.run([str(builds.program("tessera")), *arguments], env=environment,
-                              text=True, capture_output=True, timeout=300).stdout
+        return subprocess.run([str(builds.program("tessera")), *arguments], text=True,
+                              env=self.environment(), capture_output=True, timeout=300)
+
+    def tessera(self, *arguments: str) -> str:
+        """What our command line prints, whether it fails or not."""
+        return self.run_tessera(*arguments).stdout
+
+    def tessera_says(self, *arguments: str) -> str:
+        """What our command line prints. It must not fail."""
+        done = self.run_tessera(*arguments)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def refused(self, status: int, text: str, *arguments: str) -> None:
+        """Our command line ends with this status, and its error has this text."""
+        done = self.run_tessera(*arguments)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        self.assertIn(text, done.stderr)
 
     def finding(self, check: str) -> Json:
         """The result of one check of `tessera doctor`."""

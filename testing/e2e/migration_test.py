@@ -5,7 +5,6 @@ has these steps."""
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import threading
@@ -91,10 +90,6 @@ class MigrationTest(ChartClusterCase):
     def node(self, name: str) -> Json:
         found: Json = self.api.json("GET", f"/api/v1/nodes/{name}")
         return found
-
-    def environment(self) -> dict[str, str]:
-        """Of our command line, as cluster-admin."""
-        return {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
 
     def command(self, *arguments: str) -> list[str]:
         return [str(builds.program("tessera")), "migrate", "gpushare", *arguments]

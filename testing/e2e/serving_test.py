@@ -77,22 +77,8 @@ class ServingTest(ChartCase):
 
     # ---- tools
 
-    def environment(self) -> dict[str, str]:
-        return {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
-
-    def run_serve(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([str(builds.program("tessera")), "serve", *arguments],
-                              env=self.environment(), text=True, capture_output=True, timeout=120)
-
     def serve(self, *arguments: str) -> str:
-        done = self.run_serve(*arguments)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        return done.stdout
-
-    def refused(self, status: int, text: str, *arguments: str) -> None:
-        done = self.run_serve(*arguments)
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-        self.assertIn(text, done.stderr)
+        return self.tessera_says("serve", *arguments)
 
     def tensorflow(self, name: str, *more: str, model: str = "half") -> list[str]:
         return ["tensorflow", f"--name={name}", f"--model-name={model}",
@@ -210,7 +196,7 @@ class ServingTest(ChartCase):
                               self.serve("logs", "none", "--tail", "3"), SECONDS)
 
     def test_a_share_that_fits_nowhere(self) -> None:
-        done = self.run_serve(*self.tensorflow("large", "--gpumemory", "40"))
+        done = self.run_tessera("serve", *self.tensorflow("large", "--gpumemory", "40"))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("no GPU of the cluster has 40Gi; the largest is GPU 0 of node node-a",
                       done.stderr)
@@ -232,7 +218,7 @@ class ServingTest(ChartCase):
         job, = self.available("cut")
         self.assertEqual(self.predict(job, "half", 4, "/versions/1"), 4)
         self.assertEqual(self.predict(job, "half", 4, "/versions/2"), 5)
-        self.refused(CONFLICT, "the serving job cut exists already", *command[2:])
+        self.refused(CONFLICT, "the serving job cut exists already", "serve", *command[2:])
         # The name is free again at once, although the old objects may still be there.
         self.serve("delete", "cut")
         self.serve(*command[2:])
@@ -242,16 +228,17 @@ class ServingTest(ChartCase):
 
     def test_mistakes(self) -> None:
         model = self.tensorflow("mistake")
-        self.refused(USAGE, "--gpus: cannot be used with --gpumemory", *model, "--gpus=1",
+        self.refused(USAGE, "--gpus: cannot be used with --gpumemory", "serve", *model, "--gpus=1",
                      "--gpumemory=3")
-        self.refused(USAGE, "a share of 500Mi has no memory for TensorFlow beside the 600Mi", *model,
-                     "--gpumemory=500Mi")
+        self.refused(USAGE, "a share of 500Mi has no memory for TensorFlow beside the 600Mi",
+                     "serve", *model, "--gpumemory=500Mi")
         self.refused(USAGE, "--name: \"" + 60 * "a" + "\" has 60 characters, and may have at most 44",
-                     *self.tensorflow(60 * "a"))
-        self.refused(USAGE, "--model-path: is missing", "tensorflow", "--name=x", "--model-name=x")
-        self.refused(NOT_FOUND, "there is no serving job nothing", "get", "nothing")
-        self.refused(NOT_FOUND, "namespaces \"nowhere\" not found", *model, "-n", "nowhere")
-        self.assertEqual(self.run_serve("list").stderr,
+                     "serve", *self.tensorflow(60 * "a"))
+        self.refused(USAGE, "--model-path: is missing", "serve", "tensorflow", "--name=x",
+                     "--model-name=x")
+        self.refused(NOT_FOUND, "there is no serving job nothing", "serve", "get", "nothing")
+        self.refused(NOT_FOUND, "namespaces \"nowhere\" not found", "serve", *model, "-n", "nowhere")
+        self.assertEqual(self.run_tessera("serve", "list").stderr,
                          "tessera: no serving jobs in namespace default\n")
         self.assert_nothing_is_left()
 
@@ -261,8 +248,8 @@ class ServingTest(ChartCase):
                        "--restful-port=8501", "--health-path=/v1/models/half", "--gpumemory=1",
                        "--data=models:/models", "--", "exec", "/usr/bin/tensorflow_model_server",
                        "--rest_api_port=8501", "--model_name=half", "--model_base_path=/models/half")
-        self.refused(CONFLICT, "2 serving jobs have the name style; add --version or --type", "get",
-                     "style")
+        self.refused(CONFLICT, "2 serving jobs have the name style; add --version or --type",
+                     "serve", "get", "style")
         self.cluster.wait_for("v2", lambda: json.loads(self.serve(
             "get", "style", "-v", "v2", "-o", "json"))["availableInstances"] == 1, SECONDS)
         self.serve("delete", "style", "--version", "v1")

@@ -4,9 +4,7 @@ their views at each stage, jobs that fail or do not fit, and mistakes."""
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 from typing import Any, ClassVar
 
 from e2e.case import GPUS, PODS
@@ -44,21 +42,6 @@ class TrainingTest(ChartCase):
         super().tearDown()
 
     # ---- tools
-
-    def run_tessera(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
-        return subprocess.run([str(builds.program("tessera")), *arguments], env=environment,
-                              text=True, capture_output=True, timeout=120)
-
-    def tessera_says(self, *arguments: str) -> str:
-        done = self.run_tessera(*arguments)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        return done.stdout
-
-    def refused(self, status: int, text: str, *arguments: str) -> None:
-        done = self.run_tessera(*arguments)
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-        self.assertIn(text, done.stderr)
 
     def submit(self, kind: str, name: str, *flags: str, command: str = "") -> str:
         """A job that trains, unless there is another command."""
