@@ -6,8 +6,12 @@
 
 namespace tessera {
 
+constexpr bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
 constexpr bool is_alnum(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 constexpr char to_lower(char c) {

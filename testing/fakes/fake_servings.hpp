@@ -32,6 +32,9 @@ class FakeServings final : public Servings {
     Result<std::string> create(const workload::Serving& job) override {
         calls.push_back("create " + job.id.object());
         if (create_error) return fail(*create_error);
+        const auto same =
+            std::ranges::find(jobs, job.id.object(), &workload::ServingStatus::object);
+        if (same != jobs.end()) return fail(Code::conflict, "a deployment has this name");
         workload::ServingStatus made;
         made.id = job.id;
         made.ns = job.ns;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "adapters/kube/kube_call.hpp"
-#include "adapters/kube/kube_pages.hpp"
 #include "adapters/workload/workload_calls.hpp"
 #include "wire/workload/serving_json.hpp"
 #include "wire/workload/serving_status_json.hpp"
@@ -31,20 +30,20 @@ Result<std::vector<ServingStatus>> KubeServings::list(const std::string& ns,
         return jobs.find(
             {object["metadata"]["namespace"].text_or(""), workload::read_serving_of(object)});
     };
-    const auto path = [&](const ObjectKind& kind) {
-        return labelled_path(kind, ns, workload::kServingNameLabel, name);
+    const auto each = [&](const ObjectKind& kind, const ReadItem& read) {
+        return each_labelled(http_, kind, ns, workload::kServingNameLabel, name, read);
     };
-    TRY_VOID(each_item(http_, path(kDeployments), "list deployments.apps", [&](JsonValue json) {
+    TRY_VOID(each(kDeployments, [&](JsonValue json) {
         auto job = workload::read_serving(json);
         if (!job) return;
         std::pair key(job->ns, job->object);
         jobs.insert_or_assign(std::move(key), *std::move(job));
     }));
-    TRY_VOID(each_item(http_, path(kServices), "list services", [&](JsonValue json) {
+    TRY_VOID(each(kServices, [&](JsonValue json) {
         if (const auto job = of(json); job != jobs.end())
             workload::read_serving_service(json, job->second);
     }));
-    TRY_VOID(each_item(http_, path(kPods), "list pods", [&](JsonValue json) {
+    TRY_VOID(each(kPods, [&](JsonValue json) {
         if (const auto job = of(json); job != jobs.end())
             job->second.pods.push_back(workload::read_workload_pod(json));
     }));

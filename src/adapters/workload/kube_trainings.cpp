@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "adapters/kube/kube_call.hpp"
-#include "adapters/kube/kube_pages.hpp"
 #include "adapters/workload/workload_calls.hpp"
 #include "wire/workload/object_json.hpp"
 #include "wire/workload/training_json.hpp"
@@ -79,20 +78,20 @@ void add_refusals(HttpClient& http, TrainingStatus& job) {
 
 Result<std::vector<TrainingStatus>> KubeTrainings::list(const std::string& ns,
                                                         const std::string& name) {
-    const auto path = [&](const ObjectKind& kind) {
-        return labelled_path(kind, ns, workload::kJobNameLabel, name);
+    const auto each = [&](const ObjectKind& kind, const ReadItem& read) {
+        return each_labelled(http_, kind, ns, workload::kJobNameLabel, name, read);
     };
     std::vector<TrainingStatus> roles;
-    TRY_VOID(each_item(http_, path(kJobs), "list jobs.batch", [&](JsonValue json) {
+    TRY_VOID(each(kJobs, [&](JsonValue json) {
         if (auto role = workload::read_training_role(json)) roles.push_back(*std::move(role));
     }));
     Jobs jobs = joined_roles(roles);
-    TRY_VOID(each_item(http_, path(kServices), "list services", [&](JsonValue json) {
+    TRY_VOID(each(kServices, [&](JsonValue json) {
         const auto at = jobs.find(key_of(json));
         if (at != jobs.end() && workload::is_owned_by(json, at->second.anchor().uid))
             at->second.has_service = true;
     }));
-    TRY_VOID(each_item(http_, path(kPods), "list pods", [&](JsonValue json) {
+    TRY_VOID(each(kPods, [&](JsonValue json) {
         const auto at = jobs.find(key_of(json));
         if (at != jobs.end() && is_of(json, at->second))
             at->second.pods.push_back(workload::read_training_pod(json));

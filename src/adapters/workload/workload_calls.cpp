@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "adapters/kube/kube_call.hpp"
-#include "adapters/kube/kube_pages.hpp"
 #include "wire/kube/kube_objects.hpp"
 #include "wire/text/json.hpp"
 #include "wire/workload/object_json.hpp"
@@ -59,14 +58,15 @@ std::string path_of(const ObjectKind& kind, const std::string& ns) {
     return fmt::format("{}/namespaces/{}/{}", kind.api, ns, kind.resource);
 }
 
-std::string labelled_path(const ObjectKind& kind, const std::string& ns, std::string_view label,
-                          const std::string& value) {
+Result<> each_labelled(HttpClient& http, const ObjectKind& kind, const std::string& ns,
+                       std::string_view label, const std::string& value, const ReadItem& read) {
     // A label's key and value are legal in a query, but for the "/".
     std::string key(label);
     if (const std::size_t slash = key.find('/'); slash != std::string::npos)
         key.replace(slash, 1, "%2F");
-    return with_query(path_of(kind, ns),
-                      "labelSelector=" + key + (value.empty() ? "" : "%3D" + value));
+    const std::string path = with_query(
+        path_of(kind, ns), "labelSelector=" + key + (value.empty() ? "" : "%3D" + value));
+    return each_item(http, path, fmt::format("list {}", kind.right).c_str(), read);
 }
 
 Error with_right(Error error, std::string_view verb, const ObjectKind& kind,

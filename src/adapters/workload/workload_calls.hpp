@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "adapters/http/http.hpp"
+#include "adapters/kube/kube_pages.hpp"
 #include "domain/cluster/node.hpp"
 
 namespace tessera {
@@ -25,9 +26,10 @@ inline constexpr ObjectKind kPods{"/api/v1", "pods", "pods"};
 
 // The path of the kind in a namespace, or in all if `ns` is empty.
 std::string path_of(const ObjectKind& kind, const std::string& ns);
-// That, with the parameter for objects with this label; `value` empty: with any value.
-std::string labelled_path(const ObjectKind& kind, const std::string& ns, std::string_view label,
-                          const std::string& value);
+// Calls `read` with each object of the kind that has this label; `value` empty: with any value. As
+// each_item(), with the right to list the kind.
+Result<> each_labelled(HttpClient& http, const ObjectKind& kind, const std::string& ns,
+                       std::string_view label, const std::string& value, const ReadItem& read);
 
 // Adds to permission_denied which right is missing.
 Error with_right(Error error, std::string_view verb, const ObjectKind& kind, const std::string& ns);

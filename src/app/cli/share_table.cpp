@@ -62,15 +62,6 @@ std::string or_dash(bool is_known, const auto& value) {
     return is_known ? fmt::format("{}", value) : "-";
 }
 
-std::string without_trailing_blanks(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        if (c == '\n') out.erase(out.find_last_not_of(' ') + 1);
-        out += c;
-    }
-    return out;
-}
-
 }  // namespace
 
 std::vector<ShareLine> share_lines(std::span<const NodeUsage> nodes,
@@ -119,7 +110,7 @@ std::string share_table(std::span<const ShareLine> lines) {
                                rounded_up(process.used));
         }
     }
-    return without_trailing_blanks(align_tabs(out));
+    return align_tabs_and_trim(out);
 }
 
 void write_shares(JsonWriter& w, std::span<const ShareLine> lines) {

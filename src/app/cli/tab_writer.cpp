@@ -75,4 +75,13 @@ std::string align_tabs(std::string_view text) {
     return out;
 }
 
+std::string align_tabs_and_trim(std::string_view text) {
+    std::string out;
+    for (const char c : align_tabs(text)) {
+        if (c == '\n') out.erase(out.find_last_not_of(' ') + 1);
+        out += c;
+    }
+    return out;
+}
+
 }  // namespace tessera

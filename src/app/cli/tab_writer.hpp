@@ -12,4 +12,7 @@ namespace tessera {
 
 std::string align_tabs(std::string_view text);
 
+// The same, without blanks at the ends of lines.
+std::string align_tabs_and_trim(std::string_view text);
+
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/workload/gpu_fit.hpp"
+#include "app/workload/half_made.hpp"
 #include "app/workload/serving_text.hpp"
 
 namespace tessera {
@@ -36,12 +37,21 @@ Error exists_already(const Serving& job, const ServingStatus* same) {
                         name, job.ns, row_of(same->id.type).command)};
 }
 
-// The job with this Deployment; nothing if there is none.
-Result<std::optional<ServingStatus>> job_with(Servings& cluster, const Serving& job) {
-    TRY(auto jobs, cluster.list(job.ns, ""));
-    const auto same = std::ranges::find(jobs, job.id.object(), &ServingStatus::object);
+// The job with this identity; nothing if there is none.
+Result<std::optional<ServingStatus>> same_job(Servings& cluster, const Serving& job) {
+    TRY(auto jobs, cluster.list(job.ns, job.id.name));
+    const auto same = std::ranges::find(jobs, job.id, &ServingStatus::id);
     if (same == jobs.end()) return std::optional<ServingStatus>();
     return std::optional(std::move(*same));
+}
+
+// Explains a Deployment of the job's name: another name and version may give the same. Only here
+// all jobs of the namespace are read.
+Error name_is_taken(Servings& cluster, const Serving& job) {
+    const auto jobs = cluster.list(job.ns, "");
+    if (!jobs) return jobs.error();
+    const auto same = std::ranges::find(*jobs, job.id.object(), &ServingStatus::object);
+    return exists_already(job, same == jobs->end() ? nullptr : &*same);
 }
 
 // Whether `before` is what the same command began to make.
@@ -75,30 +85,19 @@ Result<> create_owned(Servings& cluster, const Serving& job, const std::string& 
     return {};
 }
 
-// After an error for which the same command would fail again, the Deployment is deleted. After
-// another one it may be complete already.
-Error after_failure(Servings& cluster, const Serving& job, const std::string& uid, Error error) {
-    const bool is_final = error.code == Code::invalid_argument ||
-                          error.code == Code::permission_denied || error.code == Code::conflict;
-    if (!is_final) {
-        error.text += "; run the same command again to complete the job";
-        return error;
-    }
+Result<> remove_made(Servings& cluster, const Serving& job, const std::string& uid) {
     ServingStatus made;
     made.ns = job.ns;
     made.object = job.id.object();
     made.uid = uid;
-    const auto removed = cluster.remove(made);
-    error.text += removed ? "; the deployment was deleted again"
-                          : fmt::format("; the deployment is left: {}", removed.error().text);
-    return error;
+    return cluster.remove(made);
 }
 
 }  // namespace
 
 Result<> create_serving(Servings& cluster, const Serving& job, const PrintLine& print,
                         const PrintLine& warn) {
-    TRY(const auto before, job_with(cluster, job));
+    TRY(const auto before, same_job(cluster, job));
     if (before && !is_begun(*before, job)) return fail(exists_already(job, &*before));
     if (before) return create_owned(cluster, job, before->uid, print);
     // A user without the right to list nodes is not warned.
@@ -107,11 +106,13 @@ Result<> create_serving(Servings& cluster, const Serving& job, const PrintLine& 
             warn(text);
     }
     const auto uid = cluster.create(job);
-    if (!uid && uid.error().code == Code::conflict) return fail(exists_already(job, nullptr));
+    if (!uid && uid.error().code == Code::conflict) return fail(name_is_taken(cluster, job));
     if (!uid) return fail(uid.error());
     print(fmt::format("deployment.apps/{} created", job.id.object()));
     const auto owned = create_owned(cluster, job, *uid, print);
-    return owned ? owned : Result<>(fail(after_failure(cluster, job, *uid, owned.error())));
+    if (owned) return {};
+    return fail(after_failure(owned.error(), "deployment",
+                              [&] { return remove_made(cluster, job, *uid); }));
 }
 
 Result<> update_serving(Servings& cluster, const ServingStatus& before, const Serving& recorded,

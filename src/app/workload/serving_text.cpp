@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "app/cli/tab_writer.hpp"
 #include "wire/text/json.hpp"
 
 namespace tessera {
@@ -130,7 +131,7 @@ std::string serving_table(std::span<const ServingStatus> jobs, const WorkloadVie
         }
         out += "\n";
     }
-    return table_of(out);
+    return align_tabs_and_trim(out);
 }
 
 std::string serving_text(const ServingStatus& job, const WorkloadView& view) {
@@ -143,7 +144,7 @@ std::string serving_text(const ServingStatus& job, const WorkloadView& view) {
         out += fmt::format("GPU:\t{}\nGPU Memory:\t{}\nGPU Core:\t{}\n", tenths(gpus_of(job, view)),
                            memory_text(job.gpus), cores_text(job.gpus));
     }
-    out = table_of(out) + "\nInstances:\n";
+    out = align_tabs_and_trim(out) + "\nInstances:\n";
     std::string pods =
         "  NAME\tSTATUS\tAGE\tREADY\tRESTARTS\tGPU\tNODE\t\n"
         "  ----\t------\t---\t-----\t--------\t---\t----\t\n";
@@ -152,7 +153,7 @@ std::string serving_text(const ServingStatus& job, const WorkloadView& view) {
                             age_text(view.now_s - pod.created_s), pod.ready, pod.containers,
                             pod.restarts, allocated_text(pod), or_none(pod.node));
     }
-    out += table_of(pods);
+    out += align_tabs_and_trim(pods);
     if (const std::string reasons = reasons_text(job); !reasons.empty())
         out += "\nWhy it waits:\n" + reasons;
     return out;
@@ -164,7 +165,7 @@ std::string serving_choice_table(std::span<const ServingStatus> jobs) {
         out += fmt::format("{}\t{}\t{}\t\n", job.id.name, row_of(job.id.type).word,
                            or_none(job.id.version));
     }
-    out = table_of(out);
+    out = align_tabs_and_trim(out);
     if (out.ends_with('\n')) out.pop_back();
     return out;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/workload/gpu_fit.hpp"
+#include "app/workload/half_made.hpp"
 
 namespace tessera {
 namespace {
@@ -62,23 +63,12 @@ Result<bool> create_owned(Trainings& cluster, const Training& job, const std::st
     return any;
 }
 
-// After an error for which the same command would fail again, the Job is deleted. After another one
-// the job may be complete already.
-Error after_failure(Trainings& cluster, const Training& job, const std::string& uid, Error error) {
-    const bool is_final = error.code == Code::invalid_argument ||
-                          error.code == Code::permission_denied || error.code == Code::conflict;
-    if (!is_final) {
-        error.text += "; run the same command again to complete the job";
-        return error;
-    }
+Result<> remove_made(Trainings& cluster, const Training& job, const std::string& uid) {
     TrainingStatus made;
     made.ns = job.ns;
     made.roles.push_back(
         {.role = {}, .object = job.object(job.roles.front()), .uid = uid, .gpus = {}, .why = {}});
-    const auto removed = cluster.remove(made);
-    error.text += removed ? "; the job was deleted again"
-                          : fmt::format("; the job is left: {}", removed.error().text);
-    return error;
+    return cluster.remove(made);
 }
 
 }  // namespace
@@ -103,8 +93,9 @@ Result<> create_training(Trainings& cluster, const Training& job, const Print& p
     if (!uid) return fail(uid.error());
     print(fmt::format("job.batch/{} created", job.object(job.roles.front())));
     const auto owned = create_owned(cluster, job, *uid, print);
-    if (!owned) return fail(after_failure(cluster, job, *uid, owned.error()));
-    return {};
+    if (owned) return {};
+    return fail(
+        after_failure(owned.error(), "job", [&] { return remove_made(cluster, job, *uid); }));
 }
 
 Result<TrainingStatus> find_training(Trainings& cluster, const std::string& ns,

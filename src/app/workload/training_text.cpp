@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "app/cli/tab_writer.hpp"
+
 namespace tessera {
 namespace {
 
@@ -24,6 +26,11 @@ int requested_gpus(const TrainingStatus& job) {
     for (const RoleStatus& role : job.roles)
         sum += role.replicas * role.gpus.whole;
     return sum;
+}
+
+workload::Gpus requested_by(const TrainingStatus& job, const TrainingPod& one) {
+    const auto role = std::ranges::find(job.roles, one.role, &RoleStatus::role);
+    return role == job.roles.end() ? workload::Gpus{} : role->gpus;
 }
 
 double allocated_gpus(const TrainingStatus& job, const WorkloadView& view) {
@@ -66,8 +73,7 @@ std::string reasons_text(const TrainingStatus& job, TrainingState state) {
 
 void write_pod(JsonWriter& w, const TrainingStatus& job, const TrainingPod& one,
                const WorkloadView& view) {
-    const auto role = std::ranges::find(job.roles, one.role, &RoleStatus::role);
-    const workload::Gpus gpus = role == job.roles.end() ? workload::Gpus{} : role->gpus;
+    const workload::Gpus gpus = requested_by(job, one);
     w.object([&] {
         w.member("ip", one.pod.ip);
         w.member("status", one.pod.status);
@@ -122,14 +128,13 @@ std::string pods_table(const TrainingStatus& job, const WorkloadView& view) {
         "  NAME\tSTATUS\tAGE\tIS_CHIEF\tGPU(Requested)\tGPU(Allocated)\tNODE\t\n"
         "  ----\t------\t---\t--------\t--------------\t--------------\t----\t\n";
     for (const TrainingPod& one : job.pods) {
-        const auto role = std::ranges::find(job.roles, one.role, &RoleStatus::role);
-        const workload::Gpus gpus = role == job.roles.end() ? workload::Gpus{} : role->gpus;
+        const workload::Gpus gpus = requested_by(job, one);
         out += fmt::format("  {}\t{}\t{}\t{}\t{}\t{}\t{}\t\n", one.pod.name, one.pod.status,
                            age_text(view.now_s - one.pod.created_s), is_chief(job, one),
                            gpus.is_share() ? memory_text(gpus) : fmt::format("{}", gpus.whole),
                            allocated_text(one.pod), or_none(one.pod.node));
     }
-    return table_of(out);
+    return align_tabs_and_trim(out);
 }
 
 }  // namespace
@@ -155,12 +160,12 @@ std::string training_table(std::span<const TrainingStatus> jobs, const WorkloadV
         }
         out += "\n";
     }
-    return table_of(out);
+    return align_tabs_and_trim(out);
 }
 
 std::string training_text(const TrainingStatus& job, const WorkloadView& view) {
     const TrainingState state = state_of(job);
-    std::string out = table_of(fmt::format(
+    std::string out = align_tabs_and_trim(fmt::format(
         "Name:\t{}\nStatus:\t{}\nNamespace:\t{}\nPriority:\t{}\nTrainer:\t{}\nDuration:\t{}\n"
         "CreateTime:\t{}\nEndTime:\t{}\n",
         job.name, words_of(state), job.ns, or_none(job.priority), row_of(job.type).title,

@@ -6,8 +6,6 @@
 #include <array>
 #include <cmath>
 
-#include "app/cli/tab_writer.hpp"
-
 namespace tessera {
 namespace {
 
@@ -74,15 +72,6 @@ std::string allocated_text(const workload::WorkloadPod& pod) {
 
 std::string or_none(const std::string& text) {
     return text.empty() ? "N/A" : text;
-}
-
-std::string table_of(std::string_view rows) {
-    std::string out;
-    for (const char c : align_tabs(rows)) {
-        if (c == '\n') out.erase(out.find_last_not_of(' ') + 1);
-        out += c;
-    }
-    return out;
 }
 
 void write_gpus(JsonWriter& w, const workload::WorkloadPod& pod) {

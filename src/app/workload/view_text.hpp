@@ -37,9 +37,6 @@ std::string allocated_text(const workload::WorkloadPod& pod);
 // N/A for an empty text.
 std::string or_none(const std::string& text);
 
-// Aligns rows whose cells end in tabs, without blanks at the ends of lines.
-std::string table_of(std::string_view rows);
-
 // Writes the member `gpus`: UUID, index, memory and compute of each GPU of the pod.
 void write_gpus(JsonWriter& w, const workload::WorkloadPod& pod);
 

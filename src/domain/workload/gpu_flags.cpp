@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
+#include "domain/workload/refuse_flag.hpp"
+
 namespace tessera::workload {
 namespace {
 
@@ -12,14 +15,6 @@ constexpr int kMostGpus = 64;
 constexpr Bytes kLeastShare = mebibytes(2);
 // No GPU has that much (domain/cluster/node.hpp: kMostGpuMemory).
 constexpr std::int64_t kMostGib = std::int64_t{1} << 20;
-
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-tl::unexpected<Error> refuse(std::string_view flag, std::string_view what) {
-    return fail(Code::invalid_argument, fmt::format("{}: {}", flag, what));
-}
 
 }  // namespace
 

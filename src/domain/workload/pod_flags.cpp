@@ -8,6 +8,7 @@
 #include "base/ascii.hpp"
 #include "base/dns_name.hpp"
 #include "base/quantity.hpp"
+#include "domain/workload/refuse_flag.hpp"
 #include "domain/workload/shell_text.hpp"
 
 namespace tessera::workload {
@@ -27,14 +28,13 @@ constexpr auto kOwnResources = std::to_array<std::pair<std::string_view, std::st
      {"aliyun.com/gpu-core.percentage", "--gpucore"}});
 
 tl::unexpected<Error> refuse(std::string_view flag, std::string_view text, std::string_view what) {
-    return fail(Code::invalid_argument, fmt::format("{}: \"{}\" {}", flag, text, what));
+    return workload::refuse(flag, fmt::format("\"{}\" {}", text, what));
 }
 
 // The rule for names of environment variables (Kubernetes: IsEnvVarName).
 bool is_variable_name(std::string_view text) {
     const auto is_part = [](char c) { return is_alnum(c) || c == '_' || c == '-' || c == '.'; };
-    return !text.empty() && !(text[0] >= '0' && text[0] <= '9') &&
-           std::ranges::all_of(text, is_part);
+    return !text.empty() && !is_digit(text[0]) && std::ranges::all_of(text, is_part);
 }
 
 bool is_folder(std::string_view path) {

@@ -58,14 +58,12 @@ struct Port {
     friend bool operator==(const Port&, const Port&) = default;
 };
 
-enum class ProbeAction { http, tcp, grpc, exec };
+enum class ProbeAction { http, tcp };
 
 struct Probe {
     ProbeAction action = ProbeAction::tcp;
-    int port = 0;                           // of http, tcp and grpc
-    std::string path = {};                  // of http
-    std::vector<std::string> command = {};  // of exec
-    int initial_delay_s = 0;
+    int port = 0;
+    std::string path = {};  // of http
     int period_s = 5;
     int timeout_s = 3;
     int failures = 3;

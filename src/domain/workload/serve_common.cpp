@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
+
 namespace tessera::workload {
 namespace {
 
@@ -17,7 +19,7 @@ Result<> check_amount(std::string_view flag, std::string_view text) {
     if (digits.ends_with('%')) digits.remove_suffix(1);
     const bool is_number = !digits.empty() && digits.size() <= 4 &&
                            (digits.size() == 1 || digits[0] != '0') &&
-                           std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
+                           std::ranges::all_of(digits, is_digit);
     if (is_number) return {};
     return fail(
         Code::invalid_argument,

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
+
 namespace tessera::workload {
 namespace {
 
 bool is_plain(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("-_./:=,+@%").find(c) != std::string_view::npos;
+    return is_alnum(c) || std::string_view("-_./:=,+@%").find(c) != std::string_view::npos;
 }
 
 }  // namespace

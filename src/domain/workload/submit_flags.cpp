@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "base/dns_name.hpp"
 #include "domain/request/gang.hpp"
+#include "domain/workload/refuse_flag.hpp"
 #include "domain/workload/shell_text.hpp"
 
 namespace tessera::workload {
@@ -19,10 +21,6 @@ constexpr std::int64_t kMostSeconds = std::int64_t{10} * 365 * 86'400;
 constexpr std::string_view kIndex = "TESSERA_TASK_INDEX";
 constexpr std::string_view kIndexField =
     "metadata.annotations['batch.kubernetes.io/job-completion-index']";
-
-tl::unexpected<Error> refuse(std::string_view flag, std::string_view what) {
-    return fail(Code::invalid_argument, fmt::format("{}: {}", flag, what));
-}
 
 Result<> check_number(std::string_view flag, int value, int least, int most) {
     if (value >= least && value <= most) return {};
@@ -185,7 +183,7 @@ Result<std::int64_t> parse_duration(std::string_view flag, std::string_view text
     while (!rest.empty()) {
         std::int64_t number = 0;
         std::size_t digits = 0;
-        while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9' && digits < 10)
+        while (digits < rest.size() && is_digit(rest[digits]) && digits < 10)
             number = number * 10 + (rest[digits++] - '0');
         if (digits == 0 || digits == rest.size()) return bad();
         const char unit = rest[digits];

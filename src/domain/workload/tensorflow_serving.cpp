@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ascii.hpp"
+#include "domain/workload/refuse_flag.hpp"
 #include "domain/workload/serve_common.hpp"
 #include "domain/workload/shell_text.hpp"
 
@@ -11,10 +12,6 @@ namespace {
 
 constexpr std::string_view kServer = "/usr/bin/tensorflow_model_server";
 constexpr std::string_view kConfigPath = "/etc/tessera/models.config";
-
-tl::unexpected<Error> refuse(std::string_view flag, std::string_view what) {
-    return fail(Code::invalid_argument, fmt::format("{}: {}", flag, what));
-}
 
 // In the text format of protocol buffers.
 std::string proto_text(std::string_view text) {
@@ -27,8 +24,7 @@ std::string proto_text(std::string_view text) {
 }
 
 bool is_version(std::string_view text) {
-    return !text.empty() && text.size() <= 18 &&
-           std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+    return !text.empty() && text.size() <= 18 && std::ranges::all_of(text, is_digit);
 }
 
 // "1,3" as "versions: 1 versions: 3"; nothing if it is no list of numbers.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/ascii.hpp"
 #include "wire/text/byte_order_mark.hpp"
 
 namespace tessera {
@@ -120,8 +121,8 @@ Result<std::int64_t> CsvTable::decimal(std::size_t row, std::size_t column, std:
         const std::string_view digits = fraction.substr(0, kMostDigits);
         for (std::size_t i = 0; i < digits.size(); ++i)
             unit *= 10;
-        is_read = is_read && parse_whole(digits, unit, parts) &&
-                  std::ranges::all_of(fraction, [](char c) { return c >= '0' && c <= '9'; });
+        is_read =
+            is_read && parse_whole(digits, unit, parts) && std::ranges::all_of(fraction, is_digit);
     }
     // If the number could not be read, the value is out of range.
     const std::int64_t value =

@@ -60,31 +60,14 @@ void write_resources(JsonWriter& w, const PodTemplate& pod) {
     w.object("resources", [&] { write_map(w, "limits", limits); });
 }
 
-void write_action(JsonWriter& w, const Probe& probe) {
-    switch (probe.action) {
-        case ProbeAction::http:
-            w.object("httpGet", [&] {
-                w.member("path", probe.path);
-                w.member("port", probe.port);
-            });
-            return;
-        case ProbeAction::tcp:
-            w.object("tcpSocket", [&] { w.member("port", probe.port); });
-            return;
-        case ProbeAction::grpc:
-            w.object("grpc", [&] { w.member("port", probe.port); });
-            return;
-        case ProbeAction::exec:
-            w.object("exec", [&] { write_texts(w, "command", probe.command); });
-            return;
-    }
-}
-
 void write_probe(JsonWriter& w, std::string_view key, const std::optional<Probe>& probe) {
     if (!probe) return;
     w.object(key, [&] {
-        write_action(w, *probe);
-        if (probe->initial_delay_s > 0) w.member("initialDelaySeconds", probe->initial_delay_s);
+        const bool is_http = probe->action == ProbeAction::http;
+        w.object(is_http ? "httpGet" : "tcpSocket", [&] {
+            if (is_http) w.member("path", probe->path);
+            w.member("port", probe->port);
+        });
         w.member("periodSeconds", probe->period_s);
         w.member("timeoutSeconds", probe->timeout_s);
         w.member("failureThreshold", probe->failures);

@@ -88,20 +88,6 @@ Result<int> create(Bound<KindOf>& bound, const KindOf& kind) {
     return 0;
 }
 
-template <class KindOf>
-CommandRow create_row(const KindOf& kind, std::string_view summary, std::string_view example,
-                      const std::vector<std::string>& aliases) {
-    return {.name = row_of(kind.type).command,
-            .summary = summary,
-            .example = example,
-            .options = [&kind](CLI::App& command) -> CommandRun {
-                auto bound = std::make_shared<Bound<KindOf>>();
-                bound->bind(command, kind);
-                return [bound, &kind] { return create(*bound, kind); };
-            },
-            .aliases = aliases};
-}
-
 // Files that this command does not name are those that the job has.
 std::vector<workload::File> files_for(const std::vector<workload::File>& there,
                                       const std::vector<std::string>& config_files) {
@@ -169,56 +155,61 @@ Result<int> update(Bound<KindOf>& given, const KindOf& kind) {
     return 0;
 }
 
+// The row of a command that runs `run` with the flags of this kind.
 template <class KindOf>
-CommandRow update_row(const KindOf& kind, std::string_view example,
-                      const std::vector<std::string>& aliases) {
+CommandRow row(const KindOf& kind, std::string_view summary, std::string_view example,
+               Result<int> (*run)(Bound<KindOf>& bound, const KindOf& kind),
+               const std::vector<std::string>& aliases = {}) {
     return {.name = row_of(kind.type).command,
-            .summary = "Change flags of a serving job, and keep the others",
+            .summary = summary,
             .example = example,
-            .options = [&kind](CLI::App& command) -> CommandRun {
+            .options = [&kind, run](CLI::App& command) -> CommandRun {
                 auto bound = std::make_shared<Bound<KindOf>>();
                 bound->bind(command, kind);
-                return [bound, &kind] { return update(*bound, kind); };
+                return [bound, &kind, run] { return run(*bound, kind); };
             },
             .aliases = aliases};
 }
 
+constexpr std::string_view kUpdate = "Change flags of a serving job, and keep the others";
+
 }  // namespace
 
 CommandRow serve_tensorflow_command() {
-    return create_row(kTensorflow, "Serve models with TensorFlow Serving",
-                      "tessera serve tensorflow --name mnist --model-name mnist --model-path "
-                      "/models/mnist --data models:/models --gpumemory 3",
-                      {"tf"});
+    return row(kTensorflow, "Serve models with TensorFlow Serving",
+               "tessera serve tensorflow --name mnist --model-name mnist --model-path "
+               "/models/mnist --data models:/models --gpumemory 3",
+               create, {"tf"});
 }
 
 CommandRow serve_triton_command() {
-    return create_row(kTriton, "Serve models with NVIDIA Triton",
-                      "tessera serve triton --name resnet --model-repository /models --data "
-                      "models:/models --gpumemory 6",
-                      {});
+    return row(kTriton, "Serve models with NVIDIA Triton",
+               "tessera serve triton --name resnet --model-repository /models --data "
+               "models:/models --gpumemory 6",
+               create);
 }
 
 CommandRow serve_custom_command() {
-    return create_row(kCustom, "Serve models with a server of your own",
-                      "tessera serve custom --name style --image registry.example.com/style:1 "
-                      "--restful-port 5000 --gpumemory 2 -- python app.py",
-                      {});
+    return row(kCustom, "Serve models with a server of your own",
+               "tessera serve custom --name style --image registry.example.com/style:1 "
+               "--restful-port 5000 --gpumemory 2 -- python app.py",
+               create);
 }
 
 CommandRow serve_update_command() {
-    return {.name = "update",
-            .summary = "Change a serving job",
-            .example = "tessera serve update tensorflow --name mnist --gpumemory 4",
-            .commands = {
-                update_row(kTensorflow,
-                           "tessera serve update tensorflow --name mnist --gpumemory 4", {"tf"}),
-                update_row(kTriton, "tessera serve update triton --name resnet --replicas 2", {}),
-                update_row(kCustom,
-                           "tessera serve update custom --name style --image "
-                           "registry.example.com/style:2",
-                           {}),
-            }};
+    return {
+        .name = "update",
+        .summary = "Change a serving job",
+        .example = "tessera serve update tensorflow --name mnist --gpumemory 4",
+        .commands = {
+            row(kTensorflow, kUpdate, "tessera serve update tensorflow --name mnist --gpumemory 4",
+                update, {"tf"}),
+            row(kTriton, kUpdate, "tessera serve update triton --name resnet --replicas 2", update),
+            row(kCustom, kUpdate,
+                "tessera serve update custom --name style --image "
+                "registry.example.com/style:2",
+                update),
+        }};
 }
 
 }  // namespace tessera

@@ -10,6 +10,7 @@
 #include "programs/tessera/common_options.hpp"
 #include "programs/tessera/serve/serve_commands.hpp"
 #include "programs/tessera/workload/log_options.hpp"
+#include "programs/tessera/workload/pod_options.hpp"
 #include "programs/tessera/workload/view_output.hpp"
 
 namespace tessera {
@@ -39,17 +40,12 @@ struct ViewOptions {
     }
     [[nodiscard]] Result<ServingChoice> choice(const KubeConnection& connection,
                                                const std::string& name) const {
-        ServingChoice out{
-            .ns = ns.empty() ? connection.ns : ns, .name = name, .version = {}, .type = {}};
-        if (!is_dns_label(out.ns)) {
-            return fail(Code::invalid_argument,
-                        fmt::format("--namespace: \"{}\" is not a valid namespace name", out.ns));
-        }
+        ServingChoice out{.ns = {}, .name = name, .version = version, .type = {}};
+        TRY(out.ns, checked_namespace(ns, connection));
         if (!is_dns_label(name) && !name.empty()) {
             return fail(Code::invalid_argument,
                         fmt::format("\"{}\" is not the name of a serving job", name));
         }
-        out.version = version;
         if (!type.empty()) {
             TRY(out.type, workload::parse_serving_type(type));
         }
@@ -57,30 +53,25 @@ struct ViewOptions {
     }
 };
 
-struct ListOptions {
-    ViewOptions view;
-};
-
-Result<int> list(const ListOptions& options) {
-    TRY(const KubeConnection connection, connect_info(options.view.kube));
-    TRY(const ServingChoice choice, options.view.choice(connection, ""));
+Result<int> list(const ViewOptions& options) {
+    TRY(const KubeConnection connection, connect_info(options.kube));
+    TRY(const ServingChoice choice, options.choice(connection, ""));
     HttpClient api(connection.endpoint);
     KubeServings cluster(api);
-    TRY(auto jobs, cluster.list(options.view.all ? "" : choice.ns, ""));
+    TRY(auto jobs, cluster.list(options.all ? "" : choice.ns, ""));
     if (choice.type)
         std::erase_if(jobs, [&](const ServingStatus& job) { return job.id.type != *choice.type; });
     const auto nodes = cluster.nodes().value_or(std::vector<NodeInventory>{});
     const WorkloadView view = view_of(nodes);
-    if (is_object(options.view.output)) {
-        print_json(serving_list_json(jobs, view), options.view.output);
+    if (is_object(options.output)) {
+        print_json(serving_list_json(jobs, view), options.output);
         return 0;
     }
     if (jobs.empty()) {
-        std::cerr << "tessera: no serving jobs in "
-                  << (options.view.all ? "any namespace" : "namespace " + choice.ns) << "\n";
+        warn("no serving jobs in " + (options.all ? "any namespace" : "namespace " + choice.ns));
         return 0;
     }
-    std::cout << serving_table(jobs, view, options.view.all);
+    std::cout << serving_table(jobs, view, options.all);
     return 0;
 }
 
@@ -123,26 +114,21 @@ Result<int> logs(const LogsOptions& options) {
     return 0;
 }
 
-struct DeleteOptions {
-    ViewOptions view;
-};
-
-Result<int> remove(const DeleteOptions& options) {
-    TRY(const KubeConnection connection, connect_info(options.view.kube));
+Result<int> remove(const ViewOptions& options) {
+    TRY(const KubeConnection connection, connect_info(options.kube));
     HttpClient api(connection.endpoint);
     KubeServings cluster(api);
     int status = 0;
-    for (const std::string& name : options.view.names) {
-        TRY(const ServingChoice choice, options.view.choice(connection, name));
+    for (const std::string& name : options.names) {
+        TRY(const ServingChoice choice, options.choice(connection, name));
         const auto job = find_serving(cluster, choice);
         const auto done = job ? cluster.remove(*job) : Result<>(fail(job.error()));
         if (!done) {
             status = print_error("tessera", done.error());
             continue;
         }
-        std::cout << fmt::format("The serving job {}{} is deleted\n", name,
-                                 job->id.version.empty() ? "" : " version " + job->id.version)
-                  << std::flush;
+        say(fmt::format("The serving job {}{} is deleted", name,
+                        job->id.version.empty() ? "" : " version " + job->id.version));
     }
     return status;
 }
@@ -153,12 +139,12 @@ CommandRow serve_list_command() {
     return {.name = "list",
             .summary = "List serving jobs",
             .example = "tessera serve list",
-            .options = options_and_run<ListOptions>(
-                [](CLI::App& command, ListOptions& options) {
-                    command.add_flag("-A,--all-namespaces,--allNamespaces", options.view.all,
+            .options = options_and_run<ViewOptions>(
+                [](CLI::App& command, ViewOptions& options) {
+                    command.add_flag("-A,--all-namespaces,--allNamespaces", options.all,
                                      "of all namespaces");
-                    options.view.add_to(command);
-                    add_output(command, options.view.output, {"json", "yaml", "wide"});
+                    options.add_to(command);
+                    add_output(command, options.output, {"json", "yaml", "wide"});
                 },
                 list),
             .aliases = {"ls"}};
@@ -193,12 +179,12 @@ CommandRow serve_delete_command() {
     return {.name = "delete",
             .summary = "Delete serving jobs with all that belongs to them",
             .example = "tessera serve delete mnist",
-            .options = options_and_run<DeleteOptions>(
-                [](CLI::App& command, DeleteOptions& options) {
-                    command.add_option("names", options.view.names, "the serving jobs")->required();
-                    command.add_option("-v,--version", options.view.version,
+            .options = options_and_run<ViewOptions>(
+                [](CLI::App& command, ViewOptions& options) {
+                    command.add_option("names", options.names, "the serving jobs")->required();
+                    command.add_option("-v,--version", options.version,
                                        "the version, if there are several");
-                    options.view.add_to(command);
+                    options.add_to(command);
                 },
                 remove),
             .aliases = {"del"}};

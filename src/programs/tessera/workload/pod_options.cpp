@@ -33,6 +33,13 @@ std::string home_path(const std::string& path) {
     return std::string(home) + path.substr(1);
 }
 
+// Where the container gets the file of a text of --config-file.
+std::string path_of_file(const std::string& text) {
+    const std::size_t colon = text.find(':');
+    return colon == std::string::npos ? fs::absolute(home_path(text)).string()
+                                      : text.substr(colon + 1);
+}
+
 bool is_of_the_job(const std::string& name) {
     return std::ranges::find(kNotOfTheJob, name) == kNotOfTheJob.end();
 }
@@ -118,9 +125,8 @@ std::vector<std::string> with_paths(const std::vector<std::string>& texts) {
     std::vector<std::string> out;
     out.reserve(texts.size());
     for (const std::string& text : texts) {
-        out.push_back(text.find(':') != std::string::npos
-                          ? text
-                          : text + ":" + fs::absolute(home_path(text)).string());
+        const bool has_path = text.find(':') != std::string::npos;
+        out.push_back(has_path ? text : text + ":" + path_of_file(text));
     }
     return out;
 }
@@ -129,10 +135,8 @@ Result<std::vector<workload::File>> read_config_files(const std::vector<std::str
     std::vector<workload::File> out;
     std::size_t bytes = 0;
     for (const std::string& text : texts) {
-        const std::size_t colon = text.find(':');
-        const std::string local = home_path(text.substr(0, colon));
-        const std::string path =
-            colon == std::string::npos ? fs::absolute(local).string() : text.substr(colon + 1);
+        const std::string local = home_path(text.substr(0, text.find(':')));
+        const std::string path = path_of_file(text);
         if (!path.starts_with('/') || path.ends_with('/')) {
             return fail(Code::invalid_argument,
                         fmt::format("--config-file: \"{}\" does not end with the absolute path of "
