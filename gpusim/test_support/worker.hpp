@@ -57,8 +57,7 @@ struct Worker : CudaProgram {
     CUresult launch(std::uint64_t ns, CUstream stream = nullptr,
                     unsigned blocks = kWholeGpuBlocks) const {
         void* parameters[] = {&ns};
-        return CALL(cuda, cuLaunchKernel)(spin, blocks, 1, 1, 1024, 1, 1, 0, stream, parameters,
-                                          nullptr);
+        return launch_kernel(spin, blocks, 1, 1, 1024, 1, 1, 0, stream, parameters, nullptr);
     }
     CUstream make_stream(unsigned flags = CU_STREAM_NON_BLOCKING) const {
         CUstream stream = nullptr;
@@ -88,6 +87,8 @@ struct Worker : CudaProgram {
 
     CUmodule module = nullptr;
     CUfunction spin = nullptr;
+    // Looked up once, as programs do: a lookup takes thousands of instructions.
+    decltype(&::cuLaunchKernel) launch_kernel = CALL(cuda, cuLaunchKernel);
 };
 
 }  // namespace gpusim
