@@ -1,5 +1,6 @@
 """`tessera serve` on a real cluster: models that share a GPU, one of which is updated, a model that
-does not start, commands that are killed, and mistakes. docs/users/serving.md has these steps."""
+does not start, commands that are killed, and mistakes. docs/users/serving.md has these steps, and
+cluster.md what the views of the cluster show of them."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import os
 import re
 import signal
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,7 +21,7 @@ from stack.gpu_node import GpuNode
 
 Json = dict[str, Any]
 SECONDS = 120  # for what takes seconds on a machine with nothing else to do
-PAGE = builds.ROOT / "docs" / "users" / "serving.md"
+PAGES = builds.ROOT / "docs" / "users"
 GIB = 1 << 30
 CONTEXT = 600 << 20  # --gpu-context-memory by default
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
@@ -113,9 +115,44 @@ class ServingTest(ChartCase):
             return not [name for name in objects if "serving" in name]
         self.cluster.wait_for("no object of a serving job is left", is_gone, SECONDS)
 
+    def assert_steps(self, steps: list[console_block.Step],
+                     wait_before: Mapping[str, Sequence[str]]) -> None:
+        """The commands of a page, in their order, print what the page says. `wait_before`: the jobs
+        that must be available before the command with this text."""
+        path = f"{builds.build_directory() / 'bin'}:{os.environ['PATH']}"
+        for step in steps:
+            command = step.command
+            if "serve tensorflow" in command:
+                command += f" --image {self.image}"  # in place of TensorFlow Serving's own
+            for text, names in wait_before.items():
+                if text in command:
+                    self.available(*names)
+            printed = console_block.run(command, {**self.environment(), "PATH": path}, Path("/"))
+            self.assertEqual(general(printed), general(step.printed), command)
+        self.assert_nothing_is_left()
+
+    def assert_nodes_show(self, jobs: list[Json]) -> None:
+        """Three shares of 3 GiB on one of the two GPUs, in all forms of `top node`."""
+        table = self.tessera_says("top", "node", "-s", "-o", "wide").splitlines()
+        self.assertRegex(table[1], r"^node-a  \S+ +<none>  Ready   0\.6/2 +9\.0/30\.0 GiB +0/200 ")
+        self.assertEqual(sorted(re.findall(r"(\d+\.\d)/15\.0 GiB", table[1])), ["0.0", "9.0"])
+        self.assertEqual(table[4:6], ["0.6/2 (30.0%)", table[5]])
+        [node] = json.loads(self.tessera_says("top", "node", "-o", "json"))["gpuShareNodes"]
+        self.assertEqual((node["totalGPUMemory"], node["allocatedGPUMemory"], node["status"]),
+                         (30 * GIB, 9 * GIB, "Ready"))
+        self.assertEqual(
+            sorted((pod["name"], pod["status"], *pod["gpuMemoryAllocation"].values())
+                   for pod in node["instances"]),
+            sorted((job["instances"][0]["name"], "Running", 3 * GIB) for job in jobs))
+        details = self.tessera_says("top", "node", "-d", "node-a")
+        for job in jobs:
+            self.assertRegex(details, rf"default +{job['instances'][0]['name']} +Running +3\.0 GiB "
+                                      r"+gpu\d\(3\.0GiB\)")
+
     # ---- tests
 
     def test_three_models_share_a_gpu_and_one_is_updated(self) -> None:
+        self.assertIn("0.0/30.0 GiB", self.tessera_says("top", "node", "-s").splitlines()[1])
         for name in ("one", "two", "three"):
             said = self.serve(*self.tensorflow(name, "--gpumemory", "3"))
             self.assertIn(f"deployment.apps/{name}-tensorflow-serving created\n"
@@ -129,6 +166,7 @@ class ServingTest(ChartCase):
             self.assertIn(f"share: {3 * GIB} of {3 * GIB} visible bytes; "
                           f"per_process_gpu_memory_fraction={fraction(3 * GIB)}", log)
             self.assertRegex(log, rf"allocated {int(3 * GIB * fraction(3 * GIB))} of {3 * GIB}")
+        self.assert_nodes_show(jobs)
         table = self.serve("list").splitlines()
         self.assertEqual(re.split(r"\s{2,}", table[0]), [
             "NAME", "TYPE", "VERSION", "DESIRED", "AVAILABLE", "ADDRESS", "PORTS", "GPU", "GPU_MEM",
@@ -168,20 +206,25 @@ class ServingTest(ChartCase):
         self.assert_nothing_is_left()
 
     def test_the_guide(self) -> None:
-        """The commands of the page, in their order, print what the page says."""
         steps = [step for heading in ("Several models on one GPU", "Change a model")
-                 for step in console_block.steps(PAGE, heading)]
+                 for step in console_block.steps(PAGES / "serving.md", heading)]
         self.assertEqual(len(steps), 6)
-        for step in steps:
-            command = step.command
-            if "serve tensorflow" in command:
-                command += f" --image {self.image}"  # in place of TensorFlow Serving's own
-            if "serve list" in command:
-                self.available("half", "double")
-            path = f"{builds.build_directory() / 'bin'}:{os.environ['PATH']}"
-            printed = console_block.run(command, {**self.environment(), "PATH": path}, Path("/"))
-            self.assertEqual(general(printed), general(step.printed), command)
-        self.assert_nothing_is_left()
+        self.assert_steps(steps, {"serve list": ("half", "double")})
+
+    def test_the_guide_to_the_cluster(self) -> None:
+        steps = console_block.steps(PAGES / "cluster.md", "Before and after")
+        self.assertEqual(len(steps), 5)
+        self.assert_steps(steps, {"top node -s": ("half",)})
+
+    def test_what_the_user_is_and_has(self) -> None:
+        self.assertRegex(self.tessera_says("data", "list"),
+                         r"^NAME    ACCESSMODE     DESCRIPTION  OWNER  AGE\n"
+                         r"models  ReadWriteMany +\S+\n$")
+        caller = json.loads(self.tessera_says("whoami"))
+        self.assertEqual((caller["IsAdminUser"], caller["Namespace"]), (True, "default"))
+        self.assertIn("system:masters", caller["Groups"])
+        self.assertEqual(self.run_tessera("data", "list", "-n", "other").stderr,
+                         "tessera: no volume that can be mounted in namespace other\n")
 
     def test_a_model_that_is_not_there(self) -> None:
         """The pod runs and is not ready; get says so, and the log why."""

@@ -37,6 +37,11 @@ class TrainingTest(ChartCase):
         super().setUpClass()
         cls.image = cls.stack.registry.push(images.python_archive(), "python:test")
 
+    @classmethod
+    def install_chart(cls) -> None:
+        """The agents tell what programs use, and so `top job` does."""
+        cls.stack.install("agent.listen=true")
+
     def tearDown(self) -> None:
         self.cluster.kubectl("delete", "jobs", "--all", "--wait=true")
         super().tearDown()
@@ -85,6 +90,16 @@ class TrainingTest(ChartCase):
         logs = self.cluster.wait_for("both train together", lambda: (
             text if "step 20: " in (text := self.tessera_says("logs", "dist")) else ""), SECONDS)
         self.assertIn(f"worker 0 of 2, holds {2 * GIB} of {4 * GIB} bytes of the GPU", logs)
+        top = self.tessera_says("top", "job")
+        self.assertRegex(top, re.compile(r"^dist  RUNNING  TFJOB +\S+ +0 +0\.5 +\S+ +4Gi +N/A$",
+                                         re.MULTILINE))
+        self.assertIn("GPU Memory of Shares of Training Jobs: 8.0/8.0 GiB\n", top)
+        details = self.tessera_says("top", "job", "dist")
+        for pod in job["instances"]:
+            self.assertRegex(details, rf"  {pod['name']}  Running  4Gi +node-a  "
+                                      rf"{pod['gpus'][0]['index']} +N/A +\d+\.0/4096\.0\(MiB\)")
+        used = [float(text) for text in re.findall(r"(\d+\.\d)/4096\.0", details)]
+        self.assertTrue(all(2048 <= mib <= 4096 for mib in used) and len(used) == 2, details)
         self.tessera_says("delete", "dist")
         self.assert_nothing_is_left()
 
@@ -96,8 +111,15 @@ class TrainingTest(ChartCase):
             self.assertTrue(job["chiefName"].startswith(f"{name}-{role}-0-"))
             self.assertIn(TRAINED, self.tessera_says("logs", name))
         self.assertIn("SUCCEEDED", self.tessera_says("get", "torch"))
+        self.assertEqual(self.tessera_says("prune", "--since=1h"), "No job needs to be deleted\n")
+        self.cluster.wait_for("both are older than a second", lambda: len(self.tessera_says(
+            "prune", "--since=1s", "--dry-run").splitlines()) == 2, SECONDS)
+        would_be = self.tessera_says("prune", "--since=1s", "--dry-run", "-T", "pytorch")
+        self.assertRegex(would_be, r"^The job torch in namespace default would be deleted "
+                                   r"\(SUCCEEDED for \d+s\)\n$")
         # The name is free again at once, although the objects of the first job may still be there.
-        self.tessera_says("delete", "torch", "chief")
+        pruned = self.tessera_says("prune", "--since=1s").splitlines()
+        self.assertEqual([line.split()[2] for line in pruned], ["chief", "torch"])
         self.submit("pytorch", "torch", "--workers=2", "--gpumemory=3")
         self.submit("tf", "chief", "--chief", "--gpumemory=2")
         self.becomes("torch", "SUCCEEDED")

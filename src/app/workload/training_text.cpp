@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "app/cli/tab_writer.hpp"
+#include "app/workload/training_sums.hpp"
 
 namespace tessera {
 namespace {
@@ -18,42 +19,6 @@ using workload::TrainingStatus;
 
 bool is_active(TrainingState state) {
     return state == TrainingState::pending || state == TrainingState::running;
-}
-
-// Whole GPUs of all pods.
-int requested_gpus(const TrainingStatus& job) {
-    int sum = 0;
-    for (const RoleStatus& role : job.roles)
-        sum += role.replicas * role.gpus.whole;
-    return sum;
-}
-
-workload::Gpus requested_by(const TrainingStatus& job, const TrainingPod& one) {
-    const auto role = std::ranges::find(job.roles, one.role, &RoleStatus::role);
-    return role == job.roles.end() ? workload::Gpus{} : role->gpus;
-}
-
-double allocated_gpus(const TrainingStatus& job, const WorkloadView& view) {
-    double sum = 0;
-    for (const TrainingPod& one : job.pods)
-        sum += gpus_in_use(one.pod, view);
-    return sum;
-}
-
-bool has_shares(const TrainingStatus& job) {
-    return job.anchor().gpus.is_share();
-}
-
-// The first pod of the anchor.
-bool is_chief(const TrainingStatus& job, const TrainingPod& one) {
-    return one.index == 0 && one.role == job.anchor().role;
-}
-
-// Null if it is not there.
-const workload::WorkloadPod* chief_of(const TrainingStatus& job) {
-    const auto chief =
-        std::ranges::find_if(job.pods, [&](const TrainingPod& one) { return is_chief(job, one); });
-    return chief == job.pods.end() ? nullptr : &chief->pod;
 }
 
 // Empty for a job that runs or has succeeded.
@@ -139,6 +104,15 @@ std::string pods_table(const TrainingStatus& job, const WorkloadView& view) {
 
 }  // namespace
 
+std::string training_head(const TrainingStatus& job, const WorkloadView& view) {
+    return align_tabs_and_trim(fmt::format(
+        "Name:\t{}\nStatus:\t{}\nNamespace:\t{}\nPriority:\t{}\nTrainer:\t{}\nDuration:\t{}\n"
+        "CreateTime:\t{}\nEndTime:\t{}\n",
+        job.name, words_of(state_of(job)), job.ns, or_none(job.priority), row_of(job.type).title,
+        age_text(duration_of(job, view.now_s)), time_text(job.created_s),
+        time_text(job.anchor().ended_s)));
+}
+
 std::string training_table(std::span<const TrainingStatus> jobs, const WorkloadView& view,
                            bool namespaces) {
     const bool shares = std::ranges::any_of(jobs, has_shares);
@@ -165,12 +139,7 @@ std::string training_table(std::span<const TrainingStatus> jobs, const WorkloadV
 
 std::string training_text(const TrainingStatus& job, const WorkloadView& view) {
     const TrainingState state = state_of(job);
-    std::string out = align_tabs_and_trim(fmt::format(
-        "Name:\t{}\nStatus:\t{}\nNamespace:\t{}\nPriority:\t{}\nTrainer:\t{}\nDuration:\t{}\n"
-        "CreateTime:\t{}\nEndTime:\t{}\n",
-        job.name, words_of(state), job.ns, or_none(job.priority), row_of(job.type).title,
-        age_text(duration_of(job, view.now_s)), time_text(job.created_s),
-        time_text(job.anchor().ended_s)));
+    std::string out = training_head(job, view);
     out += "\nInstances:\n" + pods_table(job, view);
     const std::string reasons = reasons_text(job, state);
     if (reasons.empty()) return out;

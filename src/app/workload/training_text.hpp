@@ -13,6 +13,8 @@ namespace tessera {
 // `namespaces`: with the column NAMESPACE.
 std::string training_table(std::span<const workload::TrainingStatus> jobs, const WorkloadView& view,
                            bool namespaces);
+// Name, status, priority, times: what a view of one job begins with.
+std::string training_head(const workload::TrainingStatus& job, const WorkloadView& view);
 // One job with its pods, and why it waits or has failed.
 std::string training_text(const workload::TrainingStatus& job, const WorkloadView& view);
 // An array, or the object of one job.

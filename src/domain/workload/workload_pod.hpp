@@ -10,6 +10,7 @@
 namespace tessera::workload {
 
 struct WorkloadPod {
+    PodUid uid = {};
     std::string name;
     std::string phase;   // Pending, Running, Succeeded, Failed
     std::string status;  // as kubectl shows it: Running, Pending, CrashLoopBackOff

@@ -43,12 +43,9 @@ void add_commands(CLI::App& parent, std::span<const CommandRow> rows, std::vecto
         CLI::App& app = *parent.add_subcommand(std::string(row.name), std::string(row.summary));
         for (const std::string& alias : row.aliases)
             app.alias(alias);
-        if (row.commands.empty()) {
-            leaves.push_back({&app, row.options(app)});
-        } else {
-            app.require_subcommand(1);
-            add_commands(app, row.commands, leaves);
-        }
+        if (row.options) leaves.push_back({&app, row.options(app)});
+        if (!row.options) app.require_subcommand(1);
+        add_commands(app, row.commands, leaves);
         const std::string more = app.get_footer();
         app.footer(fmt::format("Example: {}{}{}", row.example, more.empty() ? "" : "\n\n", more));
     }
@@ -92,7 +89,7 @@ int run_commands(const CommandProgram& program, int argc, char** argv) {
         return app.exit(error) == 0 ? 0 : exit_status(Code::invalid_argument);
     }
     for (const Leaf& leaf : leaves) {
-        if (!leaf.app->parsed()) continue;
+        if (!leaf.app->parsed() || !leaf.app->get_subcommands().empty()) continue;
         const Result<int> status = leaf.run();
         if (!status) return print_error(program.name, status.error());
         if (*status != 0 || std::cout.flush()) return *status;

@@ -16,13 +16,13 @@ namespace tessera {
 // Runs a command after its options were parsed. Returns the exit status, or an error to print.
 using CommandRun = std::function<Result<int>()>;
 
-// A command, or a group of commands such as `tessera serve`, which has neither options nor a run of
-// its own.
+// A command, a group of commands such as `tessera serve`, or both: `tessera top` runs by itself if
+// none of its commands follows.
 struct CommandRow {
     std::string_view name;
     std::string_view summary;  // one sentence
     std::string_view example;  // a command line
-    // Adds the options and arguments to the command. Empty for a group.
+    // Adds the options and arguments to the command. Empty for a group that does not run.
     std::function<CommandRun(CLI::App& command)> options = {};
     std::vector<CommandRow> commands = {};  // of a group
     std::vector<std::string> aliases = {};  // other names

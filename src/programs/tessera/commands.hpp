@@ -20,7 +20,10 @@ CommandRow list_command();
 CommandRow get_command();
 CommandRow logs_command();
 CommandRow delete_command();
+CommandRow prune_command();
 CommandRow serve_command();
+CommandRow data_command();
+CommandRow whoami_command();
 CommandRow completion_command();
 
 }  // namespace tessera

@@ -4,6 +4,9 @@
 
 #include "adapters/kube/agent_reader.hpp"
 #include "adapters/kube/kube_client.hpp"
+#include "adapters/kube/kube_pages.hpp"
+#include "wire/kube/kube_objects.hpp"
+#include "wire/workload/cluster_facts_json.hpp"
 
 namespace tessera {
 namespace {
@@ -32,6 +35,22 @@ Result<std::vector<NodeUsage>> load_usage(HttpClient& api, const UsageOptions& o
     const auto pods = kube.list_pods({});
     if (!pods) return fail(advise(pods.error()));
     return usage_of(*std::move(nodes), *pods);
+}
+
+Result<ClusterFacts> load_cluster(HttpClient& api) {
+    ClusterFacts cluster;
+    const auto done = each_node_and_pod(
+        api,
+        [&](JsonValue node) {
+            cluster.nodes.push_back(read_node(node));
+            cluster.shown_nodes.push_back(read_shown_node(node));
+        },
+        [&](JsonValue pod) {
+            cluster.pods.push_back(read_pod(pod));
+            cluster.shown_pods.push_back(read_shown_pod(pod));
+        });
+    if (!done) return fail(advise(done.error()));
+    return cluster;
 }
 
 Result<> load_agents(HttpClient& api, std::span<NodeUsage> nodes) {

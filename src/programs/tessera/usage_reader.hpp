@@ -7,6 +7,7 @@
 
 #include "adapters/kube/kubeconfig.hpp"
 #include "app/cli/usage.hpp"
+#include "domain/usage/cluster_facts.hpp"
 
 namespace tessera {
 
@@ -18,6 +19,9 @@ struct UsageOptions {
 
 // An error says what the user can do.
 Result<std::vector<NodeUsage>> load_usage(HttpClient& api, const UsageOptions& options);
+
+// All nodes and pods, with what the views show beside GPU shares. Errors as above.
+Result<ClusterFacts> load_cluster(HttpClient& api);
 
 // Sets NodeUsage::agent_ready, for commands that show it. Errors as above.
 Result<> load_agents(HttpClient& api, std::span<NodeUsage> nodes);

@@ -18,6 +18,17 @@ void write_texts(JsonWriter& w, std::string_view key, const std::vector<std::str
     });
 }
 
+std::optional<ReviewedUser> read_user(JsonValue user) {
+    ReviewedUser out{.name = user["username"].text_or(""),
+                     .uid = user["uid"].text_or(""),
+                     .groups = texts(user["groups"]),
+                     .extra = {}};
+    if (out.name.empty()) return std::nullopt;
+    for (const auto& [key, values] : user["extra"].members())
+        out.extra[std::string(key)] = texts(values);
+    return out;
+}
+
 }  // namespace
 
 std::string write_token_review(std::string_view token) {
@@ -32,15 +43,36 @@ std::string write_token_review(std::string_view token) {
 
 std::optional<ReviewedUser> read_token_review(JsonValue answer) {
     const JsonValue status = answer["status"];
-    const JsonValue user = status["user"];
-    ReviewedUser out{.name = user["username"].text_or(""),
-                     .uid = user["uid"].text_or(""),
-                     .groups = texts(user["groups"]),
-                     .extra = {}};
-    if (!status["authenticated"].is_true() || out.name.empty()) return std::nullopt;
-    for (const auto& [key, values] : user["extra"].members())
-        out.extra[std::string(key)] = texts(values);
-    return out;
+    if (!status["authenticated"].is_true()) return std::nullopt;
+    return read_user(status["user"]);
+}
+
+std::string write_self_review() {
+    JsonWriter w;
+    w.object([&] {
+        w.member("apiVersion", "authentication.k8s.io/v1");
+        w.member("kind", "SelfSubjectReview");
+    });
+    return w.take();
+}
+
+std::optional<ReviewedUser> read_self_review(JsonValue answer) {
+    return read_user(answer["status"]["userInfo"]);
+}
+
+std::string write_admin_review() {
+    JsonWriter w;
+    w.object([&] {
+        w.member("apiVersion", "authorization.k8s.io/v1");
+        w.member("kind", "SelfSubjectAccessReview");
+        w.object("spec", [&] {
+            w.object("resourceAttributes", [&] {
+                for (const char* each : {"verb", "group", "resource"})
+                    w.member(each, "*");
+            });
+        });
+    });
+    return w.take();
 }
 
 std::string write_access_review(const ReviewedUser& user, std::string_view path) {

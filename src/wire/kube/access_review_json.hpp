@@ -27,6 +27,14 @@ std::string write_token_review(std::string_view token);
 // Reads the answer. Nothing unless it says explicitly that the token is authenticated.
 std::optional<ReviewedUser> read_token_review(JsonValue answer);
 
+// Asks which user the caller is (SelfSubjectReview, from Kubernetes 1.28 on).
+std::string write_self_review();
+// Reads the answer. Nothing unless it names a user.
+std::optional<ReviewedUser> read_self_review(JsonValue answer);
+// Asks whether the caller may do everything (SelfSubjectAccessReview); read_access_review() reads
+// the answer.
+std::string write_admin_review();
+
 // Asks whether the user may get `path`, a non-resource path.
 std::string write_access_review(const ReviewedUser& user, std::string_view path);
 // Reads the answer. False unless it says explicitly that the user is allowed.

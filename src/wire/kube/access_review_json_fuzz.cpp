@@ -7,6 +7,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto document = JsonDocument::parse(fuzz_text(data, size));
     if (!document) return 0;
     (void)read_access_review(document->root());
+    (void)read_self_review(document->root());
     const auto user = read_token_review(document->root());
     if (user) FUZZ_CHECK(JsonDocument::parse(write_access_review(*user, "/metrics")));
     return 0;

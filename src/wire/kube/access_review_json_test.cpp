@@ -64,5 +64,21 @@ TEST(AccessReviewJson, ReadsAccessReviews) {
     EXPECT_FALSE(read_access_review(JsonDocument::parse("[]")->root()));
 }
 
+TEST(AccessReviewJson, OfTheCaller) {
+    EXPECT_EQ(write_self_review(),
+              R"({"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"})");
+    EXPECT_NE(write_admin_review().find(
+                  R"("resourceAttributes":{"verb":"*","group":"*","resource":"*"})"),
+              std::string::npos);
+    const auto read = [](std::string_view text) {
+        return read_self_review(JsonDocument::parse(text)->root());
+    };
+    EXPECT_EQ(read(R"({"status":{"userInfo":{"username":"alex","uid":"7","groups":["team"]}}})"),
+              (ReviewedUser{.name = "alex", .uid = "7", .groups = {"team"}, .extra = {}}));
+    for (const char* text : {"{}", "[]", R"({"status":{"userInfo":{"username":""}}})",
+                             R"({"status":{"userInfo":{"username":7}}})"})
+        EXPECT_EQ(read(text), std::nullopt) << text;
+}
+
 }  // namespace
 }  // namespace tessera

@@ -10,6 +10,8 @@
 #include "wire/kube/published_node_json.hpp"
 #include "wire/tessera/allocation_json.hpp"
 #include "wire/text/json.hpp"
+#include "wire/workload/cluster_facts_json.hpp"
+#include "wire/workload/data_volume_json.hpp"
 #include "wire/workload/serving_status_json.hpp"
 #include "wire/workload/training_status_json.hpp"
 #include "wire/workload/workload_pod_json.hpp"
@@ -47,6 +49,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         workload::sort_pods(*job);
     }
     (void)workload::read_workload_pod(root);
+    (void)workload::read_data_volume(root);
+    (void)read_shown_node(root);
+    (void)read_shown_pod(root);
     (void)read_command(root);
     (void)read_controller_flags(root);
     (void)read_pod_state(root);

@@ -61,21 +61,6 @@ std::string scheduling_why(JsonValue pod) {
     return {};
 }
 
-// As in the column STATUS of kubectl.
-std::string status_of(JsonValue pod) {
-    if (pod["metadata"]["deletionTimestamp"].present()) return "Terminating";
-    std::string status = pod["status"]["reason"].text_or("");
-    if (status.empty()) status = pod["status"]["phase"].text_or("Unknown");
-    for (const JsonValue container : pod["status"]["containerStatuses"].elements()) {
-        const JsonValue state = container["state"];
-        std::string waiting = state["waiting"]["reason"].text_or("");
-        std::string ended = state["terminated"]["reason"].text_or("");
-        if (!waiting.empty()) return waiting;
-        if (!ended.empty()) return ended;
-    }
-    return status;
-}
-
 // Why the pod is not ready, with the API's own text; empty if it is, or has ended well.
 std::string why_of(JsonValue pod) {
     const JsonValue status = pod["status"];
@@ -101,10 +86,25 @@ std::vector<GpuShare> read_shares(JsonValue pod) {
 
 }  // namespace
 
+std::string read_pod_status(JsonValue pod) {
+    if (pod["metadata"]["deletionTimestamp"].present()) return "Terminating";
+    std::string status = pod["status"]["reason"].text_or("");
+    if (status.empty()) status = pod["status"]["phase"].text_or("Unknown");
+    for (const JsonValue container : pod["status"]["containerStatuses"].elements()) {
+        const JsonValue state = container["state"];
+        std::string waiting = state["waiting"]["reason"].text_or("");
+        std::string ended = state["terminated"]["reason"].text_or("");
+        if (!waiting.empty()) return waiting;
+        if (!ended.empty()) return ended;
+    }
+    return status;
+}
+
 WorkloadPod read_workload_pod(JsonValue pod) {
-    WorkloadPod out{.name = pod["metadata"]["name"].text_or(""),
+    WorkloadPod out{.uid = PodUid(pod["metadata"]["uid"].text_or("")),
+                    .name = pod["metadata"]["name"].text_or(""),
                     .phase = pod["status"]["phase"].text_or("Pending"),
-                    .status = status_of(pod),
+                    .status = read_pod_status(pod),
                     .node = pod["spec"]["nodeName"].text_or(""),
                     .node_ip = pod["status"]["hostIP"].text_or(""),
                     .ip = pod["status"]["podIP"].text_or(""),

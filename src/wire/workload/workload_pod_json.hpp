@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "domain/workload/gpu_flags.hpp"
 #include "domain/workload/workload_pod.hpp"
@@ -11,6 +12,8 @@ namespace tessera::workload {
 
 // A v1 Pod.
 WorkloadPod read_workload_pod(JsonValue pod);
+// Its status, as in kubectl's column STATUS.
+std::string read_pod_status(JsonValue pod);
 
 // What a container with these limits requests; unreadable amounts count as 0.
 Gpus read_gpus(JsonValue limits);

@@ -7,9 +7,9 @@
 #include "adapters/workload/kube_trainings.hpp"
 #include "app/workload/submit.hpp"
 #include "app/workload/training_text.hpp"
-#include "base/dns_name.hpp"
 #include "programs/tessera/commands.hpp"
 #include "programs/tessera/common_options.hpp"
+#include "programs/tessera/train/job_options.hpp"
 #include "programs/tessera/workload/log_options.hpp"
 #include "programs/tessera/workload/pod_options.hpp"
 #include "programs/tessera/workload/view_output.hpp"
@@ -18,31 +18,6 @@ namespace tessera {
 namespace {
 
 using workload::TrainingStatus;
-using workload::TrainingType;
-
-// Options of all these commands.
-struct JobOptions {
-    KubeConfigOptions kube;
-    std::string ns;
-    std::string type;
-    std::string output;
-
-    void add_to(CLI::App& command) {
-        command.add_option("-n,--namespace", ns, "namespace of the jobs");
-        command.add_option("-T,--type", type, "tfjob, pytorchjob or job");
-        add_connection(command, kube);
-    }
-    [[nodiscard]] Result<std::optional<TrainingType>> chosen_type() const {
-        if (type.empty()) return std::optional<TrainingType>();
-        TRY(const TrainingType chosen, workload::parse_training_type(type));
-        return std::optional(chosen);
-    }
-};
-
-Result<> check_name(const std::string& name) {
-    if (is_dns_label(name)) return {};
-    return fail(Code::invalid_argument, fmt::format("\"{}\" is not the name of a job", name));
-}
 
 struct ListOptions {
     JobOptions jobs;
@@ -51,18 +26,15 @@ struct ListOptions {
 
 Result<int> list(const ListOptions& options) {
     TRY(const KubeConnection connection, connect_info(options.jobs.kube));
-    TRY(const std::string ns, checked_namespace(options.jobs.ns, connection));
-    TRY(const auto type, options.jobs.chosen_type());
     HttpClient api(connection.endpoint);
     KubeTrainings cluster(api);
-    TRY(auto jobs, cluster.list(options.all ? "" : ns, ""));
-    if (type) std::erase_if(jobs, [&](const TrainingStatus& job) { return job.type != *type; });
+    TRY(const auto jobs, jobs_of(cluster, connection, options.jobs, options.all));
     const auto nodes = cluster.nodes().value_or(std::vector<NodeInventory>{});
     const WorkloadView view = view_of(nodes);
     if (is_object(options.jobs.output)) {
         print_json(training_list_json(jobs, view), options.jobs.output);
     } else if (jobs.empty()) {
-        warn("no training jobs in " + (options.all ? "any namespace" : "namespace " + ns));
+        warn_no_jobs(connection, options.jobs, options.all);
     } else {
         std::cout << training_table(jobs, view, options.all);
     }
@@ -73,15 +45,6 @@ struct GetOptions {
     JobOptions jobs;
     std::string name;
 };
-
-// The job that the command names.
-Result<TrainingStatus> job_of(Trainings& cluster, const KubeConnection& connection,
-                              const JobOptions& options, const std::string& name) {
-    TRY_VOID(check_name(name));
-    TRY(const std::string ns, checked_namespace(options.ns, connection));
-    TRY(const auto type, options.chosen_type());
-    return find_training(cluster, ns, name, type);
-}
 
 Result<int> get(const GetOptions& options) {
     TRY(const KubeConnection connection, connect_info(options.jobs.kube));

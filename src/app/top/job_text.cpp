@@ -1,0 +1,132 @@
+#include "app/top/job_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "app/cli/tab_writer.hpp"
+#include "app/top/gpu_uses.hpp"
+#include "app/top/node_text.hpp"
+#include "app/workload/training_sums.hpp"
+#include "app/workload/training_text.hpp"
+
+namespace tessera {
+namespace {
+
+using workload::TrainingPod;
+using workload::TrainingState;
+using workload::TrainingStatus;
+
+struct Line {
+    const TrainingStatus* job;
+    double allocated;  // GPUs
+};
+
+std::vector<Line> lines_of(std::span<const TrainingStatus> jobs, const WorkloadView& view) {
+    std::vector<Line> lines;
+    lines.reserve(jobs.size());
+    for (const TrainingStatus& job : jobs)
+        lines.push_back({&job, allocated_gpus(job, view)});
+    std::ranges::stable_sort(lines, std::greater{}, &Line::allocated);
+    return lines;
+}
+
+std::string sums_of(std::span<const Line> lines) {
+    double allocated = 0;
+    int requested = 0;
+    Bytes memory;
+    Bytes requested_shares;
+    for (const Line& line : lines) {
+        if (state_of(*line.job) != TrainingState::running) continue;
+        if (has_shares(*line.job)) {
+            memory += allocated_memory(*line.job);
+            requested_shares += requested_memory(*line.job);
+        } else {
+            allocated += line.allocated;
+            requested += requested_gpus(*line.job);
+        }
+    }
+    std::string out = fmt::format("\nTotal Allocated/Requested GPUs of Training Jobs: {}/{}\n",
+                                  tenths(allocated), requested);
+    if (requested_shares.count > 0) {
+        out += fmt::format(
+            "Total Allocated/Requested GPU Memory of Shares of Training Jobs: {}/{} GiB\n",
+            gib_text(memory), gib_text(requested_shares));
+    }
+    return out;
+}
+
+// "15641.0/16384.0(MiB)"
+std::string mib_text(Bytes used, Bytes total) {
+    const auto mib = [](Bytes memory) { return static_cast<double>(memory.count) / kMiB; };
+    return fmt::format("{:.1f}/{:.1f}(MiB)", mib(used), mib(total));
+}
+
+// The columns of one GPU of a pod.
+std::string gpu_columns(const TrainingPod& one, const GpuShare& share,
+                        std::span<const ShareLine> uses) {
+    const GpuUses used = uses_of(share.uuid, one.pod.uid, uses);
+    return fmt::format("{}\t{}\t{}\t\n", share.index,
+                       used.time ? fmt::format("{:.1f}%", static_cast<double>(*used.time)) : "N/A",
+                       used.is_known ? mib_text(used.memory, share.memory) : "N/A");
+}
+
+std::string pods_table(const TrainingStatus& job, std::span<const ShareLine> uses) {
+    std::string out =
+        "  NAME\tSTATUS\tGPU(Request)\tNODE\tGPU(DeviceIndex)\tGPU(DutyCycle)\t"
+        "GPU_MEMORY(Used/Total)\t\n"
+        "  ----\t------\t------------\t----\t----------------\t--------------\t"
+        "----------------------\t\n";
+    for (const TrainingPod& one : job.pods) {
+        const workload::Gpus gpus = requested_by(job, one);
+        out += fmt::format("  {}\t{}\t{}\t{}\t", one.pod.name, one.pod.status,
+                           gpus.is_share() ? memory_text(gpus) : fmt::format("{}", gpus.whole),
+                           or_none(one.pod.node));
+        if (one.pod.gpus.empty()) out += "N/A\tN/A\tN/A\t\n";
+        for (const GpuShare& share : one.pod.gpus) {
+            if (&share != &one.pod.gpus.front()) out += "  \t\t\t\t";
+            out += gpu_columns(one, share, uses);
+        }
+    }
+    return align_tabs_and_trim(out);
+}
+
+}  // namespace
+
+std::string job_table(std::span<const TrainingStatus> jobs, const WorkloadView& view,
+                      bool namespaces) {
+    const bool shares = std::ranges::any_of(jobs, has_shares);
+    const auto lines = lines_of(jobs, view);
+    std::string out = namespaces ? "NAMESPACE\t" : "";
+    out += "NAME\tSTATUS\tTRAINER\tAGE\tGPU(Requested)\tGPU(Allocated)\tNODE\t";
+    out += shares ? "GPU_MEM\tGPU_CORE\t\n" : "\n";
+    for (const Line& line : lines) {
+        const TrainingStatus& job = *line.job;
+        const auto* chief = chief_of(job);
+        if (namespaces) out += job.ns + "\t";
+        out += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t", job.name, words_of(state_of(job)),
+                           row_of(job.type).title, age_text(view.now_s - job.created_s),
+                           requested_gpus(job), tenths(line.allocated),
+                           or_none(chief == nullptr ? std::string() : chief->node_ip));
+        if (shares) {
+            out += fmt::format("{}\t{}\t", memory_text(job.anchor().gpus),
+                               cores_text(job.anchor().gpus));
+        }
+        out += "\n";
+    }
+    return align_tabs_and_trim(out) + sums_of(lines);
+}
+
+std::string job_details(const TrainingStatus& job, const WorkloadView& view,
+                        std::span<const ShareLine> uses) {
+    const std::string out = training_head(job, view) + "\nInstances:\n" + pods_table(job, uses);
+    if (has_shares(job)) {
+        return out + fmt::format("\nGPUs:\n  Allocated/Requested GPU Memory of Job: {}/{} GiB\n",
+                                 gib_text(allocated_memory(job)), gib_text(requested_memory(job)));
+    }
+    return out + fmt::format("\nGPUs:\n  Allocated/Requested GPUs of Job: {}/{}\n",
+                             tenths(allocated_gpus(job, view)), requested_gpus(job));
+}
+
+}  // namespace tessera

@@ -1,0 +1,63 @@
+#include "app/workload/training_sums.hpp"
+
+#include <algorithm>
+
+namespace tessera {
+
+using workload::RoleStatus;
+using workload::TrainingPod;
+using workload::TrainingStatus;
+
+int requested_gpus(const TrainingStatus& job) {
+    int sum = 0;
+    for (const RoleStatus& role : job.roles)
+        sum += role.replicas * role.gpus.whole;
+    return sum;
+}
+
+Bytes requested_memory(const TrainingStatus& job) {
+    Bytes sum;
+    for (const RoleStatus& role : job.roles) {
+        if (role.gpus.is_share()) sum += Bytes{role.replicas * role.gpus.memory.count};
+    }
+    return sum;
+}
+
+workload::Gpus requested_by(const TrainingStatus& job, const TrainingPod& one) {
+    const auto role = std::ranges::find(job.roles, one.role, &RoleStatus::role);
+    return role == job.roles.end() ? workload::Gpus{} : role->gpus;
+}
+
+double allocated_gpus(const TrainingStatus& job, const WorkloadView& view) {
+    double sum = 0;
+    for (const TrainingPod& one : job.pods)
+        sum += gpus_in_use(one.pod, view);
+    return sum;
+}
+
+Bytes allocated_memory(const TrainingStatus& job) {
+    Bytes sum;
+    for (const TrainingPod& one : job.pods) {
+        if (one.pod.phase != "Running") continue;
+        for (const GpuShare& share : one.pod.gpus) {
+            if (!share.whole) sum += share.memory;
+        }
+    }
+    return sum;
+}
+
+bool has_shares(const TrainingStatus& job) {
+    return job.anchor().gpus.is_share();
+}
+
+bool is_chief(const TrainingStatus& job, const TrainingPod& one) {
+    return one.index == 0 && one.role == job.anchor().role;
+}
+
+const workload::WorkloadPod* chief_of(const TrainingStatus& job) {
+    const auto chief =
+        std::ranges::find_if(job.pods, [&](const TrainingPod& one) { return is_chief(job, one); });
+    return chief == job.pods.end() ? nullptr : &chief->pod;
+}
+
+}  // namespace tessera

@@ -1,0 +1,33 @@
+// How containers use their GPU shares, asked of the agents for the commands that show it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "adapters/http/http.hpp"
+#include "app/cli/share_table.hpp"
+
+namespace tessera {
+
+struct UsesRequest {
+    std::string install_ns;    // where Tessera runs
+    NodeName node;             // only this one; empty: all
+    std::int64_t seconds = 1;  // over which the use of the GPUs' time is measured; 0: it is not
+};
+
+struct Shares {
+    std::vector<ShareLine> lines;
+    std::vector<std::pair<NodeName, Error>> silent;  // nodes without data; empty name: all nodes
+};
+
+// If no node enforces shares, no agent has data to return, and none is asked. Takes
+// `request.seconds`.
+Shares read_shares(HttpClient& api, const UsesRequest& request, std::span<const NodeUsage> nodes);
+
+// Names the nodes without data on stderr.
+void print_silent(const Shares& shares);
+
+}  // namespace tessera
