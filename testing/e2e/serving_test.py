@@ -167,6 +167,7 @@ class ServingTest(ChartCase):
                           f"per_process_gpu_memory_fraction={fraction(3 * GIB)}", log)
             self.assertRegex(log, rf"allocated {int(3 * GIB * fraction(3 * GIB))} of {3 * GIB}")
         self.assert_nodes_show(jobs)
+        self.assertEqual(self.serve("attach", "one", "--", "ls", "/models"), "double\nhalf\n")
         table = self.serve("list").splitlines()
         self.assertEqual(re.split(r"\s{2,}", table[0]), [
             "NAME", "TYPE", "VERSION", "DESIRED", "AVAILABLE", "ADDRESS", "PORTS", "GPU", "GPU_MEM",

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from typing import Any, ClassVar
 
 from e2e.case import GPUS, PODS
 from e2e.chart_case import ChartCase
+from e2e.terminal import Terminal
 from kube import images
 from stack import builds
 from stack.gpu_node import GpuNode
@@ -74,6 +76,29 @@ class TrainingTest(ChartCase):
             return objects == ["kubernetes", "kube-root-ca.crt"]
         self.cluster.wait_for("nothing of a job is left", is_gone, SECONDS)
 
+    def assert_attached(self, job: str) -> None:
+        """Commands in the chief's pod have our input, output, errors and exit status; a shell has
+        our terminal."""
+        def attach(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+            return subprocess.run([builds.program("tessera"), "attach", job, *arguments],
+                                  input=text, env=self.environment(), text=True,
+                                  capture_output=True, timeout=300)
+        done = attach("--", "sh", "-c", "cat; echo $JOB_COMPLETION_INDEX a\\&b >&2; exit 7",
+                      text="é\n" * 20_000)
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (7, "é\n" * 20_000, "0 a&b\n"))
+        self.assertEqual(attach(text="echo $((6 * 7))\n").stdout, "42\n", "a shell")
+        self.assertIn("no-such-program", attach("--", "no-such-program").stderr)
+        self.refused(NOT_FOUND, f"--instance: the job {job} has no pod other; it has:\n  {job}-worker-0",
+                     "attach", job, "-i", "other")
+        done = attach("-c", "other", "--", "true")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("container other is not valid for pod", done.stderr)
+        with Terminal([str(builds.program("tessera")), "attach", job], self.environment()) as shell:
+            shell.send("stty size; echo $((6 * 7))-; exit 3\n")
+            self.assertIn("\n33 77\r\n42-", shell.until_the_end())
+            self.assertEqual(shell.status(), 3)
+
     # ---- tests
 
     def test_two_workers_of_tensorflow_train_together(self) -> None:
@@ -100,6 +125,7 @@ class TrainingTest(ChartCase):
                                       rf"{pod['gpus'][0]['index']} +N/A +\d+\.0/4096\.0\(MiB\)")
         used = [float(text) for text in re.findall(r"(\d+\.\d)/4096\.0", details)]
         self.assertTrue(all(2048 <= mib <= 4096 for mib in used) and len(used) == 2, details)
+        self.assert_attached("dist")
         self.tessera_says("delete", "dist")
         self.assert_nothing_is_left()
 

@@ -65,6 +65,8 @@ struct HttpEndpoint {
 // Errors: invalid_argument, with the PEM text of the endpoint that cannot be used.
 Result<> check_credentials(const HttpEndpoint& endpoint);
 
+class HttpConnection;
+
 // A client of one server. Keeps idle connections; any thread may call it. The first client makes
 // the process ignore SIGPIPE. If check_credentials refuses the endpoint, every call returns that
 // error.
@@ -87,6 +89,9 @@ class HttpClient {
     Result<HttpResponse> stream(const std::string& path,
                                 const std::function<bool(std::string_view)>& on_data,
                                 std::chrono::seconds idle, const std::stop_token& stop);
+
+    // A new connection to the server, for another protocol (http_connection.hpp). Errors as send().
+    Result<std::unique_ptr<HttpConnection>> connect(std::chrono::milliseconds deadline);
 
   private:
     class Impl;

@@ -4,16 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "adapters/http/curl_options.hpp"
 #include "adapters/http/http.hpp"
-#include "base/check.hpp"
+#include "adapters/http/http_connection.hpp"
 #include "base/mutex.hpp"
 
 namespace tessera {
@@ -24,28 +23,6 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 
 constexpr milliseconds kConnect{10'000};  // of a stream, which has no end time
 
-void start_library() {
-    static std::once_flag once;
-    std::call_once(once, [] {
-        // OpenSSL writes to sockets as to files, which raises SIGPIPE.
-        std::signal(SIGPIPE, SIG_IGN);
-        TESSERA_CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK, "libcurl starts");
-    });
-}
-
-std::string authority(const std::string& host, int port) {
-    const bool v6 = host.find(':') != std::string::npos;
-    return fmt::format("{}{}{}:{}", v6 ? "[" : "", host, v6 ? "]" : "", port);
-}
-
-std::string origin(const HttpEndpoint& endpoint) {
-    return (endpoint.tls ? "https://" : "http://") + authority(endpoint.host, endpoint.port);
-}
-
-bool is_loopback(const std::string& host) {
-    return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
 bool is_read_only(const std::string& method) {
     return method == "GET" || method == "HEAD";
 }
@@ -54,22 +31,10 @@ milliseconds left_until(SteadyTime end) {
     return std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now());
 }
 
-struct EasyDeleter {
-    void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
-};
 struct MultiDeleter {
     void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
 };
-struct ListDeleter {
-    void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-using Easy = std::unique_ptr<CURL, EasyDeleter>;
 using Multi = std::unique_ptr<CURLM, MultiDeleter>;
-using List = std::unique_ptr<curl_slist, ListDeleter>;
-
-void append(List& list, const std::string& line) {
-    list.reset(curl_slist_append(list.release(), line.c_str()));
-}
 
 // A connection, or a place for one. Used by one thread at a time. libcurl keeps the connection in
 // the multi handle, and waits in it so that another thread can wake it up.
@@ -96,9 +61,9 @@ class Transfer {
           credentials_(credentials),
           request_(request),
           on_data_(on_data),
-          name_(endpoint.tls_server_name.empty() ? endpoint.host : endpoint.tls_server_name),
-          url_((endpoint.tls ? "https://" : "http://") + authority(name_, endpoint.port) +
-               endpoint.path_prefix + request.path) {}
+          url_((endpoint.tls ? "https://" : "http://") +
+               authority(server_name(endpoint), endpoint.port) + endpoint.path_prefix +
+               request.path) {}
 
     // After `failed`, fault() says why.
     End run(Line& line, const Limits& limits, const std::stop_token& stop) {
@@ -147,12 +112,7 @@ class Transfer {
 
     template <typename Value>
     void set(CURLoption option, Value value) {
-        const CURLcode code = curl_easy_setopt(line_->easy.get(), option, value);
-        TESSERA_CHECK(code == CURLE_OK, "libcurl knows the option");
-    }
-    void set_blob(CURLoption option, const std::string& text) {
-        curl_blob blob{const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
-        set(option, &blob);
+        set_option(line_->easy.get(), option, value);
     }
 
     void set_options(const Limits& limits) {
@@ -167,7 +127,7 @@ class Transfer {
         set(CURLOPT_PATH_AS_IS, 1L);
         set(CURLOPT_USERAGENT, "tessera/" TESSERA_VERSION);
         set_message();
-        set_server();
+        set_server(line_->easy.get(), endpoint_, credentials_, connect_to_);
         set_callbacks();
         const auto whole =
             limits.end ? std::max(left_until(*limits.end), milliseconds(1)) : milliseconds(0);
@@ -191,25 +151,6 @@ class Transfer {
         set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
         set(CURLOPT_POSTFIELDS, request_.body.c_str());
         set(CURLOPT_CUSTOMREQUEST, request_.method.c_str());
-    }
-
-    void set_server() {
-        if (name_ != endpoint_.host) {
-            connect_to_.reset();
-            append(connect_to_, "::" + authority(endpoint_.host, endpoint_.port));
-            set(CURLOPT_CONNECT_TO, connect_to_.get());
-        }
-        // Without a setting, libcurl uses the proxy of the environment, as kubectl does.
-        if (is_loopback(endpoint_.host)) set(CURLOPT_PROXY, "");
-        if (!endpoint_.proxy_url.empty()) set(CURLOPT_PROXY, endpoint_.proxy_url.c_str());
-        if (!endpoint_.tls) return;
-        set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-        set(CURLOPT_SSL_VERIFYPEER, endpoint_.verify ? 1L : 0L);
-        set(CURLOPT_SSL_VERIFYHOST, endpoint_.verify ? 2L : 0L);
-        if (!endpoint_.ca_pem.empty()) set_blob(CURLOPT_CAINFO_BLOB, endpoint_.ca_pem);
-        if (credentials_.client_cert_pem.empty()) return;
-        set_blob(CURLOPT_SSLCERT_BLOB, credentials_.client_cert_pem);
-        set_blob(CURLOPT_SSLKEY_BLOB, credentials_.client_key_pem);
     }
 
     void set_callbacks() {
@@ -263,7 +204,6 @@ class Transfer {
     const HttpCredentials& credentials_;
     const HttpRequest& request_;
     const std::function<bool(std::string_view)>* const on_data_;
-    const std::string name_;  // that the server's certificate must have
     const std::string url_;
     Line* line_ = nullptr;
     List headers_;
@@ -346,6 +286,11 @@ class HttpClient::Impl {
         return std::move(transfer.response());
     }
 
+    Result<std::unique_ptr<HttpConnection>> connect(milliseconds deadline) {
+        TRY(HttpCredentials credentials, this->credentials());
+        return HttpConnection::open(endpoint_, std::move(credentials), deadline);
+    }
+
   private:
     [[nodiscard]] tl::unexpected<Error> no_answer(std::string_view reason) const {
         return fail(Code::unavailable,
@@ -414,6 +359,10 @@ Result<HttpResponse> HttpClient::stream(const std::string& path,
                                         const std::function<bool(std::string_view)>& on_data,
                                         std::chrono::seconds idle, const std::stop_token& stop) {
     return impl_->stream(path, on_data, idle, stop);
+}
+
+Result<std::unique_ptr<HttpConnection>> HttpClient::connect(std::chrono::milliseconds deadline) {
+    return impl_->connect(deadline);
 }
 
 }  // namespace tessera

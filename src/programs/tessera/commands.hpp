@@ -19,6 +19,7 @@ CommandRow submit_command();
 CommandRow list_command();
 CommandRow get_command();
 CommandRow logs_command();
+CommandRow attach_command();
 CommandRow delete_command();
 CommandRow prune_command();
 CommandRow serve_command();

@@ -12,6 +12,7 @@ CommandRow serve_update_command();
 CommandRow serve_list_command();
 CommandRow serve_get_command();
 CommandRow serve_logs_command();
+CommandRow serve_attach_command();
 CommandRow serve_delete_command();
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// serve list, get, logs and delete.
+// serve list, get, logs, attach and delete.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -9,6 +9,7 @@
 #include "base/dns_name.hpp"
 #include "programs/tessera/common_options.hpp"
 #include "programs/tessera/serve/serve_commands.hpp"
+#include "programs/tessera/workload/attach_options.hpp"
 #include "programs/tessera/workload/log_options.hpp"
 #include "programs/tessera/workload/pod_options.hpp"
 #include "programs/tessera/workload/view_output.hpp"
@@ -114,6 +115,22 @@ Result<int> logs(const LogsOptions& options) {
     return 0;
 }
 
+struct AttachServingOptions {
+    ViewOptions view;
+    std::string name;
+    AttachOptions attach;
+};
+
+Result<int> attach_to_serving(const AttachServingOptions& options) {
+    TRY(const KubeConnection connection, connect_info(options.view.kube));
+    TRY(const ServingChoice choice, options.view.choice(connection, options.name));
+    HttpClient api(connection.endpoint);
+    KubeServings cluster(api);
+    TRY(const ServingStatus job, find_serving(cluster, choice));
+    TRY(const workload::WorkloadPod pod, pod_for_logs(job, options.attach.instance));
+    return attach(api, job.ns, pod, row_of(job.id.type).container, options.attach);
+}
+
 Result<int> remove(const ViewOptions& options) {
     TRY(const KubeConnection connection, connect_info(options.kube));
     HttpClient api(connection.endpoint);
@@ -173,6 +190,18 @@ CommandRow serve_logs_command() {
                 },
                 logs),
             .aliases = {"log"}};
+}
+
+CommandRow serve_attach_command() {
+    return {.name = "attach",
+            .summary = "Run a command, or a shell, in a pod of a serving job",
+            .example = "tessera serve attach mnist -- nvidia-smi",
+            .options = options_and_run<AttachServingOptions>(
+                [](CLI::App& command, AttachServingOptions& options) {
+                    options.view.add_name(command, options.name);
+                    options.attach.add_to(command);
+                },
+                attach_to_serving)};
 }
 
 CommandRow serve_delete_command() {

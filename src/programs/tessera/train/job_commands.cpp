@@ -1,4 +1,4 @@
-// list, get, logs and delete: training jobs.
+// list, get, logs, attach and delete: training jobs.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -10,6 +10,7 @@
 #include "programs/tessera/commands.hpp"
 #include "programs/tessera/common_options.hpp"
 #include "programs/tessera/train/job_options.hpp"
+#include "programs/tessera/workload/attach_options.hpp"
 #include "programs/tessera/workload/log_options.hpp"
 #include "programs/tessera/workload/pod_options.hpp"
 #include "programs/tessera/workload/view_output.hpp"
@@ -78,6 +79,21 @@ Result<int> logs(const LogsOptions& options) {
     return 0;
 }
 
+struct AttachJobOptions {
+    JobOptions jobs;
+    std::string name;
+    AttachOptions attach;
+};
+
+Result<int> attach_to_job(const AttachJobOptions& options) {
+    TRY(const KubeConnection connection, connect_info(options.jobs.kube));
+    HttpClient api(connection.endpoint);
+    KubeTrainings cluster(api);
+    TRY(const TrainingStatus job, job_of(cluster, connection, options.jobs, options.name));
+    TRY(const workload::TrainingPod one, pod_for_logs(job, options.attach.instance));
+    return attach(api, job.ns, one.pod, row_of(job.type).container, options.attach);
+}
+
 struct DeleteOptions {
     JobOptions jobs;
     std::vector<std::string> names;
@@ -142,6 +158,19 @@ CommandRow logs_command() {
                 },
                 logs),
             .aliases = {"log"}};
+}
+
+CommandRow attach_command() {
+    return {.name = "attach",
+            .summary = "Run a command, or a shell, in a pod of a training job: in the chief",
+            .example = "tessera attach train -- nvidia-smi",
+            .options = options_and_run<AttachJobOptions>(
+                [](CLI::App& command, AttachJobOptions& options) {
+                    command.add_option("name", options.name, "the job")->required();
+                    options.jobs.add_to(command);
+                    options.attach.add_to(command);
+                },
+                attach_to_job)};
 }
 
 CommandRow delete_command() {

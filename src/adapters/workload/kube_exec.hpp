@@ -1,0 +1,13 @@
+// Runs a command in a container, with the input and output of this process.
+#pragma once
+
+#include "adapters/http/http.hpp"
+#include "wire/workload/exec_protocol.hpp"
+
+namespace tessera {
+
+// Returns the command's exit status, from 0 to 255. With `request.has_terminal`, the user's
+// terminal is the command's. Errors: the API server's own text, with the right that is missing.
+Result<int> run_in_container(HttpClient& http, const ExecRequest& request);
+
+}  // namespace tessera

@@ -1,0 +1,52 @@
+"""A program on a terminal, as a user has it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import termios
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+
+ROWS, COLUMNS = 33, 77
+
+
+class Terminal:
+    """Ends the program when the block ends."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._ours, its = pty.openpty()
+        fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        self._program = subprocess.Popen(command, env=dict(environment), stdin=its, stdout=its,
+                                         stderr=its, start_new_session=True)
+        os.close(its)
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._program.kill()
+        self._program.wait()
+        os.close(self._ours)
+
+    def send(self, text: str) -> None:
+        os.write(self._ours, text.encode())
+
+    def until_the_end(self) -> str:
+        """All that the program shows until it ends."""
+        shown = b""
+        while True:
+            try:
+                part = os.read(self._ours, 4096)
+            except OSError:  # the last process on the terminal has ended
+                part = b""
+            if not part:
+                return shown.decode()
+            shown += part
+
+    def status(self) -> int:
+        return self._program.wait(timeout=60)
