@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
 #include <utility>
 
 #include "base/result.hpp"
@@ -30,12 +33,42 @@ std::string with_long_name(const CLI::App& app, const std::string& word) {
     return word;
 }
 
+// Options that may precede the command. Each has a value.
+constexpr auto kLeading =
+    std::to_array<std::string_view>({"-n", "--namespace", "--kubeconfig", "--config", "--context"});
+
+// The number of arguments, 1 or 2, that such an option and its value have; 0: it is none.
+std::ptrdiff_t leading_words(std::string_view argument) {
+    const std::string_view name = argument.substr(0, argument.find('='));
+    if (std::ranges::find(kLeading, name) == kLeading.end()) return 0;
+    return name.size() == argument.size() ? 2 : 1;
+}
+
+// Moves the options before the command behind its name.
+void move_leading(const CLI::App& app, std::vector<std::string>& arguments) {
+    const auto size = static_cast<std::ptrdiff_t>(arguments.size());
+    std::ptrdiff_t begin = 0;
+    while (begin < size) {
+        const std::ptrdiff_t words = leading_words(arguments[static_cast<std::size_t>(begin)]);
+        if (words == 0) break;
+        begin = std::min(begin + words, size);
+    }
+    std::ptrdiff_t end = begin;
+    for (const CLI::App* command = &app; end < size; ++end) {
+        const CLI::App* next = command_of(command, arguments[static_cast<std::size_t>(end)]);
+        if (next == command) break;
+        command = next;
+    }
+    std::rotate(arguments.begin(), arguments.begin() + begin, arguments.begin() + end);
+}
+
 // CLI11 divides "[a,b]" into several words, unless something precedes it. add_words() removes this.
 constexpr char kMark = '\x1f';
 
 }  // namespace
 
 std::vector<std::string> command_line(const CLI::App& app, std::vector<std::string> arguments) {
+    move_leading(app, arguments);
     const CLI::App* command = &app;
     std::vector<std::string> words;
     bool is_option = true;  // no "--" yet

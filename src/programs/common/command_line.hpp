@@ -11,7 +11,8 @@ namespace tessera {
 // Returns the arguments, the last word first, as CLI::App::parse of `app` expects. CLI11 would take
 // the word after `--option=` for its value, so an empty value becomes a word of its own. `-o=json`,
 // which kubectl accepts, becomes `--output=json`, by the options of the command that the line
-// names. Words after "--" stay unchanged, for an option of add_words().
+// names. Words after "--" stay unchanged, for an option of add_words(). The namespace and the
+// cluster may precede the command, as kubectl and Arena accept them: "-n team serve list".
 std::vector<std::string> command_line(const CLI::App& app, std::vector<std::string> arguments);
 // The same; `argv` begins with the program's name.
 std::vector<std::string> command_line(const CLI::App& app, int argc, const char* const* argv);

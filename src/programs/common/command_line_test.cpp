@@ -56,6 +56,26 @@ TEST(CommandLine, OfACommand) {
     EXPECT_EQ(get->get_option("words")->results(), expected);
 }
 
+// Goal: the namespace and the cluster may precede the command, and other words stay where they are.
+TEST(CommandLine, BeforeTheCommand) {
+    CLI::App app;
+    CLI::App* serve = app.add_subcommand("serve");
+    serve->add_subcommand("list");
+    const auto line = [&](std::vector<std::string> arguments) {
+        auto words = command_line(app, std::move(arguments));
+        std::ranges::reverse(words);
+        return words;
+    };
+    using Words = std::vector<std::string>;
+    EXPECT_EQ(line({"-n", "list", "--context=c", "serve", "list", "-A"}),
+              (Words{"serve", "list", "-n", "list", "--context=c", "-A"}));
+    EXPECT_EQ(line({"--config", "file", "serve"}), (Words{"serve", "--config", "file"}));
+    for (const Words& words :
+         {Words{"serve", "-n", "a", "list"}, Words{"-o", "json", "serve"}, Words{"-n"},
+          Words{"-n", "serve"}, Words{"-n", "a", "--", "serve"}, Words{}})
+        EXPECT_EQ(line(words), words);
+}
+
 // Goal: whole numbers are decimal, with or without leading zeros, for one value or several, and
 // nothing else is accepted. Method: through CLI11 itself.
 TEST(CommandLine, WholeNumbers) {

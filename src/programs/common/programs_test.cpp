@@ -66,7 +66,7 @@ TEST(CompletionWords, AreTheValues) {
     for (const std::string row : {
              R"("top -o"|"top --output") words="json yaml wide" ;;)",
              R"("explain --policy") words="binpack spread )",
-             R"("snapshot --context"|"snapshot --kubeconfig") words="" ;;)",
+             R"("snapshot --context"|"snapshot --kubeconfig"|"snapshot --config") words="" ;;)",
          })
         EXPECT_NE(bash.find(row), std::string::npos) << row << "\n" << bash;
     EXPECT_NE(bash.find("    \"migrate\") words=\"-h --help gpushare "), std::string::npos) << bash;

@@ -12,7 +12,7 @@ namespace tessera {
 // --context and --kubeconfig: the cluster, and the credentials for it.
 inline void add_connection(CLI::App& command, KubeConfigOptions& options) {
     command.add_option("--context", options.context, "context of the kubeconfig");
-    command.add_option("--kubeconfig", options.path, "kubeconfig file (env KUBECONFIG)");
+    command.add_option("--kubeconfig,--config", options.path, "kubeconfig file (env KUBECONFIG)");
 }
 
 // -o, --output. `formats`: those apart from the table.
