@@ -94,6 +94,8 @@ ProcessSlotError sit_down(const char* accounts_path, ProcessSlot& process_slot) 
     if (error == ProcessSlotError::none) {
         process_slot = {&accounts, take_slot(accounts, file.fd())};
         if (process_slot.slot < 0) error = ProcessSlotError::full;
+        // The accounts may have been closed meanwhile (close_accounts).
+        if (!is_of_this_layout(accounts)) error = ProcessSlotError::foreign_file;
     }
     if (error != ProcessSlotError::none) munmap(pages, sizeof(Accounts));
     return error;
@@ -116,6 +118,19 @@ bool is_anyone_in(int fd) {
     struct flock lock = lock_of(0, F_WRLCK);
     lock.l_len = 0;  // to the end, wherever the layout of another release has its slots
     return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+bool close_accounts(int fd) {
+    struct flock all = lock_of(0, F_WRLCK);
+    all.l_len = 0;
+    while (fcntl(fd, F_OFD_SETLK, &all) != 0) {
+        if (errno != EINTR) return false;
+    }
+    const AccountsHead closed = {0, 0};
+    const bool is_closed = pwrite(fd, &closed, sizeof closed, 0) == ssize_t{sizeof closed};
+    all.l_type = F_UNLCK;
+    fcntl(fd, F_OFD_SETLK, &all);
+    return is_closed;
 }
 
 ProcessSlotError register_process(const char* accounts_path, ProcessSlot& process_slot) {

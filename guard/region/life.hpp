@@ -33,6 +33,11 @@ bool is_alive(int fd, int slot);
 // say.
 bool is_anyone_in(int fd);
 
+// Ends the use of accounts in which no process is alive: from now on register_process() answers
+// foreign_file. `fd` may write, and was opened for this call. False if a process is alive, or if
+// the file cannot be written; then nothing is changed.
+bool close_accounts(int fd);
+
 // Releases what dead processes held, and what only descriptors held that are closed now. `fd` is a
 // descriptor of the accounts file, opened for this call. Safe to run in parallel with any other
 // reaper. Returns how many allocation units dead processes held, of all GPUs.

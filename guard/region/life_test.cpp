@@ -56,6 +56,30 @@ class LifeTest : public testing::Test {
     }
 };
 
+// Goal: accounts are closed only while no process is alive in them, and no process enters later.
+TEST_F(LifeTest, ClosedAccounts) {
+    const auto fd = [this] {
+        return open(region_.path(kAccountsName).c_str(), O_RDWR | O_CLOEXEC);
+    };
+    const int first = fd();
+    {
+        const auto peer = holder(5, [] {});
+        EXPECT_FALSE(close_accounts(first));
+        EXPECT_TRUE(is_of_this_layout(region_.accounts()));
+        EXPECT_TRUE(is_anyone_in(first));
+        peer->wire().send();
+        peer->join();
+    }
+    EXPECT_TRUE(close_accounts(first));
+    ProcessSlot process_slot;
+    EXPECT_EQ(register_process(region_.path(kAccountsName).c_str(), process_slot),
+              ProcessSlotError::foreign_file);
+    const int second = fd();
+    EXPECT_FALSE(is_anyone_in(second));
+    close(first);
+    close(second);
+}
+
 TEST_F(LifeTest, TheLivingKeepWhatTheyHold) {
     const auto peer = holder(5, [] {});
     EXPECT_EQ(region_.reap(), 0U);

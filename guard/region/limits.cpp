@@ -12,10 +12,10 @@
 namespace tessera::guard {
 namespace {
 
-Limits* map_limits(const char* path, int open_flags, int protection) {
+Limits* map_limits(const char* path, int open_flags, int protection, int flags = MAP_SHARED) {
     const Opened file(path, open_flags);
     if (file.fd() < 0) return nullptr;
-    auto* limits = static_cast<Limits*>(map_whole(file.fd(), sizeof(Limits), protection));
+    auto* limits = static_cast<Limits*>(map_whole(file.fd(), sizeof(Limits), protection, flags));
     if (limits == nullptr) return nullptr;
     const bool is_sound = limits->magic == kLimitsMagic && limits->size == sizeof(Limits) &&
                           limits->gpu_count <= unsigned{kMaxGpus};
@@ -37,6 +37,10 @@ void close_limits(const Limits* limits) {
 
 Limits* change_limits(const char* path) {
     return map_limits(path, O_RDWR, PROT_READ | PROT_WRITE);
+}
+
+Limits* copy_limits(const char* path) {
+    return map_limits(path, O_RDONLY, PROT_READ | PROT_WRITE, MAP_PRIVATE);
 }
 
 int find_gpu(const Limits& limits, const std::uint8_t* uuid) {

@@ -34,12 +34,12 @@ class Opened {
 // Maps all of a file of exactly that size. Returns null if the size differs (errno is 0), or if the
 // file cannot be mapped. The size comes from lseek: fstat has no symbol version that both an old
 // and a new glibc know.
-inline void* map_whole(int fd, std::size_t size, int protection) {
+inline void* map_whole(int fd, std::size_t size, int protection, int flags = MAP_SHARED) {
     if (lseek(fd, 0, SEEK_END) != static_cast<off_t>(size)) {
         errno = 0;
         return nullptr;
     }
-    void* pages = mmap(nullptr, size, protection, MAP_SHARED, fd, 0);
+    void* pages = mmap(nullptr, size, protection, flags, fd, 0);
     return pages != MAP_FAILED ? pages : nullptr;
 }
 
