@@ -6,7 +6,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -15,12 +14,12 @@
 #include "adapters/guard/guard_units.hpp"
 #include "adapters/guard/host_facts.hpp"
 #include "adapters/guard/open_region.hpp"
+#include "adapters/guard/region_use.hpp"
 #include "adapters/os/plain_file.hpp"
 #include "adapters/os/text_file.hpp"
 #include "base/log.hpp"
 #include "domain/container_start/link_resolution.hpp"
 #include "domain/container_start/mount_conflicts.hpp"
-#include "guard/arbiter/reading.hpp"
 #include "guard/region/create.hpp"
 #include "guard/region/layout.hpp"
 #include "guard/region/life.hpp"
@@ -105,50 +104,12 @@ ResolvedPath resolved_in(const MountView& view, const std::string& path) {
     return out;
 }
 
-Bytes bytes_of(guard::AllocationUnits units) {
-    return {static_cast<std::int64_t>(units * guard::kAllocationUnitBytes)};
-}
-
 // Empty for a region that an older agent created.
 PodName read_pod_name(const fs::path& path) {
     const auto text = read_text_file(path);
     const std::size_t slash = text ? text->find('/') : std::string::npos;
     if (slash == std::string::npos) return {};
     return {text->substr(0, slash), text->substr(slash + 1, text->find('\n') - slash - 1)};
-}
-
-// Tenants write the accounts, so more than the container can ever have is not counted.
-void add_held(const std::vector<guard::ProcessMemory>& holders, guard::AllocationUnits orphaned,
-              guard::AllocationUnits most, ShareUse& use) {
-    use.used = bytes_of(std::min(orphaned, most));
-    for (const guard::ProcessMemory& holder : holders) {
-        const Bytes held = bytes_of(std::min(holder.units, most));
-        use.processes.push_back({.pid = std::max(holder.pid, 0), .used = held});
-        use.used += held;
-    }
-    use.used = std::min(use.used, bytes_of(most));
-}
-
-ShareUse read_use(const OpenRegion& region, int gpu) {
-    const guard::GpuLimit& limit = region.limits().gpus[gpu];
-    ShareUse use{.gpu = gpu_of(limit),
-                 .limit = bytes_of(limit.memory.load()),
-                 .cores = {static_cast<int>(limit.cores.load() / kPercent)},
-                 .cores_limit = {static_cast<int>(limit.cores_limit.load() / kPercent)},
-                 .is_timed = limit.is_timed.load() != 0};
-    guard::MemoryReading held;
-    guard::ContainerReading time;
-    std::vector<guard::ProcessMemory> holders;
-    if (!region.has_sound_accounts() || !read_memory_use(region.accounts(), gpu, held) ||
-        !read_times(region.accounts(), gpu, guard::monotonic_ns(), time) ||
-        !read_holders(region.accounts(), gpu, holders)) {
-        use.is_damaged = true;
-        return use;
-    }
-    use.refusals = static_cast<std::int64_t>(held.refusals);
-    use.waited_ns = time.waited_ns;
-    add_held(holders, held.orphaned, limit.most_memory.load(), use);
-    return use;
 }
 
 // A region with limits that cannot be opened is of another release; one without limits is being

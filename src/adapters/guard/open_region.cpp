@@ -13,14 +13,16 @@
 namespace fs = std::filesystem;
 
 namespace tessera {
-std::unique_ptr<OpenRegion> OpenRegion::open(const fs::path& region) {
+std::unique_ptr<OpenRegion> OpenRegion::open(const fs::path& region, ChangedLimits changed) {
     std::unique_ptr<OpenRegion> opened(new OpenRegion);
     const fs::path limits = region / guard::kLimitsName;
     // This must come first, so that limits that are created meanwhile are not mistaken for the
     // mapped ones.
     struct stat of_limits = {};
     if (stat(limits.c_str(), &of_limits) != 0) return nullptr;
-    opened->limits_ = guard::change_limits(limits.c_str());
+    const bool is_ours = changed == ChangedLimits::all || of_limits.st_uid == geteuid();
+    opened->limits_ =
+        is_ours ? guard::change_limits(limits.c_str()) : guard::copy_limits(limits.c_str());
     opened->accounts_ =
         ::open((region / guard::kAccountsName).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (opened->limits_ == nullptr || opened->accounts_ < 0) return nullptr;

@@ -15,10 +15,15 @@
 
 namespace tessera {
 
+// Which limits a process changes. own: only those of files that belong to its user. It has a copy
+// of all others, so what it writes there has no effect.
+enum class ChangedLimits { all, own };
+
 class OpenRegion {
   public:
     // Null if the region is not complete (yet).
-    static std::unique_ptr<OpenRegion> open(const std::filesystem::path& region);
+    static std::unique_ptr<OpenRegion> open(const std::filesystem::path& region,
+                                            ChangedLimits changed = ChangedLimits::all);
     ~OpenRegion();
     OpenRegion(const OpenRegion&) = delete;
     OpenRegion& operator=(const OpenRegion&) = delete;

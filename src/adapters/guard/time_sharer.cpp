@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "guard/arbiter/tick.hpp"
@@ -20,6 +21,8 @@ constexpr auto kQuietTick = 40ms;
 constexpr auto kUntilQuiet = 200ms;
 // The interval when no GPU's time is shared out.
 constexpr auto kIdle = 1000ms;
+// The same if this object itself has to find new containers.
+constexpr auto kWatchingIdle = 100ms;
 // The interval of a new scan, because pods also disappear without a notice.
 constexpr auto kLook = 2s;
 
@@ -46,7 +49,8 @@ struct TimeSharer::SharedGpu {
     }
 };
 
-TimeSharer::TimeSharer(fs::path pods, Clock& clock) : pods_(std::move(pods)), clock_(clock) {}
+TimeSharer::TimeSharer(fs::path pods, Clock& clock, TimeSharerOptions options)
+    : pods_(std::move(pods)), clock_(clock), options_(options) {}
 TimeSharer::~TimeSharer() = default;
 
 // Finds the containers, and the GPUs that they share.
@@ -56,7 +60,8 @@ void TimeSharer::look() {
     for_each_region(pods_, [&](const RegionPath& at) TESSERA_REQUIRES(mutex_) {
         const std::string name = fs::path(at.pod) / at.container;
         auto& region = regions_[name];
-        if (region == nullptr || !region->is_still(at.path)) region = OpenRegion::open(at.path);
+        if (region == nullptr || !region->is_still(at.path))
+            region = OpenRegion::open(at.path, options_.changed);
         if (region == nullptr) return;
         region->cut_back();
         found.insert(name);
@@ -89,7 +94,8 @@ void TimeSharer::look() {
 }
 
 std::chrono::milliseconds TimeSharer::tick() {
-    std::chrono::nanoseconds next = clock_.steady() + kIdle;
+    std::chrono::nanoseconds next =
+        clock_.steady() + (options_.watches_folder ? kWatchingIdle : kIdle);
     for (const auto& [uuid, gpu] : gpus_) {
         if (!gpu->is_timed()) continue;
         if (gpu->due_at <= clock_.steady()) {
@@ -129,9 +135,19 @@ GpuTime TimeSharer::busy(const std::string& container, const GpuUuid& gpu) const
     return time_of(container, gpu, &guard::Arbiter::busy_ns);
 }
 
+bool TimeSharer::has_folder_changed() {
+    if (!options_.watches_folder) return false;
+    std::error_code error;
+    const auto time = fs::last_write_time(pods_, error);
+    return std::exchange(folder_time_, time) != time;
+}
+
 void TimeSharer::run(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-        if (has_changed_.exchange(false) || clock_.steady() - looked_at_ > kLook) look();
+        const bool has_folder_changed = this->has_folder_changed();
+        if (has_changed_.exchange(false) || has_folder_changed ||
+            clock_.steady() - looked_at_ > kLook)
+            look();
         clock_.sleep_for(tick(), stop);
     }
 }

@@ -25,10 +25,18 @@
 
 namespace tessera {
 
+struct TimeSharerOptions {
+    // With ChangedLimits::own, the containers of other users take part in the sums, and get their
+    // grants from another TimeSharer.
+    ChangedLimits changed = ChangedLimits::all;
+    // Whether the folder is watched for new containers, because no program calls look_again().
+    bool watches_folder = false;
+};
+
 class TimeSharer {
   public:
     // `pods` is the folder of the regions (guard_folder.hpp).
-    TimeSharer(std::filesystem::path pods, Clock& clock);
+    TimeSharer(std::filesystem::path pods, Clock& clock, TimeSharerOptions options = {});
     ~TimeSharer();
     TimeSharer(const TimeSharer&) = delete;
     TimeSharer& operator=(const TimeSharer&) = delete;
@@ -48,6 +56,8 @@ class TimeSharer {
     using TimeOf = std::int64_t (guard::Arbiter::*)(std::uint64_t, guard::WorkKind) const;
 
     void look();
+    // Whether the folder has changed since the last call.
+    bool has_folder_changed();
     [[nodiscard]] GpuTime time_of(const std::string& container, const GpuUuid& gpu,
                                   TimeOf time) const;
     // Returns the time until the next tick. Not analysed, because it reads gpus_ without the mutex:
@@ -56,6 +66,7 @@ class TimeSharer {
 
     const std::filesystem::path pods_;
     Clock& clock_;
+    const TimeSharerOptions options_;
     std::atomic<bool> has_changed_ = true;
     // Only the thread of run() changes the next two.
     mutable Mutex mutex_;
@@ -63,6 +74,7 @@ class TimeSharer {
     std::map<std::string, std::unique_ptr<OpenRegion>> regions_ TESSERA_GUARDED_BY(mutex_);
     std::map<GpuUuid, std::unique_ptr<SharedGpu>> gpus_ TESSERA_GUARDED_BY(mutex_);
     std::chrono::nanoseconds looked_at_{};
+    std::filesystem::file_time_type folder_time_{};
 };
 
 }  // namespace tessera

@@ -72,6 +72,23 @@ class TimeSharerTest : public testing::Test {
     }
 };
 
+// Goal: a container that no program announces is found; other users' limits stay as they are, and
+// their containers take part. Method: limits that belong to another user, which needs root.
+TEST_F(TimeSharerTest, LimitsOfOtherUsers) {
+    add("run-a/share", 30 * kPercent);
+    add("run-b/share", 30 * kPercent);
+    const std::string others = region("run-b/share") / guard::kLimitsName;
+    if (geteuid() != 0 || chown(others.c_str(), 12345, 12345) != 0) GTEST_SKIP() << "needs root";
+    const std::int64_t before = granted_at("run-b/share");
+    TimeSharer own(pods_, clock_, {.changed = ChangedLimits::own, .watches_folder = true});
+    thread_ = std::jthread([&](const std::stop_token& stop) { own.run(stop); });
+    EXPECT_TRUE(is_granted_since("run-a/share", guard::monotonic_ns()));
+    add("run-c/share", 0);
+    EXPECT_TRUE(soon([&] { return limit("run-c/share").is_timed.load() == 1; }));
+    EXPECT_EQ(granted_at("run-b/share"), before);
+    thread_ = {};
+}
+
 TEST_F(TimeSharerTest, WhoHasPartOfAGpuMakesItsTimeShared) {
     add("pod-a/main", 0);
     start();
