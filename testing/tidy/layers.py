@@ -48,7 +48,8 @@ MAX_FOLDER = 20
 # Counts as one folder here: a CUDA context owns memory, pools, streams and graphs, and each of these
 # knows its context.
 ONE_ROOM = "gpusim/cuda/"
-PROGRAMS = {"tessera.cpp", "tessera_agent.cpp", "tessera_controller.cpp", "tessera_sim.cpp"}
+PROGRAMS = {"tessera.cpp", "tessera_agent.cpp", "tessera_controller.cpp", "tessera_run.cpp",
+            "tessera_sim.cpp"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"][^>"]+[>"])')
 # A brace after such a statement opens no function.

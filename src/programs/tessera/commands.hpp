@@ -25,6 +25,7 @@ CommandRow prune_command();
 CommandRow serve_command();
 CommandRow data_command();
 CommandRow whoami_command();
+CommandRow run_command();
 CommandRow completion_command();
 
 }  // namespace tessera
