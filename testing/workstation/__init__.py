@@ -1,0 +1,1 @@
+"""Tests of `tessera run` on simulated GPUs."""
