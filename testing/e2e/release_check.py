@@ -13,6 +13,7 @@ from e2e import report
 from kube import binaries
 from kube.cluster import Cluster
 from stack import builds, release
+from workstation.machine import BIN, GIB, Machine
 
 FOLDER = builds.ROOT / "build" / f"release-{release.VERSION}"
 NO_VARIABLES: dict[str, str] = {}
@@ -40,6 +41,16 @@ class ReleaseCheck(unittest.TestCase):
             shown = subprocess.run(["/usr/sbin/chroot", str(root), "/tessera", "--version"], env=NO_VARIABLES,
                                    capture_output=True, text=True, timeout=60).stdout
             self.assertIn(release.VERSION, shown)
+
+    def test_workstation(self) -> None:
+        """The files of the archive find each other, and start a program with a share."""
+        with tempfile.TemporaryDirectory() as folder:
+            archive, = FOLDER.glob("tessera-run-*-linux-amd64.tar.gz")
+            subprocess.run(["tar", "-C", folder, "-xf", archive], check=True)
+            machine = Machine(Path(folder))
+            self.addCleanup(machine.close)
+            done = machine.run("--memory=4Gi", "-q", "--", BIN / "gpusmi")
+        self.assertIn(f"used 0 of {4 * GIB} bytes", done.stdout, done.stderr)
 
     def test_krew_installs_the_plugin(self) -> None:
         """As docs/install/helm.md says: from the files of the release, without a download."""

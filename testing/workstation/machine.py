@@ -111,7 +111,9 @@ class Hog:
 class Machine:
     """Its files are in a temporary folder, until close()."""
 
-    def __init__(self) -> None:
+    def __init__(self, programs: Path = BIN) -> None:
+        """programs: the folder of the program tessera."""
+        self._programs = programs
         self.folder = Path(tempfile.mkdtemp(prefix="tessera-run-"))
         self.state = self.folder / "state"
         self._root = self.folder / "driver"
@@ -128,13 +130,13 @@ class Machine:
 
     def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
         """`tessera run ARGUMENTS`, with pipes."""
-        return subprocess.Popen([BIN / "tessera", "run", *arguments], env=self.environment,
+        return subprocess.Popen([self._programs / "tessera", "run", *arguments], env=self.environment,
                                 text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE)
 
     def run(self, *arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """The same, to its end."""
-        return subprocess.run([BIN / "tessera", "run", *arguments], env=self.environment,
+        return subprocess.run([self._programs / "tessera", "run", *arguments], env=self.environment,
                               text=True, input=stdin, capture_output=True, timeout=PATIENCE)
 
     def hog(self, size: str, *options: str) -> Hog:
