@@ -148,7 +148,7 @@ class Refused(RunCase):
                      "--memory=4Gi", f"--state={self.machine.folder}/a b", "--", "true")
         self.refused(3, "the program tessera-run is not in /nowhere", "--memory=4Gi",
                      "--helper-folder=/nowhere", "--", "true")
-        self.refused(6, "libnvidia-ml.so.1", "--memory=4Gi", "--driver-root=/nowhere", "--", "true")
+        self.refused(6, "install NVIDIA's driver", "--memory=4Gi", "--driver-root=/nowhere", "--", "true")
         self.refused(4, "inside of the run", "--memory=1Gi", "-q", "--", str(BIN / "tessera"),
                      "run", "--memory=1Gi", "--", "true")
 

@@ -39,11 +39,19 @@ Result<Nvml> resolve(void* library) {
     return fail(Code::unsupported, "the driver's NVML is too old; it lacks" + missing);
 }
 
+std::string fix_for_agents(const std::string& driver_root) {
+    if (driver_root != "/") return "is NVIDIA's driver installed, and is driver_root right?";
+    return "the container runtime did not give the agent NVIDIA's driver; set "
+           "agent.driver.runtimeClassName, agent.driver.privileged or agent.driver.root of the "
+           "Helm chart (docs/install/helm.md, Driver)";
+}
+
 // A loaded library with NVML initialized; the destructor undoes both.
 class OpenNvml {
   public:
     // Errors: unavailable, with the folders that were searched or NVML's answer; unsupported.
-    static Result<std::unique_ptr<OpenNvml>> open(const std::string& driver_root);
+    static Result<std::unique_ptr<OpenNvml>> open(const std::string& driver_root,
+                                                  const std::string& fix);
     ~OpenNvml() {
         if (is_up_) nvml.nvmlShutdown();
         dlclose(library_);
@@ -59,7 +67,8 @@ class OpenNvml {
     bool is_up_ = false;
 };
 
-Result<std::unique_ptr<OpenNvml>> OpenNvml::open(const std::string& driver_root) {
+Result<std::unique_ptr<OpenNvml>> OpenNvml::open(const std::string& driver_root,
+                                                 const std::string& fix) {
     std::string searched;
     for (const char* folder : kLibraryFolders) {
         const std::string path =
@@ -79,19 +88,14 @@ Result<std::unique_ptr<OpenNvml>> OpenNvml::open(const std::string& driver_root)
         out->is_up_ = true;
         return out;
     }
-    const char* const fix =
-        driver_root == "/"
-            ? "the container runtime did not give the agent NVIDIA's driver; set "
-              "agent.driver.runtimeClassName, agent.driver.privileged or agent.driver.root of the "
-              "Helm chart (docs/install/helm.md, Driver)"
-            : "is NVIDIA's driver installed, and is driver_root right?";
     return fail(Code::unavailable,
                 fmt::format("no {} under {}: {}{}", kLibrary, driver_root, fix, searched));
 }
 
 class NvmlInventory final : public GpuInventory {
   public:
-    explicit NvmlInventory(std::string driver_root) : driver_root_(std::move(driver_root)) {}
+    NvmlInventory(std::string driver_root, std::string fix)
+        : driver_root_(std::move(driver_root)), fix_(std::move(fix)) {}
     ~NvmlInventory() override { close(); }
     NvmlInventory(const NvmlInventory&) = delete;
     NvmlInventory& operator=(const NvmlInventory&) = delete;
@@ -130,7 +134,7 @@ class NvmlInventory final : public GpuInventory {
     Result<> reopen() override {
         const MutexLock lock(mutex_);
         shut_down();
-        TRY(open_, OpenNvml::open(driver_root_));
+        TRY(open_, OpenNvml::open(driver_root_, fix_));
         nvml_ = open_->nvml;
         return {};
     }
@@ -256,6 +260,7 @@ class NvmlInventory final : public GpuInventory {
     }
 
     const std::string driver_root_;
+    const std::string fix_;
     // Used by the thread that waits for faults.
     nvmlEventSet_t events_ = nullptr;
     std::set<nvmlDevice_t> subscribed_;
@@ -278,8 +283,9 @@ class NvmlInventory final : public GpuInventory {
 
 }  // namespace
 
-Result<std::unique_ptr<GpuInventory>> open_nvml(const std::string& driver_root) {
-    auto opened = std::make_unique<NvmlInventory>(driver_root);
+Result<std::unique_ptr<GpuInventory>> open_nvml(const std::string& driver_root, std::string fix) {
+    if (fix.empty()) fix = fix_for_agents(driver_root);
+    auto opened = std::make_unique<NvmlInventory>(driver_root, std::move(fix));
     TRY_VOID(opened->reopen());
     return opened;
 }

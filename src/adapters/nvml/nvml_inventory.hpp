@@ -11,6 +11,8 @@ namespace tessera {
 
 // `driver_root` is the root of the driver's files: "/" on a plain host, /run/nvidia/driver with
 // NVIDIA's GPU Operator. Errors: unavailable, with the folders that were searched or NVML's answer.
-Result<std::unique_ptr<GpuInventory>> open_nvml(const std::string& driver_root);
+// `fix`: what to do if the library is not there; empty: what an agent's administrator does.
+Result<std::unique_ptr<GpuInventory>> open_nvml(const std::string& driver_root,
+                                                std::string fix = {});
 
 }  // namespace tessera

@@ -160,7 +160,9 @@ Result<int> start_run(const RunOptions& options) {
     }
     TRY(const std::string library, guard_library(options));
     TRY(const RunFolder folder, RunFolder::open(options.state));
-    TRY(const auto driver, open_nvml(options.driver_root));
+    TRY(const auto driver,
+        open_nvml(options.driver_root,
+                  "install NVIDIA's driver, or name the root of its files with --driver-root"));
     TRY(Started started, start_when_it_fits(folder, *driver, options, library));
     if (const auto begun = started.processes.begin(); !begun) {
         print_error(kName, begun.error());
