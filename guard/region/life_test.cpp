@@ -249,9 +249,10 @@ TEST_F(LifeTest, NotOursNotThereNoRoom) {
     region_.accounts().magic = kAccountsMagic;
     gpusim::in_child([this] {
         ProcessSlot last;
-        for (int i = 0; i < kMaxProcesses - 1; i++)  // one is kOrphanSlot
+        for (int i = 0; i < kMaxProcesses - 1; i++) {  // one is kOrphanSlot
             ASSERT_EQ(register_process(region_.path(kAccountsName).c_str(), last),
                       ProcessSlotError::none);
+        }
         EXPECT_EQ(register_process(region_.path(kAccountsName).c_str(), last),
                   ProcessSlotError::full);
     });

@@ -56,6 +56,8 @@ struct ProgramCall {
 void leave_terminal() {
     ::setsid();
     replace_by_null({STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO});
+    // A folder that is a process's own cannot be unmounted.
+    [[maybe_unused]] const int changed = ::chdir("/");
 }
 
 void send(int to, const SupervisorMessage& message) {
