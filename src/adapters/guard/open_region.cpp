@@ -23,11 +23,14 @@ std::unique_ptr<OpenRegion> OpenRegion::open(const fs::path& region, ChangedLimi
     const bool is_ours = changed == ChangedLimits::all || of_limits.st_uid == geteuid();
     opened->limits_ =
         is_ours ? guard::change_limits(limits.c_str()) : guard::copy_limits(limits.c_str());
+    const int how = changed == ChangedLimits::all ? O_RDWR : O_RDONLY | O_NOFOLLOW;
     opened->accounts_ =
-        ::open((region / guard::kAccountsName).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+        ::open((region / guard::kAccountsName).c_str(), how | O_NONBLOCK | O_CLOEXEC);
     if (opened->limits_ == nullptr || opened->accounts_ < 0) return nullptr;
     struct stat of_accounts = {};
     if (fstat(opened->accounts_, &of_accounts) != 0) return nullptr;
+    if (changed == ChangedLimits::own && !S_ISREG(of_accounts.st_mode)) return nullptr;
+    opened->changed_ = changed;
     opened->limits_inode_ = of_limits.st_ino;
     opened->accounts_inode_ = of_accounts.st_ino;
     return opened;
@@ -54,6 +57,7 @@ bool OpenRegion::has_sound_accounts() const {
 
 void OpenRegion::cut_back() const {
     struct stat about = {};
+    if (changed_ == ChangedLimits::own) return;
     if (fstat(accounts_, &about) == 0 && about.st_size > off_t{sizeof(guard::Accounts)} &&
         ftruncate(accounts_, sizeof(guard::Accounts)) != 0)
         return;  // the next call tries again

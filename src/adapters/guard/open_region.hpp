@@ -16,7 +16,8 @@
 namespace tessera {
 
 // Which limits a process changes. own: only those of files that belong to its user. It has a copy
-// of all others, so what it writes there has no effect.
+// of all others, so what it writes there has no effect. Other users may have made the region, so
+// all accounts are read-only then, and no link to accounts is followed.
 enum class ChangedLimits { all, own };
 
 class OpenRegion {
@@ -33,7 +34,8 @@ class OpenRegion {
     [[nodiscard]] bool is_still(const std::filesystem::path& region) const;
     // Whether the header and the length of the accounts are as the guard's processes write them.
     [[nodiscard]] bool has_sound_accounts() const;
-    // Restores the length of accounts that a tenant has made longer.
+    // Restores the length of accounts that a tenant has made longer. Does nothing with
+    // ChangedLimits::own.
     void cut_back() const;
     [[nodiscard]] guard::Limits& limits() const { return *limits_; }
     [[nodiscard]] int accounts() const { return accounts_; }
@@ -45,6 +47,7 @@ class OpenRegion {
 
     guard::Limits* limits_ = nullptr;
     int accounts_ = -1;
+    ChangedLimits changed_ = ChangedLimits::all;
     ino_t limits_inode_ = 0;
     ino_t accounts_inode_ = 0;
 };

@@ -78,6 +78,9 @@ TEST_F(TimeSharerTest, LimitsOfOtherUsers) {
     add("run-a/share", 30 * kPercent);
     add("run-b/share", 30 * kPercent);
     const std::string others = region("run-b/share") / guard::kLimitsName;
+    const fs::path accounts = region("run-a/share") / guard::kAccountsName;
+    const auto longer = fs::file_size(accounts) + 1;
+    fs::resize_file(accounts, longer);
     if (geteuid() != 0 || chown(others.c_str(), 12345, 12345) != 0) GTEST_SKIP() << "needs root";
     const std::int64_t before = granted_at("run-b/share");
     TimeSharer own(pods_, clock_, {.changed = ChangedLimits::own, .watches_folder = true});
@@ -86,6 +89,7 @@ TEST_F(TimeSharerTest, LimitsOfOtherUsers) {
     add("run-c/share", 0);
     EXPECT_TRUE(soon([&] { return limit("run-c/share").is_timed.load() == 1; }));
     EXPECT_EQ(granted_at("run-b/share"), before);
+    EXPECT_EQ(fs::file_size(accounts), longer);
     thread_ = {};
 }
 

@@ -90,8 +90,11 @@ Result<> RunProcesses::fork_processes(const RunProgram& program,
     for (Pair* pair : {&messages, &begin, &failure})
         pair->theirs.reset();
     SupervisorMessage hello;
-    if (::recv(supervisor_.get(), &hello, sizeof hello, 0) != ssize_t{sizeof hello})
-        return no_process();
+    if (::recv(supervisor_.get(), &hello, sizeof hello, 0) != ssize_t{sizeof hello}) {
+        return fail(Code::unavailable,
+                    "the supervisor of the run ended before the program was started; run the "
+                    "command again");
+    }
     program_ = hello.program;
     return {};
 }
