@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
+import select
 import subprocess
 import threading
 import unittest
 from collections import defaultdict
 from collections.abc import Mapping
 
-from workstation.machine import GIB, GPU_BYTES, Hog, Json, Machine, Process
+from workstation.machine import BIN, GIB, GPU_BYTES, Hog, Json, Machine, Process
 
 AT_ONCE = 32
-ROUNDS = 2
+ROUNDS = 3
 MIB = 1 << 20
 
 
@@ -84,13 +86,33 @@ class Crowd(unittest.TestCase):
         for _ in range(ROUNDS):
             memory = chance.randrange(1, 5) * GIB
             size = chance.randrange(0, memory // MIB) * MIB
+            name = f"NAME={chance.randrange(1 << 60)}"
+            front = self.machine.start("--wait", "--quiet", f"--memory={memory}",
+                                       f"--cores={chance.randrange(0, 40)}", "--", "env", name,
+                                       BIN / "gpuhog", str(size))
             try:
-                hog = self.machine.hog(str(size), "--wait", "--quiet", f"--memory={memory}",
-                                       f"--cores={chance.randrange(0, 40)}")
+                if chance.randrange(3) == 0:
+                    self._kill_early(front, name, chance)
+                    continue
+                hog = self.machine.started(front)
                 self._check(hog.share == memory, f"gpuhog sees {hog.share}, not {memory}")
                 self._end(hog, chance)
             except (AssertionError, OSError, ValueError, subprocess.SubprocessError) as error:
                 self._check(False, repr(error))
+
+    def _kill_early(self, front: subprocess.Popen[str], name: str, chance: random.Random) -> None:
+        """Kills the front while it waits, starts the program, or after that. Ends the program."""
+        threading.Event().wait(chance.random() / 2)
+        front.kill()
+        with self.lock:
+            self.killed["early"] += 1
+        assert front.stdout is not None
+        while not select.select([front.stdout], [], [], 0.1)[0] or os.read(front.stdout.fileno(), 99):
+            for run in self.machine.runs():
+                if name in run["command"].split() and run["programAlive"]:
+                    with contextlib.suppress(ProcessLookupError):
+                        Process(run["pid"]).close()
+        front.communicate()
 
     def _end(self, hog: Hog, chance: random.Random) -> None:
         with self.lock:

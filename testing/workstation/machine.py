@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -46,7 +47,9 @@ class Process:
 
     def kill(self) -> None:
         """Does nothing if it has ended, or after close()."""
-        if self.is_alive():
+        if not self.is_alive():
+            return
+        with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._file.fileno(), signal.SIGKILL)
 
     def is_alive(self) -> bool:
@@ -126,6 +129,12 @@ class Machine:
             "TESSERA_RUN_DRIVER_ROOT": str(self._root)}
 
     def close(self) -> None:
+        """Also ends the programs that a failed test has left."""
+        with contextlib.suppress(AssertionError, subprocess.SubprocessError):
+            for run in self.runs():
+                with contextlib.suppress(ProcessLookupError):
+                    Process(run["pid"]).close()
+            soon(lambda: not self.runs(), "the runs of a failed test end")
         shutil.rmtree(self.folder)
 
     def start(self, *arguments: str | Path) -> subprocess.Popen[str]:

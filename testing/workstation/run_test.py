@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -175,6 +176,26 @@ class Ends(RunCase):
             front.send_signal(getattr(signal, f"SIG{name}"))
             output, errors = front.communicate()
             self.assertEqual((output, front.returncode, errors), (f"got {name}\n", 3, ""))
+        self.ends()
+
+    def test_terminal(self) -> None:
+        """The terminal sends Ctrl-C to the program itself, so that it gets the signal once."""
+        script = "trap 'echo got' INT; echo ready; sleep 1; sleep 1; sleep 1; exit 3"
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execve(BIN / "tessera", ["tessera", "run", "--memory=1Gi", "-q", "--", "sh", "-c",
+                                        script], self.machine.environment)
+        output = b""
+        try:
+            while chunk := os.read(terminal, 1024):
+                if b"ready" not in output and b"ready" in output + chunk:
+                    os.write(terminal, b"\x03")
+                output += chunk
+        except OSError:  # the terminal has no process any more
+            pass
+        os.close(terminal)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 3, output)
+        self.assertEqual(output.count(b"got"), 1, output)
         self.ends()
 
     def test_program_without_parents(self) -> None:
