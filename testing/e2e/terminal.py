@@ -36,17 +36,24 @@ class Terminal:
     def send(self, text: str) -> None:
         os.write(self._ours, text.encode())
 
+    def until(self, text: str) -> None:
+        """Waits until the program has shown the text, or ended."""
+        shown = b""
+        while text.encode() not in shown and (part := self._read()):
+            shown += part
+
     def until_the_end(self) -> str:
         """All that the program shows until it ends."""
         shown = b""
-        while True:
-            try:
-                part = os.read(self._ours, 4096)
-            except OSError:  # the last process on the terminal has ended
-                part = b""
-            if not part:
-                return shown.decode()
+        while part := self._read():
             shown += part
+        return shown.decode()
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self._ours, 65536)
+        except OSError:  # the last process on the terminal has ended
+            return b""
 
     def status(self) -> int:
         return self._program.wait(timeout=60)

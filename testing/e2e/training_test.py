@@ -88,6 +88,18 @@ class TrainingTest(ChartCase):
         self.assertEqual((done.returncode, done.stdout, done.stderr),
                          (7, "é\n" * 20_000, "0 a&b\n"))
         self.assertEqual(attach(text="echo $((6 * 7))\n").stdout, "42\n", "a shell")
+        # A command that prints before it reads, and one that ends before it has read all.
+        done = attach("--", "sh", "-c", "head -c 9000000 /dev/zero; wc -c", text="x" * 9_000_000)
+        self.assertEqual((done.returncode, len(done.stdout), done.stdout[9_000_000:].strip()),
+                         (0, 9_000_008, "9000000"))
+        done = attach("--", "head", "-c", "1", text="x" * 100_000)
+        self.assertEqual((done.returncode, done.stdout), (0, "x"), done.stderr)
+        with open("/dev/full", "wb") as full:
+            command = [str(builds.program("tessera")), "attach", job, "--", "echo", "text"]
+            done = subprocess.run(command, env=self.environment(), stdin=subprocess.DEVNULL,
+                                  stdout=full, stderr=subprocess.PIPE, text=True, timeout=300)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("the output cannot be written: No space left", done.stderr)
         self.assertIn("no-such-program", attach("--", "no-such-program").stderr)
         self.refused(NOT_FOUND, f"--instance: the job {job} has no pod other; it has:\n  {job}-worker-0",
                      "attach", job, "-i", "other")
@@ -95,6 +107,9 @@ class TrainingTest(ChartCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("container other is not valid for pod", done.stderr)
         with Terminal([str(builds.program("tessera")), "attach", job], self.environment()) as shell:
+            shell.send("yes\n")
+            shell.until("y\r\n" * 100_000)
+            shell.send("\3")  # Ctrl-C
             shell.send("stty size; echo $((6 * 7))-; exit 3\n")
             self.assertIn("\n33 77\r\n42-", shell.until_the_end())
             self.assertEqual(shell.status(), 3)

@@ -28,13 +28,14 @@ class HttpConnection::Impl {
         set_option(easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
         set_option(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(deadline.count()));
         set_server(easy, endpoint_, credentials_, connect_to_);
+        set_option(easy, CURLOPT_TCP_KEEPALIVE, 1L);
         const CURLcode code = curl_easy_perform(easy);
+        set_option(easy, CURLOPT_ERRORBUFFER, static_cast<char*>(nullptr));
         if (code != CURLE_OK) {
             const char* why = error[0] != '\0' ? error.data() : curl_easy_strerror(code);
             return fail(Code::unavailable,
                         fmt::format("{} does not answer: {}", origin(endpoint_), why));
         }
-        set_option(easy, CURLOPT_ERRORBUFFER, static_cast<char*>(nullptr));
         curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &socket_);
         return {};
     }

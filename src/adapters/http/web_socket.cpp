@@ -3,16 +3,16 @@
 #include <fmt/format.h>
 #include <poll.h>
 
-#include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/system_executor.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket.hpp>
+#include <random>
 #include <utility>
 
 #include "adapters/http/curl_options.hpp"
 #include "adapters/http/http_connection.hpp"
+#include "adapters/http/web_socket_frames.hpp"
 
 namespace tessera {
 
@@ -25,69 +25,37 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Beast reads ahead into a buffer of at most 1536 bytes, and does not tell what is in it. A message
-// that waits there would be seen by no poll(). So a read that may be one into that buffer gets one
-// byte at a time. The body of a large message is read directly, to its last bytes.
-constexpr std::size_t kReadsAhead = 4096;
-
-// The stream of bytes below the WebSocket: Beast's SyncStream. A call waits until `end`, if there
-// is one, for a peer that does not send or receive.
+// The stream of bytes for the handshake: Beast's SyncStream. A call waits until `end`.
 class ByteStream {
   public:
     using executor_type = asio::system_executor;
 
-    explicit ByteStream(std::unique_ptr<HttpConnection> connection)
-        : connection_(std::move(connection)) {}
+    ByteStream(HttpConnection& connection, Clock::time_point end)
+        : connection_(connection), end_(end) {}
 
     static executor_type get_executor() { return {}; }
 
-    void limit(std::chrono::milliseconds time) { end_ = Clock::now() + time; }
-    void no_limit() { end_ = Clock::time_point::max(); }
-
-    // Whether bytes are there, without waiting. True at the end of the peer's data, too.
-    bool has_more() {
-        if (at_ < in_size_ || is_over_) return true;
-        const auto got = connection_->read_some(in_.data(), in_.size());
-        is_over_ = !got;
-        at_ = 0;
-        in_size_ = got.value_or(0);
-        return is_over_ || in_size_ > 0;
-    }
-
+    // One byte at a time, so that Beast reads nothing beyond the server's answer.
     template <class Buffers>
     std::size_t read_some(const Buffers& buffers, error_code& error) {
-        error = {};
-        while (!has_more()) {
-            if (!wait(POLLIN)) return fail_with(error, beast::error::timeout);
-        }
-        if (at_ == in_size_) return fail_with(error, asio::error::eof);
-        const bool is_small = beast::buffer_bytes(buffers) <= kReadsAhead;
-        const std::size_t size = asio::buffer_copy(
-            buffers, asio::buffer(in_.data() + at_, is_small ? 1 : in_size_ - at_));
-        at_ += size;
-        return size;
+        return transfer(buffers, POLLIN, error, [this](asio::mutable_buffer buffer) {
+            return connection_.read_some(static_cast<char*>(buffer.data()), 1);
+        });
+    }
+    template <class Buffers>
+    std::size_t write_some(const Buffers& buffers, error_code& error) {
+        return transfer(buffers, POLLOUT, error, [this](asio::const_buffer buffer) {
+            return connection_.write_some(static_cast<const char*>(buffer.data()), buffer.size());
+        });
     }
     template <class Buffers>
     std::size_t read_some(const Buffers& buffers) {
         return checked([&](error_code& error) { return read_some(buffers, error); });
     }
-
-    template <class Buffers>
-    std::size_t write_some(const Buffers& buffers, error_code& error) {
-        error = {};
-        for (auto at = asio::buffer_sequence_begin(buffers);
-             at != asio::buffer_sequence_end(buffers); ++at) {
-            const asio::const_buffer part = *at;
-            if (part.size() > 0) return write_part(part, error);
-        }
-        return 0;
-    }
     template <class Buffers>
     std::size_t write_some(const Buffers& buffers) {
         return checked([&](error_code& error) { return write_some(buffers, error); });
     }
-
-    [[nodiscard]] HttpConnection& connection() const { return *connection_; }
 
   private:
     template <class Call>
@@ -98,40 +66,32 @@ class ByteStream {
         return size;
     }
 
-    template <class Kind>
-    static std::size_t fail_with(error_code& error, Kind kind) {
-        error = kind;
-        return 0;
-    }
-
-    std::size_t write_part(asio::const_buffer part, error_code& error) {
-        const char* data = static_cast<const char*>(part.data());
+    // Into, or out of, the first buffer that has a size.
+    template <class Buffers, class Call>
+    std::size_t transfer(const Buffers& buffers, short events, error_code& error, Call call) {
+        error = {};
+        auto at = asio::buffer_sequence_begin(buffers);
+        while (at != asio::buffer_sequence_end(buffers) && (*at).size() == 0)
+            ++at;
+        if (at == asio::buffer_sequence_end(buffers)) return 0;
         while (true) {
-            const auto sent = connection_->write_some(data, part.size());
-            if (!sent) return fail_with(error, asio::error::eof);
-            if (*sent > 0) return *sent;
-            if (!wait(POLLOUT)) return fail_with(error, beast::error::timeout);
+            const Result<std::size_t> size = call(*at);
+            if (size && *size > 0) return *size;
+            if (!size) error = asio::error::eof;
+            if (size && Clock::now() >= end_) error = beast::error::timeout;
+            if (error) return 0;
+            // TLS may have to write in order to read, so the wait is never long.
+            constexpr int kMostMs = 100;
+            pollfd one{.fd = connection_.fd(), .events = events, .revents = 0};
+            ::poll(&one, 1, kMostMs);
         }
     }
 
-    // TLS may have to write in order to read, so the wait is never long.
-    [[nodiscard]] bool wait(short events) const {
-        constexpr int kMostMs = 100;
-        if (Clock::now() >= end_) return false;
-        pollfd one{.fd = connection_->fd(), .events = events, .revents = 0};
-        ::poll(&one, 1, kMostMs);
-        return true;
-    }
-
-    std::unique_ptr<HttpConnection> connection_;
-    Clock::time_point end_ = Clock::time_point::max();
-    std::array<char, std::size_t{32} << 10> in_{};
-    std::size_t at_ = 0;
-    std::size_t in_size_ = 0;
-    bool is_over_ = false;
+    HttpConnection& connection_;
+    const Clock::time_point end_;
 };
 
-// Beast finds these by the type of the stream. The connection ends with the object.
+// Beast requires it of its streams.
 [[maybe_unused]] void teardown(beast::role_type /*role*/, ByteStream& /*bytes*/,
                                error_code& error) {
     error = {};
@@ -141,69 +101,118 @@ class ByteStream {
 
 class WebSocket::Impl {
   public:
-    explicit Impl(std::unique_ptr<HttpConnection> connection) : stream_(std::move(connection)) {
-        stream_.read_message_max(kMostBytes);
-        stream_.binary(true);
-        // Kubernetes takes the first byte of each frame for a channel, not of each message.
-        stream_.auto_fragment(false);
-    }
+    explicit Impl(std::unique_ptr<HttpConnection> connection)
+        : connection_(std::move(connection)) {}
 
     // False: the server declined.
     Result<bool> begin(const std::string& path, const std::string& protocols,
                        std::chrono::milliseconds deadline) {
-        const HttpConnection& connection = bytes().connection();
-        const HttpEndpoint& endpoint = connection.endpoint();
-        stream_.set_option(websocket::stream_base::decorator([&](websocket::request_type& request) {
+        const HttpEndpoint& endpoint = connection_->endpoint();
+        websocket::stream<ByteStream, false> stream(*connection_, Clock::now() + deadline);
+        stream.set_option(websocket::stream_base::decorator([&](websocket::request_type& request) {
             request.set(beast::http::field::sec_websocket_protocol, protocols);
             request.set(beast::http::field::user_agent, "tessera/" TESSERA_VERSION);
-            if (!connection.authorization().empty())
-                request.set(beast::http::field::authorization, connection.authorization());
+            if (!connection_->authorization().empty())
+                request.set(beast::http::field::authorization, connection_->authorization());
         }));
         websocket::response_type response;
         error_code error;
-        bytes().limit(deadline);
-        stream_.handshake(response, authority(endpoint.host, endpoint.port),
-                          endpoint.path_prefix + path, error);
-        bytes().no_limit();
+        stream.handshake(response, authority(endpoint.host, endpoint.port),
+                         endpoint.path_prefix + path, error);
         if (error == websocket::error::upgrade_declined) return false;
-        if (error) return no_answer(error);
+        if (error) return has_ended(error.message());
         protocol_ = std::string(response[beast::http::field::sec_websocket_protocol]);
+        heard_at_ = asked_at_ = Clock::now();
         return true;
     }
 
-    Result<bool> receive(const std::function<void(std::string_view)>& on_message) {
-        while (bytes().has_more()) {
-            beast::flat_buffer message;
-            error_code error;
-            stream_.read(message, error);
-            if (error == websocket::error::closed) return false;
-            if (error) return no_answer(error);
-            on_message({static_cast<const char*>(message.data().data()), message.size()});
+    Result<bool> exchange(const std::function<void(std::string_view)>& on_message) {
+        keep_alive();
+        write();
+        read();
+        while (true) {
+            const auto message = reader_.next();
+            if (!message) return has_ended(message.error().text);
+            if (!*message) break;
+            const WebSocketMessage& one = **message;
+            if (one.kind == FrameKind::ping) add(FrameKind::pong, one.text);
+            if (one.kind == FrameKind::close) {
+                add(FrameKind::close, one.text);  // the peer waits for it
+                write();
+                return false;
+            }
+            if (one.kind == FrameKind::binary || one.kind == FrameKind::text) on_message(one.text);
         }
+        if (is_over_) return has_ended("the peer closed it");
+        if (Clock::now() - heard_at_ > kSilence) {
+            return has_ended(fmt::format("nothing came for {} seconds", kSilence.count()));
+        }
+        write();
         return true;
     }
 
-    Result<> send(std::string_view message) {
-        error_code error;
-        stream_.write(asio::buffer(message.data(), message.size()), error);
-        if (error) return no_answer(error);
-        return {};
+    void add(FrameKind kind, std::string_view text) {
+        if (is_deaf_) return;
+        out_ += write_frame(kind, text, static_cast<std::uint32_t>(random_()));
     }
 
     [[nodiscard]] const std::string& protocol() const { return protocol_; }
-    [[nodiscard]] int fd() { return bytes().connection().fd(); }
+    [[nodiscard]] int fd() const { return connection_->fd(); }
+    [[nodiscard]] short events() const {
+        return static_cast<short>(out_.empty() ? POLLIN : POLLIN | POLLOUT);
+    }
+    [[nodiscard]] bool has_more() const { return has_more_; }
+    [[nodiscard]] std::size_t unsent() const { return out_.size(); }
 
   private:
-    ByteStream& bytes() { return stream_.next_layer(); }
-
-    [[nodiscard]] tl::unexpected<Error> no_answer(const error_code& error) {
-        return fail(Code::unavailable,
-                    fmt::format("the connection to {} has ended: {}",
-                                origin(bytes().connection().endpoint()), error.message()));
+    // TLS keeps bytes that it has read, so has_more_ is true until there is nothing to read.
+    void read() {
+        constexpr int kMostReads = 4;  // so that the caller's other work goes on
+        std::array<char, std::size_t{32} << 10> data;
+        has_more_ = true;
+        for (int i = 0; i < kMostReads && has_more_; ++i) {
+            const auto size = connection_->read_some(data.data(), data.size());
+            is_over_ |= !size;
+            has_more_ = size && *size > 0;
+            if (!has_more_) break;
+            heard_at_ = asked_at_ = Clock::now();
+            reader_.add({data.data(), *size});
+        }
     }
 
-    websocket::stream<ByteStream, false> stream_;
+    // A peer that takes nothing more may still have sent why.
+    void write() {
+        std::size_t sent = 0;
+        while (sent < out_.size()) {
+            const auto size = connection_->write_some(out_.data() + sent, out_.size() - sent);
+            is_deaf_ |= !size;
+            if (!size || *size == 0) break;
+            sent += *size;
+        }
+        out_.erase(0, is_deaf_ ? out_.size() : sent);
+    }
+
+    void keep_alive() {
+        if (Clock::now() - asked_at_ < kPing) return;
+        asked_at_ = Clock::now();
+        add(FrameKind::ping, "");
+    }
+
+    [[nodiscard]] tl::unexpected<Error> has_ended(std::string_view reason) const {
+        return fail(Code::unavailable, fmt::format("the connection to {} has ended: {}",
+                                                   origin(connection_->endpoint()), reason));
+    }
+
+    const std::unique_ptr<HttpConnection> connection_;
+    std::random_device random_;
     std::string protocol_;
+    FrameReader reader_;
+    std::string out_;
+    Clock::time_point heard_at_;
+    Clock::time_point asked_at_;  // or heard
+    bool has_more_ = false;
+    bool is_over_ = false;  // nothing more comes
+    bool is_deaf_ = false;  // nothing can be sent any more
 };
 
 WebSocket::WebSocket(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -226,12 +235,24 @@ int WebSocket::fd() const {
     return impl_->fd();
 }
 
-Result<bool> WebSocket::receive(const std::function<void(std::string_view)>& on_message) {
-    return impl_->receive(on_message);
+short WebSocket::events() const {
+    return impl_->events();
 }
 
-Result<> WebSocket::send(std::string_view message) {
-    return impl_->send(message);
+bool WebSocket::has_more() const {
+    return impl_->has_more();
+}
+
+Result<bool> WebSocket::exchange(const std::function<void(std::string_view)>& on_message) {
+    return impl_->exchange(on_message);
+}
+
+void WebSocket::send(std::string_view message) {
+    impl_->add(FrameKind::binary, message);
+}
+
+std::size_t WebSocket::unsent() const {
+    return impl_->unsent();
 }
 
 }  // namespace tessera

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read_until.hpp>
 #include <boost/beast/websocket.hpp>
 #include <thread>
 #include <vector>
@@ -40,14 +41,14 @@ class Server {
     std::thread thread_;
 };
 
-// All messages until the peer closes.
+// All messages until the peer closes. `socket` sends meanwhile what it has kept.
 std::vector<std::string> received(WebSocket& socket) {
     std::vector<std::string> out;
     while (true) {
-        const auto open = socket.receive([&](std::string_view text) { out.emplace_back(text); });
+        const auto open = socket.exchange([&](std::string_view text) { out.emplace_back(text); });
         if (!open || !*open) return out;
-        pollfd one{.fd = socket.fd(), .events = POLLIN, .revents = 0};
-        ::poll(&one, 1, -1);
+        pollfd one{.fd = socket.fd(), .events = socket.events(), .revents = 0};
+        ::poll(&one, 1, socket.has_more() ? 0 : -1);
     }
 }
 
@@ -72,6 +73,7 @@ TEST(WebSocketClient, Messages) {
             boost::beast::flat_buffer message;
             peer.read(message);
             seen.assign(static_cast<const char*>(message.data().data()), message.size());
+            peer.ping("are you there");
             for (const char* text : {"one", "two", ""})
                 peer.write(asio::buffer(std::string(text)));
             peer.write(asio::buffer(large));
@@ -81,17 +83,45 @@ TEST(WebSocketClient, Messages) {
         const auto socket = WebSocket::open(http, "/a?b=c", "a, b", 10s);
         ASSERT_TRUE(socket && *socket);
         EXPECT_EQ((*socket)->protocol(), "b");
-        EXPECT_TRUE((*socket)->send(std::string(20'000, 'y')));
+        (*socket)->send(std::string(20'000, 'y'));
         EXPECT_EQ(received(**socket), (std::vector<std::string>{"one", "two", "", large}));
     }
     EXPECT_EQ(protocols, "a, b");
     EXPECT_EQ(seen, std::string(20'000, 'y'));
 }
 
+// Goal: a peer that sends without reading, and reads later, gets all that was sent meanwhile: there
+// is no wait of both sides for each other.
+TEST(WebSocketClient, BothDirectionsAreFull) {
+    const std::string large(8'000'000, 'x');
+    std::size_t seen = 0;
+    {
+        Server server([&](tcp::socket socket) {
+            Peer peer(std::move(socket));
+            peer.read_message_max(2 * large.size());
+            peer.accept();
+            peer.binary(true);
+            peer.write(asio::buffer(large));
+            boost::beast::flat_buffer message;
+            peer.read(message);
+            seen = message.size();
+            peer.close(websocket::close_code::normal);
+        });
+        HttpClient http(server.endpoint());
+        const auto socket = WebSocket::open(http, "/", "a", 10s);
+        ASSERT_TRUE(socket && *socket);
+        (*socket)->send(large);
+        EXPECT_EQ(received(**socket), std::vector{large});
+    }
+    EXPECT_EQ(seen, large.size());
+}
+
 // Goal: a server that declines gives null, and one that closes an error that says so.
 TEST(WebSocketClient, NotOpen) {
     {
         Server server([](tcp::socket socket) {
+            std::string request;
+            asio::read_until(socket, asio::dynamic_buffer(request), "\r\n\r\n");
             const std::string_view answer = "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno";
             asio::write(socket, asio::buffer(answer));
             boost::system::error_code error;
@@ -99,7 +129,7 @@ TEST(WebSocketClient, NotOpen) {
         });
         HttpClient http(server.endpoint());
         const auto socket = WebSocket::open(http, "/", "a", 10s);
-        ASSERT_TRUE(socket);
+        ASSERT_TRUE(socket) << socket.error().text;
         EXPECT_EQ(*socket, nullptr);
     }
     {

@@ -19,7 +19,8 @@ bool is_terminal(int fd);
 std::optional<TerminalSize> terminal_size(int fd);
 
 // While this object lives, the terminal passes each key on at once and does not show it: another
-// terminal, behind a connection, does. Nothing changes if `fd` is no terminal.
+// terminal, behind a connection, does. A signal that ends the process, but for SIGKILL, restores
+// the terminal. Nothing changes if `fd` is no terminal. There may be one such object.
 class RawTerminal {
   public:
     explicit RawTerminal(int fd);

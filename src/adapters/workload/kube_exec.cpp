@@ -1,10 +1,12 @@
 #include "adapters/workload/kube_exec.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <optional>
 
 #include "adapters/http/web_socket.hpp"
@@ -23,16 +25,25 @@ constexpr std::chrono::milliseconds kDeadline{20'000};
 constexpr std::chrono::milliseconds kForTheRest{2'000};
 // How often to look whether the size of the terminal has changed.
 constexpr int kLookMs = 300;
+// No more input is read while this much waits to be sent: the command may read slowly.
+constexpr std::size_t kMostUnsent = std::size_t{1} << 20;
 
-// False if nothing reads the output any more.
-bool write_all(int fd, std::string_view text) {
+// Errors: conflict for EPIPE, if nothing reads the output any more; unavailable otherwise.
+Result<> write_all(int fd, std::string_view text) {
     while (!text.empty()) {
         const ssize_t size = ::write(fd, text.data(), text.size());
-        if (size < 0 && errno == EINTR) continue;
-        if (size < 0) return false;
-        text.remove_prefix(static_cast<std::size_t>(size));
+        if (size >= 0) {
+            text.remove_prefix(static_cast<std::size_t>(size));
+        } else if (errno == EAGAIN) {  // another process may have made the terminal non-blocking
+            pollfd one{.fd = fd, .events = POLLOUT, .revents = 0};
+            ::poll(&one, 1, kLookMs);
+        } else if (errno != EINTR) {
+            const Code code = errno == EPIPE ? Code::conflict : Code::unavailable;
+            return fail(code,
+                        fmt::format("the output cannot be written: {}", std::strerror(errno)));
+        }
     }
-    return true;
+    return {};
 }
 
 class Exec {
@@ -41,74 +52,81 @@ class Exec {
 
     Result<int> run() {
         while (true) {
-            TRY_VOID(send_size());
-            const auto open = socket_.receive([this](std::string_view text) { take(text); });
+            send_size();
+            const auto open = socket_.exchange([this](std::string_view text) { take(text); });
+            if (!output_) return output_.error().code == Code::conflict ? 0 : output_failure();
             if (ended_ && (!open || !*open || Clock::now() >= until_)) return *ended_;
             if (!open) return fail(open.error());
             if (!*open)
                 return fail(Code::unavailable, "the API server closed the connection early");
-            if (is_output_closed_) return 0;
-            TRY_VOID(wait());
+            wait();
         }
     }
 
   private:
+    [[nodiscard]] Result<int> output_failure() const { return fail(output_.error()); }
+
     void take(std::string_view text) {
         const auto message = read_exec_message(text);
-        if (!message) return;
-        if (message->channel == ExecChannel::status) {
-            ended_ = read_exec_status(message->text);
-            until_ = Clock::now() + kForTheRest;
-        } else if (message->channel == ExecChannel::output) {
-            is_output_closed_ |= !write_all(STDOUT_FILENO, message->text);
-        } else if (message->channel == ExecChannel::error) {
-            (void)write_all(STDERR_FILENO, message->text);
-        }
+        if (!message || !output_) return;
+        until_ = Clock::now() + kForTheRest;
+        if (message->channel == ExecChannel::status) ended_ = read_exec_status(message->text);
+        if (message->channel == ExecChannel::output)
+            output_ = write_all(STDOUT_FILENO, message->text);
+        if (message->channel == ExecChannel::error)
+            output_ = write_all(STDERR_FILENO, message->text);
     }
 
-    Result<> send_size() {
-        if (!has_terminal_) return {};
+    void send_size() {
+        if (!has_terminal_ || ended_) return;
         const auto size = terminal_size(STDOUT_FILENO);
-        if (!size || size == size_) return {};
+        if (!size || size == size_) return;
         size_ = size;
-        return socket_.send(write_exec_size(size->columns, size->rows));
+        socket_.send(write_exec_size(size->columns, size->rows));
     }
 
-    // Until something comes from either side, or it is time to look again.
-    Result<> wait() {
-        std::array<pollfd, 2> all{{{.fd = socket_.fd(), .events = POLLIN, .revents = 0},
+    // Until something comes from either side, or it is time to look again. Input is taken although
+    // more output is there: Ctrl-C must reach a command that prints without end.
+    void wait() {
+        std::array<pollfd, 2> all{{{.fd = socket_.fd(), .events = socket_.events(), .revents = 0},
                                    {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0}}};
-        const bool reads = !is_input_over_ && !ended_;
-        ::poll(all.data(), reads ? 2 : 1, kLookMs);
-        return reads && all[1].revents != 0 ? send_input() : Result<>();
+        const bool reads = !is_input_over_ && !ended_ && socket_.unsent() < kMostUnsent;
+        ::poll(all.data(), reads ? 2 : 1, socket_.has_more() ? 0 : kLookMs);
+        if (reads && all[1].revents != 0) send_input();
     }
 
-    Result<> send_input() {
+    void send_input() {
         std::array<char, std::size_t{16} << 10> data;
         const ssize_t size = ::read(STDIN_FILENO, data.data(), data.size());
-        if (size < 0 && (errno == EINTR || errno == EAGAIN)) return {};
+        if (size < 0 && (errno == EINTR || errno == EAGAIN)) return;
         if (size > 0) {
-            return socket_.send(write_exec_message(ExecChannel::input,
-                                                   {data.data(), static_cast<std::size_t>(size)}));
+            socket_.send(write_exec_message(ExecChannel::input,
+                                            {data.data(), static_cast<std::size_t>(size)}));
+            return;
         }
         is_input_over_ = true;
-        if (socket_.protocol() != kExecWithClose) return {};
-        return socket_.send(write_exec_input_end());
+        if (socket_.protocol() == kExecWithClose) socket_.send(write_exec_input_end());
     }
 
     WebSocket& socket_;
     const bool has_terminal_;
     bool is_input_over_ = false;
-    bool is_output_closed_ = false;
+    Result<> output_;
     std::optional<TerminalSize> size_;
     std::optional<Result<int>> ended_;
-    Clock::time_point until_;
+    Clock::time_point until_;  // with ended_: when no more output is expected
 };
 
 // Why the API server declined to run a command.
 Error reason_of(HttpClient& http, const std::string& path) {
     const auto answer = http.send({.method = "GET", .path = path}, kDeadline);
-    return answer ? kube_error(*answer, path) : answer.error();
+    Error reason = answer ? kube_error(*answer, path) : answer.error();
+    if (reason.text.find("Upgrade request required") != std::string::npos) {
+        return {Code::unavailable,
+                "the API server was not asked for a WebSocket: a proxy before it does not pass it "
+                "on; use kubectl exec, or another way to the API server"};
+    }
+    return reason;
 }
 
 }  // namespace
@@ -116,7 +134,12 @@ Error reason_of(HttpClient& http, const std::string& path) {
 Result<int> run_in_container(HttpClient& http, const ExecRequest& request) {
     const std::string path = exec_path(request);
     TRY(const auto socket, WebSocket::open(http, path, std::string(kExecProtocols), kDeadline));
-    if (!socket) return fail(with_right(reason_of(http, path), "create", kExec, request.pod.ns));
+    if (!socket)
+        return fail(with_right(reason_of(http, path), "create and get", kExec, request.pod.ns));
+    if (socket->protocol() != kExecWithClose && socket->protocol() != kExecWithoutClose) {
+        return fail(Code::unsupported, fmt::format("the API server speaks \"{}\", and not {}",
+                                                   socket->protocol(), kExecProtocols));
+    }
     std::optional<RawTerminal> raw;
     if (request.has_terminal) raw.emplace(STDIN_FILENO);
     return Exec(*socket, request.has_terminal).run();

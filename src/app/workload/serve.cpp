@@ -178,4 +178,15 @@ Result<WorkloadPod> pod_for_logs(const ServingStatus& job, const std::string& po
                             names));
 }
 
+Result<WorkloadPod> pod_for_command(const ServingStatus& job, const std::string& pod) {
+    if (!pod.empty()) return pod_for_logs(job, pod);
+    ServingStatus of_running = job;
+    std::erase_if(of_running.pods, [](const WorkloadPod& one) { return one.phase != "Running"; });
+    if (of_running.pods.empty()) return pod_for_logs(job, pod);
+    if (of_running.pods.size() == 1) return of_running.pods.front();
+    for (WorkloadPod& one : of_running.pods)
+        one.why.clear();  // any of them will do
+    return pod_for_logs(of_running, pod);
+}
+
 }  // namespace tessera

@@ -43,5 +43,8 @@ Result<workload::ServingStatus> find_serving(Servings& cluster, const ServingCho
 // ready, because its log says why. not_found, or conflict with the names if several are ready.
 Result<workload::WorkloadPod> pod_for_logs(const workload::ServingStatus& job,
                                            const std::string& pod);
+// The pod in which to run a command: the named one, or the only one that runs. Errors as above.
+Result<workload::WorkloadPod> pod_for_command(const workload::ServingStatus& job,
+                                              const std::string& pod);
 
 }  // namespace tessera

@@ -199,5 +199,23 @@ TEST_F(ServeTest, PodForLogs) {
     EXPECT_EQ(pod(), "d");
 }
 
+// Goal: a command runs in a pod that runs, whatever other pods do.
+TEST_F(ServeTest, PodForCommand) {
+    ServingStatus one;
+    one.id.name = "mnist";
+    const auto pod = [&](const std::string& name = "") {
+        const auto chosen = pod_for_command(one, name);
+        return chosen ? chosen->name : chosen.error().text;
+    };
+    EXPECT_EQ(pod(), "the serving job mnist has no pod");
+    one.pods.push_back({.name = "a", .phase = "Pending", .node = "n", .why = "no image"});
+    EXPECT_EQ(pod(), "a");
+    one.pods.push_back({.name = "b", .phase = "Running", .node = "n", .why = ""});
+    EXPECT_EQ(pod(), "b");
+    one.pods.push_back({.name = "c", .phase = "Running", .node = "n", .why = "not ready"});
+    EXPECT_EQ(pod(), "--instance: name one of the pods of mnist:\n  b\n  c");
+    EXPECT_EQ(pod("c"), "c");
+}
+
 }  // namespace
 }  // namespace tessera

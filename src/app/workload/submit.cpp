@@ -133,4 +133,12 @@ Result<TrainingPod> pod_for_logs(const TrainingStatus& job, const std::string& p
     return fail(Code::not_found, fmt::format("the job {} has no pod{}", job.name, why));
 }
 
+Result<TrainingPod> pod_for_command(const TrainingStatus& job, const std::string& pod) {
+    if (!pod.empty()) return pod_for_logs(job, pod);
+    const auto runs = std::ranges::find_if(
+        job.pods, [](const TrainingPod& one) { return one.pod.phase == "Running"; });
+    if (runs != job.pods.end()) return *runs;
+    return pod_for_logs(job, pod);
+}
+
 }  // namespace tessera

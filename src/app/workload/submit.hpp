@@ -29,4 +29,9 @@ Result<workload::TrainingStatus> find_training(Trainings& cluster, const std::st
 Result<workload::TrainingPod> pod_for_logs(const workload::TrainingStatus& job,
                                            const std::string& pod);
 
+// The pod in which to run a command: the named one, or the first that runs, the chief before
+// others. not_found without a pod, conflict if none runs.
+Result<workload::TrainingPod> pod_for_command(const workload::TrainingStatus& job,
+                                              const std::string& pod);
+
 }  // namespace tessera

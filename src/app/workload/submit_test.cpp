@@ -125,5 +125,25 @@ TEST_F(SubmitTest, PodForLogs) {
     EXPECT_EQ(pod(), "b");
 }
 
+// Goal: a command runs in the first pod that runs, although another one has failed.
+TEST_F(SubmitTest, PodForCommand) {
+    TrainingStatus one;
+    one.name = "train";
+    one.roles.push_back({.role = "worker", .object = "w", .gpus = {}, .failed = true, .why = ""});
+    for (const char* phase : {"Failed", "Running", "Running"}) {
+        TrainingPod made;
+        made.pod.name = std::to_string(one.pods.size());
+        made.pod.phase = phase;
+        one.pods.push_back(made);
+    }
+    EXPECT_EQ(pod_for_command(one, "")->pod.name, "1");
+    EXPECT_EQ(pod_for_command(one, "2")->pod.name, "2");
+    for (TrainingPod& each : one.pods)
+        each.pod.phase = "Failed";
+    EXPECT_EQ(pod_for_command(one, "")->pod.name, "0");
+    one.pods.clear();
+    EXPECT_EQ(pod_for_command(one, "").error().text, "the job train has no pod");
+}
+
 }  // namespace
 }  // namespace tessera

@@ -17,6 +17,7 @@ namespace tessera {
 // The protocols that Tessera speaks. Only the first one can tell the end of the input.
 inline constexpr std::string_view kExecProtocols = "v5.channel.k8s.io, v4.channel.k8s.io";
 inline constexpr std::string_view kExecWithClose = "v5.channel.k8s.io";
+inline constexpr std::string_view kExecWithoutClose = "v4.channel.k8s.io";
 
 enum class ExecChannel : std::uint8_t { input = 0, output = 1, error = 2, status = 3, size = 4 };
 

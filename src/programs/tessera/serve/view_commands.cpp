@@ -127,7 +127,7 @@ Result<int> attach_to_serving(const AttachServingOptions& options) {
     HttpClient api(connection.endpoint);
     KubeServings cluster(api);
     TRY(const ServingStatus job, find_serving(cluster, choice));
-    TRY(const workload::WorkloadPod pod, pod_for_logs(job, options.attach.instance));
+    TRY(const workload::WorkloadPod pod, pod_for_command(job, options.attach.instance));
     return attach(api, job.ns, pod, row_of(job.id.type).container, options.attach);
 }
 

@@ -90,7 +90,7 @@ Result<int> attach_to_job(const AttachJobOptions& options) {
     HttpClient api(connection.endpoint);
     KubeTrainings cluster(api);
     TRY(const TrainingStatus job, job_of(cluster, connection, options.jobs, options.name));
-    TRY(const workload::TrainingPod one, pod_for_logs(job, options.attach.instance));
+    TRY(const workload::TrainingPod one, pod_for_command(job, options.attach.instance));
     return attach(api, job.ns, one.pod, row_of(job.type).container, options.attach);
 }
 
