@@ -96,7 +96,7 @@ std::string gpus_of(const NodeRow& row, const NodeTextOptions& view) {
     for (std::size_t i = 0; i < gpus.size(); ++i) {
         const Bytes allocated = row.usage.allocated(i);
         const double total = std::max<double>(static_cast<double>(gpus[i].capacity().count), 1);
-        const int cores = row.usage.allocated_cores(i).value;
+        const int cores = row.allocated_cores(i);
         out += fmt::format("  {}\t{} GiB\t{} GiB({:.1f}%)\t100\t{}({:.1f}%)\t", gpus[i].index,
                            gib_text(gpus[i].capacity()), gib_text(allocated),
                            static_cast<double>(allocated.count) / total * 100, cores,
@@ -121,7 +121,7 @@ std::string summary_of(const NodeRow& row, const NodeTextOptions& view) {
         "  Total GPU Memory: {} GiB\n  Allocated GPU Memory: {} GiB\n  Total GPU Core: {}\n"
         "  Allocated GPU Core: {}\n",
         gib_text(row.memory()), gib_text(row.allocated_memory()), row.gpus() * 100,
-        row.allocated_cores());
+        row.all_allocated_cores());
     if (!view.has_uses) return out;
     Bytes used;
     bool is_known = false;

@@ -75,7 +75,7 @@ void write_devices(JsonWriter& w, const NodeRow& row) {
                 w.member("totalGPUMemory", gpus[i].capacity().count);
                 w.member("allocatedGPUMemory", row.usage.allocated(i).count);
                 w.member("totalGPUCore", 100);
-                w.member("allocatedGPUCore", row.usage.allocated_cores(i).value);
+                w.member("allocatedGPUCore", row.allocated_cores(i));
             });
         }
     });
@@ -118,7 +118,7 @@ void write_row(JsonWriter& w, const NodeRow& row, const NodeTextOptions& view) {
             w.member("totalGPUMemory", row.memory().count);
             w.member("allocatedGPUMemory", row.allocated_memory().count);
             w.member("totalGPUCore", row.gpus() * 100);
-            w.member("allocatedGPUCore", row.allocated_cores());
+            w.member("allocatedGPUCore", row.all_allocated_cores());
             write_devices(w, row);
             write_metrics(w, row, view);
         }

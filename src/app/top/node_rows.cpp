@@ -68,6 +68,8 @@ int NodeRow::gpus() const {
 }
 
 int NodeRow::unhealthy() const {
+    if (mode == NodeMode::exclusive)
+        return std::max(facts.plugin_gpus - facts.healthy_plugin_gpus, 0);
     return static_cast<int>(
         std::ranges::count(usage.inventory.gpus, GpuCondition::unhealthy, &Gpu::condition));
 }
@@ -79,6 +81,7 @@ double NodeRow::allocated() const {
         if (capacity > 0)
             sum += static_cast<double>(usage.allocated(i).count) / static_cast<double>(capacity);
     }
+    if (mode != NodeMode::exclusive) return sum;
     for (const PluginPod& pod : plugin_pods)
         sum += pod.gpus;
     return sum;
@@ -98,10 +101,19 @@ Bytes NodeRow::allocated_memory() const {
     return sum;
 }
 
-int NodeRow::allocated_cores() const {
+int NodeRow::allocated_cores(std::size_t gpu) const {
+    constexpr int kAll = 100;
+    const Bytes capacity = usage.inventory.gpus[gpu].capacity();
+    const bool has_all = std::ranges::any_of(usage.pods, [&](const PodUsage& pod) {
+        return capacity.count > 0 && pod.on_gpu[gpu] == capacity;
+    });
+    return has_all ? kAll : usage.allocated_cores(gpu).value;
+}
+
+int NodeRow::all_allocated_cores() const {
     int sum = 0;
     for (std::size_t i = 0; i < usage.inventory.gpus.size(); ++i)
-        sum += usage.allocated_cores(i).value;
+        sum += allocated_cores(i);
     return sum;
 }
 
@@ -126,14 +138,29 @@ std::vector<NodeRow> node_rows(ClusterFacts cluster) {
         } else {
             row.usage.inventory = std::move(cluster.nodes[i]);
         }
-        if (row.mode == NodeMode::none && row.facts.plugin_gpus > 0) {
-            row.mode = NodeMode::exclusive;
-            row.plugin_pods = std::move(exclusive[name]);
-        }
+        if (row.mode == NodeMode::none && row.facts.plugin_gpus > 0) row.mode = NodeMode::exclusive;
+        if (row.mode != NodeMode::none) row.plugin_pods = std::move(exclusive[name]);
         rows.push_back(std::move(row));
     }
     std::ranges::sort(rows, {}, [](const NodeRow& row) { return std::pair(row.mode, row.name()); });
     return rows;
+}
+
+std::vector<std::string> node_warnings(std::span<const NodeRow> rows) {
+    std::vector<std::string> out;
+    for (const NodeRow& row : rows) {
+        if (const std::string& fault = row.usage.inventory.fault; !fault.empty())
+            out.push_back(fmt::format("the GPUs of node {} are unknown: {}", row.name(), fault));
+        if (row.mode != NodeMode::share || row.plugin_pods.empty()) continue;
+        int gpus = 0;
+        for (const PluginPod& pod : row.plugin_pods)
+            gpus += pod.gpus;
+        out.push_back(fmt::format(
+            "pods on node {} also request {} nvidia.com/gpu, which are not counted: two systems "
+            "assign the GPUs of this node (tessera doctor)",
+            row.name(), gpus));
+    }
+    return out;
 }
 
 Result<std::vector<NodeRow>> chosen_rows(std::vector<NodeRow> rows,

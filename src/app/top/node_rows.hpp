@@ -36,21 +36,28 @@ struct NodeRow {
     ShownNode facts;
     NodeUsage usage;                     // with GPUs and pods if the mode is share
     std::vector<std::string> statuses;   // of these pods, parallel
-    std::vector<PluginPod> plugin_pods;  // if the mode is exclusive; by name, then namespace
+    std::vector<PluginPod> plugin_pods;  // by name, then namespace
 
     [[nodiscard]] const std::string& name() const { return usage.inventory.name.str(); }
     [[nodiscard]] int gpus() const;
     [[nodiscard]] int unhealthy() const;
-    // In GPUs: of a share, its part of the GPU's memory.
+    // In GPUs: of a share, its part of the GPU's memory. GPUs of a plugin on a node with shares are
+    // not counted.
     [[nodiscard]] double allocated() const;
+    // In percent of the GPU. A pod that has all of its memory has all of its compute.
+    [[nodiscard]] int allocated_cores(std::size_t gpu) const;
     // The sums of all GPUs of a node with shares.
     [[nodiscard]] Bytes memory() const;
     [[nodiscard]] Bytes allocated_memory() const;
-    [[nodiscard]] int allocated_cores() const;  // in percent of one GPU
+    [[nodiscard]] int all_allocated_cores() const;  // in percent of one GPU
 };
 
 // By mode, then by name. Pods that have ended, and pods without a node, count nowhere.
 std::vector<NodeRow> node_rows(ClusterFacts cluster);
+
+// What a user must know of the nodes beside their rows, a sentence each: a report that cannot be
+// read, and GPUs that two systems assign.
+std::vector<std::string> node_warnings(std::span<const NodeRow> rows);
 
 // The rows of these nodes and of this mode; all nodes if there are no names. not_found names a node
 // that the cluster does not have.

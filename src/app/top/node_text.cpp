@@ -70,7 +70,7 @@ std::string share_table_of(std::span<const NodeRow> rows, bool per_gpu, bool has
         out += head_of(row);
         out += fmt::format("{}/{}\t{}/{} GiB\t{}/{}\t{}", tenths(row.allocated()), row.gpus(),
                            gib_text(row.allocated_memory()), gib_text(row.memory()),
-                           row.allocated_cores(), row.gpus() * 100, gpu_columns(&row, most));
+                           row.all_allocated_cores(), row.gpus() * 100, gpu_columns(&row, most));
         out += has_unhealthy ? fmt::format("{}\t\n", row.unhealthy()) : "\n";
     }
     return align_tabs_and_trim(out);
@@ -108,7 +108,7 @@ std::string share_sums(std::span<const NodeRow> rows) {
     for (const NodeRow& row : rows) {
         total += row.memory();
         allocated += row.allocated_memory();
-        cores += row.allocated_cores();
+        cores += row.all_allocated_cores();
         gpus += row.gpus();
     }
     return fmt::format(

@@ -28,7 +28,8 @@ ClusterFacts cluster() {
     };
     add_node(build::node("gpu-c", 1, gibibytes(15)), {.status = "Ready"}, "10.0.0.23");
     add_node(build::node("gpu-b", 2, gibibytes(15)), {.status = "Ready"}, "10.0.0.22");
-    add_node(build::node("gpu-a", 0, {}), {.status = "NotReady", .plugin_gpus = 8}, "10.0.0.21");
+    add_node(build::node("gpu-a", 0, {}),
+             {.status = "NotReady", .plugin_gpus = 8, .healthy_plugin_gpus = 8}, "10.0.0.21");
     add_node(build::node("cp-1", 0, {}), {.role = "control-plane", .status = "Ready"}, "10.0.0.10");
     add_pod(placed("serve", "gpu-b", 0, 3, 0), {.status = "Running"});
     add_pod(placed("train", "gpu-b", 1, 8, 25), {.status = "Pending"});
@@ -96,11 +97,12 @@ TEST(TopNode, Named) {
 TEST(TopNode, Unhealthy) {
     ClusterFacts one = cluster();
     one.nodes[0].gpus[0].condition = GpuCondition::unhealthy;
+    one.shown_nodes[2].healthy_plugin_gpus = 7;
     const auto all = node_rows(one);
     const std::string table = node_table(all, {});
     EXPECT_NE(table.find("  GPU(Mode)  UNHEALTHY\n"), std::string::npos);
     EXPECT_NE(table.find("  share      1\n"), std::string::npos);
-    EXPECT_NE(table.find("Unhealthy/Total GPUs In Cluster:\n1/11 (9.1%)\n"), std::string::npos);
+    EXPECT_NE(table.find("Unhealthy/Total GPUs In Cluster:\n2/11 (18.2%)\n"), std::string::npos);
     EXPECT_NE(node_details(all, {}).find("HEALTH\n"), std::string::npos);
 }
 
@@ -163,6 +165,25 @@ TEST(TopNode, Json) {
     EXPECT_NE(json.find(R"("gpuExclusiveNodes":[{"name":"gpu-a")"), std::string::npos);
     EXPECT_NE(json.find(R"("normalNodes":[{"name":"cp-1")"), std::string::npos);
     EXPECT_TRUE(json.ends_with(R"("gpuTopologyNodes":[]})"));
+}
+
+// Goal: a pod with all memory of a GPU has all its compute; pods of another plugin on the node, and
+// a report that cannot be read, are reported.
+TEST(TopNode, WholeGpusAndWarnings) {
+    ClusterFacts one = cluster();
+    one.pods.push_back(placed("all", "gpu-c", 0, 15, 0));
+    one.shown_pods.push_back({.status = "Running"});
+    one.pods[2].node = NodeName("gpu-c");
+    one.nodes[3].fault = "not JSON";
+    const auto all = node_rows(one);
+    const auto row = std::ranges::find(all, "gpu-c", &NodeRow::name);
+    EXPECT_EQ(row->all_allocated_cores(), 100);
+    EXPECT_EQ(row->allocated(), 1);
+    EXPECT_EQ(node_warnings(all),
+              (std::vector<std::string>{
+                  "the GPUs of node cp-1 are unknown: not JSON",
+                  "pods on node gpu-c also request 3 nvidia.com/gpu, which are not counted: two "
+                  "systems assign the GPUs of this node (tessera doctor)"}));
 }
 
 TEST(TopNode, ModeNames) {

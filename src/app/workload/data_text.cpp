@@ -9,6 +9,18 @@ namespace tessera {
 
 using workload::DataVolume;
 
+namespace {
+
+// Annotations may have any text; a line break would end the row, and others control the terminal.
+std::string without_controls(std::string text) {
+    for (char& c : text) {
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+    }
+    return text;
+}
+
+}  // namespace
+
 std::string data_table(std::span<const DataVolume> volumes, std::int64_t now_s, bool namespaces) {
     std::string out = "NAME\t";
     out += namespaces ? "NAMESPACE\t" : "";
@@ -16,8 +28,9 @@ std::string data_table(std::span<const DataVolume> volumes, std::int64_t now_s, 
     for (const DataVolume& volume : volumes) {
         out += volume.name + "\t";
         if (namespaces) out += volume.ns + "\t";
-        out += fmt::format("{}\t{}\t{}\t{}\t\n", volume.access_modes, volume.description,
-                           volume.owner, age_text(now_s - volume.created_s));
+        out += fmt::format("{}\t{}\t{}\t{}\t\n", volume.access_modes,
+                           without_controls(volume.description), without_controls(volume.owner),
+                           age_text(now_s - volume.created_s));
     }
     return align_tabs_and_trim(out);
 }

@@ -6,42 +6,62 @@ namespace tessera {
 namespace {
 
 using workload::RoleStatus;
+using workload::TrainingPod;
 using workload::TrainingState;
 using workload::TrainingStatus;
 
-bool has_ended(TrainingState state) {
+bool has_ended(const TrainingStatus& job) {
+    const TrainingState state = state_of(job);
     return state == TrainingState::succeeded || state == TrainingState::failed;
 }
 
-bool is_old(const TrainingStatus& job, const PruneRule& rule, std::int64_t now_s) {
-    const TrainingState state = state_of(job);
-    if (state == TrainingState::running) return false;
-    return (has_ended(state) || rule.with_pending) && age_for_prune(job, now_s) >= rule.since_s;
+bool is_any_pod(const TrainingStatus& job, bool (*is)(const TrainingPod&)) {
+    return std::ranges::any_of(job.pods, is);
 }
 
-// A job waits until all of its pods run, and then some may have trained for long.
-bool has_begun(const TrainingStatus& job) {
-    return std::ranges::any_of(job.pods, [](const workload::TrainingPod& one) {
-        return one.pod.phase == "Running" || one.pod.phase == "Succeeded";
-    });
+bool runs(const TrainingPod& one) {
+    return one.pod.phase == "Running";
+}
+
+bool has_begun(const TrainingPod& one) {
+    return one.pod.phase != "Pending";
+}
+
+std::int64_t end_of(const TrainingStatus& job) {
+    std::int64_t end = 0;
+    for (const RoleStatus& role : job.roles)
+        end = std::max(end, role.ended_s);
+    return end;
+}
+
+std::int64_t waits_since(const TrainingStatus& job) {
+    std::int64_t since = job.created_s;
+    for (const RoleStatus& role : job.roles)
+        since = std::max(since, role.suspended_s);
+    for (const TrainingPod& one : job.pods)
+        since = std::max(since, one.pod.created_s);
+    return since;
+}
+
+bool may_go(const TrainingStatus& job, const PruneRule& rule) {
+    // After the end of one role, pods of another may still run.
+    if (state_of(job) == TrainingState::running || is_any_pod(job, runs)) return false;
+    return has_ended(job) || (rule.with_pending && !is_any_pod(job, has_begun));
 }
 
 }  // namespace
 
 std::int64_t age_for_prune(const TrainingStatus& job, std::int64_t now_s) {
-    std::int64_t since = 0;
-    if (has_ended(state_of(job))) {
-        for (const RoleStatus& role : job.roles)
-            since = std::max(since, role.ended_s);
-    }
-    return now_s - (since == 0 ? job.created_s : since);
+    if (!has_ended(job)) return now_s - waits_since(job);
+    // Without a time, its last pods are about to end.
+    const std::int64_t end = end_of(job);
+    return end == 0 ? 0 : now_s - end;
 }
 
 std::vector<TrainingStatus> jobs_to_prune(std::vector<TrainingStatus> jobs, const PruneRule& rule,
                                           std::int64_t now_s) {
     std::erase_if(jobs, [&](const TrainingStatus& job) {
-        const bool waits_in_part = !has_ended(state_of(job)) && has_begun(job);
-        return waits_in_part || !is_old(job, rule, now_s);
+        return !may_go(job, rule) || age_for_prune(job, now_s) < rule.since_s;
     });
     return jobs;
 }

@@ -12,7 +12,7 @@ namespace {
 Bytes memory_of(const GpuUuid& uuid, const WorkloadView& view) {
     for (const NodeInventory& node : view.nodes) {
         const auto gpu = std::ranges::find(node.gpus, uuid, &Gpu::uuid);
-        if (gpu != node.gpus.end()) return gpu->memory;
+        if (gpu != node.gpus.end()) return gpu->capacity();
     }
     return {};
 }

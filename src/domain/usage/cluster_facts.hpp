@@ -10,9 +10,10 @@
 namespace tessera {
 
 struct ShownNode {
-    std::string role;     // "control-plane", or several with commas; empty: none
-    std::string status;   // as kubectl shows it: Ready, NotReady,SchedulingDisabled
-    int plugin_gpus = 0;  // allocatable nvidia.com/gpu, which a device plugin assigns whole
+    std::string role;             // "control-plane", or several with commas; empty: none
+    std::string status;           // as kubectl shows it: Ready, NotReady,SchedulingDisabled
+    int plugin_gpus = 0;          // nvidia.com/gpu, which a device plugin assigns whole (capacity)
+    int healthy_plugin_gpus = 0;  // of these (allocatable)
 
     friend bool operator==(const ShownNode&, const ShownNode&) = default;
 };

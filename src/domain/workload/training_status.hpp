@@ -30,6 +30,7 @@ struct RoleStatus {
     std::string why;             // why it failed, or has no pods; empty if there is nothing to say
     std::int64_t started_s = 0;  // 0: it has not
     std::int64_t ended_s = 0;
+    std::int64_t suspended_s = 0;  // since when it is suspended; 0: it is not, or that is unknown
 };
 
 struct TrainingPod {

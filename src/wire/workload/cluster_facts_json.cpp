@@ -12,7 +12,7 @@ constexpr std::string_view kPluginGpu = "nvidia.com/gpu";
 constexpr std::string_view kRolePrefix = "node-role.kubernetes.io/";
 
 int amount_of(JsonValue amounts) {
-    // A node has at most 16, and a text such as "1k" is legal.
+    // A plugin that shares by time counts each GPU several times. A text such as "1k" is legal.
     constexpr std::int64_t kMost = 1 << 10;
     const auto amount = parse_whole_quantity(amounts[kPluginGpu].text_or("0"));
     return static_cast<int>(std::clamp<std::int64_t>(amount.value_or(0), 0, kMost));
@@ -45,7 +45,8 @@ std::string status_of(JsonValue node) {
 ShownNode read_shown_node(JsonValue node) {
     return {.role = role_of(node),
             .status = status_of(node),
-            .plugin_gpus = amount_of(node["status"]["allocatable"])};
+            .plugin_gpus = amount_of(node["status"]["capacity"]),
+            .healthy_plugin_gpus = amount_of(node["status"]["allocatable"])};
 }
 
 ShownPod read_shown_pod(JsonValue pod) {

@@ -15,8 +15,12 @@ TEST(ClusterFacts, Nodes) {
         {R"({"metadata":{"labels":{"node-role.kubernetes.io/worker":"",)"
          R"("node-role.kubernetes.io/control-plane":"","x":"y"}},)"
          R"("status":{"conditions":[{"type":"DiskPressure","status":"False"},)"
-         R"({"type":"Ready","status":"True"}],"allocatable":{"nvidia.com/gpu":"8"}}})",
-         {.role = "control-plane,worker", .status = "Ready", .plugin_gpus = 8}},
+         R"({"type":"Ready","status":"True"}],"capacity":{"nvidia.com/gpu":"8"},)"
+         R"("allocatable":{"nvidia.com/gpu":"7"}}})",
+         {.role = "control-plane,worker",
+          .status = "Ready",
+          .plugin_gpus = 8,
+          .healthy_plugin_gpus = 7}},
         {R"({"spec":{"unschedulable":true},"status":{"conditions":[{"type":"Ready",)"
          R"("status":"Unknown"}]}})",
          {.status = "NotReady,SchedulingDisabled"}},
@@ -24,7 +28,7 @@ TEST(ClusterFacts, Nodes) {
         {R"({"metadata":{"labels":[1]},"status":{"conditions":{},)"
          R"("allocatable":{"nvidia.com/gpu":"many"}}})",
          {.status = "Unknown"}},
-        {R"({"status":{"allocatable":{"nvidia.com/gpu":"9223372036854775807"}}})",
+        {R"({"status":{"capacity":{"nvidia.com/gpu":"9223372036854775807"}}})",
          {.status = "Unknown", .plugin_gpus = 1024}},
         {R"([])", {.status = "Unknown"}},
     };

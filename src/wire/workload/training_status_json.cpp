@@ -35,8 +35,9 @@ void read_conditions(JsonValue status, RoleStatus& role) {
             role.failed = true;
             role.why = condition["message"].text_or("");
         }
-        if (type == "Complete" || type == "Failed")
-            role.ended_s = time_of(condition["lastTransitionTime"]);
+        const std::int64_t since_s = time_of(condition["lastTransitionTime"]);
+        if (type == "Complete" || type == "Failed") role.ended_s = since_s;
+        if (type == "Suspended") role.suspended_s = since_s;
     }
 }
 

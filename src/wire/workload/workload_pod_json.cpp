@@ -90,14 +90,16 @@ std::string read_pod_status(JsonValue pod) {
     if (pod["metadata"]["deletionTimestamp"].present()) return "Terminating";
     std::string status = pod["status"]["reason"].text_or("");
     if (status.empty()) status = pod["status"]["phase"].text_or("Unknown");
+    bool runs = false;  // any container
     for (const JsonValue container : pod["status"]["containerStatuses"].elements()) {
         const JsonValue state = container["state"];
         std::string waiting = state["waiting"]["reason"].text_or("");
-        std::string ended = state["terminated"]["reason"].text_or("");
+        const std::string ended = state["terminated"]["reason"].text_or("");
         if (!waiting.empty()) return waiting;
-        if (!ended.empty()) return ended;
+        if (!ended.empty()) status = ended;
+        runs |= state["running"].present();
     }
-    return status;
+    return runs && status == "Completed" ? "NotReady" : status;
 }
 
 WorkloadPod read_workload_pod(JsonValue pod) {

@@ -52,6 +52,12 @@ Shares read_shares(HttpClient& api, const UsesRequest& request, std::span<const 
         std::this_thread::sleep_for(std::chrono::seconds(request.seconds));
     }
     Look now = look(api, request.install_ns, request.node);
+    std::erase_if(now.silent, [&](const auto& silent) {
+        const auto is_it = [&](const NodeUsage& node) {
+            return node.inventory.name == silent.first;
+        };
+        return !silent.first.empty() && std::ranges::none_of(nodes, is_it);
+    });
     const std::chrono::nanoseconds passed = std::chrono::steady_clock::now() - begin;
     return {share_lines(nodes, now.nodes, before.nodes, passed.count()), std::move(now.silent)};
 }

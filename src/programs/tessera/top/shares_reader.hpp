@@ -23,8 +23,8 @@ struct Shares {
     std::vector<std::pair<NodeName, Error>> silent;  // nodes without data; empty name: all nodes
 };
 
-// If no node enforces shares, no agent has data to return, and none is asked. Takes
-// `request.seconds`.
+// Of `nodes`. If none of them enforces shares, no agent has data to return, and none is asked.
+// Takes `request.seconds`.
 Shares read_shares(HttpClient& api, const UsesRequest& request, std::span<const NodeUsage> nodes);
 
 // Names the nodes without data on stderr.

@@ -8,6 +8,7 @@
 #include "programs/tessera/top/shares_reader.hpp"
 #include "programs/tessera/top/top_commands.hpp"
 #include "programs/tessera/train/job_options.hpp"
+#include "programs/tessera/workload/pod_options.hpp"
 #include "programs/tessera/workload/view_output.hpp"
 
 namespace tessera {
@@ -35,10 +36,18 @@ Result<> check(const TopJobOptions& options) {
     return {};
 }
 
+// The nodes for the sizes of GPUs; none, with a warning, if they cannot be listed.
+std::vector<NodeInventory> nodes_or_warning(KubeTrainings& cluster) {
+    auto nodes = cluster.nodes();
+    if (nodes) return *std::move(nodes);
+    warn("the sizes of the GPUs are unknown, and shares count as 0 GPUs: " + nodes.error().text);
+    return {};
+}
+
 Result<> show_all(KubeTrainings& cluster, const KubeConnection& connection,
                   const TopJobOptions& options) {
     TRY(const auto jobs, jobs_of(cluster, connection, options.jobs, options.all));
-    const auto nodes = cluster.nodes().value_or(std::vector<NodeInventory>{});
+    const auto nodes = nodes_or_warning(cluster);
     const WorkloadView view = view_of(nodes);
     if (is_object(options.jobs.output)) {
         print_json(training_list_json(jobs, view), options.jobs.output);
@@ -84,7 +93,7 @@ Result<> show_one(HttpClient& api, KubeTrainings& cluster, const KubeConnection&
                                              options.name);
         }
     }
-    const auto nodes = cluster.nodes().value_or(std::vector<NodeInventory>{});
+    const auto nodes = nodes_or_warning(cluster);
     const WorkloadView view = view_of(nodes);
     if (is_object(options.jobs.output)) {
         print_json(training_json(job, view), options.jobs.output);

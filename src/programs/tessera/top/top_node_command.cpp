@@ -42,23 +42,27 @@ Result<> check(const NodeOptions& options) {
         return fail(Code::invalid_argument,
                     "--refresh shows one node again and again: name it, and add --details");
     }
+    if (options.metric && !options.details && !is_object(options.output))
+        return fail(Code::invalid_argument, "--metric has no column in this table: add --details");
     if (options.refresh && is_object(options.output))
         return fail(Code::invalid_argument, "--refresh is for text; leave out --output");
     return {};
 }
 
-std::vector<NodeUsage> usages_of(std::span<const NodeRow> rows) {
+// Of the nodes with shares.
+std::vector<NodeUsage> shared_usages(std::span<const NodeRow> rows) {
     std::vector<NodeUsage> out;
     out.reserve(rows.size());
-    for (const NodeRow& row : rows)
-        out.push_back(row.usage);
+    for (const NodeRow& row : rows) {
+        if (row.mode == NodeMode::share) out.push_back(row.usage);
+    }
     return out;
 }
 
 Shares uses_of(HttpClient& api, const NodeOptions& options, std::span<const NodeRow> rows) {
     UsesRequest request{.install_ns = options.install.ns, .node = {}};
     if (rows.size() == 1) request.node = rows.front().usage.inventory.name;
-    return read_shares(api, request, usages_of(rows));
+    return read_shares(api, request, shared_usages(rows));
 }
 
 Result<> show(HttpClient& api, const NodeOptions& options) {
@@ -66,6 +70,8 @@ Result<> show(HttpClient& api, const NodeOptions& options) {
     TRY(auto cluster, load_cluster(api));
     TRY(const auto rows, chosen_rows(node_rows(std::move(cluster)), options.names, mode));
     const Shares shares = options.metric ? uses_of(api, options, rows) : Shares();
+    auto usages = shared_usages(rows);
+    TRY_VOID(load_agents(api, usages));
     const NodeTextOptions view{.names_given = !options.names.empty(),
                                .per_gpu = options.output == "wide",
                                .has_uses = options.metric,
@@ -77,6 +83,9 @@ Result<> show(HttpClient& api, const NodeOptions& options) {
     } else {
         std::cout << (options.details ? node_details(rows, view) : node_table(rows, view));
     }
+    print_agents_missing(usages);
+    for (const std::string& warning : node_warnings(rows))
+        warn(warning);
     print_silent(shares);
     return {};
 }
