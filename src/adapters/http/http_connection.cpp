@@ -2,12 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
 #include "adapters/http/curl_options.hpp"
 
 namespace tessera {
+namespace {
+
+constexpr std::size_t kMostAtOnce = std::size_t{16} << 10;  // one record of TLS
+
+}  // namespace
 
 class HttpConnection::Impl {
   public:
@@ -51,6 +57,8 @@ class HttpConnection::Impl {
     const HttpCredentials credentials_;
     Easy easy_{curl_easy_init()};
     List connect_to_;
+    // OpenSSL refuses a write that is repeated from another place, or with another length.
+    std::string pending_;
     curl_socket_t socket_ = CURL_SOCKET_BAD;
 };
 
@@ -76,8 +84,11 @@ Result<std::size_t> HttpConnection::read_some(char* data, std::size_t size) {
 }
 
 Result<std::size_t> HttpConnection::write_some(const char* data, std::size_t size) {
+    std::string& pending = impl_->pending_;
+    if (pending.empty()) pending.assign(data, std::min(size, kMostAtOnce));
     std::size_t sent = 0;
-    const CURLcode code = curl_easy_send(impl_->easy_.get(), data, size, &sent);
+    const CURLcode code = curl_easy_send(impl_->easy_.get(), pending.data(), pending.size(), &sent);
+    if (code != CURLE_AGAIN) pending.clear();
     return impl_->done(code, sent);
 }
 

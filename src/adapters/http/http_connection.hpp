@@ -24,7 +24,7 @@ class HttpConnection {
     [[nodiscard]] int fd() const;
     // The number of bytes; 0: there are none now. unavailable: the peer has closed, or an error.
     Result<std::size_t> read_some(char* data, std::size_t size);
-    // The number of bytes; 0: none can be sent now.
+    // The number of bytes; 0: none can be sent now, and the next call must begin with these bytes.
     Result<std::size_t> write_some(const char* data, std::size_t size);
 
     // What a request on this connection must have in its headers.
