@@ -11,25 +11,15 @@ namespace {
 // For each of the two reviews.
 constexpr std::chrono::milliseconds kDeadline{2'000};
 
-Result<JsonDocument> request(HttpClient& http, const char* path, std::string question) {
-    TRY(const std::string body, kube_call(http,
-                                          {.method = "POST",
-                                           .path = path,
-                                           .body = std::move(question),
-                                           .content_type = "application/json"},
-                                          kDeadline));
-    return JsonDocument::parse(body);
-}
-
 }  // namespace
 
 Result<Verdict> KubeAccessReview::review(const std::string& token, std::string_view path) {
-    TRY(const auto who,
-        request(http_, "/apis/authentication.k8s.io/v1/tokenreviews", write_token_review(token)));
+    TRY(const auto who, kube_review(http_, "/apis/authentication.k8s.io/v1/tokenreviews",
+                                    write_token_review(token), kDeadline));
     const auto user = read_token_review(who.root());
     if (!user) return Verdict::unknown;
-    TRY(const auto may, request(http_, "/apis/authorization.k8s.io/v1/subjectaccessreviews",
-                                write_access_review(*user, path)));
+    TRY(const auto may, kube_review(http_, "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+                                    write_access_review(*user, path), kDeadline));
     return read_access_review(may.root()) ? Verdict::granted : Verdict::denied;
 }
 

@@ -45,6 +45,22 @@ Result<std::string> kube_call(HttpClient& http, const HttpRequest& request,
     return fail(kube_error(response, request.path));
 }
 
+Result<std::string> kube_post(HttpClient& http, const std::string& path, std::string object,
+                              std::chrono::milliseconds deadline) {
+    return kube_call(http,
+                     {.method = "POST",
+                      .path = path,
+                      .body = std::move(object),
+                      .content_type = "application/json"},
+                     deadline);
+}
+
+Result<JsonDocument> kube_review(HttpClient& http, const std::string& path, std::string question,
+                                 std::chrono::milliseconds deadline) {
+    TRY(const std::string body, kube_post(http, path, std::move(question), deadline));
+    return JsonDocument::parse(body);
+}
+
 Result<> kube_merge_patch(HttpClient& http, const std::string& path, std::string patch,
                           std::chrono::milliseconds deadline) {
     TRY_VOID(kube_call(http,

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "adapters/http/http.hpp"
+#include "wire/text/json.hpp"
 
 namespace tessera {
 
@@ -14,6 +15,12 @@ namespace tessera {
 // unavailable.
 Result<std::string> kube_call(HttpClient& http, const HttpRequest& request,
                               std::chrono::milliseconds deadline, const std::stop_token& stop = {});
+// Posts an object, which is JSON text, and returns the body of the answer. Errors as kube_call.
+Result<std::string> kube_post(HttpClient& http, const std::string& path, std::string object,
+                              std::chrono::milliseconds deadline);
+// The same, with the answer parsed: for a review, whose answer has a status.
+Result<JsonDocument> kube_review(HttpClient& http, const std::string& path, std::string question,
+                                 std::chrono::milliseconds deadline);
 // Sends a merge patch (RFC 7396). Errors as kube_call.
 Result<> kube_merge_patch(HttpClient& http, const std::string& path, std::string patch,
                           std::chrono::milliseconds deadline);

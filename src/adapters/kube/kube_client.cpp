@@ -274,14 +274,10 @@ void KubeClient::follow_pod_groups_at(const std::string& path,
 
 Result<> KubeClient::bind(const PodUid& uid, const PodName& pod, const NodeName& node,
                           const StringMap& annotations) {
-    const auto done =
-        kube_call(http_,
-                  {.method = "POST",
-                   .path = fmt::format("/api/v1/namespaces/{}/pods/{}/binding?timeout={}ms", pod.ns,
-                                       pod.name, kServersBind.count()),
-                   .body = write_binding(uid, pod, node, annotations),
-                   .content_type = "application/json"},
-                  kBind);
+    const auto done = kube_post(http_,
+                                fmt::format("/api/v1/namespaces/{}/pods/{}/binding?timeout={}ms",
+                                            pod.ns, pod.name, kServersBind.count()),
+                                write_binding(uid, pod, node, annotations), kBind);
     if (!done) return fail(done.error());
     return {};
 }

@@ -32,12 +32,8 @@ std::string key_of(const PodEvent& event) {
 
 Result<std::string> post_pod_event(HttpClient& http, const PodEvent& event,
                                    std::chrono::milliseconds deadline) {
-    TRY(const std::string body, kube_call(http,
-                                          {.method = "POST",
-                                           .path = events_of(event),
-                                           .body = write_pod_event(event, unix_s()),
-                                           .content_type = "application/json"},
-                                          deadline));
+    TRY(const std::string body,
+        kube_post(http, events_of(event), write_pod_event(event, unix_s()), deadline));
     const auto made = JsonDocument::parse(body);
     return made ? made->root()["metadata"]["name"].text_or("") : "";
 }

@@ -14,25 +14,16 @@ namespace {
 constexpr std::chrono::milliseconds kDeadline{10'000};
 constexpr ObjectKind kClaims{"/api/v1", "persistentvolumeclaims", "persistentvolumeclaims"};
 
-Result<JsonDocument> review(HttpClient& http, const char* path, std::string question) {
-    TRY(const std::string body, kube_call(http,
-                                          {.method = "POST",
-                                           .path = path,
-                                           .body = std::move(question),
-                                           .content_type = "application/json"},
-                                          kDeadline));
-    return JsonDocument::parse(body);
-}
-
 }  // namespace
 
 Result<Caller> read_caller(HttpClient& http) {
-    TRY(const auto self,
-        review(http, "/apis/authentication.k8s.io/v1/selfsubjectreviews", write_self_review()));
+    TRY(const auto self, kube_review(http, "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+                                     write_self_review(), kDeadline));
     auto user = read_self_review(self.root());
     if (!user) return fail(Code::unavailable, "the API server does not say which user this is");
-    TRY(const auto admin, review(http, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-                                 write_admin_review()));
+    TRY(const auto admin,
+        kube_review(http, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                    write_admin_review(), kDeadline));
     return Caller{*std::move(user), read_access_review(admin.root())};
 }
 

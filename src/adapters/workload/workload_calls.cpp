@@ -20,12 +20,7 @@ constexpr std::chrono::milliseconds kPoll{200};
 
 Result<std::string> post(HttpClient& http, const ObjectKind& kind, const std::string& ns,
                          std::string body) {
-    return kube_call(http,
-                     {.method = "POST",
-                      .path = path_of(kind, ns),
-                      .body = std::move(body),
-                      .content_type = "application/json"},
-                     kDeadline);
+    return kube_post(http, path_of(kind, ns), std::move(body), kDeadline);
 }
 
 // What an object of a name that is taken belongs to.
