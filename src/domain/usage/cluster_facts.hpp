@@ -1,6 +1,7 @@
 // What the commands that show a cluster know of its nodes and pods beside GPU shares.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct ClusterFacts {
     std::vector<ShownNode> shown_nodes;  // parallel to nodes
     std::vector<PodInfo> pods;
     std::vector<ShownPod> shown_pods;  // parallel to pods
+    std::set<NodeName> agents;         // nodes on which a pod of an agent is ready
 };
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 #include "adapters/kube/agent_reader.hpp"
 #include "adapters/kube/kube_client.hpp"
 #include "adapters/kube/kube_pages.hpp"
+#include "wire/kube/doctor_json.hpp"
 #include "wire/kube/kube_objects.hpp"
 #include "wire/workload/cluster_facts_json.hpp"
 
@@ -48,6 +49,7 @@ Result<ClusterFacts> load_cluster(HttpClient& api) {
         [&](JsonValue pod) {
             cluster.pods.push_back(read_pod(pod));
             cluster.shown_pods.push_back(read_shown_pod(pod));
+            if (is_ready_agent(pod)) cluster.agents.emplace(pod["spec"]["nodeName"].text_or(""));
         });
     if (!done) return fail(advise(done.error()));
     return cluster;

@@ -62,6 +62,13 @@ Shares read_shares(HttpClient& api, const UsesRequest& request, std::span<const 
     return {share_lines(nodes, now.nodes, before.nodes, passed.count()), std::move(now.silent)};
 }
 
+Shares read_shares_of(HttpClient& api, const std::string& install_ns,
+                      std::span<const NodeUsage> nodes) {
+    UsesRequest request{.install_ns = install_ns, .node = {}};
+    if (nodes.size() == 1) request.node = nodes.front().inventory.name;
+    return read_shares(api, request, nodes);
+}
+
 void print_silent(const Shares& shares) {
     for (const auto& [node, error] : shares.silent) {
         std::cerr << "tessera: the GPU usage of containers"

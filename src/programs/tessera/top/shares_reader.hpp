@@ -27,6 +27,10 @@ struct Shares {
 // Takes `request.seconds`.
 Shares read_shares(HttpClient& api, const UsesRequest& request, std::span<const NodeUsage> nodes);
 
+// The same with the default interval. With one node, only its agent is asked.
+Shares read_shares_of(HttpClient& api, const std::string& install_ns,
+                      std::span<const NodeUsage> nodes);
+
 // Names the nodes without data on stderr.
 void print_silent(const Shares& shares);
 

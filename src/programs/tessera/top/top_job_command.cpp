@@ -48,14 +48,7 @@ Result<> show_all(KubeTrainings& cluster, const KubeConnection& connection,
                   const TopJobOptions& options) {
     TRY(const auto jobs, jobs_of(cluster, connection, options.jobs, options.all));
     const auto nodes = nodes_or_warning(cluster);
-    const WorkloadView view = view_of(nodes);
-    if (is_object(options.jobs.output)) {
-        print_json(training_list_json(jobs, view), options.jobs.output);
-    } else if (jobs.empty()) {
-        warn_no_jobs(connection, options.jobs, options.all);
-    } else {
-        std::cout << job_table(jobs, view, options.all);
-    }
+    print_jobs(jobs, view_of(nodes), connection, options.jobs, options.all, job_table);
     return {};
 }
 
@@ -72,12 +65,6 @@ std::vector<NodeUsage> nodes_of(const TrainingStatus& job, std::span<const NodeI
         if (!used.pods.empty()) out.push_back(std::move(used));
     }
     return out;
-}
-
-Shares uses_of(HttpClient& api, const TopJobOptions& options, std::span<const NodeUsage> nodes) {
-    UsesRequest request{.install_ns = options.install.ns, .node = {}};
-    if (nodes.size() == 1) request.node = nodes.front().inventory.name;
-    return read_shares(api, request, nodes);
 }
 
 Result<> show_one(HttpClient& api, KubeTrainings& cluster, const KubeConnection& connection,
@@ -99,7 +86,7 @@ Result<> show_one(HttpClient& api, KubeTrainings& cluster, const KubeConnection&
         print_json(training_json(job, view), options.jobs.output);
         return {};
     }
-    const Shares shares = uses_of(api, options, nodes_of(job, nodes));
+    const Shares shares = read_shares_of(api, options.install.ns, nodes_of(job, nodes));
     std::cout << job_details(job, view, shares.lines);
     print_silent(shares);
     return {};

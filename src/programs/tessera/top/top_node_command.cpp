@@ -1,6 +1,4 @@
-#include <chrono>
 #include <iostream>
-#include <thread>
 
 #include "app/top/node_text.hpp"
 #include "programs/tessera/common_options.hpp"
@@ -59,19 +57,15 @@ std::vector<NodeUsage> shared_usages(std::span<const NodeRow> rows) {
     return out;
 }
 
-Shares uses_of(HttpClient& api, const NodeOptions& options, std::span<const NodeRow> rows) {
-    UsesRequest request{.install_ns = options.install.ns, .node = {}};
-    if (rows.size() == 1) request.node = rows.front().usage.inventory.name;
-    return read_shares(api, request, shared_usages(rows));
-}
-
 Result<> show(HttpClient& api, const NodeOptions& options) {
     TRY(const auto mode, chosen_mode(options));
     TRY(auto cluster, load_cluster(api));
+    const auto agents = std::move(cluster.agents);
     TRY(const auto rows, chosen_rows(node_rows(std::move(cluster)), options.names, mode));
-    const Shares shares = options.metric ? uses_of(api, options, rows) : Shares();
     auto usages = shared_usages(rows);
-    TRY_VOID(load_agents(api, usages));
+    set_agents(usages, agents);
+    const Shares shares =
+        options.metric ? read_shares_of(api, options.install.ns, usages) : Shares();
     const NodeTextOptions view{.names_given = !options.names.empty(),
                                .per_gpu = options.output == "wide",
                                .has_uses = options.metric,

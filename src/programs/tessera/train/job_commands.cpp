@@ -31,14 +31,7 @@ Result<int> list(const ListOptions& options) {
     KubeTrainings cluster(api);
     TRY(const auto jobs, jobs_of(cluster, connection, options.jobs, options.all));
     const auto nodes = cluster.nodes().value_or(std::vector<NodeInventory>{});
-    const WorkloadView view = view_of(nodes);
-    if (is_object(options.jobs.output)) {
-        print_json(training_list_json(jobs, view), options.jobs.output);
-    } else if (jobs.empty()) {
-        warn_no_jobs(connection, options.jobs, options.all);
-    } else {
-        std::cout << training_table(jobs, view, options.all);
-    }
+    print_jobs(jobs, view_of(nodes), connection, options.jobs, options.all, training_table);
     return 0;
 }
 

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <iostream>
+
 #include "app/workload/submit.hpp"
+#include "app/workload/training_text.hpp"
 #include "base/dns_name.hpp"
 #include "programs/tessera/common_options.hpp"
 #include "programs/tessera/workload/pod_options.hpp"
+#include "programs/tessera/workload/view_output.hpp"
 
 namespace tessera {
 
@@ -50,8 +54,15 @@ Result<std::vector<TrainingStatus>> jobs_of(Trainings& cluster, const KubeConnec
     return jobs;
 }
 
-void warn_no_jobs(const KubeConnection& connection, const JobOptions& options,
-                  bool all_namespaces) {
+void print_jobs(std::span<const TrainingStatus> jobs, const WorkloadView& view,
+                const KubeConnection& connection, const JobOptions& options, bool all_namespaces,
+                JobTable table) {
+    if (is_object(options.output))
+        return print_json(training_list_json(jobs, view), options.output);
+    if (!jobs.empty()) {
+        std::cout << table(jobs, view, all_namespaces);
+        return;
+    }
     const auto ns = checked_namespace(options.ns, connection);
     warn("no training jobs in " + (all_namespaces || !ns ? "any namespace" : "namespace " + *ns));
 }

@@ -3,10 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "adapters/kube/kubeconfig.hpp"
+#include "app/workload/view_text.hpp"
 #include "ports/kube/trainings.hpp"
 
 namespace tessera {
@@ -29,7 +31,11 @@ Result<std::vector<workload::TrainingStatus>> jobs_of(Trainings& cluster,
                                                       const KubeConnection& connection,
                                                       const JobOptions& options,
                                                       bool all_namespaces);
-// Says on stderr that there are none.
-void warn_no_jobs(const KubeConnection& connection, const JobOptions& options, bool all_namespaces);
+using JobTable = std::string (*)(std::span<const workload::TrainingStatus> jobs,
+                                 const WorkloadView& view, bool namespaces);
+// Prints the jobs, as `table` shows them or as JSON or YAML. Without any, stderr says so.
+void print_jobs(std::span<const workload::TrainingStatus> jobs, const WorkloadView& view,
+                const KubeConnection& connection, const JobOptions& options, bool all_namespaces,
+                JobTable table);
 
 }  // namespace tessera
