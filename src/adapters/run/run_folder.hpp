@@ -26,9 +26,6 @@
 
 namespace tessera {
 
-// Where the folder is unless the user chooses another one.
-inline constexpr const char* kDefaultRunFolder = "/var/lib/tessera-run";
-
 struct RunShare {
     GpuUuid gpu;
     Bytes memory;

@@ -20,6 +20,7 @@
 #include "domain/workload/shell_text.hpp"
 #include "programs/common/command_line.hpp"
 #include "programs/common/commands.hpp"
+#include "programs/common/installed_file.hpp"
 #include "programs/common/run_options.hpp"
 #include "programs/common/version.hpp"
 #include "wire/tessera/run_lease_json.hpp"
@@ -43,19 +44,14 @@ constexpr int kNotExecutableStatus = 126;
 
 Result<std::string> guard_library(const RunOptions& options) {
     if (!options.guard_library.empty()) return options.guard_library;
-    std::error_code error;
-    const fs::path own = fs::read_symlink("/proc/self/exe", error).parent_path();
-    std::string searched;
-    for (const fs::path& folder :
-         {own, own.parent_path() / "guard/lib", own.parent_path() / "lib/tessera",
-          fs::path("/usr/local/lib/tessera"), fs::path("/usr/lib/tessera")}) {
-        if (fs::is_regular_file(folder / kLibrary, error)) return (folder / kLibrary).string();
-        searched += (searched.empty() ? "" : ", ") + folder.string();
-    }
+    const fs::path own = program_folder();
+    const FoundFile found =
+        find_file(release_folders({own, own.parent_path() / "guard/lib"}), kLibrary);
+    if (!found.path.empty()) return found.path.string();
     return fail(Code::not_found,
                 fmt::format("{} is not in {}; put it beside tessera-run, or name it with "
                             "--guard-library",
-                            kLibrary, searched));
+                            kLibrary, found.searched));
 }
 
 // What a decision needs, as of one moment.

@@ -4,7 +4,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
+#include <vector>
 
+#include "programs/common/installed_file.hpp"
 #include "programs/common/run_options.hpp"
 #include "programs/tessera/commands.hpp"
 
@@ -17,25 +20,17 @@ constexpr const char* kHelper = "tessera-run";
 
 // tessera is one static file, and such a file cannot load NVIDIA's libraries. So a second program
 // does the work. It is beside this one, or where the guard's library is installed.
-std::vector<fs::path> helper_folders(const RunOptions& options) {
-    if (!options.helper_folder.empty()) return {options.helper_folder};
-    std::error_code error;
-    const fs::path own = fs::read_symlink("/proc/self/exe", error).parent_path();
-    return {own, own.parent_path() / "lib/tessera", "/usr/local/lib/tessera", "/usr/lib/tessera"};
-}
-
 Result<fs::path> find_helper(const RunOptions& options) {
-    std::string searched;
-    for (const fs::path& folder : helper_folders(options)) {
-        std::error_code error;
-        if (fs::is_regular_file(folder / kHelper, error)) return folder / kHelper;
-        searched += (searched.empty() ? "" : ", ") + folder.string();
-    }
+    const auto folders = options.helper_folder.empty()
+                             ? release_folders({program_folder()})
+                             : std::vector<fs::path>{options.helper_folder};
+    FoundFile found = find_file(folders, kHelper);
+    if (!found.path.empty()) return std::move(found.path);
     return fail(Code::not_found,
                 fmt::format("the program {} is not in {}; put it and libtessera-guard.so of the "
                             "same release beside tessera, or name their folder with "
                             "--helper-folder",
-                            kHelper, searched));
+                            kHelper, found.searched));
 }
 
 // Does not return if the helper starts: it takes the place of this process.
