@@ -93,6 +93,15 @@ Result<> remove_made(Servings& cluster, const Serving& job, const std::string& u
     return cluster.remove(made);
 }
 
+// A text for --instance, with the names of these pods.
+std::string which_pod(std::string_view what, const ServingStatus& job,
+                      const std::vector<WorkloadPod>& pods) {
+    std::string names;
+    for (const WorkloadPod& one : pods)
+        names += "\n  " + one.name;
+    return fmt::format("--instance: {} {}:{}", what, job.id.name, names);
+}
+
 }  // namespace
 
 Result<> create_serving(Servings& cluster, const Serving& job, const PrintLine& print,
@@ -169,24 +178,18 @@ Result<WorkloadPod> pod_for_logs(const ServingStatus& job, const std::string& po
         return !one.why.empty() && !one.node.empty() && one.phase != "Failed";
     });
     if (pod.empty() && unready != job.pods.end()) return *unready;
-    std::string names;
-    for (const WorkloadPod& one : job.pods)
-        names += "\n  " + one.name;
-    return fail(pod.empty() ? Code::conflict : Code::not_found,
-                fmt::format("--instance: {} {}:{}",
-                            pod.empty() ? "name one of the pods of" : "no such pod in", job.id.name,
-                            names));
+    return fail(
+        pod.empty() ? Code::conflict : Code::not_found,
+        which_pod(pod.empty() ? "name one of the pods of" : "no such pod in", job, job.pods));
 }
 
 Result<WorkloadPod> pod_for_command(const ServingStatus& job, const std::string& pod) {
     if (!pod.empty()) return pod_for_logs(job, pod);
-    ServingStatus of_running = job;
-    std::erase_if(of_running.pods, [](const WorkloadPod& one) { return one.phase != "Running"; });
-    if (of_running.pods.empty()) return pod_for_logs(job, pod);
-    if (of_running.pods.size() == 1) return of_running.pods.front();
-    for (WorkloadPod& one : of_running.pods)
-        one.why.clear();  // any of them will do
-    return pod_for_logs(of_running, pod);
+    std::vector<WorkloadPod> running = job.pods;
+    std::erase_if(running, [](const WorkloadPod& one) { return one.phase != "Running"; });
+    if (running.empty()) return pod_for_logs(job, pod);
+    if (running.size() == 1) return running.front();
+    return fail(Code::conflict, which_pod("name one of the pods of", job, running));
 }
 
 }  // namespace tessera
