@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "adapters/kube/kubeconfig.hpp"
+#include "adapters/kubeconfig/kubeconfig.hpp"
 #include "programs/common/seal_file.hpp"
 #include "testing/bench/bind_watch.hpp"
 #include "testing/bench/load_client.hpp"

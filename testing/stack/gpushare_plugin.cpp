@@ -15,7 +15,7 @@
 #include "adapters/http/http.hpp"
 #include "adapters/kube/kube_call.hpp"
 #include "adapters/kube/kube_pages.hpp"
-#include "adapters/kube/kubeconfig.hpp"
+#include "adapters/kubeconfig/kubeconfig.hpp"
 #include "adapters/nvml/nvml_inventory.hpp"
 #include "kubelet/deviceplugin.grpc.pb.h"
 #include "wire/kube/kube_objects.hpp"

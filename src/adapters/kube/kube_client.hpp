@@ -53,10 +53,6 @@ class KubeClient final : public KubeApi, public NodePods, public PodGroups, publ
                            const std::string& key) override;
 
   private:
-    template <class Kind>
-    void follow_all(const Kind& kind, const std::string& path,
-                    const std::function<void(typename Kind::Changes)>& sink,
-                    const ErrorSink& on_error, const std::stop_token& stop);
     void follow_pods_at(const std::string& path, const std::function<void(PodChanges)>& sink,
                         const ErrorSink& on_error, const std::stop_token& stop);
     void follow_pod_groups_at(const std::string& path,

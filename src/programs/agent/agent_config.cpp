@@ -1,6 +1,6 @@
 #include "programs/agent/agent_config.hpp"
 
-#include "adapters/kube/kubeconfig.hpp"
+#include "adapters/kubeconfig/kubeconfig.hpp"
 #include "adapters/os/unix_socket.hpp"
 #include "base/dns_name.hpp"
 #include "domain/container_start/runtime_support.hpp"

@@ -6,7 +6,7 @@
 
 #include "adapters/http/http.hpp"
 #include "adapters/kube/kube_client.hpp"
-#include "adapters/kube/kubeconfig.hpp"
+#include "adapters/kubeconfig/kubeconfig.hpp"
 #include "adapters/kubelet/device_checkpoint.hpp"
 #include "adapters/kubelet/device_plugin_host.hpp"
 #include "adapters/nri/nri_plugin.hpp"

@@ -1,6 +1,6 @@
 #include "programs/controller/controller_config.hpp"
 
-#include "adapters/kube/kubeconfig.hpp"
+#include "adapters/kubeconfig/kubeconfig.hpp"
 #include "app/scheduler/scoring/policy_set.hpp"
 #include "domain/dialect/dialect.hpp"
 #include "programs/common/seal_file.hpp"

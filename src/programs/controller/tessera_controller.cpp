@@ -11,7 +11,7 @@
 #include "adapters/http/http.hpp"
 #include "adapters/kube/kube_access_review.hpp"
 #include "adapters/kube/kube_client.hpp"
-#include "adapters/kube/kubeconfig.hpp"
+#include "adapters/kubeconfig/kubeconfig.hpp"
 #include "adapters/os/process_facts.hpp"
 #include "adapters/os/system_clock.hpp"
 #include "adapters/os/text_file.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "adapters/kube/kubeconfig.hpp"
+#include "adapters/kubeconfig/kubeconfig.hpp"
 #include "app/cli/usage.hpp"
 #include "domain/usage/cluster_facts.hpp"
 

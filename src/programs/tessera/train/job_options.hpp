@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "adapters/kube/kubeconfig.hpp"
+#include "adapters/kubeconfig/kubeconfig.hpp"
 #include "app/workload/view_text.hpp"
 #include "ports/kube/trainings.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "adapters/kube/kubeconfig.hpp"
+#include "adapters/kubeconfig/kubeconfig.hpp"
 #include "base/result.hpp"
 #include "domain/workload/pod_flags.hpp"
 

@@ -1,4 +1,4 @@
-#include "adapters/kube/credential_sources.hpp"
+#include "adapters/kubeconfig/credential_sources.hpp"
 
 #include <chrono>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "adapters/kube/exec_plugin.hpp"
+#include "adapters/kubeconfig/exec_plugin.hpp"
 
 #include <gtest/gtest.h>
 

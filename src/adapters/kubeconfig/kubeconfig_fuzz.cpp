@@ -1,4 +1,4 @@
-#include "adapters/kube/kubeconfig.hpp"
+#include "adapters/kubeconfig/kubeconfig.hpp"
 #include "testing/fuzz/fuzz.hpp"
 
 // A text that is accepted has a host and a port. File names are relative to a folder that does not

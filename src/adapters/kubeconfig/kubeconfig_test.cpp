@@ -1,4 +1,4 @@
-#include "adapters/kube/kubeconfig.hpp"
+#include "adapters/kubeconfig/kubeconfig.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "adapters/kube/kubeconfig.hpp"
+#include "adapters/kubeconfig/kubeconfig.hpp"
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "adapters/kube/credential_sources.hpp"
-#include "adapters/kube/exec_plugin.hpp"
-#include "adapters/kube/kubeconfig_yaml.hpp"
+#include "adapters/kubeconfig/credential_sources.hpp"
+#include "adapters/kubeconfig/exec_plugin.hpp"
+#include "adapters/kubeconfig/kubeconfig_yaml.hpp"
 #include "adapters/os/text_file.hpp"
 #include "wire/text/base64.hpp"
 

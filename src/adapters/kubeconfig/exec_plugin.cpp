@@ -1,4 +1,4 @@
-#include "adapters/kube/exec_plugin.hpp"
+#include "adapters/kubeconfig/exec_plugin.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "adapters/kube/kubeconfig_yaml.hpp"
+#include "adapters/kubeconfig/kubeconfig_yaml.hpp"
 #include "adapters/os/command.hpp"
 #include "adapters/os/text_file.hpp"
 #include "base/mutex.hpp"
