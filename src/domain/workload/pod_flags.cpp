@@ -101,6 +101,17 @@ Result<> read_env(const PodFlags& flags, PodTemplate& pod) {
     return {};
 }
 
+// Images with CUDA set this variable to "all", and the container runtime would show such a
+// container every GPU of the node. Where something else gives the container a GPU, it sets the
+// variable.
+void hide_gpus(const PodFlags& flags, PodTemplate& pod) {
+    constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
+    const bool has_gpus = pod.gpus != Gpus{} || !flags.devices.empty();
+    const bool is_set = std::ranges::find(pod.env, kVisibleDevices, &EnvVar::name) != pod.env.end();
+    if (has_gpus || is_set) return;
+    pod.env.push_back({.name = std::string(kVisibleDevices), .value = "void"});
+}
+
 Result<> read_claims(const PodFlags& flags, PodTemplate& pod) {
     for (const std::string& text : flags.data) {
         TRY(auto pair, name_and_path("--data", text, "models:/models"));
@@ -216,6 +227,7 @@ Result<PodTemplate> read_pod_flags(const PodFlags& flags, std::string_view defau
     TRY(pod.gpus, read_gpu_flags(flags.gpu));
     TRY_VOID(read_limits(flags, pod));
     TRY_VOID(read_env(flags, pod));
+    hide_gpus(flags, pod);
     TRY_VOID(read_mounts(flags, pod));
     TRY_VOID(read_placement(flags, pod));
     pod.files = flags.files;

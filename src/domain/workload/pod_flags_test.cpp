@@ -96,5 +96,27 @@ TEST(PodFlags, Mistakes) {
     expect("--selector: \"a\" is not NAME=VALUE", [](PodFlags& given) { given.selectors = {"a"}; });
 }
 
+// Goal: images with CUDA show all GPUs of the node to a container that requests none, unless the
+// pod says otherwise. Where something gives it a GPU, the pod must not say so.
+TEST(PodFlags, WithoutAGpuNoneIsVisible) {
+    const auto visible = [](const PodFlags& flags) {
+        const PodTemplate pod = read_pod_flags(flags, "image").value();
+        const auto at = std::ranges::find(pod.env, "NVIDIA_VISIBLE_DEVICES", &EnvVar::name);
+        return at == pod.env.end() ? "" : at->value;
+    };
+    PodFlags flags;
+    EXPECT_EQ(visible(flags), "void");
+    flags.env = {"NVIDIA_VISIBLE_DEVICES=all"};
+    EXPECT_EQ(visible(flags), "all");
+    flags.env.clear();
+    flags.devices = {"example.com/gpu=1"};
+    EXPECT_EQ(visible(flags), "");
+    flags.devices.clear();
+    flags.gpu.gpumemory = "3";
+    EXPECT_EQ(visible(flags), "");
+    flags.gpu = {.gpus = 1};
+    EXPECT_EQ(visible(flags), "");
+}
+
 }  // namespace
 }  // namespace tessera::workload
