@@ -19,7 +19,7 @@ from e2e.pod_groups import PodGroups
 from e2e.preemption import make_classes
 from e2e.replicas import FIRST, LEASE, SECOND, SYSTEM_PODS, Replicas
 from kube.errors import KubeError
-from stack import deploy
+from stack import builds, deploy
 from stack.gpu_node import GpuNode
 
 VERBS = ("filter", "prioritize", "preempt", "bind")
@@ -184,11 +184,21 @@ class TlsTest(Replicas, PodGroups):
         self.assertIn("another has its name", answer.body)
         for _ in range(2):  # the second refusal is counted in the event of the first
             self.stack.tessera("resize", "any", "-n", "default", "--memory", "2Gi", check=False)
+        self.end_a_training_job()
         self.make_the_lease_again()
         for user in (deploy.CONTROLLER_USER, deploy.AGENT_USER):
             self.assertEqual(rights.of_account(self.cluster, user), [], user)
 
     # ---- steps
+
+    def end_a_training_job(self) -> None:
+        """The controller suspends the other Job when the chief has ended."""
+        self.stack.tessera("submit", "tf", "--name=ends", f"--image={builds.GPUHOG}", "--chief", "--",
+                           """case "$TF_CONFIG" in *'"type":"worker"'*) sleep 1000;; esac""")
+        self.cluster.wait_for("the workers are suspended", lambda: self.api.json(
+            "GET", "/apis/batch/v1/namespaces/default/jobs/ends-worker")["spec"].get("suspend"),
+            SECONDS)
+        self.stack.tessera("delete", "ends")
 
     def make_the_lease_again(self) -> None:
         """Deletes the Lease while no controller runs, so that the next controller creates it. (A

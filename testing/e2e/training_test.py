@@ -23,6 +23,8 @@ JOBS = "/apis/batch/v1/namespaces/default/jobs"
 SERVICES = "/api/v1/namespaces/default/services"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 USAGE, NOT_FOUND, CONFLICT = 2, 3, 4  # exit statuses
+# A shell that is the first process of a container dies of no signal that it does not catch.
+WAITS = "trap 'exit 0' TERM; sleep 1000 & wait"
 TRAINED = "model: 3.00 x + -1.00"
 
 
@@ -165,6 +167,62 @@ class TrainingTest(ChartCase):
         self.submit("tf", "chief", "--chief", "--gpumemory=2")
         self.becomes("torch", "SUCCEEDED")
         self.becomes("chief", "SUCCEEDED")
+
+    def jobs_of(self, name: str) -> dict[str, Json]:
+        """The Jobs of a training job, by role."""
+        selector = f"labelSelector=tessera.dev/job-name={name}"
+        jobs = self.api.json("GET", f"{JOBS}?{selector}")["items"]
+        return {job["metadata"]["labels"]["tessera.dev/job-role"]: job for job in jobs}
+
+    def test_parameter_servers_end_with_the_job(self) -> None:
+        self.submit("tf", "served", "--ps=2", "--workers=2", "--evaluator", "--gpumemory=3",
+                    "--gang", "--ps-memory=1Gi", command="200 0.02")
+        pods = self.becomes("served", "RUNNING")["instances"]
+        self.assertEqual([pod["role"] for pod in pods],
+                         ["worker", "worker", "evaluator", "ps", "ps"])
+        server = next(pod["name"] for pod in pods if pod["role"] == "ps")
+        self.assertEqual(self.tessera_says("logs", "served", "-i", server).splitlines()[0],
+                         "ps 0, holds no GPU")
+        self.becomes("served", "SUCCEEDED")
+        self.assertIn(TRAINED, self.tessera_says("logs", "served"))
+
+        def ended() -> bool:
+            return [pod["role"] for pod in self.get("served")["instances"]] == ["worker", "worker"]
+        self.cluster.wait_for("the others have ended", ended, SECONDS)
+        jobs = self.jobs_of("served")
+        self.assertEqual({role: job["spec"]["suspend"] for role, job in jobs.items()},
+                         {"worker": False, "ps": True, "evaluator": True})
+        self.assertEqual(self.get("served")["status"], "SUCCEEDED")
+
+    def test_a_parameter_server_that_fails_ends_the_job(self) -> None:
+        """Its time to live counts from there."""
+        command = """case "$TF_CONFIG" in *'"type":"ps"'*) sleep 5; exit 3;; esac; """ + WAITS
+        self.tessera_says("submit", "tf", "--name=down", f"--image={self.image}", "--ps=1",
+                          "--chief", "--gpumemory=3", "--ttl-after-finished=20s", "--", command)
+        self.becomes("down", "FAILED")
+        said = self.cluster.wait_for("why", lambda: text if "was ended" in (
+            text := self.tessera_says("get", "down")) else "", SECONDS)
+        self.assertIn("job down-chief: it was ended, because the job down-ps failed", said)
+        self.assertRegex(said, r"pod down-ps-0-\w+: .*it ended with exit code 3")
+        self.cluster.wait_for("the chief has failed", lambda: any(
+            condition["type"] == "Failed" for condition in
+            self.jobs_of("down")["chief"]["status"]["conditions"]), SECONDS)
+        self.cluster.wait_for("all is deleted", lambda: not self.jobs_of("down"), SECONDS)
+        self.assert_nothing_is_left()
+
+    def test_other_roles_may_go_on_or_vanish(self) -> None:
+        command = """case "$TF_CONFIG" in *'"type":"chief"'*) exit 0;; esac; """ + WAITS
+        for policy in ("None", "All"):
+            self.tessera_says("submit", "tf", f"--name={policy.lower()}", f"--image={self.image}",
+                              "--chief", "--ps=1", f"--clean-task-policy={policy}", "--", command)
+        for name in ("none", "all"):
+            self.becomes(name, "SUCCEEDED")
+        self.cluster.wait_for("the others are deleted", lambda: list(self.jobs_of("all")) == ["chief"],
+                              SECONDS)
+        self.assertEqual(set(self.jobs_of("none")), {"chief", "ps", "worker"})
+        running = [pod["role"] for pod in self.get("none")["instances"]
+                   if pod["status"] == "Running"]
+        self.assertEqual(running, ["ps", "worker"])
 
     def test_a_job_that_fails(self) -> None:
         self.tessera_says("submit", "job", "--name=bad", f"--image={self.image}", "--workers=2",

@@ -24,6 +24,7 @@ KEY_TABLES = (("Pods, written by users", "pod", True),
               ("Nodes, written by administrators and other programs", "node", True),
               ("Nodes, written by Tessera", "node", False),
               ("Objects of serving and training jobs", "workload", True),
+              ("The same, written by Tessera's controller", "workload", False),
               ("Leases, written by Tessera", "lease", False))
 PROGRAMS = {"tessera-controller": "src/programs/controller/controller.def",
             "tessera-agent": "src/programs/agent/agent.def"}

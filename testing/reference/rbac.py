@@ -15,6 +15,7 @@ ORDER = ("controller", "agent", "reader", "clean-nodes", "test")
 # What the conditions of the templates mean, in terms of values.
 CONDITIONS = {
     ".Values.controller.preempt": "`controller.preempt`",
+    ".Values.controller.trainingJobs": "`controller.trainingJobs`",
     ".Values.webhook.enabled": "`webhook.enabled`",
     ".Values.uninstall.cleanNodes": "`uninstall.cleanNodes`",
     ".Values.guard.enabled": "`guard.enabled`",

@@ -2,7 +2,8 @@
 data divided among the workers. Worker 0 averages the gradients of all, over TCP.
 
 It finds the other workers as TensorFlow does (TF_CONFIG), or as PyTorch does (MASTER_ADDR,
-MASTER_PORT, WORLD_SIZE, RANK); without these it trains alone. If the container has a GPU, it holds
+MASTER_PORT, WORLD_SIZE, RANK); without these it trains alone. With parameter servers, the first of
+them averages. Like those of TensorFlow they never end by themselves, nor does an evaluator. If the container has a GPU, it holds
 half of the memory that the GPU shows, so that a memory limit is in force while it trains.
 
 usage: linear.py [STEPS [SECONDS_PER_STEP]]
@@ -14,6 +15,7 @@ import ctypes
 import json
 import os
 import random
+import signal
 import socket
 import sys
 import time
@@ -34,8 +36,10 @@ class Place:
 
     rank: int
     size: int
-    host: str  # of worker 0
+    host: str  # of what averages: worker 0, or parameter server 0
     port: int
+    task: str = "worker"  # ps, evaluator
+    has_server: bool = False
 
 
 def place() -> Place:
@@ -47,8 +51,10 @@ def place() -> Place:
         chiefs = len(hosts) - len(config["cluster"]["worker"])
         task = config["task"]
         rank = task["index"] + (chiefs if task["type"] == "worker" else 0)
-        host, _, port = hosts[0].partition(":")
-        return Place(rank, len(hosts), host, int(port))
+        servers = config["cluster"].get("ps", [])
+        host, _, port = (servers + hosts)[0].partition(":")
+        kind = task["type"] if task["type"] in ("ps", "evaluator") else "worker"
+        return Place(rank, len(hosts), host, int(port), kind, bool(servers))
     if "MASTER_ADDR" in os.environ:
         names = ("RANK", "WORLD_SIZE", "MASTER_PORT")
         rank, size, port = (int(os.environ[name]) for name in names)
@@ -74,19 +80,58 @@ def hold_gpu_memory() -> str:
     return f"{half} of {total.value} bytes of the GPU"
 
 
+def accept(port: int, number: int) -> list[IO[str]]:
+    """Connections from this number of others."""
+    with socket.create_server(("", port)) as server:
+        server.settimeout(WAIT_SECONDS)
+        return [server.accept()[0].makefile("rw") for _ in range(number)]
+
+
+def send(stream: IO[str], values: list[float]) -> None:
+    """A line of JSON."""
+    stream.write(json.dumps(values) + "\n")
+    stream.flush()
+
+
+def receive(stream: IO[str]) -> list[float]:
+    """What send() sent; empty at the end."""
+    line = stream.readline()
+    values: list[float] = json.loads(line) if line else []
+    return values
+
+
+def mean_of(rows: list[list[float]]) -> list[float]:
+    """Column by column."""
+    return [sum(column) / len(rows) for column in zip(*rows)]
+
+
+def serve_parameters(place: Place) -> None:
+    """Averages for the workers until they have left."""
+    streams = accept(place.port, place.size)
+    while all(rows := [receive(stream) for stream in streams]):
+        for stream in streams:
+            send(stream, mean_of(rows))
+    print("the workers have left", flush=True)
+
+
+def wait_for_the_end() -> None:
+    """Until Kubernetes ends the pod."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    while True:
+        signal.pause()
+
+
 class Workers:
-    """Connections between worker 0 and the others."""
+    """Connections between what averages and the others."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
         self.streams: list[IO[str]] = []
-        if place.size > 1:
-            self.streams = self._accept() if place.rank == 0 else [self._connect()]
-
-    def _accept(self) -> list[IO[str]]:
-        with socket.create_server(("", self.place.port)) as server:
-            server.settimeout(WAIT_SECONDS)
-            return [server.accept()[0].makefile("rw") for _ in range(self.place.size - 1)]
+        self.is_center = place.rank == 0 and not place.has_server
+        if not self.is_center:
+            self.streams = [self._connect()]
+        elif place.size > 1:
+            self.streams = accept(place.port, place.size - 1)
 
     def _connect(self) -> IO[str]:
         deadline = time.monotonic() + WAIT_SECONDS
@@ -101,24 +146,13 @@ class Workers:
 
     def average(self, values: list[float]) -> list[float]:
         """Of this worker's values and those of all others."""
-        if self.place.rank != 0:
-            self._send(self.streams[0], values)
-            return self._receive(self.streams[0])
-        sums = [values] + [self._receive(stream) for stream in self.streams]
-        mean = [sum(column) / self.place.size for column in zip(*sums)]
+        if not self.is_center:
+            send(self.streams[0], values)
+            return receive(self.streams[0])
+        mean = mean_of([values] + [receive(stream) for stream in self.streams])
         for stream in self.streams:
-            self._send(stream, mean)
+            send(stream, mean)
         return mean
-
-    @staticmethod
-    def _send(stream: IO[str], values: list[float]) -> None:
-        stream.write(json.dumps(values) + "\n")
-        stream.flush()
-
-    @staticmethod
-    def _receive(stream: IO[str]) -> list[float]:
-        values: list[float] = json.loads(stream.readline())
-        return values
 
 
 @contextmanager
@@ -154,6 +188,11 @@ def main(arguments: list[str]) -> None:
     steps = int(arguments[0]) if arguments else 200
     pause = float(arguments[1]) if len(arguments) > 1 else 0.0
     own = place()
+    if own.task != "worker":
+        print(f"{own.task} {own.rank}, holds {hold_gpu_memory()}", flush=True)
+        if own.task == "ps" and own.rank == 0:
+            serve_parameters(own)
+        wait_for_the_end()
     print(f"worker {own.rank} of {own.size}, holds {hold_gpu_memory()}", flush=True)
     with connected(own) as workers:
         train(workers, steps, pause)

@@ -20,8 +20,6 @@ using workload::TrainingStatus;
 namespace {
 
 using workload::RoleStatus;
-// By namespace and name.
-using Jobs = std::map<std::pair<std::string, std::string>, TrainingStatus>;
 
 constexpr std::chrono::milliseconds kDeadline{10'000};
 
@@ -31,20 +29,6 @@ Anchor anchor_of(const Training& job, const std::string& uid) {
 
 std::pair<std::string, std::string> key_of(JsonValue object) {
     return {object["metadata"]["namespace"].text_or(""), workload::read_training_of(object)};
-}
-
-// The anchors with the roles that they own. Those of a job that was deleted are left out.
-Jobs joined_roles(const std::vector<TrainingStatus>& roles) {
-    Jobs jobs;
-    for (const TrainingStatus& role : roles) {
-        if (role.anchor().owner.empty()) jobs.emplace(std::pair(role.ns, role.name), role);
-    }
-    for (const TrainingStatus& role : roles) {
-        const auto job = jobs.find({role.ns, role.name});
-        if (job == jobs.end() || role.anchor().owner != job->second.anchor().uid) continue;
-        job->second.roles.push_back(role.anchor());
-    }
-    return jobs;
 }
 
 bool is_of(JsonValue pod, const TrainingStatus& job) {
@@ -85,7 +69,7 @@ Result<std::vector<TrainingStatus>> KubeTrainings::list(const std::string& ns,
     TRY_VOID(each(kJobs, [&](JsonValue json) {
         if (auto role = workload::read_training_role(json)) roles.push_back(*std::move(role));
     }));
-    Jobs jobs = joined_roles(roles);
+    auto jobs = joined_roles(roles);
     TRY_VOID(each(kServices, [&](JsonValue json) {
         const auto at = jobs.find(key_of(json));
         if (at != jobs.end() && workload::is_owned_by(json, at->second.anchor().uid))

@@ -80,6 +80,7 @@ struct PodTemplate {
     std::string working_dir;           // empty: that of the image
     Gpus gpus;
     StringMap limits;           // other resources: cpu, memory and what --device names
+    StringMap requests;         // those of which less than the limit is requested
     std::string shared_memory;  // size of /dev/shm, a quantity; empty: the runtime's default
     std::vector<EnvVar> env;
     std::vector<Mount> mounts;

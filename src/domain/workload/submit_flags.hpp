@@ -27,11 +27,29 @@ struct SubmitFlags {
     std::vector<std::string> words;  // the command line, which a shell runs
 };
 
+// The flags of one role of TensorFlow, such as --worker-image. Empty: as for the whole job.
+struct RoleFlags {
+    std::string image;
+    std::string cpu;  // without a limit: the limit, too
+    std::string cpu_limit;
+    std::string memory;  // the same
+    std::string memory_limit;
+    std::vector<std::string> selectors;  // KEY=VALUE; in place of those of the job
+    int port = 2222;                     // an evaluator has none
+};
+
 struct TensorflowJobFlags {
     SubmitFlags submit;
+    int ps = 0;       // number of parameter servers
+    int ps_gpus = 0;  // whole GPUs of each; it has no share
     bool chief = false;
-    int port = 2222;
+    bool evaluator = false;
+    RoleFlags worker_role = {};
+    RoleFlags ps_role = {};
+    RoleFlags chief_role = {};
+    RoleFlags evaluator_role = {};
     std::string success_policy = "ChiefWorker";  // or AllWorkers
+    std::string clean_task_policy = "Running";   // of training.hpp
 };
 
 struct PytorchJobFlags {

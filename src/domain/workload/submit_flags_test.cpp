@@ -75,8 +75,9 @@ TEST(TensorflowJob, WhoDecides) {
         tensorflow_job({.submit = submit(2), .chief = true, .success_policy = "AllWorkers"}));
     TensorflowJobFlags queued{.submit = submit(2), .chief = true};
     queued.submit.queue = "gpus";
-    EXPECT_NE(tensorflow_job(queued).error().text.find("--queue: cannot be used with --chief"),
-              std::string::npos);
+    EXPECT_NE(
+        tensorflow_job(queued).error().text.find("--queue: cannot be used with --chief, --ps"),
+        std::string::npos);
 }
 
 TEST(PytorchJob, Variables) {

@@ -29,6 +29,16 @@ Result<TrainingType> parse_training_type(std::string_view text) {
     return fail(Code::invalid_argument, fmt::format("--type: \"{}\" is none of {}", text, words));
 }
 
+std::string_view word_of(CleanPolicy policy) {
+    return std::ranges::find(kCleanPolicies, policy, &CleanPolicyRow::policy)->word;
+}
+
+std::optional<CleanPolicy> parse_clean_policy(std::string_view text) {
+    const auto row = std::ranges::find(kCleanPolicies, text, &CleanPolicyRow::word);
+    if (row == kCleanPolicies.end()) return std::nullopt;
+    return row->policy;
+}
+
 std::string files_name(const Training& job) {
     return files_name(job.name, job.roles.front().pod.files);
 }

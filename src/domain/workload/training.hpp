@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,12 +37,34 @@ Result<TrainingType> parse_training_type(std::string_view text);
 
 // Pods that run the same program. Pod I is in the Job's completion index I.
 struct Role {
-    std::string name;  // worker, chief
+    std::string name;  // worker, chief, ps, evaluator
     int replicas = 1;
     PodTemplate pod;
     // The Job is complete when its first pod has succeeded; otherwise when all have.
     bool first_decides = false;
 };
+
+// What happens to the Jobs of the other roles when one role has decided the outcome. As in Arena.
+enum class CleanPolicy {
+    running,  // their pods are ended
+    none,     // they go on
+    all,      // the Jobs are deleted, with the pods that have ended and their logs
+};
+
+struct CleanPolicyRow {
+    CleanPolicy policy;
+    std::string_view word;
+};
+
+inline constexpr auto kCleanPolicies = std::to_array<CleanPolicyRow>({
+    {CleanPolicy::running, "Running"},
+    {CleanPolicy::none, "None"},
+    {CleanPolicy::all, "All"},
+});
+
+std::string_view word_of(CleanPolicy policy);
+// Empty if there is no such policy.
+std::optional<CleanPolicy> parse_clean_policy(std::string_view text);
 
 struct Training {
     std::string name;
@@ -53,7 +76,8 @@ struct Training {
     int retries = 0;
     std::int64_t deadline_s = 0;  // 0: none
     std::int64_t ttl_s = -1;      // seconds from the end to the deletion; below 0: never
-    std::string queue;            // of Kueue: the job is created suspended; empty: none
+    CleanPolicy clean = CleanPolicy::running;
+    std::string queue;  // of Kueue: the job is created suspended; empty: none
     std::vector<std::string> arguments;
 
     // The name of a role's Job.

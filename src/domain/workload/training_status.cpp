@@ -20,6 +20,19 @@ std::string_view words_of(TrainingState state) {
     return "";
 }
 
+JoinedRoles joined_roles(const std::vector<TrainingStatus>& roles) {
+    JoinedRoles jobs;
+    for (const TrainingStatus& role : roles) {
+        if (role.anchor().owner.empty()) jobs.emplace(std::pair(role.ns, role.name), role);
+    }
+    for (const TrainingStatus& role : roles) {
+        const auto job = jobs.find({role.ns, role.name});
+        if (job == jobs.end() || role.anchor().owner != job->second.anchor().uid) continue;
+        job->second.roles.push_back(role.anchor());
+    }
+    return jobs;
+}
+
 TrainingState state_of(const TrainingStatus& job) {
     if (job.anchor().succeeded) return TrainingState::succeeded;
     if (std::ranges::any_of(job.roles, &RoleStatus::failed)) return TrainingState::failed;

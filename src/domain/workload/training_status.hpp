@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "domain/workload/training.hpp"
@@ -49,10 +51,18 @@ struct TrainingStatus {
     std::string priority;                // the PriorityClass; empty: none
     std::vector<std::string> arguments;  // of `tessera submit`
     std::string files;                   // the ConfigMap with its files; empty: none
-    std::vector<TrainingPod> pods;       // by role, as above, and index; the first one is the chief
+    CleanPolicy clean = CleanPolicy::none;
+    std::vector<TrainingPod> pods;  // by role, as above, and index; the first one is the chief
 
     [[nodiscard]] const RoleStatus& anchor() const { return roles.front(); }
 };
+
+// By namespace and name.
+using JoinedRoles = std::map<std::pair<std::string, std::string>, TrainingStatus>;
+
+// From training jobs of one role each: the anchors with the roles that they own. Roles of a job
+// that was deleted are left out.
+JoinedRoles joined_roles(const std::vector<TrainingStatus>& roles);
 
 // The anchor's Job decides that a job succeeded, and any Job that it failed. A job of which a pod
 // waits is pending.

@@ -1,18 +1,23 @@
 // What the controller that leads does beside answering kube-scheduler: it evicts pods for pods of
-// higher priority, nominates pods ahead of their turn, answers resize requests, and reports unknown
-// annotations. Each is a thread.
+// higher priority, nominates pods ahead of their turn, answers resize requests, reports unknown
+// annotations, and ends roles of training jobs. Each is a thread.
 #pragma once
+
+#include <stop_token>
+#include <thread>
 
 #include "adapters/http/http.hpp"
 #include "adapters/kube/kube_evictions.hpp"
 #include "adapters/kube/kube_pod_events.hpp"
 #include "adapters/kube/kube_pod_resizes.hpp"
+#include "adapters/workload/kube_training_roles.hpp"
 #include "app/common/periodic.hpp"
 #include "app/scheduler/leader/write_fence.hpp"
 #include "app/scheduler/nomination/nominator.hpp"
 #include "app/scheduler/observe/unknown_annotation_reporter.hpp"
 #include "app/scheduler/resize/resizer.hpp"
 #include "app/scheduler/self_preemption/self_preemption.hpp"
+#include "app/scheduler/training/training_cleanup.hpp"
 
 namespace tessera {
 
@@ -41,6 +46,7 @@ class LeaderTasks {
         : evictions_(with.api),
           resizes_(with.api, with.seal),
           events_(with.api),
+          training_roles_(with.api),
           preemption_({evictions_, with.cache, with.metrics, with.clock, with.fence}),
           nominator_({evictions_, with.cache, with.metrics, with.clock, with.fence, with.policies,
                       with.nominations.schedulers, with.nominations.from_nodes,
@@ -48,6 +54,7 @@ class LeaderTasks {
           resizer_(
               {resizes_, events_, with.cache, with.metrics, with.clock, with.seal, with.fence}),
           reporter_({events_, with.cache, with.fence}),
+          cleanup_({training_roles_, with.fence}),
           preempting_(with.clock, SelfPreemption::kPeriod,
                       [this](const std::stop_token& stop) { preemption_.run_round(stop); }),
           nominating_(with.clock, nominator_.period(),
@@ -55,7 +62,9 @@ class LeaderTasks {
           resizing_(with.clock, Resizer::kPeriod,
                     [this](const std::stop_token& stop) { resizer_.run_round(stop); }),
           reporting_(with.clock, UnknownAnnotationReporter::kPeriod,
-                     [this](const std::stop_token&) { reporter_.run_round(); }) {}
+                     [this](const std::stop_token&) { reporter_.run_round(); }),
+          cleaning_(with.clock, TrainingCleanup::kPeriod,
+                    [this](const std::stop_token& stop) { cleanup_.run_round(stop); }) {}
 
     LeaderTasks(const LeaderTasks&) = delete;
     LeaderTasks& operator=(const LeaderTasks&) = delete;
@@ -63,14 +72,25 @@ class LeaderTasks {
     [[nodiscard]] SelfPreemption& preemption() { return preemption_; }
     [[nodiscard]] Nominator& nominator() { return nominator_; }
 
-    void start(bool preempts) {
-        if (preempts) preempting_.start();
+    struct Enabled {
+        bool preempts = true;
+        bool ends_training_roles = true;
+    };
+
+    void start(Enabled enabled) {
+        if (enabled.preempts) preempting_.start();
         nominating_.start();
         resizing_.start();
         reporting_.start();
+        if (!enabled.ends_training_roles) return;
+        following_roles_ =
+            std::jthread([this](const std::stop_token& stop) { cleanup_.follow(stop); });
+        cleaning_.start();
     }
     // Nothing is written after this returns.
     void stop() {
+        following_roles_ = {};
+        cleaning_.stop();
         reporting_.stop();
         resizing_.stop();
         nominating_.stop();
@@ -82,14 +102,18 @@ class LeaderTasks {
     KubeEvictions evictions_;
     KubePodResizes resizes_;
     KubePodEvents events_;
+    KubeTrainingRoles training_roles_;
     SelfPreemption preemption_;
     Nominator nominator_;
     Resizer resizer_;
     UnknownAnnotationReporter reporter_;
+    TrainingCleanup cleanup_;
     Periodic preempting_;
     Periodic nominating_;
     Periodic resizing_;
     Periodic reporting_;
+    Periodic cleaning_;
+    std::jthread following_roles_;
 };
 
 }  // namespace tessera

@@ -110,7 +110,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
                                {"policy", std::string(policy->name)}});
     leadership.begin(informers);
     service.begin();
-    tasks.start(config.preempt);
+    tasks.start({.preempts = config.preempt, .ends_training_roles = config.training_jobs});
     server.serve(stop);
     service.end();
     tasks.stop();

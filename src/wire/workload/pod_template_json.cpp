@@ -57,7 +57,10 @@ void write_resources(JsonWriter& w, const PodTemplate& pod) {
     if (pod.gpus.cores.value > 0)
         limits["tessera.dev/gpu-cores"] = std::to_string(pod.gpus.cores.value);
     if (limits.empty()) return;
-    w.object("resources", [&] { write_map(w, "limits", limits); });
+    w.object("resources", [&] {
+        write_map(w, "limits", limits);
+        if (!pod.requests.empty()) write_map(w, "requests", pod.requests);
+    });
 }
 
 void write_probe(JsonWriter& w, std::string_view key, const std::optional<Probe>& probe) {

@@ -72,6 +72,8 @@ std::string write_training_role(const Training& job, const Role& role, std::stri
         const std::string anchor = job.object(job.roles.front());
         StringMap labels = joined(labels_of(job, role), role.pod.labels);
         if (!job.queue.empty()) labels.insert_or_assign("kueue.x-k8s.io/queue-name", job.queue);
+        if (job.roles.size() > 1 && job.clean != CleanPolicy::none)
+            labels.insert_or_assign(std::string(kCleanPolicyLabel), word_of(job.clean));
         StringMap annotations = role.pod.annotations;
         if (&role == &job.roles.front()) {
             annotations.insert_or_assign(std::string(kCommandAnnotation),
@@ -121,6 +123,27 @@ std::string write_training_files(const Training& job, std::string_view owner_uid
                        .labels = labels_of(job),
                        .owner = owner_of(anchor, owner_uid)});
         write_files(w, job.roles.front().pod.files);
+    });
+    return w.take();
+}
+
+// A Job has no field that ends it. A deadline in the past fails it, and a time to live of 0 deletes
+// it once it has ended.
+std::string write_role_end(const RoleEnd& end) {
+    JsonWriter w;
+    w.object([&] {
+        w.object("metadata", [&] {
+            w.member("uid", end.uid);
+            w.object("annotations", [&] { w.member(kEndedAnnotation, end.why); });
+        });
+        w.object("spec", [&] {
+            if (end.how == RoleEnding::suspend) {
+                w.member("suspend", true);
+                return;
+            }
+            w.member("activeDeadlineSeconds", 1);
+            if (end.how == RoleEnding::remove) w.member("ttlSecondsAfterFinished", 0);
+        });
     });
     return w.take();
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "domain/workload/role_end.hpp"
 #include "domain/workload/training.hpp"
 
 namespace tessera::workload {
@@ -13,6 +14,10 @@ namespace tessera::workload {
 inline constexpr std::string_view kJobNameLabel = "tessera.dev/job-name";
 inline constexpr std::string_view kJobTypeLabel = "tessera.dev/job-type";
 inline constexpr std::string_view kJobRoleLabel = "tessera.dev/job-role";  // of Jobs and pods
+// Of the Jobs of a job with several roles: the policy by which tessera-controller ends the others.
+inline constexpr std::string_view kCleanPolicyLabel = "tessera.dev/clean-task-policy";
+// Annotation of a Job that tessera-controller ended, with the reason.
+inline constexpr std::string_view kEndedAnnotation = "tessera.dev/ended-because";
 
 // batch/v1 Job of a role. `owner_uid`: of the anchor's Job; empty: no owner reference.
 std::string write_training_role(const Training& job, const Role& role, std::string_view owner_uid);
@@ -20,5 +25,8 @@ std::string write_training_role(const Training& job, const Role& role, std::stri
 std::string write_training_service(const Training& job, std::string_view owner_uid);
 // v1 ConfigMap with the files of the pods; all roles have the same.
 std::string write_training_files(const Training& job, std::string_view owner_uid);
+
+// A merge patch that ends a role's Job: only the Job with this uid.
+std::string write_role_end(const RoleEnd& end);
 
 }  // namespace tessera::workload

@@ -113,6 +113,40 @@ TEST(TrainingJson, RoundTrip) {
     EXPECT_FALSE(read_training_role(parsed(R"({"metadata":{"name":"x"}})").root()));
 }
 
+TEST(TrainingJson, RoleEnds) {
+    Training made = job();
+    const auto label = [&] {
+        const JsonDocument worker = parsed(write_training_role(made, made.roles[1], "u"));
+        EXPECT_EQ(read_training_role(worker.root())->clean,
+                  made.roles.size() > 1 ? made.clean : CleanPolicy::none);
+        return worker.root()["metadata"]["labels"][kCleanPolicyLabel].text_or("");
+    };
+    EXPECT_EQ(label(), "Running");
+    made.clean = CleanPolicy::all;
+    EXPECT_EQ(label(), "All");
+    made.clean = CleanPolicy::none;
+    EXPECT_EQ(label(), "") << "the controller need not see it";
+    const auto end = [](RoleEnding how) {
+        return write_role_end({.object = "t-ps", .uid = "u", .how = how, .why = "w"});
+    };
+    const std::string head =
+        R"({"metadata":{"uid":"u","annotations":{"tessera.dev/ended-because":"w"}},"spec":)";
+    EXPECT_EQ(end(RoleEnding::suspend), head + R"({"suspend":true}})");
+    EXPECT_EQ(end(RoleEnding::fail), head + R"({"activeDeadlineSeconds":1}})");
+    EXPECT_EQ(end(RoleEnding::remove),
+              head + R"({"activeDeadlineSeconds":1,"ttlSecondsAfterFinished":0}})");
+}
+
+// Goal: the reason of a Job that we ended is ours: Kubernetes would name a deadline.
+TEST(TrainingStatusJson, EndedByUs) {
+    const JsonDocument ended = parsed(R"({"metadata":{"name":"t-chief","labels":{
+        "tessera.dev/job-name":"t","tessera.dev/job-type":"job"},
+        "annotations":{"tessera.dev/ended-because":"the job t-ps failed"}},
+        "status":{"conditions":[{"type":"Failed","status":"True","message":"deadline"}]}})");
+    EXPECT_EQ(read_training_role(ended.root())->anchor().why,
+              "it was ended, because the job t-ps failed");
+}
+
 TEST(TrainingStatusJson, Conditions) {
     const auto role = [](const std::string& status) {
         return read_training_role(

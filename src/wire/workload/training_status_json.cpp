@@ -65,6 +65,8 @@ std::optional<TrainingStatus> read_training_role(JsonValue job) {
     const JsonValue pod = spec["template"]["spec"];
     out.priority = pod["priorityClassName"].text_or("");
     out.files = files_of(pod);
+    out.clean = parse_clean_policy(metadata["labels"][kCleanPolicyLabel].text_or(""))
+                    .value_or(CleanPolicy::none);
     RoleStatus role{.role = metadata["labels"][kJobRoleLabel].text_or(""),
                     .object = metadata["name"].text_or(""),
                     .uid = metadata["uid"].text_or(""),
@@ -77,6 +79,9 @@ std::optional<TrainingStatus> read_training_role(JsonValue job) {
     const auto containers = pod["containers"].elements();
     if (!containers.empty()) role.gpus = read_gpus(containers.front()["resources"]["limits"]);
     read_conditions(job["status"], role);
+    // Kubernetes' own reason would be a deadline.
+    const std::string ended = metadata["annotations"][kEndedAnnotation].text_or("");
+    if (!ended.empty()) role.why = "it was ended, because " + ended;
     out.roles.push_back(std::move(role));
     return out;
 }

@@ -41,12 +41,41 @@ void add_workers(CLI::App& command, workload::SubmitFlags& flags, const char* he
     add_number(command, "--workers", flags.workers, 1'000, help);
 }
 
+// The flags of one role of TensorFlow, such as --ps-image.
+void add_role(CLI::App& command, const std::string& role, workload::RoleFlags& flags) {
+    const auto name = [&](const char* what) { return fmt::format("--{}-{}", role, what); };
+    const std::string of = role == "ps" ? "parameter servers" : role;
+    const auto add = [&](const char* what, std::string& out, const char* help) {
+        add_flag_value(command, name(what).c_str(), out,
+                       fmt::format(fmt::runtime(help), of).c_str());
+    };
+    add("image", flags.image, "image of the {}, in place of --image");
+    add("cpu", flags.cpu, "CPUs that the {} requests; without a limit also the limit");
+    add("cpu-limit", flags.cpu_limit, "CPU limit of the {}");
+    add("memory", flags.memory, "memory that the {} requests; without a limit also the limit");
+    add("memory-limit", flags.memory_limit, "memory limit of the {}");
+    add_list(command, name("selector").c_str(), flags.selectors,
+             "label of the nodes to use, as KEY=VALUE, in place of those of --selector");
+    if (role != "evaluator")
+        add_port(command, name("port").c_str(), flags.port, "port of the pods");
+}
+
 void add_tensorflow(CLI::App& command, workload::TensorflowJobFlags& flags) {
     add_workers(command, flags.submit, "number of workers");
+    add_number(command, "--ps", flags.ps, 1'000, "number of parameter servers");
+    add_number(command, "--ps-gpus", flags.ps_gpus, 16,
+               "whole GPUs of each parameter server, which has no share");
     command.add_flag("--chief", flags.chief, "one more pod, which is the chief");
-    add_port(command, "--worker-port", flags.port, "port of the pods");
+    command.add_flag("--evaluator", flags.evaluator, "one more pod, which evaluates checkpoints");
+    add_role(command, "worker", flags.worker_role);
+    add_role(command, "ps", flags.ps_role);
+    add_role(command, "chief", flags.chief_role);
+    add_role(command, "evaluator", flags.evaluator_role);
     add_default(command, "--success-policy", flags.success_policy,
                 "ChiefWorker: the chief, or else the first worker, decides; AllWorkers: all");
+    add_default(command, "--clean-task-policy", flags.clean_task_policy,
+                "what happens to the other pods at the end; Running: those that run are ended; "
+                "None: they go on; All: the Jobs of the other roles are deleted");
 }
 
 void add_pytorch(CLI::App& command, workload::PytorchJobFlags& flags) {

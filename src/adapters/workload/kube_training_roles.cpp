@@ -1,0 +1,42 @@
+#include "adapters/workload/kube_training_roles.hpp"
+
+#include <fmt/format.h>
+
+#include "adapters/kube/kube_call.hpp"
+#include "adapters/kube/kube_watch.hpp"
+#include "adapters/workload/workload_calls.hpp"
+#include "wire/workload/training_json.hpp"
+#include "wire/workload/training_status_json.hpp"
+
+namespace tessera {
+namespace {
+
+// For kube_watch.hpp.
+struct TrainingRoleKind {
+    using Changes = TrainingRoleChanges;
+    static workload::TrainingStatus read(JsonValue json) {
+        if (auto role = workload::read_training_role(json)) return *std::move(role);
+        workload::TrainingStatus other;
+        other.roles.emplace_back().uid = json["metadata"]["uid"].text_or("");
+        return other;
+    }
+    static std::string key(const workload::TrainingStatus& role) { return role.anchor().uid; }
+};
+
+}  // namespace
+
+void KubeTrainingRoles::follow_roles(const std::function<void(TrainingRoleChanges)>& sink,
+                                     const std::function<void(const Error&)>& on_error,
+                                     std::stop_token stop) {
+    const std::string path = fmt::format("{}?labelSelector={}", path_of(kJobs, ""),
+                                         // A selector of a label with any value.
+                                         workload::kCleanPolicyLabel);
+    follow_all(TrainingRoleKind{}, http_, path, sink, on_error, stop);
+}
+
+Result<> KubeTrainingRoles::end(const std::string& ns, const workload::RoleEnd& role) {
+    return kube_merge_patch(http_, fmt::format("{}/{}", path_of(kJobs, ns), role.object),
+                            write_role_end(role), kEndTakes);
+}
+
+}  // namespace tessera
