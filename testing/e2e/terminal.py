@@ -20,8 +20,9 @@ class Terminal:
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._ours, its = pty.openpty()
         fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-        self._program = subprocess.Popen(command, env=dict(environment), stdin=its, stdout=its,
-                                         stderr=its, start_new_session=True)
+        # It is the terminal of the program's session, so that its keys can send signals.
+        self._program = subprocess.Popen(["setsid", "--ctty", *command], env=dict(environment),
+                                         stdin=its, stdout=its, stderr=its)
         os.close(its)
 
     def __enter__(self) -> Terminal:
