@@ -99,6 +99,15 @@ void append_escaped(std::string& out, char c) {
         case '\t':
             out += "\\t";
             return;
+        case '\r':
+            out += "\\r";
+            return;
+        case '\b':
+            out += "\\b";
+            return;
+        case '\f':
+            out += "\\f";
+            return;
         default:
             out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
     }

@@ -9,25 +9,22 @@
 namespace tessera {
 
 // A key as a part of a path (RFC 6901).
-inline std::string pointer_part(std::string_view key) {
-    std::string out;
-    for (const char c : key) {
-        if (c == '~') {
-            out += "~0";
-        } else if (c == '/') {
-            out += "~1";
-        } else {
-            out += c;
-        }
-    }
-    return out;
-}
+std::string pointer_part(std::string_view key);
+
+// A text as the API server writes it. It compares the texts of a test byte by byte, with Go's
+// escapes: one that has a "<" would never be equal to "\u003c", which is the same text.
+std::string server_json_string(std::string_view text);
 
 // The operations are done in the order of the calls.
 class JsonPatch {
   public:
     // The patch fails if there is another value, or none.
-    void test(std::string_view path, std::string_view value) { write("test", path, value); }
+    void test(std::string_view path, std::string_view value) {
+        writer_.object([&] {
+            head("test", path);
+            writer_.raw_member("value", server_json_string(value));
+        });
+    }
     // The patch fails if there is a value. The API server takes a member that is missing for null.
     void test_missing(std::string_view path) {
         writer_.object([&] {
@@ -35,7 +32,12 @@ class JsonPatch {
             writer_.raw_member("value", "null");
         });
     }
-    void add(std::string_view path, std::string_view value) { write("add", path, value); }
+    void add(std::string_view path, std::string_view value) {
+        writer_.object([&] {
+            head("add", path);
+            writer_.member("value", value);
+        });
+    }
     // `json` is already JSON text.
     void add_raw(std::string_view path, std::string_view json) {
         writer_.object([&] {
@@ -54,12 +56,6 @@ class JsonPatch {
     void head(std::string_view operation, std::string_view path) {
         writer_.member("op", operation);
         writer_.member("path", path);
-    }
-    void write(std::string_view operation, std::string_view path, std::string_view value) {
-        writer_.object([&] {
-            head(operation, path);
-            writer_.member("value", value);
-        });
     }
 
     JsonWriter writer_;
