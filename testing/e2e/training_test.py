@@ -9,7 +9,7 @@ import subprocess
 from typing import Any, ClassVar
 
 from e2e.case import GPUS, PODS
-from e2e.chart_case import ChartCase
+from e2e.examples import Examples
 from e2e.terminal import Terminal
 from kube import images
 from stack import builds
@@ -28,7 +28,7 @@ WAITS = "trap 'exit 0' TERM; sleep 1000 & wait"
 TRAINED = "model: 3.00 x + -1.00"
 
 
-class TrainingTest(ChartCase):
+class TrainingTest(Examples):
     with_dns = True
     image: ClassVar[str]
 

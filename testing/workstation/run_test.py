@@ -12,7 +12,8 @@ import sys
 import unittest
 from pathlib import Path
 
-from workstation.machine import BIN, GIB, GPU_BYTES, Hog, Machine, Process, children, soon
+from workstation.machine import (BIN, GIB, GPU_BYTES, PATIENCE, Hog, Machine, Process, children,
+                                 soon)
 
 HOG = str(BIN / "gpuhog")
 
@@ -69,6 +70,21 @@ class Share(RunCase):
         self.assertEqual(variables["CUDA_VISIBLE_DEVICES"], variables["NVIDIA_VISIBLE_DEVICES"])
         self.assertTrue(variables["CUDA_VISIBLE_DEVICES"].startswith("GPU-"))
         self.assertIn("/libtessera-guard.so", variables["LD_PRELOAD"])
+
+    def test_the_example_of_its_help(self) -> None:
+        """Where python is, there is a train.py."""
+        tessera = BIN / "tessera"
+        shown = subprocess.run([tessera, "run", "--help"], capture_output=True, text=True, check=True)
+        example, = (line.removeprefix("Example: ") for line in shown.stdout.splitlines()
+                    if line.startswith("Example: "))
+        folder = self.machine.folder
+        (folder / "train.py").write_text("import os; print(os.environ['TESSERA_GPU_MEMORY_BYTES'])",
+                                         encoding="utf-8")
+        (folder / "python").symlink_to(sys.executable)
+        environment = {**self.machine.environment, "PATH": f"{folder}:{BIN}:{os.environ['PATH']}"}
+        done = subprocess.run(["bash", "-c", example], cwd=folder, env=environment, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
+        self.assertIn(f"{4 * GIB}\n", done.stdout, done.stderr)
 
     def test_time_is_shared(self) -> None:
         """One process divides the GPU's time; if it is killed, another run's supervisor goes on."""
