@@ -110,6 +110,10 @@ KARPENTER = (Module("karpenter", "sigs.k8s.io/karpenter", ("sigs.k8s.io/karpente
 KUEUE = (Module("kueue", "sigs.k8s.io/kueue", ("sigs.k8s.io/kueue/cmd/kueue",),
                 "-s -w -X sigs.k8s.io/kueue/pkg/version.GitVersion={version}"),)
 
+# The custom resource definitions of the Gateway API, which are in the source of the module. No program
+# is built from it.
+GATEWAY_API = (Module("gateway-api", "sigs.k8s.io/gateway-api", ()),)
+
 # Other releases of containerd, by the value of NodeSpec.containerd_release; built on demand. An
 # "unnamed" one reports the version "unknown", so a table of versions does not know it.
 CONTAINERDS = {

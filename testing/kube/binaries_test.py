@@ -13,7 +13,7 @@ class BinariesTest(unittest.TestCase):
         for module in (*binaries.TABLE, *binaries.PROXY, *binaries.COREDNS, *binaries.HELM,
                        *binaries.HELM_3,
                        *binaries.KUBEADM, *binaries.KREW, *binaries.TOOLKIT, *binaries.KWOK,
-                       *binaries.KARPENTER, *binaries.KUEUE,
+                       *binaries.KARPENTER, *binaries.KUEUE, *binaries.GATEWAY_API,
                        *itertools.chain(*binaries.CONTAINERDS.values())):
             self.assertRegex(binaries.pinned_version(module), r"^v\d+\.\d+\.\d+$")
 
