@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from e2e import console_block
 from e2e.case import GPUS, PODS
 from e2e.chart_case import ChartCase
+from kube import gateway
 from stack import builds
 from stack.gpu_node import GpuNode
 
@@ -26,6 +27,8 @@ GIB = 1 << 30
 CONTEXT = 600 << 20  # --gpu-context-memory by default
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 SERVICES = "/api/v1/namespaces/default/services"
+ROUTES = "/apis/gateway.networking.k8s.io/v1/namespaces/default/httproutes"
+GATEWAYS = "/apis/gateway.networking.k8s.io/v1/namespaces/default/gateways"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 USAGE, NOT_FOUND, CONFLICT, DENIED = 2, 3, 4, 5  # exit statuses
 
@@ -88,7 +91,8 @@ class ServingTest(ChartCase):
                 *more]
 
     def get(self, name: str) -> Json:
-        found: Json = json.loads(self.serve("get", name, "-o", "json"))
+        """name: with the flag --version, if there are several."""
+        found: Json = json.loads(self.serve("get", *name.split(), "-o", "json"))
         return found
 
     def available(self, *names: str, replicas: int = 1) -> list[Json]:
@@ -148,6 +152,44 @@ class ServingTest(ChartCase):
         for job in jobs:
             self.assertRegex(details, rf"default +{job['instances'][0]['name']} +Running +3\.0 GiB "
                                       r"+gpu\d\(3\.0GiB\)")
+
+    def kill_after_a_line(self, *arguments: str) -> None:
+        """Starts `tessera serve`, and kills it when it has printed what it did first."""
+        command = [str(builds.program("tessera")), "serve", *arguments]
+        with subprocess.Popen(command, env=self.environment(), text=True,
+                              stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            process.send_signal(signal.SIGKILL)
+
+    def serve_versions(self, *versions: str) -> None:
+        """Versions v1 and v2 of a job serve those of the model, which answer 4 with 4 and 5. Waits
+        until they are available."""
+        for version in versions:
+            self.serve(*self.tensorflow("half", f"--version={version}", "--gpumemory=1",
+                                        f"--version-policy=specific:{version[1:]}"))
+        self.cluster.wait_for(f"{versions} are available", lambda: all(
+            self.version(version)["availableInstances"] == 1 for version in versions), SECONDS)
+
+    def version(self, version: str) -> Json:
+        found: Json = json.loads(self.serve("get", "half", "--version", version, "-o", "json"))
+        return found
+
+    def split(self, *arguments: str) -> str:
+        return self.serve("traffic-split", "--name=half", *arguments)
+
+    def addresses(self) -> list[str]:
+        """The column ADDRESS of all jobs, of an address only the part of the traffic."""
+        rows = [re.split(r"\s{2,}", row) for row in self.serve("list").splitlines()[1:]]
+        return [re.sub(r"^[\d.]+", "", row[5]) for row in rows]
+
+    def answers(self, service: str, count: int) -> list[float]:
+        """What a Service answers to requests, each by a connection of its own."""
+        address = self.api.json("GET", f"{SERVICES}/{service}")["spec"]["clusterIP"]
+        ask = (f"curl -s -m 10 -d '{{\"instances\":[4]}}' "
+               f"http://{address}:8501/v1/models/half:predict; echo")
+        text = self.cluster.in_network("sh", "-c", f"for i in $(seq {count}); do {ask}; done")
+        return [json.loads(line)["predictions"][0] for line in text.splitlines() if line]
 
     # ---- tests
 
@@ -212,6 +254,11 @@ class ServingTest(ChartCase):
         self.assertEqual(len(steps), 6)
         self.assert_steps(steps, {"serve list": ("half", "double")})
 
+    def test_the_guide_to_versions(self) -> None:
+        steps = console_block.steps(PAGES / "serving.md", "Traffic of several versions")
+        self.assertEqual(len(steps), 7)
+        self.assert_steps(steps, {"serve list": ("half --version=v1", "half --version=v2")})
+
     def test_the_guide_to_the_cluster(self) -> None:
         steps = console_block.steps(PAGES / "cluster.md", "Before and after")
         self.assertEqual(len(steps), 5)
@@ -250,22 +297,17 @@ class ServingTest(ChartCase):
     def test_a_killed_command_is_completed_by_the_same_command(self) -> None:
         """Killed after the Deployment was made: delete removes it, and the same command adds what is
         missing."""
-        command = [str(builds.program("tessera")), "serve",
-                   *self.tensorflow("cut", "--gpumemory=2", "--version-policy=all")]
-        with subprocess.Popen(command, env=self.environment(), text=True,
-                              stdout=subprocess.PIPE) as process:
-            assert process.stdout is not None
-            process.stdout.readline()
-            process.send_signal(signal.SIGKILL)
+        command = self.tensorflow("cut", "--gpumemory=2", "--version-policy=all")
+        self.kill_after_a_line(*command)
         self.cluster.kubectl("delete", "service", "cut-tensorflow-serving", "--ignore-not-found")
-        self.serve(*command[2:])
+        self.serve(*command)
         job, = self.available("cut")
         self.assertEqual(self.predict(job, "half", 4, "/versions/1"), 4)
         self.assertEqual(self.predict(job, "half", 4, "/versions/2"), 5)
-        self.refused(CONFLICT, "the serving job cut exists already", "serve", *command[2:])
+        self.refused(CONFLICT, "the serving job cut exists already", "serve", *command)
         # The name is free again at once, although the old objects may still be there.
         self.serve("delete", "cut")
-        self.serve(*command[2:])
+        self.serve(*command)
         self.available("cut")
         self.serve("delete", "cut")
         self.assert_nothing_is_left()
@@ -298,3 +340,134 @@ class ServingTest(ChartCase):
             "get", "style", "-v", "v2", "-o", "json"))["availableInstances"] == 1, SECONDS)
         self.serve("delete", "style", "--version", "v1")
         self.assertEqual(self.get("style")["version"], "v2")
+
+    def test_traffic_is_split_by_the_numbers_of_pods(self) -> None:
+        """Real connections through kube-proxy. The shared Service outlives a version of the split."""
+        self.serve_versions("v1", "v2")
+        self.refused(CONFLICT, "v1, v2 have 1:1 pods, which splits the connections 50:50, and not "
+                     "25:75; use --scale", "serve", "traffic-split", "--name=half", "-v", "v1:25",
+                     "-v", "v2:75")
+        self.assertIn("deployment.apps/half-v2-tensorflow-serving scaled to 3\n",
+                      self.split("-v", "v1:25", "-v", "v2:75", "--scale"))
+        pods = {pod["name"] for pod in self.version("v1")["instances"]}
+        self.cluster.wait_for("three pods of v2", lambda: self.addresses() == ["(25%)", "(75%)"],
+                              SECONDS)
+        uid = self.api.json("GET", f"{SERVICES}/half")["metadata"]["uid"]
+        answers = self.answers("half", 120)
+        self.assertEqual((len(answers), set(answers)), (120, {4, 5}))
+        self.assertLess(answers.count(4), 60, "v1 has one of four pods")
+        self.assertEqual({pod["name"] for pod in self.version("v1")["instances"]}, pods,
+                         "a version that takes part already is not restarted")
+        # A new version gets nothing, and takes the place of another one on demand.
+        said = self.serve(*self.tensorflow("half", "--version=v3", "--gpumemory=1",
+                                           "--version-policy=specific:1"))
+        self.assertIn("version v3 gets none of the traffic", said)
+        self.assertEqual(self.addresses(), ["(25%)", "(75%)", "N/A"])
+        self.kill_after_a_line("traffic-split", "--name=half", "-v", "v1:0", "-v", "v2:100")
+        self.split("-v", "v1:0", "-v", "v2:100")
+        self.cluster.wait_for("v1 gets nothing", lambda: set(self.answers("half", 20)) == {5},
+                              SECONDS)
+        self.assertEqual(self.addresses(), ["N/A", "(100%)", "N/A"])
+        self.serve("update", "tf", "--name=half", "--version=v1", "--env", "A=1")
+        self.assertEqual(self.addresses(), ["N/A", "(100%)", "N/A"], "an update keeps the part")
+        self.refused(CONFLICT, "version v2 of half gets 100% of the traffic of service/half, which "
+                     "would fail", "serve", "delete", "half", "--version=v2")
+        self.split("-v", "v3")
+        self.serve("delete", "half", "--version=v2")
+        self.serve("delete", "half", "--version=v1")
+        self.cluster.wait_for("only v3 answers", lambda: (answers := self.answers("half", 5)) and
+                              set(answers) == {4}, SECONDS)
+        self.assertEqual(self.api.json("GET", f"{SERVICES}/half")["metadata"]["uid"], uid)
+        self.serve("delete", "half")
+        self.cluster.wait_for("the shared Service is gone",
+                              lambda: not self.api.ok(f"{SERVICES}/half"), SECONDS)
+        self.assert_nothing_is_left()
+
+    def test_traffic_is_split_by_a_gateway(self) -> None:
+        """The API server checks the HTTPRoute. No Gateway carries it out here."""
+        gateway.install(self.cluster)
+        self.addCleanup(gateway.uninstall, self.cluster)
+        self.serve_versions("v1", "v2")
+        for name in ("web", "other"):
+            self.api.json("POST", GATEWAYS, {
+                "apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
+                "metadata": {"name": name}, "spec": {"gatewayClassName": "none", "listeners": [
+                    {"name": "http", "port": 80, "protocol": "HTTP"}]}})
+        weights = ("-v", "v1:30", "-v", "v2:70")
+        self.refused(CONFLICT, "--gateway: the cluster has 2 Gateways; name one of other/default, "
+                     "web/default", "serve", "traffic-split", "--name=half", *weights)
+        self.refused(NOT_FOUND, "--gateway: there is no Gateway none", "serve", "traffic-split",
+                     "--name=half", "--gateway=none", *weights)
+        self.assertEqual(
+            self.split("--gateway=web", *weights),
+            "httproute.gateway.networking.k8s.io/half created\nCallers send HTTP requests with the "
+            "host half.default to the Gateway web of namespace default\n")
+        route = self.route()
+        self.assertEqual(self.weights(route), {"v1": 30, "v2": 70})
+        self.assertEqual((route["spec"]["hostnames"], route["spec"]["parentRefs"][0]["name"]),
+                         (["half.default"], "web"))
+        self.assertEqual(len(route["metadata"]["ownerReferences"]), 2)
+        self.assertEqual(self.addresses(), ["(30%)", "(70%)"])
+        self.assertRegex(self.serve("get", "half", "--version=v1"),
+                         r"(?m)^Traffic: +30% of httproute/half \(half\.default\)$")
+        self.assert_a_change_keeps_what_others_wrote()
+        self.assert_two_commands_at_once()
+        # The route outlives a version, which is deleted after its traffic has gone elsewhere.
+        self.split(*weights)
+        self.refused(CONFLICT, "version v1 of half gets 30% of the traffic of httproute/half, which "
+                     "would fail; first send it elsewhere", "serve", "delete", "half", "-v", "v1")
+        self.split("-v", "v2")
+        self.serve("delete", "half", "-v", "v1")
+        self.cluster.wait_for("v1 is gone", lambda: not self.api.ok(
+            f"{SERVICES}/half-v1-tensorflow-serving"), SECONDS)
+        self.assertEqual(self.weights(self.route()), {"v2": 100})
+        self.assertEqual(self.route()["metadata"]["uid"], route["metadata"]["uid"])
+        self.serve("delete", "half")
+        self.cluster.wait_for("the route is gone", lambda: not self.api.ok(f"{ROUTES}/half"),
+                              SECONDS)
+        self.assert_nothing_is_left()
+
+    def route(self) -> Json:
+        found: Json = self.api.json("GET", f"{ROUTES}/half")
+        return found
+
+    def weights(self, route: Json) -> dict[str, int]:
+        """By version."""
+        [rule] = route["spec"]["rules"]
+        self.assertEqual({backend["port"] for backend in rule["backendRefs"]}, {8501})
+        return {backend["name"].split("-")[1]: backend["weight"] for backend in rule["backendRefs"]}
+
+    def assert_a_change_keeps_what_others_wrote(self) -> None:
+        """A timeout of the rule. Also, what a Gateway says of the route is shown."""
+        self.cluster.kubectl("patch", "httproute", "half", "--type=json", "-p", json.dumps(
+            [{"op": "add", "path": "/spec/rules/0/timeouts", "value": {"request": "10s"}}]))
+        self.cluster.kubectl("patch", "httproute", "half", "--subresource=status", "--type=merge",
+                             "-p", json.dumps({"status": {"parents": [{
+                                 "parentRef": {"name": "web"}, "controllerName": "example.com/test",
+                                 "conditions": [{
+                                     "type": "Accepted", "status": "False", "message": "no",
+                                     "reason": "NotAllowedByListeners",
+                                     "lastTransitionTime": "2026-01-01T00:00:00Z"}]}]}}))
+        self.assertIn("httproute/half updated", self.split("-v", "v1:40", "-v", "v2:60").replace(
+            ".gateway.networking.k8s.io", ""))
+        self.assertEqual(self.weights(self.route()), {"v1": 40, "v2": 60})
+        self.assertEqual(self.route()["spec"]["rules"][0]["timeouts"], {"request": "10s"})
+        self.assertIn("; NotAllowedByListeners: no\n", self.serve("get", "half", "--version=v2"))
+
+    def assert_two_commands_at_once(self) -> None:
+        """Each does all of its split or says that it did nothing."""
+        for round_ in range(5):
+            splits = [{"v1": 10 + round_, "v2": 90 - round_}, {"v1": 60 + round_, "v2": 40 - round_}]
+            commands = [[str(builds.program("tessera")), "serve", "traffic-split", "--name=half",
+                         *(f"--version-weight={name}:{weight}" for name, weight in split.items())]
+                        for split in splits]
+            started = [subprocess.Popen(command, env=self.environment(), text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                       for command in commands]
+            said = [process.communicate(timeout=60) for process in started]
+            done = [process.returncode == 0 for process in started]
+            self.assertTrue(any(done), said)
+            for process, (_, errors) in zip(started, said, strict=True):
+                self.assertIn(process.returncode, (0, CONFLICT), errors)
+            self.assertIn(self.weights(self.route()),
+                          [split for split, won in zip(splits, done, strict=True) if won])

@@ -41,6 +41,7 @@ class FakeServings final : public Servings {
         made.object = job.id.object();
         made.uid = "uid-" + job.id.object();
         made.arguments = job.arguments;
+        made.in_split = job.in_split;
         if (!job.pod.files.empty()) made.files = files_name(job);
         jobs.push_back(made);
         return made.uid;

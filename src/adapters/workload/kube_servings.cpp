@@ -1,9 +1,9 @@
 #include "adapters/workload/kube_servings.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -11,6 +11,7 @@
 #include "adapters/workload/workload_calls.hpp"
 #include "wire/workload/serving_json.hpp"
 #include "wire/workload/serving_status_json.hpp"
+#include "wire/workload/traffic_split_json.hpp"
 #include "wire/workload/workload_pod_json.hpp"
 
 namespace tessera {
@@ -20,6 +21,31 @@ using workload::Serving;
 using workload::ServingStatus;
 
 constexpr std::chrono::milliseconds kDeadline{10'000};
+
+// What splits the traffic of the jobs of one name.
+struct Split {
+    std::optional<workload::SharedServiceState> service;
+    std::optional<workload::TrafficRoute> route;
+};
+using Splits = std::map<std::pair<std::string, std::string>, Split>;  // by namespace and name
+
+// `jobs`: ordered by namespace and name.
+void add_traffic(std::vector<ServingStatus>& jobs, const Splits& splits) {
+    for (auto first = jobs.begin(); first != jobs.end();) {
+        const auto last = std::find_if(first, jobs.end(), [&](const ServingStatus& job) {
+            return job.ns != first->ns || job.id.name != first->id.name;
+        });
+        const std::span<ServingStatus> same(first, last);
+        if (const auto split = splits.find({first->ns, first->id.name}); split != splits.end()) {
+            const auto& [service, route] = split->second;
+            const bool by_route = route && is_owned_by(route->owners, same);
+            const bool by_service = service && is_owned_by(service->owners, same);
+            workload::set_traffic(same, by_route ? &*route : nullptr,
+                                  by_service ? service->address : "");
+        }
+        first = last;
+    }
+}
 
 }  // namespace
 
@@ -39,14 +65,25 @@ Result<std::vector<ServingStatus>> KubeServings::list(const std::string& ns,
         std::pair key(job->ns, job->object);
         jobs.insert_or_assign(std::move(key), *std::move(job));
     }));
+    Splits splits;
     TRY_VOID(each(kServices, [&](JsonValue json) {
         if (const auto job = of(json); job != jobs.end())
             workload::read_serving_service(json, job->second);
+        if (const auto shared = workload::read_shared_service(json))
+            splits[{shared->ns, shared->name}].service = shared;
     }));
     TRY_VOID(each(kPods, [&](JsonValue json) {
         if (const auto job = of(json); job != jobs.end())
             job->second.pods.push_back(workload::read_workload_pod(json));
     }));
+    // Without the Gateway API, or the right to list its routes, there is none to show.
+    const auto routes = each(kHttpRoutes, [&](JsonValue json) {
+        if (const auto route = workload::read_route(json))
+            splits[{route->ns, route->name}].route = route;
+    });
+    const bool is_harmless = routes || routes.error().code == Code::not_found ||
+                             routes.error().code == Code::permission_denied;
+    if (!is_harmless) return fail(routes.error());
     std::vector<ServingStatus> out;
     out.reserve(jobs.size());
     for (auto& [key, job] : jobs)
@@ -54,6 +91,7 @@ Result<std::vector<ServingStatus>> KubeServings::list(const std::string& ns,
     std::ranges::sort(out, {}, [](const ServingStatus& job) {
         return std::tie(job.ns, job.id.name, job.id.version, job.id.type);
     });
+    add_traffic(out, splits);
     return out;
 }
 
@@ -87,22 +125,10 @@ Result<std::vector<workload::File>> KubeServings::files(const ServingStatus& job
 
 Result<> KubeServings::update(const Serving& job, const ServingStatus& before,
                               const workload::ServingChange& change) {
-    const auto done =
-        kube_call(http_,
-                  {.method = "PATCH",
-                   .path = path_of(kDeployments, job.ns) + "/" + before.object,
-                   .body = workload::write_serving_update(job, before.uid, before.recorded, change),
-                   .content_type = "application/json-patch+json"},
-                  kDeadline);
-    if (done) return {};
-    // The text of the API server if a test of the patch fails.
-    if (done.error().text.find("due to an error in our request") != std::string::npos) {
-        return fail(Code::conflict,
-                    fmt::format("the serving job {} was changed by another command at the same "
-                                "time; try again",
-                                job.id.name));
-    }
-    return fail(with_right(done.error(), "patch", kDeployments, job.ns));
+    return json_patch_object(
+        http_, kDeployments, job.ns, before.object,
+        workload::write_serving_update(job, before.uid, before.recorded, change),
+        "the serving job " + job.id.name);
 }
 
 Result<> KubeServings::remove(const ServingStatus& job) {

@@ -1,5 +1,6 @@
 // The Servings port over HTTP. The user needs the rights to list, create, patch and delete
 // deployments, to list, get and create services and configmaps, and to list pods, in the namespace.
+// For splits of the traffic by Gateways: to list httproutes.gateway.networking.k8s.io.
 // For the GPUs, nodes and their sizes: to list nodes.
 #pragma once
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "adapters/kube/kube_call.hpp"
 #include "wire/kube/kube_objects.hpp"
@@ -73,6 +74,24 @@ Error with_right(Error error, std::string_view verb, const ObjectKind& kind,
             fmt::format("; you need the right to {} {} in namespace {}", verb, kind.right, ns);
     }
     return error;
+}
+
+Result<> json_patch_object(HttpClient& http, const ObjectKind& kind, const std::string& ns,
+                           const std::string& name, std::string patch, std::string_view what) {
+    const auto done = kube_call(http,
+                                {.method = "PATCH",
+                                 .path = path_of(kind, ns) + "/" + name,
+                                 .body = std::move(patch),
+                                 .content_type = "application/json-patch+json"},
+                                kDeadline);
+    if (done) return {};
+    // The text of the API server if a test of the patch fails.
+    if (done.error().text.find("due to an error in our request") != std::string::npos) {
+        return fail(
+            Code::conflict,
+            fmt::format("{} was changed by another command at the same time; try again", what));
+    }
+    return fail(with_right(done.error(), "patch", kind, ns));
 }
 
 Result<std::string> create_object(HttpClient& http, const ObjectKind& kind, const std::string& ns,

@@ -23,6 +23,10 @@ inline constexpr ObjectKind kJobs{"/apis/batch/v1", "jobs", "jobs.batch"};
 inline constexpr ObjectKind kServices{"/api/v1", "services", "services"};
 inline constexpr ObjectKind kConfigMaps{"/api/v1", "configmaps", "configmaps"};
 inline constexpr ObjectKind kPods{"/api/v1", "pods", "pods"};
+inline constexpr ObjectKind kHttpRoutes{"/apis/gateway.networking.k8s.io/v1", "httproutes",
+                                        "httproutes.gateway.networking.k8s.io"};
+inline constexpr ObjectKind kGateways{"/apis/gateway.networking.k8s.io/v1", "gateways",
+                                      "gateways.gateway.networking.k8s.io"};
 
 // The path of the kind in a namespace, or in all if `ns` is empty.
 std::string path_of(const ObjectKind& kind, const std::string& ns);
@@ -33,6 +37,10 @@ Result<> each_labelled(HttpClient& http, const ObjectKind& kind, const std::stri
 
 // Adds to permission_denied which right is missing.
 Error with_right(Error error, std::string_view verb, const ObjectKind& kind, const std::string& ns);
+
+// Sends a JSON patch. conflict, with a text that names `what`, if a test of the patch fails.
+Result<> json_patch_object(HttpClient& http, const ObjectKind& kind, const std::string& ns,
+                           const std::string& name, std::string patch, std::string_view what);
 
 // Returns the uid of the new object. conflict if there is one of its name.
 Result<std::string> create_object(HttpClient& http, const ObjectKind& kind, const std::string& ns,

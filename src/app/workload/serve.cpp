@@ -37,14 +37,6 @@ Error exists_already(const Serving& job, const ServingStatus* same) {
                         name, job.ns, row_of(same->id.type).command)};
 }
 
-// The job with this identity; nothing if there is none.
-Result<std::optional<ServingStatus>> same_job(Servings& cluster, const Serving& job) {
-    TRY(auto jobs, cluster.list(job.ns, job.id.name));
-    const auto same = std::ranges::find(jobs, job.id, &ServingStatus::id);
-    if (same == jobs.end()) return std::optional<ServingStatus>();
-    return std::optional(std::move(*same));
-}
-
 // Explains a Deployment of the job's name: another name and version may give the same. Only here
 // all jobs of the namespace are read.
 Error name_is_taken(Servings& cluster, const Serving& job) {
@@ -106,15 +98,28 @@ std::string which_pod(std::string_view what, const ServingStatus& job,
 
 Result<> create_serving(Servings& cluster, const Serving& job, const PrintLine& print,
                         const PrintLine& warn) {
-    TRY(const auto before, same_job(cluster, job));
-    if (before && !is_begun(*before, job)) return fail(exists_already(job, &*before));
-    if (before) return create_owned(cluster, job, before->uid, print);
+    TRY(const auto jobs, cluster.list(job.ns, job.id.name));
+    const auto before = std::ranges::find(jobs, job.id, &ServingStatus::id);
+    if (before != jobs.end()) {
+        if (!is_begun(*before, job)) return fail(exists_already(job, &*before));
+        return create_owned(cluster, job, before->uid, print);
+    }
     // A user without the right to list nodes is not warned.
     if (const auto nodes = cluster.nodes()) {
         if (const std::string text = no_gpu_is_large_enough(job.pod.gpus, *nodes); !text.empty())
             warn(text);
     }
-    const auto uid = cluster.create(job);
+    Serving made = job;
+    const bool shares = std::ranges::any_of(
+        jobs, [](const ServingStatus& other) { return other.traffic.has_value(); });
+    if (shares) {
+        made.in_split = false;
+        print(
+            fmt::format("version {} gets none of the traffic that the versions of {} share; "
+                        "tessera serve traffic-split changes that",
+                        job.id.version, job.id.name));
+    }
+    const auto uid = cluster.create(made);
     if (!uid && uid.error().code == Code::conflict) return fail(name_is_taken(cluster, job));
     if (!uid) return fail(uid.error());
     print(fmt::format("deployment.apps/{} created", job.id.object()));

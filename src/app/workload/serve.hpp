@@ -16,6 +16,7 @@ using PrintLine = std::function<void(const std::string& line)>;
 
 // Creates the Deployment, and then what it owns. If the command was interrupted before, the same
 // command creates what is missing. If another object is refused, the Deployment is deleted again.
+// If other versions share an address, the job gets none of its traffic.
 // Calls `print` for each object that it created, and `warn` if no GPU is large enough. Errors:
 // conflict if there is another job of this name; those of the port.
 Result<> create_serving(Servings& cluster, const workload::Serving& job, const PrintLine& print,

@@ -57,6 +57,24 @@ TEST_F(ServeTest, CreatesTheAnchorFirst) {
     EXPECT_TRUE(warnings_.empty());
 }
 
+// Goal: a new version gets none of the traffic that others share, until a split says so.
+TEST_F(ServeTest, ANewVersionIsOutOfASplit) {
+    add("v1");
+    cluster_.jobs.back().object = "mnist-v1-tensorflow-serving";
+    Serving made = job();
+    made.id.version = "v2";
+    ASSERT_TRUE(create(made));
+    EXPECT_EQ(cluster_.jobs.back().in_split, true);
+    cluster_.jobs.front().traffic.emplace();
+    made.id.version = "v3";
+    printed_.clear();
+    ASSERT_TRUE(create(made));
+    EXPECT_EQ(cluster_.jobs.back().in_split, false);
+    EXPECT_EQ(printed_.front(),
+              "version v3 gets none of the traffic that the versions of mnist share; tessera serve "
+              "traffic-split changes that");
+}
+
 // Goal: a command that was killed in between is completed by the same command, and by no other.
 TEST_F(ServeTest, CompletesWhatWasCut) {
     ASSERT_TRUE(cluster_.create(job()));

@@ -48,6 +48,38 @@ bool has_gpus(const ServingStatus& job) {
     return job.gpus.whole > 0 || job.gpus.is_share();
 }
 
+// "ADDRESS(30%)" of a job that shares traffic; N/A if it gets none.
+std::string address_text(const ServingStatus& job) {
+    if (!job.traffic) return or_none(job.address);
+    if (!job.traffic->takes_part || job.address.empty()) return "N/A";
+    return fmt::format("{}({}%)", job.address, job.traffic->percent);
+}
+
+// What splits the traffic: "httproute/half".
+std::string split_object(const ServingStatus& job) {
+    return fmt::format("{}/{}", job.traffic->by_route ? "httproute" : "service", job.id.name);
+}
+
+std::string traffic_text(const ServingStatus& job) {
+    if (!job.traffic) return {};
+    const workload::TrafficPart& part = *job.traffic;
+    std::string out = fmt::format("Traffic:\t{}% of {} ({})", part.percent, split_object(job),
+                                  part.address.empty() ? "every host" : part.address);
+    if (!part.why.empty()) out += "; " + part.why;
+    return out + "\n";
+}
+
+void write_traffic(JsonWriter& w, const ServingStatus& job) {
+    if (!job.traffic) return;
+    w.object("traffic", [&] {
+        w.member("object", split_object(job));
+        w.member("address", job.traffic->address);
+        w.member("takesPart", job.traffic->takes_part);
+        w.member("percent", job.traffic->percent);
+        if (!job.traffic->why.empty()) w.member("reason", job.traffic->why);
+    });
+}
+
 // Empty if it has all its pods.
 std::string reasons_text(const ServingStatus& job) {
     if (job.available >= job.desired) return {};
@@ -100,6 +132,7 @@ void write_job(JsonWriter& w, const ServingStatus& job, const WorkloadView& view
             }
         });
         w.member("ip", job.address);
+        write_traffic(w, job);
         w.array("instances", [&] {
             for (const WorkloadPod& pod : job.pods)
                 write_pod(w, job, pod, view);
@@ -123,8 +156,8 @@ std::string serving_table(std::span<const ServingStatus> jobs, const WorkloadVie
     for (const ServingStatus& job : jobs) {
         if (namespaces) out += job.ns + "\t";
         out += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t", job.id.name, row_of(job.id.type).title,
-                           or_none(job.id.version), job.desired, job.available,
-                           or_none(job.address), ports_text(job));
+                           or_none(job.id.version), job.desired, job.available, address_text(job),
+                           ports_text(job));
         if (gpus) {
             out += fmt::format("{}\t{}\t{}\t", tenths(gpus_of(job, view)), memory_text(job.gpus),
                                cores_text(job.gpus));
@@ -139,7 +172,8 @@ std::string serving_text(const ServingStatus& job, const WorkloadView& view) {
         "Name:\t{}\nNamespace:\t{}\nType:\t{}\nVersion:\t{}\nDesired:\t{}\nAvailable:\t{}\n"
         "Age:\t{}\nAddress:\t{}\nPort:\t{}\n",
         job.id.name, job.ns, row_of(job.id.type).title, or_none(job.id.version), job.desired,
-        job.available, age_text(view.now_s - job.created_s), or_none(job.address), ports_text(job));
+        job.available, age_text(view.now_s - job.created_s), address_text(job), ports_text(job));
+    out += traffic_text(job);
     if (has_gpus(job)) {
         out += fmt::format("GPU:\t{}\nGPU Memory:\t{}\nGPU Core:\t{}\n", tenths(gpus_of(job, view)),
                            memory_text(job.gpus), cores_text(job.gpus));

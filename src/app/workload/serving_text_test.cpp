@@ -137,6 +137,26 @@ TEST(ServingText, Json) {
     EXPECT_TRUE(JsonDocument::parse(serving_json(whole(), {{}, kNow})));
 }
 
+// Goal: Arena's address of a version with a part of the traffic, and of one without.
+TEST(ServingText, Traffic) {
+    ServingStatus job = shared();
+    job.traffic = {.by_route = true, .address = "half.team", .takes_part = true, .percent = 30};
+    const std::string text = serving_text(job, {{}, kNow});
+    EXPECT_NE(text.find("Address:     172.19.0.222(30%)\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("Traffic:     30% of httproute/mnist2 (half.team)\n"), std::string::npos);
+    EXPECT_NE(serving_table(std::vector{job}, {{}, kNow}, false).find("172.19.0.222(30%)"),
+              std::string::npos);
+    const auto document = JsonDocument::parse(serving_json(job, {{}, kNow}));
+    EXPECT_EQ(document->root()["ip"].text(), "172.19.0.222");
+    EXPECT_EQ(document->root()["traffic"]["percent"].integer(), 30);
+    job.traffic = {.address = "10.0.0.9", .why = {}};
+    const std::string out = serving_text(job, {{}, kNow});
+    EXPECT_NE(out.find("Address:     N/A\n"), std::string::npos) << out;
+    EXPECT_NE(out.find("Traffic:     0% of service/mnist2 (10.0.0.9)\n"), std::string::npos);
+    EXPECT_FALSE(
+        JsonDocument::parse(serving_json(shared(), {{}, kNow}))->root()["traffic"].present());
+}
+
 TEST(ServingText, Ages) {
     EXPECT_EQ(age_text(-5), "0s");
     EXPECT_EQ(age_text(59), "59s");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,9 @@ struct Serving {
     std::string max_surge;        // of the rolling update; empty: that of Kubernetes
     std::string max_unavailable;  // the same
     PodTemplate pod;
+    // Whether the Service that the versions of its name share selects its pods (traffic_split.hpp).
+    // Of an update: what the job has; nothing: no label says so, and it is written as false.
+    std::optional<bool> in_split = true;
     // The arguments of `tessera`, by which `serve update` makes the job again.
     std::vector<std::string> arguments;
     // What the user should know of the flags; for stderr.

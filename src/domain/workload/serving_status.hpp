@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,15 @@ struct ServicePort {
     std::string name;
     int port = 0;
     int node_port = 0;  // 0: none
+};
+
+// What a job gets of the traffic of the address that the versions of its name share.
+struct TrafficPart {
+    bool by_route = false;    // an HTTPRoute splits it; or else a Service does
+    std::string address;      // the route's host name (empty: every host), or the Service's address
+    bool takes_part = false;  // false: it gets nothing, whatever pods it has
+    int percent = 0;          // of a Service: by the pods that are available now
+    std::string why;          // why the Gateway does not take the route; empty if it does
 };
 
 struct ServingStatus {
@@ -35,7 +45,10 @@ struct ServingStatus {
     // The ConfigMap with its files; empty: none. The files as path and key in it.
     std::string files;
     std::vector<std::pair<std::string, std::string>> file_keys;
-    std::string why;  // why it has fewer pods than desired; empty if it has them
+    // Whether the shared Service of a split selects its pods; nothing: no label says so.
+    std::optional<bool> in_split;
+    std::optional<TrafficPart> traffic;  // nothing: the versions of its name share no address
+    std::string why;                     // why it has fewer pods than desired; empty if it has them
 };
 
 }  // namespace tessera::workload

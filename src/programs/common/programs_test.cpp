@@ -89,7 +89,8 @@ TEST(CompletionWords, OfGroups) {
         std::ifstream out(folder.file("out"));
         return std::string(std::istreambuf_iterator<char>(out), {});
     };
-    EXPECT_TRUE(offered("tessera serve").starts_with("tensorflow triton custom update list get"));
+    EXPECT_TRUE(offered("tessera serve")
+                    .starts_with("tensorflow triton custom update traffic-split list get"));
     EXPECT_TRUE(offered("tessera serve update").starts_with("tensorflow triton custom "));
     EXPECT_EQ(offered("tessera serve ls -o"), "json yaml wide\n");
     EXPECT_EQ(offered("tessera serve update tf -o"), "json yaml\n");

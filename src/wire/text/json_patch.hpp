@@ -20,18 +20,17 @@ class JsonPatch {
   public:
     // The patch fails if there is another value, or none.
     void test(std::string_view path, std::string_view value) {
+        test_raw(path, server_json_string(value));
+    }
+    // The same; `json` is already JSON text, as the API server writes it.
+    void test_raw(std::string_view path, std::string_view json) {
         writer_.object([&] {
             head("test", path);
-            writer_.raw_member("value", server_json_string(value));
+            writer_.raw_member("value", json);
         });
     }
     // The patch fails if there is a value. The API server takes a member that is missing for null.
-    void test_missing(std::string_view path) {
-        writer_.object([&] {
-            head("test", path);
-            writer_.raw_member("value", "null");
-        });
-    }
+    void test_missing(std::string_view path) { test_raw(path, "null"); }
     void add(std::string_view path, std::string_view value) {
         writer_.object([&] {
             head("add", path);

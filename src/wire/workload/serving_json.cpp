@@ -49,7 +49,9 @@ void write_strategy(JsonWriter& w, const Serving& job) {
 }
 
 void write_template(JsonWriter& w, const Serving& job) {
-    write_pod_template(w, job.pod, labels_of(job.id), files_name(job));
+    StringMap labels = labels_of(job.id);
+    labels.emplace(kSplitLabel, split_value(job.in_split.value_or(false)));
+    write_pod_template(w, job.pod, labels, files_name(job));
 }
 
 }  // namespace
@@ -126,6 +128,10 @@ std::string write_serving_update(const Serving& job, std::string_view uid,
     patch.test(command, recorded);
     patch.add(command, write_arguments(job.arguments));
     if (change.pods) {
+        if (job.in_split) {
+            patch.test("/spec/template/metadata/labels/" + pointer_part(kSplitLabel),
+                       split_value(*job.in_split));
+        }
         for (const auto& [key, value] : all_labels(job))
             patch.add("/metadata/labels/" + pointer_part(key), value);
         for (const auto& [key, value] : job.pod.annotations)

@@ -14,6 +14,13 @@ inline constexpr std::string_view kServingNameLabel = "tessera.dev/serving-name"
 inline constexpr std::string_view kServingVersionLabel = "tessera.dev/serving-version";
 inline constexpr std::string_view kServingTypeLabel = "tessera.dev/serving-type";
 
+// Of the pods alone: whether the Service that the versions of one name share selects them
+// (traffic_split_json.hpp). It is no part of the Deployment's selector.
+inline constexpr std::string_view kSplitLabel = "tessera.dev/serving-split";
+constexpr std::string_view split_value(bool in_split) {
+    return in_split ? "in" : "out";
+}
+
 // apps/v1 Deployment.
 std::string write_serving_deployment(const Serving& job);
 // v1 Service of type ClusterIP. `owner_uid`: of the Deployment; empty: no owner reference.
@@ -22,7 +29,8 @@ std::string write_serving_service(const Serving& job, std::string_view owner_uid
 std::string write_serving_files(const Serving& job, std::string_view owner_uid);
 // A JSON patch of the Deployment that records the job's arguments and makes the change. The API
 // server refuses it (422) if another command changed the job since it was read: `uid` and
-// `recorded` are of ServingStatus.
+// `recorded` are of ServingStatus. If it changes the pods, also if their part in a split was
+// changed: `job` has the part that was read.
 std::string write_serving_update(const Serving& job, std::string_view uid,
                                  std::string_view recorded, const ServingChange& change);
 

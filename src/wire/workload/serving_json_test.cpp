@@ -124,6 +124,8 @@ TEST(ServingJson, Update) {
     EXPECT_NE(pods.find("add /metadata/labels/team\n"), std::string::npos);
     EXPECT_NE(pods.find("add /metadata/annotations/tessera.dev~1gpu-models\n"), std::string::npos);
     EXPECT_NE(pods.find("add /spec/template\n"), std::string::npos);
+    EXPECT_NE(pods.find("test /spec/template/metadata/labels/tessera.dev~1serving-split\n"),
+              std::string::npos);
     // Our labels stay ours.
     EXPECT_EQ(update({.pods = true}).find("mine"), std::string::npos);
 }
@@ -141,6 +143,7 @@ TEST(ServingJson, RoundTrip) {
     EXPECT_EQ(read->file_keys.at(0),
               (std::pair<std::string, std::string>("/etc/tessera/models.config", "file-0")));
     EXPECT_EQ(read->desired, 2);
+    EXPECT_EQ(read->in_split, true);
     EXPECT_EQ(read_serving_of(document.root()), read->object);
     EXPECT_FALSE(read_serving(parsed(R"({"metadata":{"name":"web"}})").root()));
 }

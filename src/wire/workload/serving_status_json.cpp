@@ -45,6 +45,8 @@ std::optional<ServingStatus> read_serving(JsonValue deployment) {
     out.desired = read_count(deployment["spec"]["replicas"]);
     out.available = read_count(deployment["status"]["availableReplicas"]);
     out.created_s = read_created(deployment);
+    const JsonValue pod_labels = deployment["spec"]["template"]["metadata"]["labels"];
+    if (const auto part = pod_labels[kSplitLabel].text()) out.in_split = *part == split_value(true);
     const auto containers = deployment["spec"]["template"]["spec"]["containers"].elements();
     if (!containers.empty()) {
         out.gpus = read_gpus(containers.front()["resources"]["limits"]);

@@ -144,6 +144,7 @@ Result<int> update(Bound<KindOf>& given, const KindOf& kind) {
     TRY(Serving job,
         job_of(kind, workload::merged_flags(recorded, given_flags(*given.command)), there, named));
     job.ns = ns;
+    job.in_split = before.in_split;
     if (given.options.dry_run) {
         print_objects(objects_of(job), given.options.output);
         return 0;

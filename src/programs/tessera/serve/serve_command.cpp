@@ -10,8 +10,9 @@ CommandRow serve_command() {
                 "tessera serve tensorflow --name mnist --model-name mnist --model-path "
                 "/models/mnist --data models:/models --gpumemory 3",
             .commands = {serve_tensorflow_command(), serve_triton_command(), serve_custom_command(),
-                         serve_update_command(), serve_list_command(), serve_get_command(),
-                         serve_logs_command(), serve_attach_command(), serve_delete_command()}};
+                         serve_update_command(), serve_traffic_split_command(),
+                         serve_list_command(), serve_get_command(), serve_logs_command(),
+                         serve_attach_command(), serve_delete_command()}};
 }
 
 }  // namespace tessera

@@ -9,6 +9,7 @@ CommandRow serve_tensorflow_command();
 CommandRow serve_triton_command();
 CommandRow serve_custom_command();
 CommandRow serve_update_command();
+CommandRow serve_traffic_split_command();
 CommandRow serve_list_command();
 CommandRow serve_get_command();
 CommandRow serve_logs_command();

@@ -6,6 +6,7 @@
 #include "adapters/workload/kube_servings.hpp"
 #include "app/workload/serve.hpp"
 #include "app/workload/serving_text.hpp"
+#include "app/workload/traffic_split.hpp"
 #include "base/dns_name.hpp"
 #include "programs/tessera/common_options.hpp"
 #include "programs/tessera/serve/serve_commands.hpp"
@@ -139,7 +140,7 @@ Result<int> remove(const ViewOptions& options) {
     for (const std::string& name : options.names) {
         TRY(const ServingChoice choice, options.choice(connection, name));
         const auto job = find_serving(cluster, choice);
-        const auto done = job ? cluster.remove(*job) : Result<>(fail(job.error()));
+        const auto done = job ? remove_serving(cluster, *job) : Result<>(fail(job.error()));
         if (!done) {
             status = print_error("tessera", done.error());
             continue;

@@ -16,9 +16,9 @@ inline CLI::Option* last(CLI::Option* option) {
 
 // A flag that may be repeated. It takes one value: CLI11 would take further words, and a "--" after
 // them.
-inline void add_list(CLI::App& command, const char* names, std::vector<std::string>& out,
-                     const char* help) {
-    command.add_option(names, out, help)
+inline CLI::Option* add_list(CLI::App& command, const char* names, std::vector<std::string>& out,
+                             const char* help) {
+    return command.add_option(names, out, help)
         ->expected(1)
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

@@ -1,0 +1,314 @@
+#include "app/workload/traffic_split.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+namespace tessera {
+namespace {
+
+using workload::GatewayName;
+using workload::ServicePort;
+using workload::ServingStatus;
+using workload::SharedService;
+using workload::TrafficRoute;
+using workload::VersionWeight;
+
+// A job and what it gets.
+struct Part {
+    const ServingStatus* job = nullptr;
+    int percent = 0;
+};
+
+std::string listed(const std::vector<std::string>& words) {
+    std::string out;
+    for (const std::string& word : words)
+        out += (out.empty() ? "" : ", ") + word;
+    return out;
+}
+
+std::string name_of(const ServingStatus& job) {
+    return job.id.version.empty() ? "\"\"" : job.id.version;
+}
+
+Result<Part> part_of(const VersionWeight& weight, const std::vector<ServingStatus>& jobs) {
+    Part out{.job = nullptr, .percent = weight.percent};
+    std::vector<std::string> versions;
+    for (const ServingStatus& job : jobs) {
+        versions.push_back(name_of(job));
+        if (job.id.version != weight.version) continue;
+        if (out.job != nullptr) {
+            return fail(Code::conflict,
+                        fmt::format("-v: {0} and {1} have the name {2} and the version \"{3}\"; "
+                                    "serve one of them by another version",
+                                    out.job->object, job.object, job.id.name, weight.version));
+        }
+        out.job = &job;
+    }
+    if (out.job == nullptr) {
+        return fail(Code::not_found,
+                    fmt::format("-v: {} has no version \"{}\"; it has {}", jobs.front().id.name,
+                                weight.version, listed(versions)));
+    }
+    if (out.percent > 0 && !out.job->has_service) {
+        return fail(Code::conflict,
+                    fmt::format("-v: version \"{}\" of {} has no Service; run the command that "
+                                "made it again",
+                                weight.version, jobs.front().id.name));
+    }
+    return out;
+}
+
+// Those that get traffic, in the order of the request.
+Result<std::vector<Part>> parts_of(const SplitRequest& request,
+                                   const std::vector<ServingStatus>& jobs) {
+    std::vector<Part> out;
+    for (const VersionWeight& weight : request.weights) {
+        TRY(const Part part, part_of(weight, jobs));
+        if (part.percent > 0) out.push_back(part);
+    }
+    return out;
+}
+
+std::vector<workload::SplitOwner> owners_of(const std::vector<ServingStatus>& jobs) {
+    std::vector<workload::SplitOwner> out;
+    out.reserve(jobs.size());
+    for (const ServingStatus& job : jobs)
+        out.push_back({job.object, job.uid});
+    return out;
+}
+
+// ---- by an HTTPRoute
+
+std::vector<std::string> texts_of(const std::vector<GatewayName>& gateways) {
+    std::vector<std::string> out;
+    out.reserve(gateways.size());
+    for (const GatewayName& gateway : gateways)
+        out.push_back(gateway.name + "/" + gateway.ns);
+    return out;
+}
+
+// The Gateway of the route; nothing: split by a Service.
+Result<std::optional<GatewayName>> choose_gateway(TrafficSplits& splits,
+                                                  const SplitRequest& request,
+                                                  std::span<const ServingStatus> jobs,
+                                                  const PrintLine& warn) {
+    if (request.by_replicas) return std::optional<GatewayName>();
+    const auto all = splits.gateways(request.ns);
+    const bool may_not_list = !all && all.error().code == Code::permission_denied;
+    if (!all && !may_not_list && all.error().code != Code::not_found) return fail(all.error());
+    if (request.gateway) {
+        const bool is_there =
+            may_not_list || (all && std::ranges::find(*all, *request.gateway) != all->end());
+        if (is_there) return request.gateway;
+        return fail(Code::not_found,
+                    !all ? std::string("--gateway: the cluster has no Gateway API "
+                                       "(gateway.networking.k8s.io/v1); use --by-replicas")
+                         : fmt::format("--gateway: there is no Gateway {} in namespace {}; the "
+                                       "cluster has: {}",
+                                       request.gateway->name, request.gateway->ns,
+                                       all->empty() ? "none" : listed(texts_of(*all))));
+    }
+    if (!all && !may_not_list) return std::optional<GatewayName>();
+    if (const auto route = splits.route(request.name, jobs); route && *route)
+        return std::optional((*route)->gateway);
+    if (may_not_list) {
+        warn(
+            "you have no right to list Gateways, so a Service splits the traffic; name one with "
+            "--gateway NAME/NAMESPACE");
+        return std::optional<GatewayName>();
+    }
+    if (all->empty()) return std::optional<GatewayName>();
+    if (all->size() == 1) return std::optional(all->front());
+    return fail(Code::conflict,
+                fmt::format("--gateway: the cluster has {} Gateways; name one of {}, or use "
+                            "--by-replicas",
+                            all->size(), listed(texts_of(*all))));
+}
+
+Result<std::vector<workload::RouteBackend>> backends_of(const std::vector<Part>& parts) {
+    std::vector<workload::RouteBackend> out;
+    for (const Part& part : parts) {
+        const auto port =
+            std::ranges::find(part.job->ports, workload::kRestPort, &ServicePort::name);
+        if (port == part.job->ports.end()) {
+            return fail(Code::invalid_argument,
+                        fmt::format("-v: version {} has no REST port, and an HTTPRoute splits "
+                                    "HTTP alone; use --by-replicas",
+                                    name_of(*part.job)));
+        }
+        out.push_back({part.job->object, port->port, part.percent});
+    }
+    return out;
+}
+
+Result<> split_by_route(TrafficSplits& splits, const SplitRequest& request,
+                        const std::vector<ServingStatus>& jobs, const std::vector<Part>& parts,
+                        const GatewayName& gateway, const PrintLine& print) {
+    if (request.scale) {
+        return fail(Code::invalid_argument,
+                    "--scale: needs --by-replicas, because a Gateway splits by the weights, "
+                    "whatever the numbers of pods are");
+    }
+    TrafficRoute wanted{.ns = request.ns,
+                        .name = request.name,
+                        .gateway = gateway,
+                        .hostname = fmt::format("{}.{}", request.name, request.ns),
+                        .backends = {},
+                        .owners = owners_of(jobs),
+                        .uid = {},
+                        .why = {}};
+    TRY(wanted.backends, backends_of(parts));
+    TRY(const auto before, splits.route(request.name, jobs));
+    if (before) wanted.hostname = before->hostname;
+    if (request.hostname) wanted.hostname = *request.hostname;
+    const bool is_same = before && before->gateway == wanted.gateway &&
+                         before->hostname == wanted.hostname &&
+                         before->backends == wanted.backends && before->owners == wanted.owners;
+    if (!is_same) TRY_VOID(splits.write(wanted, before));
+    print(fmt::format("httproute.gateway.networking.k8s.io/{} {}", request.name,
+                      is_same  ? "unchanged"
+                      : before ? "updated"
+                               : "created"));
+    print(
+        fmt::format("Callers send HTTP requests {} to the Gateway {} of namespace {}",
+                    wanted.hostname.empty() ? "with any host" : "with the host " + wanted.hostname,
+                    gateway.name, gateway.ns));
+    return {};
+}
+
+// ---- by a Service
+
+struct Replicas {
+    std::vector<int> percents;
+    std::vector<int> now;
+    std::vector<int> wanted;
+};
+
+std::string joined(const std::vector<int>& numbers) {
+    std::string out;
+    for (const int number : numbers)
+        out += fmt::format("{}{}", out.empty() ? "" : ":", number);
+    return out;
+}
+
+// The numbers of pods for the split, or why the command has to be repeated with --scale.
+Result<Replicas> replicas_of(const SplitRequest& request, const std::vector<Part>& parts) {
+    Replicas out;
+    std::vector<std::string> versions;
+    for (const Part& part : parts) {
+        out.percents.push_back(part.percent);
+        out.now.push_back(part.job->desired);
+        versions.push_back(name_of(*part.job));
+    }
+    out.wanted = workload::is_split(out.percents, out.now)
+                     ? out.now
+                     : workload::smallest_replicas(out.percents);
+    if (out.wanted == out.now || request.scale) return out;
+    return fail(
+        Code::conflict,
+        fmt::format("-v: {} have {} pods, which splits the connections {}, and not {}; "
+                    "use --scale to change them to {} pods, which each take GPUs, or "
+                    "tessera serve update --replicas",
+                    listed(versions), joined(out.now), joined(workload::parts_of_sum(out.now)),
+                    joined(out.percents), joined(out.wanted)));
+}
+
+Result<std::vector<ServicePort>> shared_ports(const std::vector<Part>& parts) {
+    std::vector<ServicePort> out;
+    const auto same = [](const ServicePort& one, const ServicePort& other) {
+        return one.name == other.name && one.port == other.port;
+    };
+    for (const Part& part : parts) {
+        if (out.empty()) out = part.job->ports;
+        if (std::ranges::equal(out, part.job->ports, same)) continue;
+        return fail(Code::invalid_argument,
+                    fmt::format("-v: versions {} and {} have different ports, and one Service has "
+                                "the same ports for all; serve one of them again",
+                                name_of(*parts.front().job), name_of(*part.job)));
+    }
+    return out;
+}
+
+Result<> set_parts(TrafficSplits& splits, const std::vector<ServingStatus>& jobs,
+                   const std::vector<Part>& parts, const Replicas& replicas,
+                   const PrintLine& print) {
+    const auto set = [&](const ServingStatus& job, bool in, std::optional<int> pods) -> Result<> {
+        if (job.in_split == in && !pods) return {};
+        TRY_VOID(splits.set_part(job, in, pods));
+        print(fmt::format("deployment.apps/{} {}", job.object,
+                          pods ? fmt::format("scaled to {}", *pods) : std::string("updated")));
+        return {};
+    };
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const bool changes = replicas.wanted[i] != replicas.now[i];
+        TRY_VOID(
+            set(*parts[i].job, true, changes ? std::optional(replicas.wanted[i]) : std::nullopt));
+    }
+    for (const ServingStatus& job : jobs) {
+        if (std::ranges::find(parts, &job, &Part::job) == parts.end())
+            TRY_VOID(set(job, false, std::nullopt));
+    }
+    return {};
+}
+
+Result<> split_by_service(TrafficSplits& splits, const SplitRequest& request,
+                          const std::vector<ServingStatus>& jobs, const std::vector<Part>& parts,
+                          const PrintLine& print) {
+    if (request.hostname) {
+        return fail(Code::invalid_argument,
+                    "--hostname: needs a Gateway, and a Service splits this traffic");
+    }
+    TRY(const Replicas replicas, replicas_of(request, parts));
+    SharedService wanted{.ns = request.ns,
+                         .name = request.name,
+                         .ports = {},
+                         .owners = owners_of(jobs),
+                         .weights = workload::weights_text(request.weights)};
+    TRY(wanted.ports, shared_ports(parts));
+    TRY(const auto before, splits.service(request.name, jobs));
+    // First, so that of two commands at the same time one fails before it changes a job.
+    TRY_VOID(splits.write(wanted, before));
+    print(fmt::format("service/{} {}", request.name, before ? "updated" : "created"));
+    TRY_VOID(set_parts(splits, jobs, parts, replicas, print));
+    TRY(const auto after, splits.service(request.name, jobs));
+    if (!after || after->weights != wanted.weights) {
+        return fail(Code::conflict,
+                    fmt::format("another command split the traffic of {} at the same time; run "
+                                "the one that counts again",
+                                request.name));
+    }
+    print(fmt::format("Callers connect to {}.{}; ready pods get equal parts of the connections",
+                      request.name, request.ns));
+    return {};
+}
+
+}  // namespace
+
+Result<> split_traffic(Servings& servings, TrafficSplits& splits, const SplitRequest& request,
+                       const PrintLine& print, const PrintLine& warn) {
+    if (request.by_replicas && request.gateway) {
+        return fail(Code::invalid_argument,
+                    "--by-replicas: cannot be used with --gateway; choose one");
+    }
+    TRY(const auto jobs, servings.list(request.ns, request.name));
+    if (jobs.empty()) {
+        return fail(Code::not_found,
+                    fmt::format("--name: there is no serving job {} in namespace {}; tessera serve "
+                                "list shows those that exist",
+                                request.name, request.ns));
+    }
+    TRY(const std::vector<Part> parts, parts_of(request, jobs));
+    TRY(const auto gateway, choose_gateway(splits, request, jobs, warn));
+    if (gateway) return split_by_route(splits, request, jobs, parts, *gateway, print);
+    return split_by_service(splits, request, jobs, parts, print);
+}
+
+Result<> remove_serving(Servings& cluster, const ServingStatus& job) {
+    TRY(const auto jobs, cluster.list(job.ns, job.id.name));
+    TRY_VOID(workload::check_removal(job, jobs));
+    return cluster.remove(job);
+}
+
+}  // namespace tessera
