@@ -84,8 +84,9 @@ Result<std::optional<TrafficRoute>> KubeTrafficSplits::route(const std::string& 
 
 Result<> KubeTrafficSplits::write(const TrafficRoute& wanted,
                                   const std::optional<TrafficRoute>& before) {
-    if (!before)
+    if (!before) {
         return create(http_, kHttpRoutes, wanted.ns, wanted.name, workload::write_route(wanted));
+    }
     return json_patch_object(http_, kHttpRoutes, wanted.ns, wanted.name,
                              workload::write_route_change(*before, wanted),
                              text_of(kHttpRoutes, wanted.name));
@@ -98,9 +99,10 @@ Result<std::optional<SharedServiceState>> KubeTrafficSplits::service(
 
 Result<> KubeTrafficSplits::write(const SharedService& wanted,
                                   const std::optional<SharedServiceState>& before) {
-    if (!before)
+    if (!before) {
         return create(http_, kServices, wanted.ns, wanted.name,
                       workload::write_shared_service(wanted));
+    }
     return json_patch_object(http_, kServices, wanted.ns, wanted.name,
                              workload::write_shared_service_change(*before, wanted),
                              text_of(kServices, wanted.name));
