@@ -9,6 +9,15 @@ namespace {
 
 constexpr std::string_view kTritonImage = "nvcr.io/nvidia/tritonserver:24.01-py3";
 
+Result<> read_probes(const CustomFlags& flags, PodTemplate& pod) {
+    ProbeDefaults defaults{
+        .rest_port = flags.restful_port, .grpc_port = flags.port, .shell = flags.serve.pod.shell};
+    TRY_VOID(read_probe_flags("startup", flags.startup, defaults, *pod.startup));
+    TRY_VOID(read_probe_flags("liveness", flags.liveness, defaults, *pod.liveness));
+    defaults.is_ready = true;
+    return read_probe_flags("readiness", flags.readiness, defaults, *pod.readiness);
+}
+
 }  // namespace
 
 Result<Serving> triton_serving(const TritonFlags& flags) {
@@ -80,6 +89,7 @@ Result<Serving> custom_serving(const CustomFlags& flags) {
         probe.path = flags.health_path;
     }
     set_probes(job.pod, probe, probe);
+    TRY_VOID(read_probes(flags, job.pod));
     return job;
 }
 

@@ -58,14 +58,19 @@ struct Port {
     friend bool operator==(const Port&, const Port&) = default;
 };
 
-enum class ProbeAction { http, tcp };
+enum class ProbeAction { http, tcp, grpc, exec };
 
 struct Probe {
     ProbeAction action = ProbeAction::tcp;
-    int port = 0;
-    std::string path = {};  // of http
+    int port = 0;                           // not of exec
+    std::string path = {};                  // of http
+    std::string scheme = {};                // of http; empty: HTTP
+    std::string service = {};               // of grpc; empty: the server as a whole
+    std::vector<std::string> command = {};  // of exec
+    int delay_s = 0;                        // until the first one
     int period_s = 5;
     int timeout_s = 3;
+    int successes = 1;
     int failures = 3;
 
     friend bool operator==(const Probe&, const Probe&) = default;

@@ -12,6 +12,7 @@ namespace {
 enum class Key {
     whole,         // the entry itself
     before_equal,  // NAME=VALUE
+    before_mark,   // NAME: VALUE or NAME=VALUE
     after_colon,   // SOURCE:/path, or the whole text without a colon
 };
 
@@ -30,8 +31,14 @@ constexpr auto kLists = std::to_array<ListFlag>({
     {"--env-from-secret", Key::before_equal},
     {"--image-pull-secret", Key::whole},
     {"--label", Key::before_equal},
+    {"--liveness-probe-action-option", Key::before_mark},
+    {"--liveness-probe-option", Key::before_mark},
     {"--load-model", Key::whole},
+    {"--readiness-probe-action-option", Key::before_mark},
+    {"--readiness-probe-option", Key::before_mark},
     {"--selector", Key::before_equal},
+    {"--startup-probe-action-option", Key::before_mark},
+    {"--startup-probe-option", Key::before_mark},
     {"--temp-dir", Key::after_colon},
     {"--toleration", Key::whole},
 });
@@ -51,6 +58,9 @@ constexpr auto kReplaced = std::to_array<Replaced>({
     {"--model-name", "--model-config-file"},
     {"--model-path", "--model-config-file"},
     {"--version-policy", "--model-config-file"},
+    {"--liveness-probe-action", "--liveness-probe-action-option"},
+    {"--readiness-probe-action", "--readiness-probe-action-option"},
+    {"--startup-probe-action", "--startup-probe-action-option"},
     {"--command", "--"},
     {"--", "--command"},
 });
@@ -70,6 +80,7 @@ std::string identity_of(std::string_view flag) {
     if (list == kLists.end()) return std::string(name);
     std::string_view key = value_of(flag);
     if (list->key == Key::before_equal) key = key.substr(0, key.find('='));
+    if (list->key == Key::before_mark) key = key.substr(0, key.find_first_of(":="));
     if (list->key == Key::after_colon) key = key.substr(key.find(':') + 1);
     return std::string(name) + "=" + std::string(key);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/ascii.hpp"
 
@@ -27,6 +28,24 @@ Result<> check_amount(std::string_view flag, std::string_view text) {
                     text));
 }
 
+// The variables that Arena sets (docs/research/arena.md §2.3), behind the user's. A variable of the
+// user with such a name stays.
+void add_pod_fields(std::vector<EnvVar>& env) {
+    struct Field {
+        std::string_view name;
+        std::string_view path;
+    };
+    constexpr auto kFields = std::to_array<Field>({{"ARENA_NODE_NAME", "spec.nodeName"},
+                                                   {"ARENA_POD_NAMESPACE", "metadata.namespace"},
+                                                   {"ARENA_POD_NAME", "metadata.name"},
+                                                   {"ARENA_POD_IP", "status.podIP"}});
+    for (const Field& field : kFields) {
+        if (std::ranges::find(env, field.name, &EnvVar::name) != env.end()) continue;
+        env.push_back(
+            {.name = std::string(field.name), .value = {}, .field_path = std::string(field.path)});
+    }
+}
+
 }  // namespace
 
 Result<Serving> begin_serving(const ServeFlags& flags, ServingType type,
@@ -48,6 +67,7 @@ Result<Serving> begin_serving(const ServeFlags& flags, ServingType type,
     TRY_VOID(check_amount("--max-surge", flags.max_surge));
     TRY_VOID(check_amount("--max-unavailable", flags.max_unavailable));
     TRY(out.pod, read_pod_flags(flags.pod, default_image));
+    add_pod_fields(out.pod.env);
     out.pod.container = row_of(type).container;
     return out;
 }

@@ -8,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "domain/workload/pod_flags.hpp"
+#include "domain/workload/probe_flags.hpp"
 #include "domain/workload/serving.hpp"
 
 namespace tessera::workload {
@@ -54,6 +55,9 @@ struct CustomFlags {
     int port = 0;
     int restful_port = 0;
     int metrics_port = 0;
+    ProbeFlags startup;
+    ProbeFlags readiness;
+    ProbeFlags liveness;
     std::string health_path;         // GET on the REST port; empty: the port accepts connections
     std::vector<std::string> words;  // the command, if --command is missing
 };

@@ -1,5 +1,6 @@
 #include "domain/workload/serve_flags.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -244,6 +245,39 @@ TEST(CustomServing, Command) {
     EXPECT_EQ(custom_serving(flags)->pod.readiness->path, "/healthz");
     flags.health_path = "healthz";
     EXPECT_FALSE(custom_serving(flags));
+}
+
+// Goal: Arena's probe flags change one probe each, and the others keep their defaults.
+TEST(CustomServing, Probes) {
+    CustomFlags flags;
+    flags.serve.name = "style";
+    flags.serve.pod.image = "style:1";
+    flags.restful_port = 5000;
+    flags.readiness = {"exec", {"command: cat /ready"}, {"successThreshold: 2"}};
+    const Serving job = custom_serving(flags).value();
+    const PodTemplate& pod = job.pod;
+    EXPECT_EQ(pod.readiness->action, ProbeAction::exec);
+    EXPECT_EQ(pod.readiness->successes, 2);
+    EXPECT_EQ(pod.liveness->action, ProbeAction::tcp);
+    EXPECT_EQ(pod.startup->failures, 720);
+    flags.liveness.options = {"successThreshold: 2"};
+    EXPECT_EQ(custom_serving(flags).error().code, Code::invalid_argument);
+}
+
+// Goal: Arena's variables are there, and one of the user's of such a name stays.
+TEST(CustomServing, ArenaVariables) {
+    CustomFlags flags;
+    flags.serve.name = "style";
+    flags.serve.pod.image = "style:1";
+    flags.restful_port = 5000;
+    flags.serve.pod.env = {"ARENA_POD_IP=mine"};
+    std::string names;
+    const Serving job = custom_serving(flags).value();
+    for (const EnvVar& variable : job.pod.env)
+        names += fmt::format("{}={}{} ", variable.name, variable.value, variable.field_path);
+    EXPECT_EQ(names,
+              "ARENA_POD_IP=mine ARENA_NODE_NAME=spec.nodeName "
+              "ARENA_POD_NAMESPACE=metadata.namespace ARENA_POD_NAME=metadata.name ");
 }
 
 // Goal: files with other contents have another ConfigMap, so that running pods keep theirs.

@@ -18,6 +18,7 @@ struct PodLogOptions {
     bool timestamps = false;
     std::int64_t tail = -1;    // lines; below 0: all
     std::int64_t since_s = 0;  // of the last seconds; 0: from the start
+    std::string since_time;    // of this time on, of RFC 3339; empty: from the start
 };
 
 class PodLogs {

@@ -63,16 +63,39 @@ void write_resources(JsonWriter& w, const PodTemplate& pod) {
     });
 }
 
+// The member with the action of a probe.
+void write_action(JsonWriter& w, const Probe& probe) {
+    switch (probe.action) {
+        case ProbeAction::http:
+            w.object("httpGet", [&] {
+                w.member("path", probe.path);
+                w.member("port", probe.port);
+                if (!probe.scheme.empty()) w.member("scheme", probe.scheme);
+            });
+            return;
+        case ProbeAction::tcp:
+            w.object("tcpSocket", [&] { w.member("port", probe.port); });
+            return;
+        case ProbeAction::grpc:
+            w.object("grpc", [&] {
+                w.member("port", probe.port);
+                if (!probe.service.empty()) w.member("service", probe.service);
+            });
+            return;
+        case ProbeAction::exec:
+            w.object("exec", [&] { write_texts(w, "command", probe.command); });
+            return;
+    }
+}
+
 void write_probe(JsonWriter& w, std::string_view key, const std::optional<Probe>& probe) {
     if (!probe) return;
     w.object(key, [&] {
-        const bool is_http = probe->action == ProbeAction::http;
-        w.object(is_http ? "httpGet" : "tcpSocket", [&] {
-            if (is_http) w.member("path", probe->path);
-            w.member("port", probe->port);
-        });
+        write_action(w, *probe);
+        if (probe->delay_s > 0) w.member("initialDelaySeconds", probe->delay_s);
         w.member("periodSeconds", probe->period_s);
         w.member("timeoutSeconds", probe->timeout_s);
+        if (probe->successes > 1) w.member("successThreshold", probe->successes);
         w.member("failureThreshold", probe->failures);
     });
 }

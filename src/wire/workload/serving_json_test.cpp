@@ -84,6 +84,24 @@ TEST(ServingJson, Container) {
     EXPECT_EQ(pod["tolerations"].elements().at(0)["effect"].text(), "NoSchedule");
 }
 
+// Goal: each action of a probe is the API's member, and defaults of the API are not written.
+TEST(ServingJson, Probes) {
+    Serving made = job();
+    made.pod.startup = {.action = ProbeAction::exec, .command = {"sh", "-c", "cat /x"}};
+    made.pod.readiness = {
+        .action = ProbeAction::grpc, .port = 9, .service = "s", .delay_s = 4, .successes = 2};
+    made.pod.liveness = {.action = ProbeAction::http, .port = 8, .path = "/", .scheme = "HTTPS"};
+    const std::string text = write_serving_deployment(made);
+    for (const char* part :
+         {R"("startupProbe":{"exec":{"command":["sh","-c","cat /x"]},"periodSeconds":5,)"
+          R"("timeoutSeconds":3,"failureThreshold":3})",
+          R"("readinessProbe":{"grpc":{"port":9,"service":"s"},"initialDelaySeconds":4,)"
+          R"("periodSeconds":5,"timeoutSeconds":3,"successThreshold":2,"failureThreshold":3})",
+          R"("livenessProbe":{"httpGet":{"path":"/","port":8,"scheme":"HTTPS"},)"}) {
+        EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+    }
+}
+
 TEST(ServingJson, OwnedObjects) {
     const Serving made = job();
     const JsonDocument service = parsed(write_serving_service(made, "uid-1"));

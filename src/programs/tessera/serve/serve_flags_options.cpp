@@ -4,6 +4,20 @@
 #include "programs/tessera/workload/flag_options.hpp"
 
 namespace tessera {
+namespace {
+
+void add_probe(CLI::App& command, const std::string& kind, workload::ProbeFlags& flags) {
+    const std::string prefix = "--" + kind + "-probe-";
+    add_flag_value(command, (prefix + "action").c_str(), flags.action,
+                   "what the probe does: httpGet, exec, grpc or tcpSocket");
+    add_list(command, (prefix + "action-option").c_str(), flags.action_options,
+             "option of the action, such as \"path: /healthz\" or \"command: cat /ready\"");
+    add_list(command, (prefix + "option").c_str(), flags.options,
+             "option of the probe, such as \"periodSeconds: 3\"");
+}
+
+}  // namespace
+
 void add_serve_flags(CLI::App& command, workload::ServeFlags& flags, CreateOptions& options) {
     last(command.add_option("--name", flags.name, "name of the serving job"))->required();
     add_flag_value(command, "--version", flags.version,
@@ -50,6 +64,9 @@ void add_custom_flags(CLI::App& command, workload::CustomFlags& flags) {
     add_port(command, "--metrics-port", flags.metrics_port, "port with metrics; 0: none");
     add_flag_value(command, "--health-path", flags.health_path,
                    "path of the REST port that answers 200 when the server is ready");
+    add_probe(command, "startup", flags.startup);
+    add_probe(command, "readiness", flags.readiness);
+    add_probe(command, "liveness", flags.liveness);
     add_words(command, flags.words, "command line of the server");
 }
 

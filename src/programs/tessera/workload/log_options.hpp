@@ -10,8 +10,9 @@
 namespace tessera {
 
 struct LogOptions {
-    std::string instance;  // the pod
-    std::string since;     // a duration
+    std::string instance;    // the pod
+    std::string since;       // a duration
+    std::string since_time;  // RFC 3339
     PodLogOptions log;
 
     void add_to(CLI::App& command);
