@@ -329,15 +329,33 @@ class ServingTest(ChartCase):
         self.assert_nothing_is_left()
 
     def test_several_versions_of_a_custom_server(self) -> None:
-        for version in ("v1", "v2"):
-            self.serve("custom", "--name=style", f"--version={version}", f"--image={self.image}",
-                       "--restful-port=8501", "--health-path=/v1/models/half", "--gpumemory=1",
-                       "--data=models:/models", "--", "exec", "/usr/bin/tensorflow_model_server",
-                       "--rest_api_port=8501", "--model_name=half", "--model_base_path=/models/half")
+        """v1 has a path for its probes, v2 Arena's flags of probes, and older forms of flags."""
+        v2 = ("--readiness-probe-action=httpGet", "--readiness-probe-option=periodSeconds: 2",
+              "--readiness-probe-action-option=path: /v1/models/half",
+              "--liveness-probe-action=exec",
+              "--liveness-probe-action-option=command: test -n \"$ARENA_POD_IP\"")
+        for version, flags in {"v1": ("--health-path=/v1/models/half",), "v2": v2}.items():
+            done = self.run_tessera(
+                "serve", "custom", "--servingName=style", f"--version={version}",
+                f"--image={self.image}", "--restfulPort=8501", *flags, "--gpumemory=1",
+                "--data=models:/models", "--", "exec", "/usr/bin/tensorflow_model_server",
+                "--rest_api_port=8501", "--model_name=half", "--model_base_path=/models/half")
+            self.assertEqual(
+                (done.returncode, done.stderr),
+                (0, "tessera: --servingName is an older form; use --name\n"
+                    "tessera: --restfulPort is an older form; use --restful-port\n"))
         self.refused(CONFLICT, "2 serving jobs have the name style; add --version or --type",
                      "serve", "get", "style")
-        self.cluster.wait_for("v2", lambda: json.loads(self.serve(
-            "get", "style", "-v", "v2", "-o", "json"))["availableInstances"] == 1, SECONDS)
+        job, = self.available("style --version=v2")
+        pod = job["instances"][0]
+        self.assertEqual(self.serve("attach", "style", "--version=v2", "--", "sh", "-c",
+                                    "echo $ARENA_POD_NAME $ARENA_POD_NAMESPACE $ARENA_NODE_NAME"),
+                         f"{pod['name']} default node-a\n")
+        logs = ("logs", "style", "--version=v2")
+        self.assertTrue(self.serve(*logs, "--since-time=2020-01-01T01:00:00+01:00"))
+        self.assertEqual(self.serve(*logs, "--since-time=2100-01-01T00:00:00Z"), "")
+        self.refused(USAGE, "--since-time: \"now\" is not a time of RFC 3339", "serve", *logs,
+                     "--since-time=now")
         self.serve("delete", "style", "--version", "v1")
         self.assertEqual(self.get("style")["version"], "v2")
 

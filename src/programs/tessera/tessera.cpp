@@ -1,10 +1,14 @@
 // tessera: the user's command. Called as kubectl-inspect-gpushare, it is gpushare's kubectl plugin.
 #include <array>
 #include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
 
 #include "programs/common/command_line.hpp"
 #include "programs/tessera/commands.hpp"
 #include "programs/tessera/gpushare_plugin.hpp"
+#include "programs/tessera/older_flags.hpp"
 
 int main(int argc, char** argv) {
     using namespace tessera;
@@ -19,9 +23,16 @@ int main(int argc, char** argv) {
         serve_command(),      data_command(),    whoami_command(),   run_command(),
         completion_command(),
     });
+    std::vector<std::string> words =
+        with_newer_flags({argv, argv + argc},
+                         [](const std::string& text) { std::cerr << "tessera: " << text << "\n"; });
+    std::vector<char*> pointers;
+    pointers.reserve(words.size());
+    for (std::string& word : words)
+        pointers.push_back(word.data());
     return run_commands({.name = "tessera",
                          .description = "Shared GPUs on Kubernetes.",
                          .footer = exit_statuses(),
                          .commands = commands},
-                        argc, argv);
+                        argc, pointers.data());
 }
