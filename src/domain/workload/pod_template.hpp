@@ -18,6 +18,7 @@ struct EnvVar {
     std::string value;            // kubelet expands $(NAME) of variables before it
     std::string secret = {};      // the Secret's name
     std::string field_path = {};  // such as metadata.name
+    std::string secret_key = {};  // the Secret's key; empty: the variable's name
 
     friend bool operator==(const EnvVar&, const EnvVar&) = default;
 };
@@ -76,6 +77,23 @@ struct Probe {
     friend bool operator==(const Probe&, const Probe&) = default;
 };
 
+// Code that a container of its own, the init container kCodeContainer, copies from git before the
+// main container starts. They share a folder. Nothing else is shared, so that credentials stay with
+// the first.
+struct CodeSync {
+    std::string image;        // git-sync
+    std::vector<EnvVar> env;  // of git-sync
+    std::string secret;       // the Secret whose files git-sync has in kCodeSecretPath; empty: none
+    std::string path;         // of the folder in the main container
+
+    friend bool operator==(const CodeSync&, const CodeSync&) = default;
+};
+
+inline constexpr std::string_view kCodeContainer = "init-code";         // as in Arena
+inline constexpr std::string_view kCodeVolume = "code-sync";            // as in Arena
+inline constexpr std::string_view kCodeRoot = "/code";                  // the folder, for git-sync
+inline constexpr std::string_view kCodeSecretPath = "/etc/git-secret";  // as git-sync documents
+
 struct PodTemplate {
     std::string container;  // the container's name
     std::string image;
@@ -90,6 +108,7 @@ struct PodTemplate {
     std::vector<EnvVar> env;
     std::vector<Mount> mounts;
     std::vector<File> files;
+    std::optional<CodeSync> code;
     std::vector<Port> ports;
     std::optional<Probe> startup;
     std::optional<Probe> readiness;

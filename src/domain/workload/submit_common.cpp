@@ -66,6 +66,7 @@ Result<PodTemplate> pod_of(const SubmitFlags& flags, TrainingType type) {
     pod.restart_policy = "Never";
     pod.priority_class = flags.priority;
     pod.working_dir = flags.working_dir;
+    TRY_VOID(add_code(flags.sync, pod));
     return pod;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "domain/workload/pod_flags.hpp"
+#include "domain/workload/sync_flags.hpp"
 #include "domain/workload/training.hpp"
 
 namespace tessera::workload {
@@ -24,6 +25,7 @@ struct SubmitFlags {
     std::string running_timeout;     // a duration, such as 2h30m
     std::string ttl_after_finished;  // the same
     PodFlags pod;
+    SyncFlags sync;
     std::vector<std::string> words;  // the command line, which a shell runs
 };
 

@@ -23,6 +23,7 @@ struct WorkloadPod {
     std::int64_t created_s = 0;  // since 1970
     std::vector<GpuShare> gpus;  // that it was given
     std::string why;             // why it is not ready; empty if it is, or has ended well
+    std::string init = {};       // the init container for which the others wait; empty: none
 };
 
 }  // namespace tessera::workload

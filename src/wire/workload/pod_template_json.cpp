@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "wire/workload/code_sync_json.hpp"
+
 namespace tessera::workload {
 namespace {
 
@@ -30,20 +32,8 @@ void write_value(JsonWriter& w, const EnvVar& variable) {
         }
         w.object("secretKeyRef", [&] {
             w.member("name", variable.secret);
-            w.member("key", variable.name);
+            w.member("key", variable.secret_key.empty() ? variable.name : variable.secret_key);
         });
-    });
-}
-
-void write_env(JsonWriter& w, const std::vector<EnvVar>& env) {
-    if (env.empty()) return;
-    w.array("env", [&] {
-        for (const EnvVar& variable : env) {
-            w.object([&] {
-                w.member("name", variable.name);
-                write_value(w, variable);
-            });
-        }
     });
 }
 
@@ -108,8 +98,12 @@ std::string volume_name(const std::vector<Mount>& mounts, const Mount& mount) {
     return fmt::format("data-{}", first - mounts.begin());
 }
 
+bool has_volumes(const PodTemplate& pod) {
+    return !pod.mounts.empty() || !pod.files.empty() || !pod.shared_memory.empty() || pod.code;
+}
+
 void write_mounts(JsonWriter& w, const PodTemplate& pod) {
-    if (pod.mounts.empty() && pod.files.empty() && pod.shared_memory.empty()) return;
+    if (!has_volumes(pod)) return;
     w.array("volumeMounts", [&] {
         for (const Mount& mount : pod.mounts) {
             w.object([&] {
@@ -118,6 +112,7 @@ void write_mounts(JsonWriter& w, const PodTemplate& pod) {
                 if (!mount.sub_path_expr.empty()) w.member("subPathExpr", mount.sub_path_expr);
             });
         }
+        write_code_mount(w, pod);
         // A file at a time, so that the rest of its folder stays as in the image.
         for (std::size_t i = 0; i < pod.files.size(); ++i) {
             w.object([&] {
@@ -149,7 +144,7 @@ void write_source(JsonWriter& w, const Mount& mount) {
 }
 
 void write_volumes(JsonWriter& w, const PodTemplate& pod, std::string_view files) {
-    if (pod.mounts.empty() && pod.files.empty() && pod.shared_memory.empty()) return;
+    if (!has_volumes(pod)) return;
     w.array("volumes", [&] {
         for (std::size_t i = 0; i < pod.mounts.size(); ++i) {
             const std::string name = volume_name(pod.mounts, pod.mounts[i]);
@@ -159,6 +154,7 @@ void write_volumes(JsonWriter& w, const PodTemplate& pod, std::string_view files
                 write_source(w, pod.mounts[i]);
             });
         }
+        write_code_volumes(w, pod);
         if (!pod.files.empty()) {
             w.object([&] {
                 w.member("name", kFilesVolume);
@@ -230,6 +226,18 @@ void write_files(JsonWriter& w, const std::vector<File>& files) {
     });
 }
 
+void write_env(JsonWriter& w, const std::vector<EnvVar>& env) {
+    if (env.empty()) return;
+    w.array("env", [&] {
+        for (const EnvVar& variable : env) {
+            w.object([&] {
+                w.member("name", variable.name);
+                write_value(w, variable);
+            });
+        }
+    });
+}
+
 void write_map(JsonWriter& w, std::string_view key, const StringMap& map) {
     if (map.empty()) return;
     w.object(key, [&] {
@@ -248,6 +256,7 @@ void write_pod_template(JsonWriter& w, const PodTemplate& pod, const StringMap& 
         write_map(w, "annotations", pod.annotations);
     });
     w.object("spec", [&] {
+        write_code_container(w, pod);
         w.array("containers", [&] { write_container(w, pod); });
         write_volumes(w, pod, files);
         write_map(w, "nodeSelector", pod.node_selector);

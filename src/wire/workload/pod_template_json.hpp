@@ -23,6 +23,9 @@ std::string file_key(std::size_t position);
 // Writes the members of that ConfigMap beside its head.
 void write_files(JsonWriter& w, const std::vector<File>& files);
 
+// Writes the member `env` of a container, if there are variables.
+void write_env(JsonWriter& w, const std::vector<EnvVar>& env);
+
 // Writes a map as an object, if it has an entry.
 void write_map(JsonWriter& w, std::string_view key, const StringMap& map);
 

@@ -6,6 +6,7 @@
 
 #include "wire/kube/kube_objects.hpp"
 #include "wire/text/utc_time.hpp"
+#include "wire/workload/init_status_json.hpp"
 
 namespace tessera::workload {
 namespace {
@@ -52,6 +53,17 @@ std::string first_why(JsonValue containers) {
     return {};
 }
 
+// The same for init containers, which are not ready while they run.
+std::string init_why(JsonValue containers) {
+    for (const JsonValue container : containers.elements()) {
+        if (is_init_done(container)) continue;
+        if (!container["state"]["running"].present()) return container_why(container);
+        return fmt::format("container {} runs, and the others start after it",
+                           container["name"].text_or(""));
+    }
+    return {};
+}
+
 std::string scheduling_why(JsonValue pod) {
     for (const JsonValue condition : pod["status"]["conditions"].elements()) {
         if (condition["type"].text_or("") != "PodScheduled") continue;
@@ -66,7 +78,7 @@ std::string why_of(JsonValue pod) {
     const JsonValue status = pod["status"];
     if (status["phase"].text_or("") == "Succeeded") return {};
     std::string why = scheduling_why(pod);
-    if (why.empty()) why = first_why(status["initContainerStatuses"]);
+    if (why.empty()) why = init_why(status["initContainerStatuses"]);
     if (why.empty()) why = first_why(status["containerStatuses"]);
     if (why.empty()) why = reason_and_message(status);
     if (!why.empty()) return why;
@@ -90,6 +102,7 @@ std::string read_pod_status(JsonValue pod) {
     if (pod["metadata"]["deletionTimestamp"].present()) return "Terminating";
     std::string status = pod["status"]["reason"].text_or("");
     if (status.empty()) status = pod["status"]["phase"].text_or("Unknown");
+    if (std::string init = read_init_status(pod); !init.empty()) return init;
     bool runs = false;  // any container
     for (const JsonValue container : pod["status"]["containerStatuses"].elements()) {
         const JsonValue state = container["state"];
@@ -112,7 +125,8 @@ WorkloadPod read_workload_pod(JsonValue pod) {
                     .ip = pod["status"]["podIP"].text_or(""),
                     .created_s = read_created(pod),
                     .gpus = read_shares(pod),
-                    .why = {}};
+                    .why = {},
+                    .init = read_waiting_init(pod)};
     out.containers = static_cast<int>(pod["spec"]["containers"].elements().size());
     for (const JsonValue container : pod["status"]["containerStatuses"].elements()) {
         if (container["ready"].is_true()) ++out.ready;
