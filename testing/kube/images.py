@@ -18,6 +18,8 @@ BUILD = HERE.parent.parent / "deploy" / "images" / "build"
 PAUSE = "localhost/tessera-pause:1"
 BUSYBOX = "localhost/tessera-busybox:1"
 PYTHON = "localhost/tessera-python:1"
+GIT_SYNC = "localhost/tessera-git-sync:1"
+GIT_PROGRAMS = (Path("/usr/bin/git"), Path("/usr/lib/git-core/git-remote-http"))
 DEBIANS_PYTHON = Path("/usr/bin/python3")
 UNUSED_PYTHON = ("config-*", "__pycache__", "dist-packages", "lib2to3", "pydoc_data", "test")
 
@@ -57,6 +59,15 @@ def python_archive() -> Path:
              *(word for module in modules for word in ("--program", f"{module}={module}")),
              "--env", "PYTHONUNBUFFERED=1", "--entrypoint", str(DEBIANS_PYTHON))
     return _cached("python", [program, *modules, BUILD, HERE / "images.py"], build)
+
+
+def git_sync_archive(entry_point: Path) -> Path:
+    """An image with Debian's git and a shell, whose user is that of git-sync's image."""
+    def build(out: Path, _: Path) -> None:
+        _run(str(BUILD), GIT_SYNC, str(out), "--busybox", "--ca-certificates",
+             *(word for program in GIT_PROGRAMS for word in ("--program", f"{program}={program}")),
+             "--file", f"{entry_point}=/git-sync", "--entrypoint", "/git-sync", "--user", "65533")
+    return _cached("git-sync", [*GIT_PROGRAMS, entry_point, BUILD], build)
 
 
 def _cached(name: str, inputs: list[Path], build: Callable[[Path, Path], None]) -> Path:

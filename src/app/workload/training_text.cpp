@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "app/cli/tab_writer.hpp"
+#include "app/workload/code_text.hpp"
 #include "app/workload/training_sums.hpp"
 
 namespace tessera {
@@ -30,7 +31,9 @@ std::string reasons_text(const TrainingStatus& job, TrainingState state) {
         if (!role.why.empty()) out += fmt::format("  job {}: {}\n", role.object, role.why);
     }
     for (const TrainingPod& one : job.pods) {
-        if (!one.pod.why.empty()) out += fmt::format("  pod {}: {}\n", one.pod.name, one.pod.why);
+        if (one.pod.why.empty()) continue;
+        out += fmt::format("  pod {}: {}{}\n", one.pod.name, one.pod.why,
+                           code_hint(one.pod, job.name));
     }
     if (out.empty() && state == TrainingState::pending) out = "  its pods are being created\n";
     return out;

@@ -115,6 +115,29 @@ TEST(TrainingText, OneJob) {
     EXPECT_NE(failed.find("EndTime:     2026-07-01 08:30:00\n"), std::string::npos);
 }
 
+// Goal: a job without its code says what to do.
+TEST(TrainingText, CodeFromGit) {
+    const auto reason = [](const std::string& status, const std::string& init) {
+        TrainingStatus job = shared();
+        job.pods[1].pod.status = status;
+        job.pods[1].pod.init = init;
+        job.pods[1].pod.why = "x";
+        const std::string text = training_text(job, {{}, kNow});
+        return text.substr(text.find("fghij: ") + 7);
+    };
+    EXPECT_EQ(reason("Init:0/1", "init-code"),
+              "x; it copies the code from git, see tessera logs dist\n");
+    EXPECT_EQ(reason("Init:Error", "init-code"),
+              "x; the code could not be copied from git: see tessera logs dist, and check "
+              "--sync-source, --sync-branch, --sync-revision and --sync-secret\n");
+    EXPECT_EQ(reason("Init:ImagePullBackOff", "init-code"),
+              "x; check --sync-image and --image-pull-secret\n");
+    EXPECT_EQ(reason("Init:CreateContainerConfigError", "init-code"),
+              "x; check the Secret of --sync-secret, which needs the keys username and password\n");
+    EXPECT_EQ(reason("Init:Error", "istio-init"), "x\n");
+    EXPECT_EQ(reason("Pending", "init-code"), "x\n");
+}
+
 TEST(TrainingText, Json) {
     const std::vector nodes{build::node("gpu-b", 1, gibibytes(16))};
     const auto document =

@@ -1,7 +1,10 @@
 // list, get, logs, attach and delete: training jobs.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <iostream>
+#include <thread>
 
 #include "adapters/workload/kube_pod_logs.hpp"
 #include "adapters/workload/kube_trainings.hpp"
@@ -61,6 +64,24 @@ struct LogsOptions {
     LogOptions logs;
 };
 
+// Waits until the init container, whose log is over, has let the others start. False if it failed,
+// or if the job is gone.
+Result<bool> has_started(Trainings& cluster, const TrainingStatus& job, const std::string& pod) {
+    constexpr std::chrono::milliseconds kPoll{500};
+    while (true) {
+        TRY(const auto jobs, cluster.list(job.ns, job.name));
+        if (jobs.empty() || jobs.front().anchor().uid != job.anchor().uid) return false;
+        const auto& pods = jobs.front().pods;
+        const auto one = std::ranges::find(
+            pods, pod, [](const workload::TrainingPod& each) -> auto& { return each.pod.name; });
+        if (one == pods.end()) return false;
+        if (one->pod.init.empty() && one->pod.phase != "Pending") return true;
+        if (one->pod.phase == "Failed") return false;
+        std::this_thread::sleep_for(kPoll);
+    }
+}
+
+// While an init container runs, or after it failed, its log says why the program does not run.
 Result<int> logs(const LogsOptions& options) {
     TRY(const KubeConnection connection, connect_info(options.jobs.kube));
     HttpClient api(connection.endpoint);
@@ -68,7 +89,16 @@ Result<int> logs(const LogsOptions& options) {
     TRY(const TrainingStatus job, job_of(cluster, connection, options.jobs, options.name));
     TRY(const workload::TrainingPod one, pod_for_logs(job, options.logs.instance));
     const std::string_view container = row_of(job.type).container;
-    TRY_VOID(print_log(api, {job.ns, one.pod.name}, container, one.pod.why, options.logs));
+    const PodName pod{job.ns, one.pod.name};
+    if (!one.pod.init.empty() && options.logs.log.container.empty()) {
+        warn(fmt::format("this is the log of container {}, before {} starts", one.pod.init,
+                         container));
+        TRY_VOID(print_log(api, pod, one.pod.init, one.pod.why, options.logs));
+        if (!options.logs.log.follow) return 0;
+        TRY(const bool goes_on, has_started(cluster, job, one.pod.name));
+        if (!goes_on) return 0;
+    }
+    TRY_VOID(print_log(api, pod, container, one.pod.why, options.logs));
     return 0;
 }
 

@@ -19,13 +19,28 @@ namespace {
 using workload::Training;
 using workload::TrainingType;
 
+void add_sync_flags(CLI::App& command, workload::SyncFlags& flags) {
+    add_flag_value(command, "--sync-mode", flags.mode,
+                   "git: copies the code of --sync-source to WORKING-DIR/code/REPOSITORY");
+    add_flag_value(command, "--sync-source", flags.source,
+                   "URL of the git repository, without credentials");
+    add_flag_value(command, "--sync-branch", flags.branch, "its branch; by default its own");
+    add_flag_value(command, "--sync-revision", flags.revision,
+                   "its tag or commit, in place of a branch");
+    add_flag_value(command, "--sync-secret", flags.secret,
+                   "Secret with username and password for https, or ssh and known_hosts for ssh");
+    add_flag_value(command, "--sync-image", flags.image, "image of git-sync");
+}
+
 void add_submit_flags(CLI::App& command, workload::SubmitFlags& flags, CreateOptions& options) {
     // Programs exchange data through shared memory, and the runtime's default is 64 MiB.
     flags.pod.share_memory = "2Gi";
     last(command.add_option("--name", flags.name, "name of the job"))->required();
     add_flag_value(command, "-n,--namespace", flags.ns, "namespace of the job");
     add_number(command, "--retry", flags.retry, 1'000, "pods that may fail before the job fails");
-    add_flag_value(command, "--working-dir", flags.working_dir, "folder of the command");
+    add_flag_value(
+        command, "--working-dir", flags.working_dir,
+        "folder of the command; by default that of the image, or /root with --sync-mode");
     add_flag_value(command, "-p,--priority", flags.priority, "PriorityClass of the pods");
     command.add_flag("--gang", flags.gang, "place all pods together or not at all");
     add_flag_value(command, "--queue", flags.queue, "LocalQueue of Kueue that admits the job");
@@ -33,6 +48,7 @@ void add_submit_flags(CLI::App& command, workload::SubmitFlags& flags, CreateOpt
                    "time after which the job fails, such as 90s, 30m or 1h30m");
     add_flag_value(command, "--ttl-after-finished", flags.ttl_after_finished,
                    "time after the job's end when it is deleted, such as 24h");
+    add_sync_flags(command, flags.sync);
     add_pod_options(command, flags.pod, options);
     add_words(command, flags.words, "command line of the pods");
 }
