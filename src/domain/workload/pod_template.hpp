@@ -31,6 +31,7 @@ struct Mount {
     std::string source;
     std::string path;                // in the container
     std::string sub_path_expr = {};  // as Kubernetes' subPathExpr; empty: all of it
+    bool read_only = false;
 
     friend bool operator==(const Mount&, const Mount&) = default;
 };
@@ -116,6 +117,8 @@ struct PodTemplate {
     StringMap annotations;
     StringMap labels;
     StringMap node_selector;
+    // Runs only on the node of a pod that has these labels; empty: on any node.
+    StringMap beside;
     std::vector<Toleration> tolerations;
     std::string priority_class;
     std::string restart_policy;  // empty: Always

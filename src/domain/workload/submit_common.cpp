@@ -122,6 +122,7 @@ std::string index_text() {
 }
 
 Result<Training> finished(Training job, const SubmitFlags& flags) {
+    TRY_VOID(add_tensorboard(flags.tensorboard, job));
     if (!flags.gang) return job;
     const int pods = pods_with_gpus(job);
     if (pods > kMostGangPods) {

@@ -9,6 +9,7 @@
 #include "base/result.hpp"
 #include "domain/workload/pod_flags.hpp"
 #include "domain/workload/sync_flags.hpp"
+#include "domain/workload/tensorboard.hpp"
 #include "domain/workload/training.hpp"
 
 namespace tessera::workload {
@@ -26,6 +27,7 @@ struct SubmitFlags {
     std::string ttl_after_finished;  // the same
     PodFlags pod;
     SyncFlags sync;
+    TensorboardFlags tensorboard;
     std::vector<std::string> words;  // the command line, which a shell runs
 };
 

@@ -73,6 +73,7 @@ struct Training {
     // The first role is the anchor: its Job owns the other objects, and decides the outcome.
     std::vector<Role> roles;
     bool has_service = false;  // the headless Service, of the job's name
+    std::optional<PodTemplate> tensorboard;
     int retries = 0;
     std::int64_t deadline_s = 0;  // 0: none
     std::int64_t ttl_s = -1;      // seconds from the end to the deletion; below 0: never

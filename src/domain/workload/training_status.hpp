@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,6 +48,8 @@ struct TrainingStatus {
     TrainingType type = TrainingType::job;
     std::vector<RoleStatus> roles;  // the anchor first; never empty
     bool has_service = false;
+    bool has_tensorboard = false;            // was submitted with it
+    std::optional<WorkloadPod> tensorboard;  // its pod, in the view of one job, if there is one
     std::int64_t created_s = 0;
     std::string priority;                // the PriorityClass; empty: none
     std::vector<std::string> arguments;  // of `tessera submit`

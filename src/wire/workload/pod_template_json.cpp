@@ -110,6 +110,7 @@ void write_mounts(JsonWriter& w, const PodTemplate& pod) {
                 w.member("name", volume_name(pod.mounts, mount));
                 w.member("mountPath", mount.path);
                 if (!mount.sub_path_expr.empty()) w.member("subPathExpr", mount.sub_path_expr);
+                if (mount.read_only) w.member("readOnly", true);
             });
         }
         write_code_mount(w, pod);
@@ -212,6 +213,20 @@ void write_tolerations(JsonWriter& w, const std::vector<Toleration>& tolerations
     });
 }
 
+void write_affinity(JsonWriter& w, const StringMap& beside) {
+    if (beside.empty()) return;
+    w.object("affinity", [&] {
+        w.object("podAffinity", [&] {
+            w.array("requiredDuringSchedulingIgnoredDuringExecution", [&] {
+                w.object([&] {
+                    w.member("topologyKey", "kubernetes.io/hostname");
+                    w.object("labelSelector", [&] { write_map(w, "matchLabels", beside); });
+                });
+            });
+        });
+    });
+}
+
 }  // namespace
 
 std::string file_key(std::size_t position) {
@@ -260,6 +275,7 @@ void write_pod_template(JsonWriter& w, const PodTemplate& pod, const StringMap& 
         w.array("containers", [&] { write_container(w, pod); });
         write_volumes(w, pod, files);
         write_map(w, "nodeSelector", pod.node_selector);
+        write_affinity(w, pod.beside);
         write_tolerations(w, pod.tolerations);
         if (!pod.priority_class.empty()) w.member("priorityClassName", pod.priority_class);
         if (!pod.restart_policy.empty()) w.member("restartPolicy", pod.restart_policy);

@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::string_view kIndexAnnotation = "batch.kubernetes.io/job-completion-index";
 
+// As the anchor records it, see given_flags() of the command line.
+constexpr std::string_view kTensorboardFlag = "--tensorboard=true";
+
 std::int64_t time_of(JsonValue time) {
     return rfc3339_seconds(time.text_or("")).value_or(0);
 }
@@ -61,6 +64,7 @@ std::optional<TrainingStatus> read_training_role(JsonValue job) {
     out.type = *type;
     out.created_s = read_created(job);
     out.arguments = read_arguments(metadata["annotations"][kCommandAnnotation].text_or(""));
+    out.has_tensorboard = std::ranges::find(out.arguments, kTensorboardFlag) != out.arguments.end();
     const JsonValue spec = job["spec"];
     const JsonValue pod = spec["template"]["spec"];
     out.priority = pod["priorityClassName"].text_or("");
