@@ -57,6 +57,16 @@ class FakeTrainings final : public Trainings {
         roles.push_back(role_of(job, role));
         return true;
     }
+    Result<bool> create_tensorboard(const workload::Training& job,
+                                    const std::string& owner) override {
+        calls.push_back("tensorboard of " + owner);
+        return files_.insert("deployment of " + job.name).second;
+    }
+    Result<bool> create_tensorboard_service(const workload::Training& job,
+                                            const std::string& owner) override {
+        calls.push_back("tensorboard service of " + owner);
+        return files_.insert("service of " + job.name).second;
+    }
     Result<> remove(const workload::TrainingStatus& job) override {
         calls.push_back("remove " + job.anchor().uid);
         std::erase_if(jobs, [&](const auto& one) { return one.anchor().uid == job.anchor().uid; });

@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "adapters/http/web_socket.hpp"
-#include "adapters/kube/kube_call.hpp"
 #include "adapters/os/terminal.hpp"
 #include "adapters/workload/workload_calls.hpp"
 
@@ -117,25 +116,14 @@ class Exec {
     Clock::time_point until_;  // with ended_: when no more output is expected
 };
 
-// Why the API server declined to run a command.
-Error reason_of(HttpClient& http, const std::string& path) {
-    const auto answer = http.send({.method = "GET", .path = path}, kDeadline);
-    Error reason = answer ? kube_error(*answer, path) : answer.error();
-    if (reason.text.find("Upgrade request required") != std::string::npos) {
-        return {Code::unavailable,
-                "the API server was not asked for a WebSocket: a proxy before it does not pass it "
-                "on; use kubectl exec, or another way to the API server"};
-    }
-    return reason;
-}
-
 }  // namespace
 
 Result<int> run_in_container(HttpClient& http, const ExecRequest& request) {
     const std::string path = exec_path(request);
     TRY(const auto socket, WebSocket::open(http, path, std::string(kExecProtocols), kDeadline));
     if (!socket)
-        return fail(with_right(reason_of(http, path), "create and get", kExec, request.pod.ns));
+        return fail(with_right(why_declined(http, path, "kubectl exec"), "create and get", kExec,
+                               request.pod.ns));
     if (socket->protocol() != kExecWithClose && socket->protocol() != kExecWithoutClose) {
         return fail(Code::unsupported, fmt::format("the API server speaks \"{}\", and not {}",
                                                    socket->protocol(), kExecProtocols));

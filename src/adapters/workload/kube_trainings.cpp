@@ -8,9 +8,12 @@
 
 #include "adapters/kube/kube_call.hpp"
 #include "adapters/workload/workload_calls.hpp"
+#include "domain/workload/tensorboard.hpp"
 #include "wire/workload/object_json.hpp"
+#include "wire/workload/tensorboard_json.hpp"
 #include "wire/workload/training_json.hpp"
 #include "wire/workload/training_status_json.hpp"
+#include "wire/workload/workload_pod_json.hpp"
 
 namespace tessera {
 
@@ -58,6 +61,21 @@ void add_refusals(HttpClient& http, TrainingStatus& job) {
     }
 }
 
+// The newest pod of the job's TensorBoard. A pod of an earlier job of this name does not count.
+Result<> add_tensorboard_pod(HttpClient& http, TrainingStatus& job) {
+    return each_labelled(
+        http, kPods, job.ns, workload::kTensorboardLabel, job.name, [&](JsonValue json) {
+            workload::WorkloadPod pod = workload::read_workload_pod(json);
+            // One that ends counts only while there is no other.
+            const auto rank = [](const workload::WorkloadPod& one) {
+                return std::pair(one.status != "Terminating", one.created_s);
+            };
+            const bool is_of_job = pod.created_s >= job.created_s;
+            const bool is_newer = !job.tensorboard || rank(*job.tensorboard) < rank(pod);
+            if (is_of_job && is_newer) job.tensorboard = std::move(pod);
+        });
+}
+
 }  // namespace
 
 Result<std::vector<TrainingStatus>> KubeTrainings::list(const std::string& ns,
@@ -85,6 +103,7 @@ Result<std::vector<TrainingStatus>> KubeTrainings::list(const std::string& ns,
     for (auto& [key, job] : jobs) {
         workload::sort_pods(job);
         if (!name.empty()) add_refusals(http_, job);
+        if (!name.empty() && job.has_tensorboard) TRY_VOID(add_tensorboard_pod(http_, job));
         out.push_back(std::move(job));
     }
     return out;
@@ -109,6 +128,17 @@ Result<bool> KubeTrainings::create_role(const Training& job, const workload::Rol
                                         const std::string& owner) {
     return create_owned(http_, kJobs, job.ns, job.object(role),
                         workload::write_training_role(job, role, owner), anchor_of(job, owner));
+}
+
+Result<bool> KubeTrainings::create_tensorboard(const Training& job, const std::string& owner) {
+    return create_owned(http_, kDeployments, job.ns, workload::tensorboard_name(job.name),
+                        workload::write_tensorboard_deployment(job, owner), anchor_of(job, owner));
+}
+
+Result<bool> KubeTrainings::create_tensorboard_service(const Training& job,
+                                                       const std::string& owner) {
+    return create_owned(http_, kServices, job.ns, workload::tensorboard_name(job.name),
+                        workload::write_tensorboard_service(job, owner), anchor_of(job, owner));
 }
 
 Result<> KubeTrainings::remove(const TrainingStatus& job) {

@@ -1,6 +1,6 @@
 // The Trainings port over HTTP. The user needs the rights to list, create and delete jobs, to list
-// and create services, to create configmaps, and to list pods, in the namespace. For the GPUs,
-// nodes and their sizes: to list nodes.
+// and create services, to create configmaps, and to list pods, in the namespace. For TensorBoard:
+// to create deployments. For the GPUs, nodes and their sizes: to list nodes.
 #pragma once
 
 #include "adapters/http/http.hpp"
@@ -20,6 +20,10 @@ class KubeTrainings final : public Trainings {
     Result<bool> create_files(const workload::Training& job, const std::string& owner) override;
     Result<bool> create_role(const workload::Training& job, const workload::Role& role,
                              const std::string& owner) override;
+    Result<bool> create_tensorboard(const workload::Training& job,
+                                    const std::string& owner) override;
+    Result<bool> create_tensorboard_service(const workload::Training& job,
+                                            const std::string& owner) override;
     Result<> remove(const workload::TrainingStatus& job) override;
     Result<std::vector<NodeInventory>> nodes() override;
 

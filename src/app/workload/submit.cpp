@@ -6,6 +6,7 @@
 
 #include "app/workload/gpu_fit.hpp"
 #include "app/workload/half_made.hpp"
+#include "domain/workload/tensorboard.hpp"
 
 namespace tessera {
 namespace {
@@ -59,6 +60,13 @@ Result<bool> create_owned(Trainings& cluster, const Training& job, const std::st
         if (&role == &job.roles.front()) continue;
         TRY(const bool is_new, cluster.create_role(job, role, uid));
         note(is_new, "job.batch/" + job.object(role));
+    }
+    if (job.tensorboard) {
+        const std::string name = workload::tensorboard_name(job.name);
+        TRY(const bool is_new, cluster.create_tensorboard(job, uid));
+        note(is_new, "deployment.apps/" + name);
+        TRY(const bool is_new_service, cluster.create_tensorboard_service(job, uid));
+        note(is_new_service, "service/" + name);
     }
     return any;
 }

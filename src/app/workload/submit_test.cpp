@@ -77,6 +77,17 @@ TEST_F(SubmitTest, CompletesTheFiles) {
     EXPECT_EQ(create(with_file("a")).error().code, Code::conflict);
 }
 
+// Goal: TensorBoard comes last, and what of it is missing is created, too.
+TEST_F(SubmitTest, Tensorboard) {
+    Training made = job();
+    made.roles.front().pod.mounts = {{workload::VolumeKind::claim, "logs", "/training_logs"}};
+    ASSERT_TRUE(add_tensorboard({.wanted = true, .image = {}, .logdir = {}}, made));
+    ASSERT_TRUE(create(made));
+    EXPECT_EQ(printed_[3], "deployment.apps/train-tensorboard created");
+    EXPECT_EQ(printed_[4], "service/train-tensorboard created");
+    EXPECT_EQ(create(made).error().code, Code::conflict);
+}
+
 // Goal: no half-made job is left after a refusal; after an outage it may be complete.
 TEST_F(SubmitTest, UndoesTheAnchor) {
     cluster_.service_error = Error{Code::conflict, "services train exists already"};

@@ -8,6 +8,7 @@
 
 #include "app/cli/tab_writer.hpp"
 #include "app/workload/code_text.hpp"
+#include "app/workload/tensorboard_text.hpp"
 #include "app/workload/training_sums.hpp"
 
 namespace tessera {
@@ -70,6 +71,7 @@ void write_job(JsonWriter& w, const TrainingStatus& job, const WorkloadView& vie
         w.member("duration", fmt::format("{}s", duration_of(job, view.now_s)));
         w.member("status", words_of(state));
         w.member("trainer", row_of(job.type).word);
+        if (job.has_tensorboard) w.member("tensorboard", tensorboard_url(job));
         const auto* chief = chief_of(job);
         w.member("chiefName", chief == nullptr ? std::string() : chief->name);
         w.array("instances", [&] {
@@ -144,6 +146,7 @@ std::string training_text(const TrainingStatus& job, const WorkloadView& view) {
     const TrainingState state = state_of(job);
     std::string out = training_head(job, view);
     out += "\nInstances:\n" + pods_table(job, view);
+    out += tensorboard_text(job);
     const std::string reasons = reasons_text(job, state);
     if (reasons.empty()) return out;
     return out + (state == TrainingState::failed ? "\nWhy it failed:\n" : "\nWhy it waits:\n") +

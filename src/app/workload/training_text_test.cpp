@@ -138,6 +138,31 @@ TEST(TrainingText, CodeFromGit) {
     EXPECT_EQ(reason("Pending", "init-code"), "x\n");
 }
 
+// Goal: a job with TensorBoard says how to open it, or why it does not run.
+TEST(TrainingText, Tensorboard) {
+    TrainingStatus job = shared();
+    job.has_tensorboard = true;
+    const auto section = [&] {
+        const std::string text = training_text(job, {{}, kNow});
+        const std::size_t begin = text.find("Tensorboard:");
+        return text.substr(begin, text.find("\n\n", begin) - begin);
+    };
+    EXPECT_EQ(section(), "Tensorboard:\n  It does not run yet: its pod is not there yet");
+    job.tensorboard = pod("dist-tensorboard-x", "", "Pending").pod;
+    job.tensorboard->why = "Unschedulable: no node";
+    EXPECT_EQ(section(),
+              "Tensorboard:\n  It does not run yet: pod dist-tensorboard-x is Pending: "
+              "Unschedulable: no node");
+    job.tensorboard->status = "Running";
+    job.tensorboard->ready = job.tensorboard->containers = 1;
+    EXPECT_EQ(section(),
+              "Tensorboard:\n  Your tensorboard is available by: tessera tensorboard dist -n "
+              "default");
+    const auto document = JsonDocument::parse(training_json(job, {{}, kNow}));
+    ASSERT_TRUE(document);
+    EXPECT_EQ(document->root()["tensorboard"].text(), "http://dist-tensorboard.default.svc:6006");
+}
+
 TEST(TrainingText, Json) {
     const std::vector nodes{build::node("gpu-b", 1, gibibytes(16))};
     const auto document =

@@ -16,7 +16,7 @@ class Trainings {
     virtual ~Trainings() = default;
 
     // The jobs of a namespace, or of all if it is empty; `name`: only the job of this name, or all
-    // if it is empty. Ordered by namespace and name.
+    // if it is empty. Ordered by namespace and name. Of one job also TensorBoard's pod.
     virtual Result<std::vector<workload::TrainingStatus>> list(const std::string& ns,
                                                                const std::string& name) = 0;
     // Creates the Job of the first role and returns its uid. conflict if there is one of this name.
@@ -28,6 +28,11 @@ class Trainings {
     virtual Result<bool> create_files(const workload::Training& job, const std::string& owner) = 0;
     virtual Result<bool> create_role(const workload::Training& job, const workload::Role& role,
                                      const std::string& owner) = 0;
+    // The Deployment and the Service of job.tensorboard, which has a value.
+    virtual Result<bool> create_tensorboard(const workload::Training& job,
+                                            const std::string& owner) = 0;
+    virtual Result<bool> create_tensorboard_service(const workload::Training& job,
+                                                    const std::string& owner) = 0;
     // Deletes the first role's Job with its uid, and with it all that it owns.
     virtual Result<> remove(const workload::TrainingStatus& job) = 0;
     // The GPUs of the cluster's nodes.
