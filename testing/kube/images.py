@@ -44,8 +44,9 @@ def busybox_archive() -> Path:
     return _cached("busybox", [BUILD], build)
 
 
-def python_archive() -> Path:
-    """An image with Debian's Python and its standard library, for servers and clients in tests."""
+def python_archive(*files: tuple[Path, str]) -> Path:
+    """An image with Debian's Python and its standard library, for servers and clients in tests. files:
+    further ones, with their paths in the image."""
     program = DEBIANS_PYTHON.resolve()  # /usr/bin/python3.11
     library = Path("/usr/lib", program.name)
     # With the libraries that they need.
@@ -57,8 +58,10 @@ def python_archive() -> Path:
         _run(str(BUILD), PYTHON, str(out), "--busybox", "--file", f"{copy}={library}",
              "--program", f"{program}={DEBIANS_PYTHON}",
              *(word for module in modules for word in ("--program", f"{module}={module}")),
+             *(word for file, path in files for word in ("--file", f"{file}={path}")),
              "--env", "PYTHONUNBUFFERED=1", "--entrypoint", str(DEBIANS_PYTHON))
-    return _cached("python", [program, *modules, BUILD, HERE / "images.py"], build)
+    inputs = [program, *modules, BUILD, HERE / "images.py", *(file for file, _ in files)]
+    return _cached("python", inputs, build)
 
 
 def git_sync_archive(entry_point: Path) -> Path:

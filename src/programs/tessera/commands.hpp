@@ -20,6 +20,7 @@ CommandRow list_command();
 CommandRow get_command();
 CommandRow logs_command();
 CommandRow attach_command();
+CommandRow tensorboard_command();
 CommandRow delete_command();
 CommandRow prune_command();
 CommandRow serve_command();

@@ -11,6 +11,7 @@
 #include "programs/tessera/commands.hpp"
 #include "programs/tessera/workload/flag_options.hpp"
 #include "programs/tessera/workload/pod_options.hpp"
+#include "wire/workload/tensorboard_json.hpp"
 #include "wire/workload/training_json.hpp"
 
 namespace tessera {
@@ -32,6 +33,15 @@ void add_sync_flags(CLI::App& command, workload::SyncFlags& flags) {
     add_flag_value(command, "--sync-image", flags.image, "image of git-sync");
 }
 
+void add_tensorboard_flags(CLI::App& command, workload::TensorboardFlags& flags) {
+    command.add_flag("--tensorboard", flags.wanted,
+                     "run TensorBoard beside the job; open it with tessera tensorboard");
+    add_flag_value(command, "--tensorboard-image", flags.image, "image of TensorBoard");
+    add_flag_value(command, "--logdir", flags.logdir,
+                   "folder of its logs, on a volume of --data or --data-dir; by default "
+                   "/training_logs");
+}
+
 void add_submit_flags(CLI::App& command, workload::SubmitFlags& flags, CreateOptions& options) {
     // Programs exchange data through shared memory, and the runtime's default is 64 MiB.
     flags.pod.share_memory = "2Gi";
@@ -49,6 +59,7 @@ void add_submit_flags(CLI::App& command, workload::SubmitFlags& flags, CreateOpt
     add_flag_value(command, "--ttl-after-finished", flags.ttl_after_finished,
                    "time after the job's end when it is deleted, such as 24h");
     add_sync_flags(command, flags.sync);
+    add_tensorboard_flags(command, flags.tensorboard);
     add_pod_options(command, flags.pod, options);
     add_words(command, flags.words, "command line of the pods");
 }
@@ -117,12 +128,16 @@ workload::SubmitFlags& submit_of(workload::SubmitFlags& flags) {
 
 std::vector<std::string> objects_of(const Training& job) {
     std::vector<std::string> objects;
-    objects.reserve(job.roles.size() + 2);
+    objects.reserve(job.roles.size() + 4);
     for (const workload::Role& role : job.roles)
         objects.push_back(workload::write_training_role(job, role, ""));
     if (!job.roles.front().pod.files.empty())
         objects.push_back(workload::write_training_files(job, ""));
     if (job.has_service) objects.push_back(workload::write_training_service(job, ""));
+    if (job.tensorboard) {
+        objects.push_back(workload::write_tensorboard_deployment(job, ""));
+        objects.push_back(workload::write_tensorboard_service(job, ""));
+    }
     return objects;
 }
 
