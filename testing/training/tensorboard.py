@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
+import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from socketserver import TCPServer
@@ -62,6 +64,7 @@ def main() -> None:
     Handler.folder = options.logdir
     for method, answer in (("GET", Handler.show), ("POST", Handler.echo)):
         setattr(Handler, f"do_{method}", answer)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     Server((options.host, options.port), Handler).serve_forever()
 
 
