@@ -121,9 +121,10 @@ class Exec {
 Result<int> run_in_container(HttpClient& http, const ExecRequest& request) {
     const std::string path = exec_path(request);
     TRY(const auto socket, WebSocket::open(http, path, std::string(kExecProtocols), kDeadline));
-    if (!socket)
+    if (!socket) {
         return fail(with_right(why_declined(http, path, "kubectl exec"), "create and get", kExec,
                                request.pod.ns));
+    }
     if (socket->protocol() != kExecWithClose && socket->protocol() != kExecWithoutClose) {
         return fail(Code::unsupported, fmt::format("the API server speaks \"{}\", and not {}",
                                                    socket->protocol(), kExecProtocols));

@@ -7,9 +7,11 @@
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/websocket.hpp>
+#include <iostream>
 #include <list>
 #include <mutex>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 namespace tessera {
@@ -36,13 +38,13 @@ class ApiServer {
               while (true) {
                   tcp::socket socket(context_);
                   boost::system::error_code error;
-                  acceptor_.accept(socket, error);
+                  std::ignore = acceptor_.accept(socket, error);
                   if (error || stop.stop_requested()) return;
                   all.emplace_back([&serve, one = std::move(socket)]() mutable {
                       try {
                           serve(std::move(one));
-                      } catch (const boost::system::system_error&) {
-                          // The client is gone.
+                      } catch (const boost::system::system_error& gone) {
+                          std::cerr << "the client is gone: " << gone.what() << "\n";
                       }
                   });
               }
@@ -51,7 +53,7 @@ class ApiServer {
         thread_.request_stop();
         tcp::socket last(context_);
         boost::system::error_code error;
-        last.connect(acceptor_.local_endpoint(), error);
+        std::ignore = last.connect(acceptor_.local_endpoint(), error);
     }
 
     [[nodiscard]] HttpEndpoint endpoint() const {
@@ -89,7 +91,7 @@ class PortForwardTest : public ::testing::Test {
                                                  warnings_.push_back(text);
                                              }});
         ASSERT_TRUE(opened);
-        std::jthread user([&, port = (*opened)->port()] {
+        const std::jthread user([&, port = (*opened)->port()] {
             use(port);
             is_over_ = true;
         });
@@ -105,7 +107,7 @@ class PortForwardTest : public ::testing::Test {
             {asio::ip::make_address("127.0.0.1"), static_cast<std::uint_least16_t>(port)});
         std::string out;
         boost::system::error_code error;
-        std::jthread sender([&] {
+        const std::jthread sender([&] {
             boost::system::error_code ended;
             asio::write(socket, asio::buffer(text), ended);
         });
