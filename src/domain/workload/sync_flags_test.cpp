@@ -85,12 +85,12 @@ TEST(SyncFlags, Defaults) {
 
 TEST(SyncFlags, BranchAndRevision) {
     PodTemplate pod;
-    pod.working_dir = "/work/";
+    pod.working_dir = "/app/";
     SyncFlags flags = git();
     flags.branch = "feature/x";
     flags.image = "git-sync:1";
     ASSERT_TRUE(add_code(flags, pod));
-    EXPECT_EQ(pod.code->path, "/work/code");
+    EXPECT_EQ(pod.code->path, "/app/code");
     EXPECT_EQ(pod.code->image, "git-sync:1");
     EXPECT_EQ(value(pod.code->env, "GITSYNC_REF"), "feature/x");
     EXPECT_EQ(value(pod.code->env, "GIT_SYNC_BRANCH"), "feature/x");
