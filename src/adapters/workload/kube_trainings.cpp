@@ -8,7 +8,7 @@
 
 #include "adapters/kube/kube_call.hpp"
 #include "adapters/workload/workload_calls.hpp"
-#include "domain/workload/tensorboard.hpp"
+#include "domain/training/tensorboard.hpp"
 #include "wire/workload/object_json.hpp"
 #include "wire/workload/tensorboard_json.hpp"
 #include "wire/workload/training_json.hpp"

@@ -7,7 +7,7 @@
 
 #include "app/cli/share_table.hpp"
 #include "app/workload/view_text.hpp"
-#include "domain/workload/training_status.hpp"
+#include "domain/training/training_status.hpp"
 
 namespace tessera {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "domain/workload/training_status.hpp"
+#include "domain/training/training_status.hpp"
 
 namespace tessera {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "domain/workload/serving.hpp"
-#include "domain/workload/serving_status.hpp"
+#include "domain/serving/serving.hpp"
+#include "domain/serving/serving_status.hpp"
 #include "ports/kube/servings.hpp"
 
 namespace tessera {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/workload/gpu_fit.hpp"
-#include "domain/workload/serve_flags.hpp"
+#include "domain/serving/serve_flags.hpp"
 #include "testing/builders/builders.hpp"
 #include "testing/fakes/fake_servings.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "app/workload/view_text.hpp"
-#include "domain/workload/serving_status.hpp"
+#include "domain/serving/serving_status.hpp"
 
 namespace tessera {
 

@@ -6,7 +6,7 @@
 
 #include "app/workload/gpu_fit.hpp"
 #include "app/workload/half_made.hpp"
-#include "domain/workload/tensorboard.hpp"
+#include "domain/training/tensorboard.hpp"
 
 namespace tessera {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "domain/workload/training.hpp"
-#include "domain/workload/training_status.hpp"
+#include "domain/training/training.hpp"
+#include "domain/training/training_status.hpp"
 #include "ports/kube/trainings.hpp"
 
 namespace tessera {

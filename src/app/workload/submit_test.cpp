@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "domain/workload/submit_flags.hpp"
+#include "domain/training/submit_flags.hpp"
 #include "testing/fakes/fake_trainings.hpp"
 
 namespace tessera {

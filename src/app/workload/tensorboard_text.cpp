@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "domain/workload/tensorboard.hpp"
+#include "domain/training/tensorboard.hpp"
 
 namespace tessera {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "domain/workload/training_status.hpp"
+#include "domain/training/training_status.hpp"
 
 namespace tessera {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/workload/serve.hpp"
-#include "domain/workload/traffic_split.hpp"
+#include "domain/serving/traffic_split.hpp"
 #include "ports/kube/servings.hpp"
 #include "ports/kube/traffic_splits.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/workload/view_text.hpp"
-#include "domain/workload/training_status.hpp"
+#include "domain/training/training_status.hpp"
 
 namespace tessera {
 

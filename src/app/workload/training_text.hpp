@@ -6,7 +6,7 @@
 #include <string>
 
 #include "app/workload/view_text.hpp"
-#include "domain/workload/training_status.hpp"
+#include "domain/training/training_status.hpp"
 
 namespace tessera {
 

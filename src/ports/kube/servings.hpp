@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "domain/cluster/node.hpp"
-#include "domain/workload/serving.hpp"
-#include "domain/workload/serving_status.hpp"
+#include "domain/serving/serving.hpp"
+#include "domain/serving/serving_status.hpp"
 
 namespace tessera {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "domain/workload/serving_status.hpp"
-#include "domain/workload/traffic_split.hpp"
+#include "domain/serving/serving_status.hpp"
+#include "domain/serving/traffic_split.hpp"
 
 namespace tessera {
 

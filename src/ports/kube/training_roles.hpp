@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "domain/workload/role_end.hpp"
-#include "domain/workload/training_status.hpp"
+#include "domain/training/role_end.hpp"
+#include "domain/training/training_status.hpp"
 
 namespace tessera {
 

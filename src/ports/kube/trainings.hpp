@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "domain/cluster/node.hpp"
-#include "domain/workload/training.hpp"
-#include "domain/workload/training_status.hpp"
+#include "domain/training/training.hpp"
+#include "domain/training/training_status.hpp"
 
 namespace tessera {
 

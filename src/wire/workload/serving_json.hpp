@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "domain/workload/serving.hpp"
+#include "domain/serving/serving.hpp"
 
 namespace tessera::workload {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "domain/workload/serve_flags.hpp"
+#include "domain/serving/serve_flags.hpp"
 #include "wire/workload/object_json.hpp"
 #include "wire/workload/serving_status_json.hpp"
 #include "wire/workload/workload_pod_json.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "domain/workload/serving_status.hpp"
+#include "domain/serving/serving_status.hpp"
 #include "wire/text/json.hpp"
 
 namespace tessera::workload {

@@ -1,6 +1,6 @@
 #include "wire/workload/tensorboard_json.hpp"
 
-#include "domain/workload/tensorboard.hpp"
+#include "domain/training/tensorboard.hpp"
 #include "wire/workload/object_json.hpp"
 #include "wire/workload/pod_template_json.hpp"
 #include "wire/workload/training_json.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "domain/workload/training.hpp"
+#include "domain/training/training.hpp"
 
 namespace tessera::workload {
 

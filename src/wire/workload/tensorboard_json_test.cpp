@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "domain/workload/tensorboard.hpp"
+#include "domain/training/tensorboard.hpp"
 #include "wire/text/json.hpp"
 #include "wire/workload/object_json.hpp"
 #include "wire/workload/training_json.hpp"

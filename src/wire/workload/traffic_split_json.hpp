@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "domain/workload/traffic_split.hpp"
+#include "domain/serving/traffic_split.hpp"
 #include "wire/text/json.hpp"
 
 namespace tessera::workload {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "domain/workload/role_end.hpp"
-#include "domain/workload/training.hpp"
+#include "domain/training/role_end.hpp"
+#include "domain/training/training.hpp"
 
 namespace tessera::workload {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "domain/workload/submit_flags.hpp"
+#include "domain/training/submit_flags.hpp"
 #include "wire/workload/object_json.hpp"
 #include "wire/workload/training_status_json.hpp"
 

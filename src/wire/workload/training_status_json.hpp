@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "domain/workload/training_status.hpp"
+#include "domain/training/training_status.hpp"
 #include "wire/text/json.hpp"
 
 namespace tessera::workload {

@@ -1,5 +1,5 @@
 // Ends the Jobs of a training job when one of its roles has decided the outcome
-// (domain/workload/role_end.hpp).
+// (domain/training/role_end.hpp).
 #pragma once
 
 #include <chrono>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "domain/workload/serve_flags.hpp"
+#include "domain/serving/serve_flags.hpp"
 #include "programs/tessera/workload/pod_options.hpp"
 
 namespace tessera {

@@ -5,7 +5,7 @@
 #include "adapters/workload/kube_trainings.hpp"
 #include "app/workload/prune.hpp"
 #include "app/workload/view_text.hpp"
-#include "domain/workload/submit_flags.hpp"
+#include "domain/training/submit_flags.hpp"
 #include "programs/tessera/commands.hpp"
 #include "programs/tessera/train/job_options.hpp"
 #include "programs/tessera/workload/pod_options.hpp"

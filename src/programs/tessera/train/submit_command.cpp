@@ -6,7 +6,7 @@
 
 #include "adapters/workload/kube_trainings.hpp"
 #include "app/workload/submit.hpp"
-#include "domain/workload/submit_flags.hpp"
+#include "domain/training/submit_flags.hpp"
 #include "programs/common/command_line.hpp"
 #include "programs/tessera/commands.hpp"
 #include "programs/tessera/workload/flag_options.hpp"

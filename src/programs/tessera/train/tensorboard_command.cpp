@@ -7,7 +7,7 @@
 #include "adapters/workload/kube_port_forward.hpp"
 #include "adapters/workload/kube_trainings.hpp"
 #include "app/workload/tensorboard_text.hpp"
-#include "domain/workload/tensorboard.hpp"
+#include "domain/training/tensorboard.hpp"
 #include "programs/tessera/commands.hpp"
 #include "programs/tessera/train/job_options.hpp"
 #include "programs/tessera/workload/flag_options.hpp"

@@ -6,7 +6,7 @@
 
 #include "adapters/workload/kube_pod_logs.hpp"
 #include "base/dns_name.hpp"
-#include "domain/workload/submit_flags.hpp"
+#include "domain/training/submit_flags.hpp"
 #include "programs/common/validators.hpp"
 #include "wire/text/utc_time.hpp"
 

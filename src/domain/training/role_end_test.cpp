@@ -1,0 +1,75 @@
+#include "domain/training/role_end.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera::workload {
+namespace {
+
+// A chief, a worker and a parameter server; the uid of a Job is its role.
+TrainingStatus job(CleanPolicy policy = CleanPolicy::running) {
+    TrainingStatus out;
+    out.clean = policy;
+    for (const char* role : {"chief", "worker", "ps"}) {
+        RoleStatus& one = out.roles.emplace_back();
+        one.role = role;
+        one.object = std::string("t-") + role;
+        one.uid = role;
+    }
+    return out;
+}
+
+std::string ends(const TrainingStatus& job) {
+    std::string out;
+    for (const RoleEnd& end : roles_to_end(job)) {
+        const char* how = end.how == RoleEnding::suspend ? "suspend"
+                          : end.how == RoleEnding::fail  ? "fail"
+                                                         : "remove";
+        out += (out.empty() ? "" : ", ") + std::string(how) + " " + end.uid;
+    }
+    return out;
+}
+
+TEST(RoleEnd, NothingWhileTheOutcomeIsOpen) {
+    TrainingStatus open = job();
+    EXPECT_EQ(ends(open), "");
+    open.roles[1].succeeded = true;  // a worker does not decide
+    EXPECT_EQ(ends(open), "");
+}
+
+TEST(RoleEnd, AfterSuccess) {
+    TrainingStatus done = job();
+    done.roles[0].succeeded = true;
+    EXPECT_EQ(ends(done), "suspend worker, suspend ps");
+    EXPECT_EQ(roles_to_end(done).front().why, "the job t-chief succeeded");
+    done.roles[1].succeeded = true;
+    done.roles[2].suspended = true;
+    EXPECT_EQ(ends(done), "") << "the end";
+}
+
+// Goal: the anchor fails, so that its time to live counts; the role that failed keeps its pods.
+TEST(RoleEnd, AfterFailure) {
+    TrainingStatus failed = job();
+    failed.roles[2].failed = true;
+    EXPECT_EQ(ends(failed), "fail chief, suspend worker");
+    EXPECT_EQ(roles_to_end(failed).front().why, "the job t-ps failed");
+    failed.roles[0].failed = true;
+    failed.roles[1].suspended = true;
+    EXPECT_EQ(ends(failed), "");
+    // A job of one role: nothing is left to end.
+    failed.roles.resize(1);
+    EXPECT_EQ(ends(failed), "");
+}
+
+TEST(RoleEnd, ByPolicy) {
+    TrainingStatus done = job(CleanPolicy::none);
+    done.roles[0].succeeded = true;
+    EXPECT_EQ(ends(done), "");
+    done.clean = CleanPolicy::all;
+    done.roles[1].succeeded = true;
+    EXPECT_EQ(ends(done), "remove worker, remove ps");
+    done.roles[2].failed = true;
+    EXPECT_EQ(ends(done), "remove worker") << "the log of a role that failed says why";
+}
+
+}  // namespace
+}  // namespace tessera::workload

@@ -1,0 +1,61 @@
+#include "domain/training/training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/dns_name.hpp"
+
+namespace tessera::workload {
+namespace {
+
+// A host name has at most 63 characters, and ours end with "-worker-9999" at most; Arena has the
+// same limit.
+constexpr std::size_t kLongestName = 49;
+
+}  // namespace
+
+const TrainingTypeRow& row_of(TrainingType type) {
+    return *std::ranges::find(kTrainingTypes, type, &TrainingTypeRow::type);
+}
+
+Result<TrainingType> parse_training_type(std::string_view text) {
+    std::string words;
+    for (const TrainingTypeRow& row : kTrainingTypes) {
+        if (text == row.command || text == row.word || (text == row.alias && !text.empty()))
+            return row.type;
+        words += fmt::format("{}{}", words.empty() ? "" : ", ", row.word);
+    }
+    return fail(Code::invalid_argument, fmt::format("--type: \"{}\" is none of {}", text, words));
+}
+
+std::string_view word_of(CleanPolicy policy) {
+    return std::ranges::find(kCleanPolicies, policy, &CleanPolicyRow::policy)->word;
+}
+
+std::optional<CleanPolicy> parse_clean_policy(std::string_view text) {
+    const auto row = std::ranges::find(kCleanPolicies, text, &CleanPolicyRow::word);
+    if (row == kCleanPolicies.end()) return std::nullopt;
+    return row->policy;
+}
+
+std::string files_name(const Training& job) {
+    return files_name(job.name, job.roles.front().pod.files);
+}
+
+Result<> check_training_name(std::string_view name) {
+    if (name.empty()) return fail(Code::invalid_argument, "--name: is missing");
+    if (!is_dns_label(name) || name.front() <= '9') {
+        return fail(Code::invalid_argument,
+                    fmt::format("--name: \"{}\" is not a name of a-z, 0-9 and -, which begins with "
+                                "a letter and ends with a letter or digit",
+                                name));
+    }
+    if (name.size() <= kLongestName) return {};
+    return fail(Code::invalid_argument,
+                fmt::format("--name: \"{}\" has {} characters, and may have at most {}: the host "
+                            "names of the pods begin with it",
+                            name, name.size(), kLongestName));
+}
+
+}  // namespace tessera::workload

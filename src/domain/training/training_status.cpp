@@ -1,0 +1,57 @@
+#include "domain/training/training_status.hpp"
+
+#include <algorithm>
+
+namespace tessera::workload {
+
+std::string_view words_of(TrainingState state) {
+    switch (state) {
+        case TrainingState::queuing:
+            return "QUEUING";
+        case TrainingState::pending:
+            return "PENDING";
+        case TrainingState::running:
+            return "RUNNING";
+        case TrainingState::succeeded:
+            return "SUCCEEDED";
+        case TrainingState::failed:
+            return "FAILED";
+    }
+    return "";
+}
+
+JoinedRoles joined_roles(const std::vector<TrainingStatus>& roles) {
+    JoinedRoles jobs;
+    for (const TrainingStatus& role : roles) {
+        if (role.anchor().owner.empty()) jobs.emplace(std::pair(role.ns, role.name), role);
+    }
+    for (const TrainingStatus& role : roles) {
+        const auto job = jobs.find({role.ns, role.name});
+        if (job == jobs.end() || role.anchor().owner != job->second.anchor().uid) continue;
+        job->second.roles.push_back(role.anchor());
+    }
+    return jobs;
+}
+
+TrainingState state_of(const TrainingStatus& job) {
+    if (job.anchor().succeeded) return TrainingState::succeeded;
+    if (std::ranges::any_of(job.roles, &RoleStatus::failed)) return TrainingState::failed;
+    if (std::ranges::any_of(job.roles, &RoleStatus::suspended)) return TrainingState::queuing;
+    int running = 0;
+    int wanted = 0;
+    for (const RoleStatus& role : job.roles)
+        wanted += role.replicas;
+    for (const TrainingPod& one : job.pods) {
+        if (one.pod.phase == "Running" || one.pod.phase == "Succeeded") ++running;
+    }
+    return running > 0 && running >= wanted ? TrainingState::running : TrainingState::pending;
+}
+
+std::int64_t duration_of(const TrainingStatus& job, std::int64_t now_s) {
+    const RoleStatus& anchor = job.anchor();
+    if (anchor.started_s == 0) return 0;
+    const bool has_ended = anchor.ended_s > 0;
+    return std::max<std::int64_t>((has_ended ? anchor.ended_s : now_s) - anchor.started_s, 0);
+}
+
+}  // namespace tessera::workload
