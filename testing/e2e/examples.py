@@ -14,8 +14,9 @@ from e2e.chart_case import ChartCase
 from stack import builds
 
 SECONDS = 120
-# testing/workstation/run_test.py runs it: it needs no cluster.
-ELSEWHERE = {"run"}
+# testing/workstation/run_test.py runs the first, which needs no cluster, and e2e/tensorboard_test.py
+# the second, which goes on until the job is deleted.
+ELSEWHERE = {"run", "tensorboard"}
 # A shell that is the first process of a container dies of no signal that it does not catch.
 SERVE = "trap 'exit 0' TERM; echo ready; sleep 1000 & wait"
 # Images have nvidia-smi where there are GPUs; ours has not.
@@ -95,6 +96,11 @@ class Examples(ChartCase):
             self.tessera_says("serve", kind, f"--name={name}", "--gpumemory=1", *flags)
         self.served()
 
+    def versions(self) -> None:
+        for version in ("v1", "v2"):
+            self.tessera_says("serve", "custom", "--name=mnist", f"--version={version}",
+                              f"--image={self.image}", "--restful-port=5000", "--command", SERVE)
+
     def before(self, command: tuple[str, ...]) -> Callable[[], None]:
         """What makes the objects that the example names."""
         makers: dict[tuple[str, ...], Callable[[], None]] = {
@@ -103,7 +109,8 @@ class Examples(ChartCase):
             ("logs",): lambda: self.job("echo ready; sleep 3"),
             ("serve", "logs"): lambda: self.server("echo ready; sleep 3"),
             ("serve", "get"): self.served, ("serve", "attach"): self.served,
-            ("serve", "delete"): self.served, ("serve", "update"): self.several_servers}
+            ("serve", "delete"): self.served, ("serve", "update"): self.several_servers,
+            ("serve", "traffic-split"): self.versions}
         for length in range(len(command), 0, -1):
             if command[:length] in makers:
                 return makers[command[:length]]

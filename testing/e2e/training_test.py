@@ -8,8 +8,8 @@ import re
 import subprocess
 from typing import Any, ClassVar
 
+from e2e import examples
 from e2e.case import GPUS, PODS
-from e2e.examples import Examples
 from e2e.terminal import Terminal
 from kube import images
 from stack import builds
@@ -28,7 +28,7 @@ WAITS = "trap 'exit 0' TERM; sleep 1000 & wait"
 TRAINED = "model: 3.00 x + -1.00"
 
 
-class TrainingTest(Examples):
+class TrainingTest(examples.Examples):
     with_dns = True
     image: ClassVar[str]
 
@@ -139,7 +139,7 @@ class TrainingTest(Examples):
         details = self.tessera_says("top", "job", "dist")
         for pod in job["instances"]:
             self.assertRegex(details, rf"  {pod['name']}  Running  4Gi +node-a  "
-                                      rf"{pod['gpus'][0]['index']} +N/A +\d+\.0/4096\.0\(MiB\)")
+                                      rf"{pod['gpus'][0]['index']} +(?:N/A|\d+\.\d%) +\d+\.0/4096\.0\(MiB\)")
         used = [float(text) for text in re.findall(r"(\d+\.\d)/4096\.0", details)]
         self.assertTrue(all(2048 <= mib <= 4096 for mib in used) and len(used) == 2, details)
         self.assert_attached("dist")

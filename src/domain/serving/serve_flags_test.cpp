@@ -270,6 +270,7 @@ TEST(CustomServing, ArenaVariables) {
     flags.serve.name = "style";
     flags.serve.pod.image = "style:1";
     flags.restful_port = 5000;
+    flags.serve.pod.gpu.gpumemory = "2";
     flags.serve.pod.env = {"ARENA_POD_IP=mine"};
     std::string names;
     const Serving job = custom_serving(flags).value();

@@ -62,7 +62,7 @@ Result<int> split(const SplitOptions& options) {
 CommandRow serve_traffic_split_command() {
     return {.name = "traffic-split",
             .summary = "Split the traffic of one address among versions of a serving job",
-            .example = "tessera serve traffic-split --name mnist -v v1:30 -v v2:70",
+            .example = "tessera serve traffic-split --name mnist -v v1:50 -v v2:50",
             .options = options_and_run<SplitOptions>(
                 [](CLI::App& command, SplitOptions& options) {
                     last(command.add_option("--name", options.name, "name of the serving job"))
