@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import select
 import struct
 import subprocess
 import termios
@@ -12,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 ROWS, COLUMNS = 33, 77
+PATIENCE = 300.0  # seconds
 
 
 class Terminal:
@@ -38,9 +40,12 @@ class Terminal:
         os.write(self._ours, text.encode())
 
     def until(self, text: str) -> None:
-        """Waits until the program has shown the text, or ended."""
+        """Waits until the program has shown the text. AssertionError if it never does."""
         shown = b""
-        while text.encode() not in shown and (part := self._read()):
+        while text.encode() not in shown:
+            part = self._read()
+            if not part:
+                raise AssertionError(f"the program ended without {text!r}: {shown!r}")
             shown += part
 
     def until_the_end(self) -> str:
@@ -51,6 +56,8 @@ class Terminal:
         return shown.decode()
 
     def _read(self) -> bytes:
+        if not select.select([self._ours], [], [], PATIENCE)[0]:
+            raise AssertionError(f"the program has shown nothing for {PATIENCE} seconds")
         try:
             return os.read(self._ours, 65536)
         except OSError:  # the last process on the terminal has ended

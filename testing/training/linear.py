@@ -3,8 +3,9 @@ data divided among the workers. Worker 0 averages the gradients of all, over TCP
 
 It finds the other workers as TensorFlow does (TF_CONFIG), or as PyTorch does (MASTER_ADDR,
 MASTER_PORT, WORLD_SIZE, RANK); without these it trains alone. With parameter servers, the first of
-them averages. Like those of TensorFlow they never end by themselves, nor does an evaluator. If the container has a GPU, it holds
-half of the memory that the GPU shows, so that a memory limit is in force while it trains.
+them averages. Like those of TensorFlow they never end by themselves, nor does an evaluator. If the
+container has a GPU, it holds half of the memory that the GPU shows, so that a memory limit is in
+force while it trains.
 
 usage: linear.py [STEPS [SECONDS_PER_STEP]]
 """

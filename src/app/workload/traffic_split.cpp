@@ -89,42 +89,38 @@ std::vector<std::string> texts_of(const std::vector<GatewayName>& gateways) {
     return out;
 }
 
-// The Gateway of the route; nothing: split by a Service.
+// Whether the Gateway is there, as far as the user may know.
+Result<> check_gateway(TrafficSplits& splits, const SplitRequest& request) {
+    const auto all = splits.gateways(request.ns);
+    if (!all && all.error().code == Code::permission_denied) return {};
+    if (!all && all.error().code == Code::not_found) {
+        return fail(Code::not_found,
+                    "--gateway: the cluster has no Gateway API (gateway.networking.k8s.io/v1); "
+                    "leave it out");
+    }
+    if (!all) return fail(all.error());
+    if (std::ranges::find(*all, *request.gateway) != all->end()) return {};
+    return fail(Code::not_found,
+                fmt::format("--gateway: there is no Gateway {} in namespace {}; you can see: {}",
+                            request.gateway->name, request.gateway->ns,
+                            all->empty() ? "none" : listed(texts_of(*all))));
+}
+
+// The Gateway of the route; nothing: split by a Service. A Gateway may serve other networks, so no
+// route is made unless the user names one.
 Result<std::optional<GatewayName>> choose_gateway(TrafficSplits& splits,
                                                   const SplitRequest& request,
-                                                  std::span<const ServingStatus> jobs,
-                                                  const PrintLine& warn) {
-    if (request.by_replicas) return std::optional<GatewayName>();
-    const auto all = splits.gateways(request.ns);
-    const bool may_not_list = !all && all.error().code == Code::permission_denied;
-    if (!all && !may_not_list && all.error().code != Code::not_found) return fail(all.error());
+                                                  std::span<const ServingStatus> jobs) {
     if (request.gateway) {
-        const bool is_there =
-            may_not_list || (all && std::ranges::find(*all, *request.gateway) != all->end());
-        if (is_there) return request.gateway;
-        return fail(Code::not_found,
-                    !all ? std::string("--gateway: the cluster has no Gateway API "
-                                       "(gateway.networking.k8s.io/v1); use --by-replicas")
-                         : fmt::format("--gateway: there is no Gateway {} in namespace {}; the "
-                                       "cluster has: {}",
-                                       request.gateway->name, request.gateway->ns,
-                                       all->empty() ? "none" : listed(texts_of(*all))));
+        TRY_VOID(check_gateway(splits, request));
+        return request.gateway;
     }
-    if (!all && !may_not_list) return std::optional<GatewayName>();
-    if (const auto route = splits.route(request.name, jobs); route && *route)
-        return std::optional((*route)->gateway);
-    if (may_not_list) {
-        warn(
-            "you have no right to list Gateways, so a Service splits the traffic; name one with "
-            "--gateway NAME/NAMESPACE");
-        return std::optional<GatewayName>();
-    }
-    if (all->empty()) return std::optional<GatewayName>();
-    if (all->size() == 1) return std::optional(all->front());
-    return fail(Code::conflict,
-                fmt::format("--gateway: the cluster has {} Gateways; name one of {}, or use "
-                            "--by-replicas",
-                            all->size(), listed(texts_of(*all))));
+    const auto route = splits.route(request.name, jobs);
+    const bool may_be_there = !route && route.error().code != Code::not_found &&
+                              route.error().code != Code::permission_denied;
+    if (may_be_there) return fail(route.error());
+    if (!route || !*route) return std::optional<GatewayName>();
+    return std::optional((*route)->gateway);
 }
 
 Result<std::vector<workload::RouteBackend>> backends_of(const std::vector<Part>& parts) {
@@ -135,7 +131,7 @@ Result<std::vector<workload::RouteBackend>> backends_of(const std::vector<Part>&
         if (port == part.job->ports.end()) {
             return fail(Code::invalid_argument,
                         fmt::format("-v: version {} has no REST port, and an HTTPRoute splits "
-                                    "HTTP alone; use --by-replicas",
+                                    "HTTP alone; leave out --gateway",
                                     name_of(*part.job)));
         }
         out.push_back({part.job->object, port->port, part.percent});
@@ -148,8 +144,8 @@ Result<> split_by_route(TrafficSplits& splits, const SplitRequest& request,
                         const GatewayName& gateway, const PrintLine& print) {
     if (request.scale) {
         return fail(Code::invalid_argument,
-                    "--scale: needs --by-replicas, because a Gateway splits by the weights, "
-                    "whatever the numbers of pods are");
+                    "--scale: cannot be used with an HTTPRoute, because a Gateway splits by the "
+                    "weights, whatever the numbers of pods are");
     }
     TrafficRoute wanted{.ns = request.ns,
                         .name = request.name,
@@ -235,7 +231,8 @@ Result<> set_parts(TrafficSplits& splits, const std::vector<ServingStatus>& jobs
                    const std::vector<Part>& parts, const Replicas& replicas,
                    const PrintLine& print) {
     const auto set = [&](const ServingStatus& job, bool in, std::optional<int> pods) -> Result<> {
-        if (job.in_split == in && !pods) return {};
+        // A job of an earlier release has no part, and no label.
+        if (job.in_split.value_or(false) == in && !pods) return {};
         TRY_VOID(splits.set_part(job, in, pods));
         print(fmt::format("deployment.apps/{} {}", job.object,
                           pods ? fmt::format("scaled to {}", *pods) : std::string("updated")));
@@ -287,11 +284,7 @@ Result<> split_by_service(TrafficSplits& splits, const SplitRequest& request,
 }  // namespace
 
 Result<> split_traffic(Servings& servings, TrafficSplits& splits, const SplitRequest& request,
-                       const PrintLine& print, const PrintLine& warn) {
-    if (request.by_replicas && request.gateway) {
-        return fail(Code::invalid_argument,
-                    "--by-replicas: cannot be used with --gateway; choose one");
-    }
+                       const PrintLine& print) {
     TRY(const auto jobs, servings.list(request.ns, request.name));
     if (jobs.empty()) {
         return fail(Code::not_found,
@@ -300,7 +293,7 @@ Result<> split_traffic(Servings& servings, TrafficSplits& splits, const SplitReq
                                 request.name, request.ns));
     }
     TRY(const std::vector<Part> parts, parts_of(request, jobs));
-    TRY(const auto gateway, choose_gateway(splits, request, jobs, warn));
+    TRY(const auto gateway, choose_gateway(splits, request, jobs));
     if (gateway) return split_by_route(splits, request, jobs, parts, *gateway, print);
     return split_by_service(splits, request, jobs, parts, print);
 }

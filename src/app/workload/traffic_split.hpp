@@ -16,19 +16,18 @@ struct SplitRequest {
     std::string ns;
     std::string name;
     std::vector<workload::VersionWeight> weights;
-    std::optional<workload::GatewayName> gateway;  // nothing: the route's, or the only one
+    std::optional<workload::GatewayName> gateway;  // nothing: the route's, or none
     std::optional<std::string> hostname;           // nothing: the route's, or NAME.NAMESPACE
-    bool by_replicas = false;                      // by a Service, also if there is a Gateway
     bool scale = false;                            // change the numbers of pods to give the split
 };
 
-// Splits by an HTTPRoute if the cluster has a Gateway, or else by a Service and the numbers of
-// pods. The same command completes what an interrupted one began. Calls `print` for each object
-// that it wrote, and for where the callers send their requests. Errors: not_found for a version or
-// Gateway that is not there; conflict if the numbers of pods give another split and `scale` is
-// false, or if another command makes a split at the same time; those of the ports.
+// Splits by an HTTPRoute if there is one or a Gateway is named, or else by a Service and the
+// numbers of pods. The same command completes what an interrupted one began. Calls `print` for each
+// object that it wrote, and for where the callers send their requests. Errors: not_found for a
+// version or Gateway that is not there; conflict if the numbers of pods give another split and
+// `scale` is false, or if another command makes a split at the same time; those of the ports.
 Result<> split_traffic(Servings& servings, TrafficSplits& splits, const SplitRequest& request,
-                       const PrintLine& print, const PrintLine& warn);
+                       const PrintLine& print);
 
 // Deletes a serving job. conflict if it gets a part of the traffic that would fail then.
 Result<> remove_serving(Servings& cluster, const workload::ServingStatus& job);

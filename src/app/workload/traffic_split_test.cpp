@@ -42,22 +42,22 @@ class TrafficSplitTest : public ::testing::Test {
     // The error's text; empty: none.
     std::string split(const SplitRequest& wanted) {
         printed_.clear();
-        const auto done = split_traffic(
-            servings_, splits_, wanted, [&](const std::string& line) { printed_.push_back(line); },
-            [&](const std::string& line) { warnings_.push_back(line); });
+        const auto done = split_traffic(servings_, splits_, wanted,
+                                        [&](const std::string& line) { printed_.push_back(line); });
         return done ? "" : done.error().text;
     }
 
     FakeServings servings_;
     FakeTrafficSplits splits_;
     std::vector<std::string> printed_;
-    std::vector<std::string> warnings_;
 };
 
-// Goal: with one Gateway a route has the weights, and belongs to all versions.
-TEST_F(TrafficSplitTest, ByTheOnlyGateway) {
+// Goal: with a Gateway a route has the weights, and belongs to all versions.
+TEST_F(TrafficSplitTest, ByAGateway) {
     splits_.all = std::vector<GatewayName>{{"infra", "web"}};
-    EXPECT_EQ(split(request({"v1:30", "v2:70", "v3:0"})), "");
+    SplitRequest first = request({"v1:30", "v2:70", "v3:0"});
+    first.gateway = GatewayName{"infra", "web"};
+    EXPECT_EQ(split(first), "");
     const auto& route = *splits_.made_route;
     EXPECT_EQ(route.gateway, (GatewayName{"infra", "web"}));
     EXPECT_EQ(route.hostname, "half.team");
@@ -76,21 +76,22 @@ TEST_F(TrafficSplitTest, ByTheOnlyGateway) {
     EXPECT_EQ(splits_.made_route->hostname, "models.example.com");
     EXPECT_EQ(splits_.made_route->gateway.name, "web");
     EXPECT_EQ(splits_.made_route->backends.size(), 1U);
+    EXPECT_FALSE(splits_.written);
 }
 
 TEST_F(TrafficSplitTest, ChoiceOfAGateway) {
     splits_.all = std::vector<GatewayName>{{"infra", "a"}, {"infra", "b"}};
-    EXPECT_EQ(split(request({"v1"})),
-              "--gateway: the cluster has 2 Gateways; name one of a/infra, b/infra, or use "
-              "--by-replicas");
+    // A Gateway may serve other networks: none is used unless it is named.
+    EXPECT_EQ(split(request({"v1"})), "");
+    EXPECT_TRUE(splits_.written && !splits_.made_route);
     SplitRequest named = request({"v1"});
     named.gateway = GatewayName{"team", "a"};
     EXPECT_EQ(split(named),
-              "--gateway: there is no Gateway a in namespace team; the cluster has: a/infra, "
+              "--gateway: there is no Gateway a in namespace team; you can see: a/infra, "
               "b/infra");
     named.gateway->ns = "infra";
     named.scale = true;
-    EXPECT_TRUE(split(named).starts_with("--scale: needs --by-replicas"));
+    EXPECT_TRUE(split(named).starts_with("--scale: cannot be used with an HTTPRoute"));
     named.scale = false;
     named.hostname = "";
     EXPECT_EQ(split(named), "");
@@ -99,12 +100,6 @@ TEST_F(TrafficSplitTest, ChoiceOfAGateway) {
     EXPECT_TRUE(split(named).starts_with("--gateway: the cluster has no Gateway API"));
     splits_.all = fail(Code::permission_denied, "no");
     EXPECT_EQ(split(named), "");
-    splits_.made_route.reset();
-    EXPECT_EQ(split(request({"v1"})), "");
-    EXPECT_EQ(warnings_.size(), 1U);
-    EXPECT_TRUE(splits_.written);
-    named.by_replicas = true;
-    EXPECT_TRUE(split(named).starts_with("--by-replicas: cannot be used with --gateway"));
 }
 
 // Goal: without a Gateway the numbers of pods decide, and change only with --scale.
@@ -145,7 +140,9 @@ TEST_F(TrafficSplitTest, Mistakes) {
     EXPECT_TRUE(split(request({"v1:50", "v2:50"}))
                     .starts_with("-v: versions v1 and v2 have different ports"));
     splits_.all = std::vector<GatewayName>{{"infra", "web"}};
-    EXPECT_TRUE(split(request({"v2"})).starts_with("-v: version v2 has no REST port"));
+    other = request({"v2"});
+    other.gateway = GatewayName{"infra", "web"};
+    EXPECT_TRUE(split(other).starts_with("-v: version v2 has no REST port"));
     servings_.jobs[0].has_service = false;
     EXPECT_TRUE(split(request({"v1"})).starts_with("-v: version \"v1\" of half has no Service"));
     add("v2", ServingType::custom);

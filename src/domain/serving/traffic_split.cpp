@@ -182,7 +182,7 @@ Result<> check_removal(const ServingStatus& job, std::span<const ServingStatus> 
         };
         if (other == nullptr || part(one) > part(*other)) other = &one;
         // kube-proxy sends the connections to the pods that are left.
-        if (!job.traffic->by_route && one.traffic && one.traffic->takes_part) return {};
+        if (!job.traffic->by_route && part(one) > 0) return {};
     }
     if (other == nullptr) return {};
     return fail(Code::conflict,

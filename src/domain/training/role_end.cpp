@@ -11,21 +11,32 @@ namespace {
 // Why the others have to end; empty while the outcome is open.
 std::string reason_of(const TrainingStatus& job) {
     if (job.anchor().succeeded) return fmt::format("the job {} succeeded", job.anchor().object);
-    const auto failed = std::ranges::find_if(job.roles, &RoleStatus::failed);
-    return failed == job.roles.end() ? std::string()
-                                     : fmt::format("the job {} failed", failed->object);
+    // Not one that failed because it was ended.
+    const auto failed = std::ranges::find_if(
+        job.roles, [](const RoleStatus& role) { return role.failed && !role.was_ended; });
+    if (failed != job.roles.end()) return fmt::format("the job {} failed", failed->object);
+    return job.anchor().failed ? fmt::format("the job {} failed", job.anchor().object)
+                               : std::string();
 }
 
 std::optional<RoleEnding> ending_of(const TrainingStatus& job, const RoleStatus& role) {
     const bool is_anchor = &role == &job.anchor();
     const bool has_ended = role.succeeded || role.failed;
+    // A deadline takes effect only when a suspended Job goes on, so once is enough.
+    if (role.was_ended && role.suspended) return std::nullopt;
     if (is_anchor) return has_ended ? std::nullopt : std::optional(RoleEnding::fail);
     if (job.clean == CleanPolicy::all && !role.failed) return RoleEnding::remove;
-    const bool is_over = has_ended || role.suspended;
-    return is_over ? std::nullopt : std::optional(RoleEnding::suspend);
+    if (has_ended || role.suspended) return std::nullopt;
+    // A queue lets a Job go on that it has admitted, however often it is suspended.
+    return role.was_ended ? RoleEnding::fail : RoleEnding::suspend;
 }
 
 }  // namespace
+
+bool may_still_succeed(const TrainingStatus& job) {
+    const bool is_decided = job.anchor().succeeded || job.anchor().failed;
+    return !is_decided && std::ranges::any_of(job.roles, &RoleStatus::failed);
+}
 
 std::vector<RoleEnd> roles_to_end(const TrainingStatus& job) {
     std::vector<RoleEnd> out;

@@ -24,6 +24,10 @@ struct RoleEnd {
     friend bool operator==(const RoleEnd&, const RoleEnd&) = default;
 };
 
+// Another role than the anchor has failed. A chief that ends well takes down its workers, whose
+// failure may be seen before its success: wait some seconds before roles_to_end().
+bool may_still_succeed(const TrainingStatus& job);
+
 // Empty while the outcome is open, and once all have ended. A role that failed by itself stays.
 std::vector<RoleEnd> roles_to_end(const TrainingStatus& job);
 

@@ -71,5 +71,53 @@ TEST(RoleEnd, ByPolicy) {
     EXPECT_EQ(ends(done), "remove worker") << "the log of a role that failed says why";
 }
 
+// Goal: each Job is ended once, also if a queue or a user starts it again, or had suspended it.
+TEST(RoleEnd, Again) {
+    TrainingStatus done = job();
+    done.roles[0].succeeded = true;
+    done.roles[1].was_ended = done.roles[1].suspended = true;
+    done.roles[2].was_ended = true;
+    EXPECT_EQ(ends(done), "fail ps") << "a queue would let it go on again";
+    done.clean = CleanPolicy::all;
+    done.roles[2].suspended = true;
+    EXPECT_EQ(ends(done), "");
+    // The reason is the first failure.
+    TrainingStatus failed = job();
+    failed.roles[0].failed = failed.roles[0].was_ended = true;
+    failed.roles[2].failed = true;
+    EXPECT_EQ(roles_to_end(failed).front().why, "the job t-ps failed");
+    EXPECT_FALSE(may_still_succeed(failed));
+    failed.roles[0].failed = false;
+    EXPECT_TRUE(may_still_succeed(failed));
+}
+
+// Goal: nothing but what we made is joined, whatever its labels say.
+TEST(JoinedRoles, OnlyOurs) {
+    const auto one = [](const char* role, const char* object, const char* owner) {
+        TrainingStatus out;
+        out.name = "t";
+        out.created_s = 10;
+        RoleStatus& status = out.roles.emplace_back();
+        status.role = role;
+        status.object = status.uid = object;
+        status.owner = owner;
+        status.is_recorded = status.owner.empty();
+        return out;
+    };
+    TrainingStatus younger = one("worker", "t-worker", "");
+    younger.created_s = 20;
+    const TrainingStatus anchor = one("chief", "t-chief", "");
+    TrainingStatus unrecorded = one("ps", "t-ps", "");
+    unrecorded.roles.front().is_recorded = false;
+    const JoinedRoles jobs =
+        joined_roles({younger, anchor, unrecorded, one("ps", "mine", "t-chief"),
+                      one("evaluator", "t-evaluator", "t-chief")});
+    ASSERT_EQ(jobs.size(), 1U);
+    const TrainingStatus& job = jobs.begin()->second;
+    ASSERT_EQ(job.roles.size(), 2U);
+    EXPECT_EQ(job.anchor().object, "t-chief");
+    EXPECT_EQ(job.roles[1].object, "t-evaluator");
+}
+
 }  // namespace
 }  // namespace tessera::workload

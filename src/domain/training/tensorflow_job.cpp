@@ -119,7 +119,8 @@ std::string tf_config(const TensorflowJobFlags& flags, const Training& job, cons
 }
 
 // Whether all flags of the job go together.
-Result<> check_policies(const TensorflowJobFlags& flags, bool has_roles) {
+Result<> check_policies(const TensorflowJobFlags& flags, const Training& job) {
+    const bool has_roles = job.roles.size() > 1;
     const bool all_workers = flags.success_policy == "AllWorkers";
     if (!all_workers && flags.success_policy != "ChiefWorker") {
         return refuse(
@@ -128,6 +129,15 @@ Result<> check_policies(const TensorflowJobFlags& flags, bool has_roles) {
     }
     if (flags.chief && all_workers) {
         return refuse("--success-policy", "AllWorkers cannot be used with --chief, which decides");
+    }
+    if (!has_roles && job.clean != CleanPolicy::running) {
+        return refuse("--clean-task-policy",
+                      "needs --chief, --ps or --evaluator: the pods of one role end together");
+    }
+    if (has_roles && job.roles.front().pod.labels.contains("kueue.x-k8s.io/queue-name")) {
+        return refuse("--label",
+                      "kueue.x-k8s.io/queue-name cannot be used with --chief, --ps and "
+                      "--evaluator: Kueue would admit their Jobs separately");
     }
     if (has_roles && !flags.submit.queue.empty()) {
         return refuse("--queue",
@@ -152,7 +162,7 @@ Result<Training> tensorflow_job(const TensorflowJobFlags& flags) {
     job.clean = *clean;
     for (const RoleRow& row : kRoles)
         TRY_VOID(add_role(job, flags, row));
-    TRY_VOID(check_policies(flags, job.roles.size() > 1));
+    TRY_VOID(check_policies(flags, job));
     Role& first = job.roles.front();
     first.first_decides =
         !flags.chief && flags.success_policy != "AllWorkers" && first.replicas > 1;

@@ -105,6 +105,12 @@ TEST(TensorflowJob, Mistakes) {
            [](F& flags) { flags.worker_role.selectors = {"zone"}; });
     expect("--clean-task-policy: \"all\" is not Running, None or All",
            [](F& flags) { flags.clean_task_policy = "all"; });
+    expect("--clean-task-policy: needs --chief, --ps or --evaluator",
+           [](F& flags) { flags.clean_task_policy = "None"; });
+    expect("--label: kueue.x-k8s.io/queue-name cannot be used", [](F& flags) {
+        flags.chief = true;
+        flags.submit.pod.labels = {"kueue.x-k8s.io/queue-name=gpus"};
+    });
     expect("--queue: cannot be used with --chief, --ps and --evaluator", [](F& flags) {
         flags.ps = 1;
         flags.submit.queue = "gpus";

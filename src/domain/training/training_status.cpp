@@ -4,6 +4,14 @@
 
 namespace tessera::workload {
 
+namespace {
+
+bool is_ours(const TrainingStatus& role) {
+    return role.anchor().object == role.name + "-" + role.anchor().role;
+}
+
+}  // namespace
+
 std::string_view words_of(TrainingState state) {
     switch (state) {
         case TrainingState::queuing:
@@ -23,12 +31,14 @@ std::string_view words_of(TrainingState state) {
 JoinedRoles joined_roles(const std::vector<TrainingStatus>& roles) {
     JoinedRoles jobs;
     for (const TrainingStatus& role : roles) {
-        if (role.anchor().owner.empty()) jobs.emplace(std::pair(role.ns, role.name), role);
+        if (!role.anchor().owner.empty() || !role.anchor().is_recorded || !is_ours(role)) continue;
+        const auto [job, is_new] = jobs.emplace(std::pair(role.ns, role.name), role);
+        if (!is_new && role.created_s < job->second.created_s) job->second = role;
     }
     for (const TrainingStatus& role : roles) {
         const auto job = jobs.find({role.ns, role.name});
         if (job == jobs.end() || role.anchor().owner != job->second.anchor().uid) continue;
-        job->second.roles.push_back(role.anchor());
+        if (is_ours(role)) job->second.roles.push_back(role.anchor());
     }
     return jobs;
 }

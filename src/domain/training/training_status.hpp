@@ -26,8 +26,10 @@ struct RoleStatus {
     std::string uid;
     std::string owner;  // the anchor's uid; empty for the anchor
     int replicas = 0;
-    Gpus gpus;  // of each pod
+    Gpus gpus;                 // of each pod
+    bool is_recorded = false;  // it has the words of the command, as the anchor does
     bool suspended = false;
+    bool was_ended = false;  // tessera-controller has ended it, or tried to
     bool succeeded = false;
     bool failed = false;
     std::string why;             // why it failed, or has no pods; empty if there is nothing to say
@@ -63,8 +65,9 @@ struct TrainingStatus {
 // By namespace and name.
 using JoinedRoles = std::map<std::pair<std::string, std::string>, TrainingStatus>;
 
-// From training jobs of one role each: the anchors with the roles that they own. Roles of a job
-// that was deleted are left out.
+// From training jobs of one role each: the anchors with the roles that they own. Of several anchors
+// with one name the oldest counts. Left out are roles of a job that was deleted, and Jobs that only
+// have our labels: their names are not those that we give.
 JoinedRoles joined_roles(const std::vector<TrainingStatus>& roles);
 
 // The anchor's Job decides that a job succeeded, and any Job that it failed. A job of which a pod

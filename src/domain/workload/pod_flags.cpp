@@ -101,12 +101,17 @@ Result<> read_env(const PodFlags& flags, PodTemplate& pod) {
     return {};
 }
 
+// Whether a value of --device may be a GPU, such as nvidia.com/mig-1g.10gb=1.
+bool is_gpu_device(std::string_view text) {
+    return text.starts_with("nvidia.com/") || text.find("gpu") < text.find('=');
+}
+
 // Images with CUDA set this variable to "all", and the container runtime would show such a
 // container every GPU of the node. Where something else gives the container a GPU, it sets the
 // variable.
 void hide_gpus(const PodFlags& flags, PodTemplate& pod) {
     constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
-    const bool has_gpus = pod.gpus != Gpus{} || !flags.devices.empty();
+    const bool has_gpus = pod.gpus != Gpus{} || std::ranges::any_of(flags.devices, is_gpu_device);
     const bool is_set = std::ranges::find(pod.env, kVisibleDevices, &EnvVar::name) != pod.env.end();
     if (has_gpus || is_set) return;
     pod.env.push_back({.name = std::string(kVisibleDevices), .value = "void"});

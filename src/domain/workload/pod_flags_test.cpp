@@ -33,9 +33,11 @@ TEST(PodFlags, Read) {
     EXPECT_EQ(pod->image, "image:1");
     EXPECT_EQ(pod->limits,
               (StringMap{{"cpu", "500m"}, {"example.com/fpga", "1"}, {"memory", "2Gi"}}));
-    EXPECT_EQ(pod->env,
-              (std::vector<EnvVar>{
-                  {"B", "x=y"}, {"A", "2"}, {"EMPTY", ""}, {"HF_TOKEN", "", "hugging-face"}}));
+    EXPECT_EQ(pod->env, (std::vector<EnvVar>{{"B", "x=y"},
+                                             {"A", "2"},
+                                             {"EMPTY", ""},
+                                             {"HF_TOKEN", "", "hugging-face"},
+                                             {"NVIDIA_VISIBLE_DEVICES", "void"}}));
     EXPECT_EQ(pod->mounts, (std::vector<Mount>{{VolumeKind::claim, "models", "/models", "v1"},
                                                {VolumeKind::claim, "logs", "/logs"},
                                                {VolumeKind::host, "/data", "/data"},
@@ -112,6 +114,10 @@ TEST(PodFlags, WithoutAGpuNoneIsVisible) {
     EXPECT_EQ(visible(flags), "all");
     flags.env.clear();
     flags.devices = {"example.com/gpu=1"};
+    EXPECT_EQ(visible(flags), "");
+    flags.devices = {"rdma/hca=1"};
+    EXPECT_EQ(visible(flags), "void");
+    flags.devices = {"rdma/hca=1", "nvidia.com/mig-1g.10gb=1"};
     EXPECT_EQ(visible(flags), "");
     flags.devices.clear();
     flags.gpu.gpumemory = "3";

@@ -20,13 +20,24 @@ void write_mount(JsonWriter& w, std::string_view volume, std::string_view path, 
     });
 }
 
-void write_limits(JsonWriter& w, const PodTemplate& pod) {
-    StringMap limits;
+StringMap cpu_and_memory(const StringMap& amounts) {
+    StringMap out;
     for (const char* resource : {"cpu", "memory"}) {
-        const auto limit = pod.limits.find(resource);
-        if (limit != pod.limits.end()) limits.insert(*limit);
+        const auto amount = amounts.find(resource);
+        if (amount != amounts.end()) out.insert(*amount);
     }
-    if (!limits.empty()) w.object("resources", [&] { write_map(w, "limits", limits); });
+    return out;
+}
+
+// The main container's: the pod requests the larger of both.
+void write_amounts(JsonWriter& w, const PodTemplate& pod) {
+    const StringMap limits = cpu_and_memory(pod.limits);
+    const StringMap requests = cpu_and_memory(pod.requests);
+    if (limits.empty()) return;
+    w.object("resources", [&] {
+        write_map(w, "limits", limits);
+        if (!requests.empty()) write_map(w, "requests", requests);
+    });
 }
 
 void write_security(JsonWriter& w) {
@@ -50,7 +61,7 @@ void write_code_container(JsonWriter& w, const PodTemplate& pod) {
             w.member("image", pod.code->image);
             w.member("imagePullPolicy", pod.pull_policy);
             write_env(w, pod.code->env);
-            write_limits(w, pod);
+            write_amounts(w, pod);
             w.array("volumeMounts", [&] {
                 write_mount(w, kCodeVolume, kCodeRoot, false);
                 if (!pod.code->secret.empty()) write_mount(w, kSecretVolume, kCodeSecretPath, true);

@@ -280,6 +280,8 @@ void write_pod_template(JsonWriter& w, const PodTemplate& pod, const StringMap& 
         if (!pod.priority_class.empty()) w.member("priorityClassName", pod.priority_class);
         if (!pod.restart_policy.empty()) w.member("restartPolicy", pod.restart_policy);
         if (!pod.subdomain.empty()) w.member("subdomain", pod.subdomain);
+        // Variables of Services, such as VLLM_PORT, would configure programs of that name.
+        w.member("enableServiceLinks", false);
         if (pod.pull_secrets.empty()) return;
         w.array("imagePullSecrets", [&] {
             for (const std::string& secret : pod.pull_secrets)

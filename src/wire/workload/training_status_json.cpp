@@ -83,9 +83,11 @@ std::optional<TrainingStatus> read_training_role(JsonValue job) {
     const auto containers = pod["containers"].elements();
     if (!containers.empty()) role.gpus = read_gpus(containers.front()["resources"]["limits"]);
     read_conditions(job["status"], role);
+    role.is_recorded = metadata["annotations"][kCommandAnnotation].present();
     // Kubernetes' own reason would be a deadline.
     const std::string ended = metadata["annotations"][kEndedAnnotation].text_or("");
-    if (!ended.empty()) role.why = "it was ended, because " + ended;
+    role.was_ended = !ended.empty();
+    if (role.was_ended) role.why = "it was ended, because " + ended;
     out.roles.push_back(std::move(role));
     return out;
 }

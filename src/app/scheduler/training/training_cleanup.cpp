@@ -9,6 +9,8 @@ namespace tessera {
 namespace {
 
 constexpr int kRoundsAfterError = 10;
+constexpr int kRoundsAfterRefusal = 60;
+constexpr int kRoundsUntilFailed = 10;
 
 }  // namespace
 
@@ -45,35 +47,65 @@ std::vector<workload::TrainingStatus> TrainingCleanup::changed_roles() {
     return out;
 }
 
-bool TrainingCleanup::end_roles(const workload::TrainingStatus& job, const std::stop_token& stop) {
-    for (const workload::RoleEnd& role : roles_to_end(job)) {
-        if (stop.stop_requested() || !ports_.fence.begin(TrainingRoles::kEndTakes)) return false;
-        const auto ended = ports_.roles.end(job.ns, role);
-        if (ended) {
-            log_event(Event::training_role_ended,
-                      {{"namespace", job.ns}, {"job", role.object}, {"reason", role.why}});
-        } else if (ended.error().code != Code::not_found) {
-            log_event(
-                Event::training_role_not_ended,
-                {{"namespace", job.ns}, {"job", role.object}, {"reason", ended.error().text}});
-            return false;
-        }
+void TrainingCleanup::look_again() {
+    const MutexLock lock(mutex_);
+    is_changed_ = true;
+}
+
+bool TrainingCleanup::waits(const workload::TrainingStatus& job) {
+    const std::string& uid = job.anchor().uid;
+    if (!may_still_succeed(job)) {
+        failed_since_.erase(uid);
+        return false;
     }
-    return true;
+    const auto since = failed_since_.emplace(uid, round_).first;
+    return round_ - since->second < kRoundsUntilFailed;
+}
+
+Result<> TrainingCleanup::end(const workload::TrainingStatus& job, const workload::RoleEnd& role) {
+    const auto refused = refused_until_.find(role.uid);
+    if (refused != refused_until_.end() && round_ < refused->second) {
+        look_again();
+        return {};
+    }
+    refused_until_.erase(role.uid);
+    TRY_VOID(ports_.fence.begin(TrainingRoles::kEndTakes));
+    const auto ended = ports_.roles.end(job.ns, role);
+    if (ended) {
+        log_event(Event::training_role_ended,
+                  {{"namespace", job.ns}, {"job", role.object}, {"reason", role.why}});
+        return {};
+    }
+    if (ended.error().code == Code::not_found) return {};
+    log_event(Event::training_role_not_ended,
+              {{"namespace", job.ns}, {"job", role.object}, {"reason", ended.error().text}});
+    if (ended.error().code == Code::unavailable) return fail(ended.error());
+    // This Job's fault: the others are not left out for it.
+    refused_until_.insert_or_assign(role.uid, round_ + kRoundsAfterRefusal);
+    look_again();
+    return {};
+}
+
+Result<> TrainingCleanup::end_roles(const workload::TrainingStatus& job,
+                                    const std::stop_token& stop) {
+    for (const workload::RoleEnd& role : roles_to_end(job)) {
+        if (stop.stop_requested()) return fail(Code::unavailable, "the controller stops");
+        TRY_VOID(end(job, role));
+    }
+    return {};
 }
 
 void TrainingCleanup::run_round(const std::stop_token& stop) {
-    if (rounds_to_wait_ > 0) {
-        --rounds_to_wait_;
-        return;
-    }
-    if (!ports_.fence.leads()) return;
+    ++round_;
+    if (round_ < next_round_ || !ports_.fence.leads()) return;
     for (const auto& [key, job] : workload::joined_roles(changed_roles())) {
-        if (end_roles(job, stop)) continue;
-        rounds_to_wait_ = kRoundsAfterError;
-        const MutexLock lock(mutex_);
-        is_changed_ = true;
-        return;
+        if (waits(job)) {
+            look_again();
+        } else if (!end_roles(job, stop)) {
+            next_round_ = round_ + kRoundsAfterError;
+            look_again();
+            return;
+        }
     }
 }
 

@@ -20,7 +20,11 @@ TrainingStatus role(const std::string& name, const std::string& owner = "t-chief
     one.role = name;
     one.object = "t-" + name;
     one.uid = one.object;
-    if (name != "chief") one.owner = owner;
+    if (name == "chief") {
+        one.is_recorded = true;
+    } else {
+        one.owner = owner;
+    }
     return out;
 }
 
@@ -40,6 +44,12 @@ class TrainingCleanupTest : public ::testing::Test {
     }
     Ended round() {
         cleanup_.run_round({});
+        return std::exchange(roles_.ended, {});
+    }
+
+    Ended rounds(int number) {
+        for (int i = 0; i < number; ++i)
+            cleanup_.run_round({});
         return std::exchange(roles_.ended, {});
     }
 
@@ -66,20 +76,42 @@ TEST_F(TrainingCleanupTest, OnlyTheLeaderWrites) {
     EXPECT_EQ(round(), (Ended{"team/t-ps: the job t-chief succeeded"}));
 }
 
+// Goal: while the API server is away, the rounds wait.
 TEST_F(TrainingCleanupTest, TriesAgainAfterAnError) {
     show({succeeded(role("chief")), role("ps"), role("worker")});
     roles_.outcome = fail(Code::unavailable, "no answer");
     EXPECT_EQ(round().size(), 1U) << "the others would get the same error";
     roles_.outcome = {};
-    Ended later;
-    for (int i = 0; i < 20 && later.empty(); ++i)
-        later = round();
-    EXPECT_EQ(later.size(), 2U);
+    EXPECT_EQ(rounds(9), Ended{});
+    EXPECT_EQ(round().size(), 2U);
     // A Job that is gone is no error.
     roles_.outcome = fail(Code::not_found, "gone");
     show({succeeded(role("chief"))});
     EXPECT_EQ(round().size(), 2U);
     EXPECT_EQ(round().size(), 0U);
+}
+
+// Goal: a Job that the API server refuses to end keeps no other one waiting.
+TEST_F(TrainingCleanupTest, GoesOnAfterARefusal) {
+    show({succeeded(role("chief")), role("ps"), role("worker")});
+    roles_.outcome = fail(Code::permission_denied, "a policy");
+    EXPECT_EQ(round().size(), 2U);
+    roles_.outcome = {};
+    EXPECT_EQ(rounds(59), Ended{});
+    EXPECT_EQ(round().size(), 2U);
+    EXPECT_EQ(rounds(100), Ended{});
+}
+
+// Goal: a chief that succeeds takes down its workers, whose failure may be seen first.
+TEST_F(TrainingCleanupTest, WaitsForASuccess) {
+    TrainingStatus failed = role("worker");
+    failed.roles.front().failed = true;
+    show({role("chief"), role("ps"), failed});
+    EXPECT_EQ(rounds(10), Ended{});
+    EXPECT_EQ(round(), (Ended{"team/t-chief: the job t-worker failed",
+                              "team/t-ps: the job t-worker failed"}));
+    show({succeeded(role("chief"))});
+    EXPECT_EQ(round(), (Ended{"team/t-ps: the job t-chief succeeded"}));
 }
 
 // Goal: Jobs that were deleted, that belong to an earlier job of the name, or to no job of ours,

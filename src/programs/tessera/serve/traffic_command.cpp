@@ -20,7 +20,6 @@ struct SplitOptions {
     std::vector<std::string> weights;
     std::string gateway;
     std::string hostname;
-    bool by_replicas = false;
     bool scale = false;
 };
 
@@ -30,7 +29,6 @@ Result<SplitRequest> request_of(const SplitOptions& options, const KubeConnectio
                      .weights = {},
                      .gateway = {},
                      .hostname = {},
-                     .by_replicas = options.by_replicas,
                      .scale = options.scale};
     TRY(out.weights, workload::parse_weights(options.weights));
     TRY(out.ns, checked_namespace(options.ns, connection));
@@ -53,7 +51,7 @@ Result<int> split(const SplitOptions& options) {
     HttpClient api(connection.endpoint);
     KubeServings servings(api);
     KubeTrafficSplits splits(api);
-    TRY_VOID(split_traffic(servings, splits, request, say, warn));
+    TRY_VOID(split_traffic(servings, splits, request, say));
     return 0;
 }
 
@@ -75,13 +73,10 @@ CommandRow serve_traffic_split_command() {
                                    "namespace of the serving job");
                     add_flag_value(command, "--gateway", options.gateway,
                                    "Gateway that splits the traffic, as NAME[/NAMESPACE]; default: "
-                                   "the only one");
+                                   "that of the HTTPRoute, or else a Service splits it");
                     add_flag_value(command, "--hostname", options.hostname,
                                    "host name of the requests that the Gateway splits; default: "
                                    "NAME.NAMESPACE; *: all");
-                    command.add_flag("--by-replicas", options.by_replicas,
-                                     "split by a Service and the numbers of pods, also if there "
-                                     "is a Gateway");
                     command.add_flag("--scale", options.scale,
                                      "change the numbers of pods to those that split so");
                     add_connection(command, options.kube);
