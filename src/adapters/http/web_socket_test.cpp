@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "adapters/http/loopback_server_test.hpp"
+
 namespace tessera {
 namespace {
 
@@ -18,28 +20,6 @@ using asio::ip::tcp;
 using namespace std::chrono_literals;
 
 using Peer = websocket::stream<tcp::socket>;
-
-// A server on loopback that has one connection.
-class Server {
-  public:
-    explicit Server(const std::function<void(tcp::socket)>& serve)
-        : acceptor_(context_, {asio::ip::make_address("127.0.0.1"), 0}), thread_([this, serve] {
-              tcp::socket socket(context_);
-              boost::system::error_code error;
-              acceptor_.accept(socket, error);
-              if (!error) serve(std::move(socket));
-          }) {}
-    ~Server() { thread_.join(); }
-
-    [[nodiscard]] HttpEndpoint endpoint() const {
-        return {.host = "127.0.0.1", .port = acceptor_.local_endpoint().port(), .tls = false};
-    }
-
-  private:
-    asio::io_context context_;
-    tcp::acceptor acceptor_;
-    std::thread thread_;
-};
 
 // All messages until the peer closes. `socket` sends meanwhile what it has kept.
 std::vector<std::string> received(WebSocket& socket) {
@@ -59,7 +39,7 @@ TEST(WebSocketClient, Messages) {
     std::string seen;
     std::string protocols;
     {
-        Server server([&](tcp::socket socket) {
+        const LoopbackServer server([&](tcp::socket socket) {
             Peer peer(std::move(socket));
             boost::beast::flat_buffer buffer;
             boost::beast::http::request<boost::beast::http::string_body> request;
@@ -96,7 +76,7 @@ TEST(WebSocketClient, BothDirectionsAreFull) {
     const std::string large(8'000'000, 'x');
     std::size_t seen = 0;
     {
-        Server server([&](tcp::socket socket) {
+        const LoopbackServer server([&](tcp::socket socket) {
             Peer peer(std::move(socket));
             peer.read_message_max(2 * large.size());
             peer.accept();
@@ -119,7 +99,7 @@ TEST(WebSocketClient, BothDirectionsAreFull) {
 // Goal: a server that declines gives null, and one that closes an error that says so.
 TEST(WebSocketClient, NotOpen) {
     {
-        Server server([](tcp::socket socket) {
+        const LoopbackServer server([](tcp::socket socket) {
             std::string request;
             asio::read_until(socket, asio::dynamic_buffer(request), "\r\n\r\n");
             const std::string_view answer = "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno";
@@ -133,7 +113,7 @@ TEST(WebSocketClient, NotOpen) {
         EXPECT_EQ(*socket, nullptr);
     }
     {
-        Server server([](tcp::socket socket) { socket.close(); });
+        const LoopbackServer server([](tcp::socket socket) { socket.close(); });
         HttpClient http(server.endpoint());
         const auto socket = WebSocket::open(http, "/", "a", 10s);
         ASSERT_FALSE(socket);

@@ -8,31 +8,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "adapters/os/descriptor.hpp"
 #include "adapters/os/text_file.hpp"
 
 namespace tessera {
 namespace {
-
-class Descriptor {
-  public:
-    explicit Descriptor(int fd) : fd_(fd) {}
-    ~Descriptor() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-
-    void replace(int fd) {
-        const int error = errno;
-        if (fd_ >= 0) ::close(fd_);
-        fd_ = fd;
-        errno = error;
-    }
-    [[nodiscard]] int get() const { return fd_; }
-
-  private:
-    int fd_;
-};
 
 tl::unexpected<Error> refused(const std::string& path, int error) {
     if (error == ELOOP || error == ENOTDIR) {

@@ -9,9 +9,8 @@
 #include <cstring>
 #include <optional>
 
-#include "adapters/http/web_socket.hpp"
 #include "adapters/os/terminal.hpp"
-#include "adapters/workload/workload_calls.hpp"
+#include "adapters/workload/pod_web_socket.hpp"
 
 namespace tessera {
 namespace {
@@ -19,7 +18,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr ObjectKind kExec{"/api/v1", "pods", "pods/exec"};
-constexpr std::chrono::milliseconds kDeadline{20'000};
 // The last output may come behind the exit status.
 constexpr std::chrono::milliseconds kForTheRest{2'000};
 // How often to look whether the size of the terminal has changed.
@@ -119,16 +117,11 @@ class Exec {
 }  // namespace
 
 Result<int> run_in_container(HttpClient& http, const ExecRequest& request) {
-    const std::string path = exec_path(request);
-    TRY(const auto socket, WebSocket::open(http, path, std::string(kExecProtocols), kDeadline));
-    if (!socket) {
-        return fail(with_right(why_declined(http, path, "kubectl exec"), "create and get", kExec,
-                               request.pod.ns));
-    }
-    if (socket->protocol() != kExecWithClose && socket->protocol() != kExecWithoutClose) {
-        return fail(Code::unsupported, fmt::format("the API server speaks \"{}\", and not {}",
-                                                   socket->protocol(), kExecProtocols));
-    }
+    TRY(const auto socket, open_pod_socket(http, {.path = exec_path(request),
+                                                  .ns = request.pod.ns,
+                                                  .protocols = kExecProtocols,
+                                                  .kind = kExec,
+                                                  .instead = "kubectl exec"}));
     std::optional<RawTerminal> raw;
     if (request.has_terminal) raw.emplace(STDIN_FILENO);
     return Exec(*socket, request.has_terminal).run();

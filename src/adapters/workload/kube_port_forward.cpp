@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "adapters/http/listening_socket.hpp"
-#include "adapters/http/web_socket.hpp"
-#include "adapters/workload/workload_calls.hpp"
+#include "adapters/os/descriptor.hpp"
+#include "adapters/workload/pod_web_socket.hpp"
 #include "wire/workload/port_forward_protocol.hpp"
 
 namespace tessera {
@@ -24,7 +24,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr ObjectKind kForward{"/api/v1", "pods", "pods/portforward"};
-constexpr std::chrono::milliseconds kDeadline{20'000};
 constexpr int kLookMs = 300;
 // Of one direction: no more is read while this much waits to be sent.
 constexpr std::size_t kMostUnsent = std::size_t{1} << 20;
@@ -33,19 +32,6 @@ constexpr std::size_t kMostUnsent = std::size_t{1} << 20;
 constexpr std::chrono::seconds kForTheRest{10};
 // More connections wait until one ends. A browser opens six.
 constexpr std::size_t kMostConnections = 64;
-
-class Descriptor {
-  public:
-    explicit Descriptor(int fd) : fd_(fd) {}
-    ~Descriptor() { ::close(fd_); }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-
-    [[nodiscard]] int get() const { return fd_; }
-
-  private:
-    int fd_;
-};
 
 // Passes bytes between a client and a pod until either ends.
 class Connection {
@@ -133,16 +119,11 @@ class Connection {
 
 Result<> forward(HttpClient& http, const PodName& pod, int port, int client,
                  const std::stop_token& stop) {
-    const std::string path = forward_path(pod, port);
-    TRY(const auto socket, WebSocket::open(http, path, std::string(kForwardProtocol), kDeadline));
-    if (!socket) {
-        return fail(with_right(why_declined(http, path, "kubectl port-forward"), "create and get",
-                               kForward, pod.ns));
-    }
-    if (socket->protocol() != kForwardProtocol) {
-        return fail(Code::unsupported, fmt::format("the API server speaks \"{}\", and not {}",
-                                                   socket->protocol(), kForwardProtocol));
-    }
+    TRY(const auto socket, open_pod_socket(http, {.path = forward_path(pod, port),
+                                                  .ns = pod.ns,
+                                                  .protocols = kForwardProtocol,
+                                                  .kind = kForward,
+                                                  .instead = "kubectl port-forward"}));
     return Connection(*socket, client, port).run(stop);
 }
 

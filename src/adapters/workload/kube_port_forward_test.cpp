@@ -11,8 +11,9 @@
 #include <list>
 #include <mutex>
 #include <thread>
-#include <tuple>
 #include <vector>
+
+#include "adapters/http/loopback_server_test.hpp"
 
 namespace tessera {
 namespace {
@@ -27,44 +28,6 @@ using Peer = websocket::stream<tcp::socket>;
 
 constexpr int kPort = 6006;  // 0x1776
 constexpr auto kPorts = std::to_array<std::string_view>({"\0\x76\x17"sv, "\1\x76\x17"sv});
-
-// An API server on loopback that calls `serve` for each connection, in a thread of its own.
-class ApiServer {
-  public:
-    explicit ApiServer(std::function<void(tcp::socket)> serve)
-        : acceptor_(context_, {asio::ip::make_address("127.0.0.1"), 0}),
-          thread_([this, serve = std::move(serve)](const std::stop_token& stop) {
-              std::list<std::jthread> all;
-              while (true) {
-                  tcp::socket socket(context_);
-                  boost::system::error_code error;
-                  std::ignore = acceptor_.accept(socket, error);
-                  if (error || stop.stop_requested()) return;
-                  all.emplace_back([&serve, one = std::move(socket)]() mutable {
-                      try {
-                          serve(std::move(one));
-                      } catch (const boost::system::system_error& gone) {
-                          std::cerr << "the client is gone: " << gone.what() << "\n";
-                      }
-                  });
-              }
-          }) {}
-    ~ApiServer() {
-        thread_.request_stop();
-        tcp::socket last(context_);
-        boost::system::error_code error;
-        std::ignore = last.connect(acceptor_.local_endpoint(), error);
-    }
-
-    [[nodiscard]] HttpEndpoint endpoint() const {
-        return {.host = "127.0.0.1", .port = acceptor_.local_endpoint().port(), .tls = false};
-    }
-
-  private:
-    asio::io_context context_;
-    tcp::acceptor acceptor_;
-    std::jthread thread_;
-};
 
 // Speaks as the API server does, up to the ports of both channels.
 void accept(Peer& peer) {
@@ -81,7 +44,13 @@ class PortForwardTest : public ::testing::Test {
   protected:
     // Serves for the time that `use` takes.
     void with_server(std::function<void(tcp::socket)> serve, const std::function<void(int)>& use) {
-        const ApiServer server(std::move(serve));
+        const LoopbackServer server([serve = std::move(serve)](tcp::socket socket) {
+            try {
+                serve(std::move(socket));
+            } catch (const boost::system::system_error& gone) {
+                std::cerr << "the client is gone: " << gone.what() << "\n";
+            }
+        });
         HttpClient api(server.endpoint());
         auto opened = PortForward::open(api, 0, kPort,
                                         {.find_pod = [this] { return pod_; },

@@ -94,16 +94,6 @@ Result<> json_patch_object(HttpClient& http, const ObjectKind& kind, const std::
     return fail(with_right(done.error(), "patch", kind, ns));
 }
 
-Error why_declined(HttpClient& http, const std::string& path, std::string_view instead) {
-    const auto answer = http.send({.method = "GET", .path = path}, kDeadline);
-    Error reason = answer ? kube_error(*answer, path) : answer.error();
-    if (reason.text.find("Upgrade request required") == std::string::npos) return reason;
-    return {Code::unavailable,
-            fmt::format("the API server was not asked for a WebSocket: a proxy before it does not "
-                        "pass it on; use {}, or another way to the API server",
-                        instead)};
-}
-
 Result<std::string> create_object(HttpClient& http, const ObjectKind& kind, const std::string& ns,
                                   std::string body) {
     const auto created = post(http, kind, ns, std::move(body));

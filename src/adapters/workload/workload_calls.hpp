@@ -42,10 +42,6 @@ Error with_right(Error error, std::string_view verb, const ObjectKind& kind, con
 Result<> json_patch_object(HttpClient& http, const ObjectKind& kind, const std::string& ns,
                            const std::string& name, std::string patch, std::string_view what);
 
-// Why the API server declined a WebSocket for this path: its answer to a plain request. `instead`:
-// a command that may work if a proxy before the API server passes on no WebSocket.
-Error why_declined(HttpClient& http, const std::string& path, std::string_view instead);
-
 // Returns the uid of the new object. conflict if there is one of its name.
 Result<std::string> create_object(HttpClient& http, const ObjectKind& kind, const std::string& ns,
                                   std::string body);
