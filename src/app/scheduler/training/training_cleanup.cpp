@@ -52,6 +52,14 @@ void TrainingCleanup::look_again() {
     is_changed_ = true;
 }
 
+void TrainingCleanup::forget_gone() {
+    const MutexLock lock(mutex_);
+    const auto is_gone = [this](const auto& entry)
+                             TESSERA_REQUIRES(mutex_) { return !roles_.contains(entry.first); };
+    std::erase_if(failed_since_, is_gone);
+    std::erase_if(refused_until_, is_gone);
+}
+
 bool TrainingCleanup::waits(const workload::TrainingStatus& job) {
     const std::string& uid = job.anchor().uid;
     if (!may_still_succeed(job)) {
@@ -98,6 +106,7 @@ Result<> TrainingCleanup::end_roles(const workload::TrainingStatus& job,
 void TrainingCleanup::run_round(const std::stop_token& stop) {
     ++round_;
     if (round_ < next_round_ || !ports_.fence.leads()) return;
+    forget_gone();
     for (const auto& [key, job] : workload::joined_roles(changed_roles())) {
         if (waits(job)) {
             look_again();

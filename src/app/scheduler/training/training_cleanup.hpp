@@ -41,6 +41,8 @@ class TrainingCleanup {
     // Empty if nothing has changed since the last call.
     std::vector<workload::TrainingStatus> changed_roles();
     void look_again();
+    // Forgets Jobs that are gone.
+    void forget_gone();
     // Whether to wait because the job may have succeeded.
     bool waits(const workload::TrainingStatus& job);
     // Unavailable ends the round.
