@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 namespace tessera {
@@ -16,6 +17,17 @@ constexpr bool is_alnum(char c) {
 
 constexpr char to_lower(char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+// A number of at most nine digits, up to `most`; leading zeros are allowed. Nothing for other text.
+constexpr std::optional<int> parse_digits(std::string_view text, int most) {
+    constexpr std::size_t kMostDigits = 9;
+    if (text.empty() || text.size() > kMostDigits || !std::ranges::all_of(text, is_digit))
+        return std::nullopt;
+    int out = 0;
+    for (const char digit : text)
+        out = out * 10 + (digit - '0');
+    return out <= most ? std::optional(out) : std::nullopt;
 }
 
 // Upper and lower case are the same.

@@ -150,6 +150,10 @@ Result<> update_serving(Servings& cluster, const ServingStatus& before, const Se
 
 Result<ServingStatus> find_serving(Servings& cluster, const ServingChoice& choice) {
     TRY(auto jobs, cluster.list(choice.ns, choice.name));
+    return choose_serving(std::move(jobs), choice);
+}
+
+Result<ServingStatus> choose_serving(std::vector<ServingStatus> jobs, const ServingChoice& choice) {
     std::erase_if(jobs, [&](const ServingStatus& job) {
         return (choice.version && job.id.version != *choice.version) ||
                (choice.type && job.id.type != *choice.type);

@@ -37,7 +37,11 @@ struct ServingChoice {
     std::optional<workload::ServingType> type;
 };
 
-// The only job that matches. not_found, or conflict with a table if several do.
+// The only one of these jobs that matches; `jobs`: all of the name. not_found, or conflict with a
+// table if several do.
+Result<workload::ServingStatus> choose_serving(std::vector<workload::ServingStatus> jobs,
+                                               const ServingChoice& choice);
+// The same, of the cluster's jobs.
 Result<workload::ServingStatus> find_serving(Servings& cluster, const ServingChoice& choice);
 
 // The pod whose log to show: the named one, or the only one; of several the first that is not

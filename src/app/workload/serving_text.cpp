@@ -19,8 +19,9 @@ struct PortName {
     std::string_view name;  // of the Service's port
     std::string_view title;
 };
-constexpr auto kPortNames = std::to_array<PortName>(
-    {{"grpc-serving", "GRPC"}, {"http-serving", "RESTFUL"}, {"http-metrics", "METRICS"}});
+constexpr auto kPortNames = std::to_array<PortName>({{workload::kGrpcPort, "GRPC"},
+                                                     {workload::kRestPort, "RESTFUL"},
+                                                     {workload::kMetricsPort, "METRICS"}});
 
 std::string_view title_of(const ServicePort& port) {
     const auto row = std::ranges::find(kPortNames, port.name, &PortName::name);

@@ -22,10 +22,7 @@ struct Part {
 };
 
 std::string listed(const std::vector<std::string>& words) {
-    std::string out;
-    for (const std::string& word : words)
-        out += (out.empty() ? "" : ", ") + word;
-    return out;
+    return fmt::format("{}", fmt::join(words, ", "));
 }
 
 std::string name_of(const ServingStatus& job) {
@@ -106,21 +103,15 @@ Result<> check_gateway(TrafficSplits& splits, const SplitRequest& request) {
                             all->empty() ? "none" : listed(texts_of(*all))));
 }
 
-// The Gateway of the route; nothing: split by a Service. A Gateway may serve other networks, so no
-// route is made unless the user names one.
-Result<std::optional<GatewayName>> choose_gateway(TrafficSplits& splits,
-                                                  const SplitRequest& request,
-                                                  std::span<const ServingStatus> jobs) {
-    if (request.gateway) {
-        TRY_VOID(check_gateway(splits, request));
-        return request.gateway;
-    }
-    const auto route = splits.route(request.name, jobs);
-    const bool may_be_there = !route && route.error().code != Code::not_found &&
-                              route.error().code != Code::permission_denied;
-    if (may_be_there) return fail(route.error());
-    if (!route || !*route) return std::optional<GatewayName>();
-    return std::optional((*route)->gateway);
+// The route that there is. Without --gateway a user who may not read routes has none.
+Result<std::optional<TrafficRoute>> read_route(TrafficSplits& splits, const SplitRequest& request,
+                                               std::span<const ServingStatus> jobs) {
+    auto route = splits.route(request.name, jobs);
+    const bool has_none =
+        !route && !request.gateway &&
+        (route.error().code == Code::not_found || route.error().code == Code::permission_denied);
+    if (has_none) return std::optional<TrafficRoute>();
+    return route;
 }
 
 Result<std::vector<workload::RouteBackend>> backends_of(const std::vector<Part>& parts) {
@@ -141,7 +132,8 @@ Result<std::vector<workload::RouteBackend>> backends_of(const std::vector<Part>&
 
 Result<> split_by_route(TrafficSplits& splits, const SplitRequest& request,
                         const std::vector<ServingStatus>& jobs, const std::vector<Part>& parts,
-                        const GatewayName& gateway, const PrintLine& print) {
+                        const GatewayName& gateway, const std::optional<TrafficRoute>& before,
+                        const PrintLine& print) {
     if (request.scale) {
         return fail(Code::invalid_argument,
                     "--scale: cannot be used with an HTTPRoute, because a Gateway splits by the "
@@ -156,7 +148,6 @@ Result<> split_by_route(TrafficSplits& splits, const SplitRequest& request,
                         .uid = {},
                         .why = {}};
     TRY(wanted.backends, backends_of(parts));
-    TRY(const auto before, splits.route(request.name, jobs));
     if (before) wanted.hostname = before->hostname;
     if (request.hostname) wanted.hostname = *request.hostname;
     const bool is_same = before && before->gateway == wanted.gateway &&
@@ -183,10 +174,7 @@ struct Replicas {
 };
 
 std::string joined(const std::vector<int>& numbers) {
-    std::string out;
-    for (const int number : numbers)
-        out += fmt::format("{}{}", out.empty() ? "" : ":", number);
-    return out;
+    return fmt::format("{}", fmt::join(numbers, ":"));
 }
 
 // The numbers of pods for the split, or why the command has to be repeated with --scale.
@@ -293,15 +281,22 @@ Result<> split_traffic(Servings& servings, TrafficSplits& splits, const SplitReq
                                 request.name, request.ns));
     }
     TRY(const std::vector<Part> parts, parts_of(request, jobs));
-    TRY(const auto gateway, choose_gateway(splits, request, jobs));
-    if (gateway) return split_by_route(splits, request, jobs, parts, *gateway, print);
+    if (request.gateway) TRY_VOID(check_gateway(splits, request));
+    TRY(const auto route, read_route(splits, request, jobs));
+    // A Gateway may serve other networks, so no route is made unless the user names one.
+    if (request.gateway || route) {
+        const GatewayName gateway = request.gateway ? *request.gateway : route->gateway;
+        return split_by_route(splits, request, jobs, parts, gateway, route, print);
+    }
     return split_by_service(splits, request, jobs, parts, print);
 }
 
-Result<> remove_serving(Servings& cluster, const ServingStatus& job) {
-    TRY(const auto jobs, cluster.list(job.ns, job.id.name));
+Result<ServingStatus> remove_serving(Servings& cluster, const ServingChoice& choice) {
+    TRY(const auto jobs, cluster.list(choice.ns, choice.name));
+    TRY(ServingStatus job, choose_serving(jobs, choice));
     TRY_VOID(workload::check_removal(job, jobs));
-    return cluster.remove(job);
+    TRY_VOID(cluster.remove(job));
+    return job;
 }
 
 }  // namespace tessera

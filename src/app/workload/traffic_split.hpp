@@ -29,7 +29,8 @@ struct SplitRequest {
 Result<> split_traffic(Servings& servings, TrafficSplits& splits, const SplitRequest& request,
                        const PrintLine& print);
 
-// Deletes a serving job. conflict if it gets a part of the traffic that would fail then.
-Result<> remove_serving(Servings& cluster, const workload::ServingStatus& job);
+// Deletes a serving job, and returns what it was. conflict if it gets a part of the traffic that
+// would fail then; errors as find_serving().
+Result<workload::ServingStatus> remove_serving(Servings& cluster, const ServingChoice& choice);
 
 }  // namespace tessera

@@ -151,9 +151,13 @@ TEST_F(TrafficSplitTest, Mistakes) {
 
 TEST_F(TrafficSplitTest, Removal) {
     servings_.jobs[0].traffic = {.by_route = true, .takes_part = true, .percent = 100};
-    EXPECT_EQ(remove_serving(servings_, servings_.jobs[0]).error().code, Code::conflict);
+    const auto remove = [&](const char* version) {
+        return remove_serving(servings_,
+                              {.ns = "team", .name = "half", .version = version, .type = {}});
+    };
+    EXPECT_EQ(remove("v1").error().code, Code::conflict);
     EXPECT_EQ(servings_.jobs.size(), 3U);
-    EXPECT_TRUE(remove_serving(servings_, ServingStatus(servings_.jobs[1])));
+    EXPECT_TRUE(remove("v2"));
     EXPECT_EQ(servings_.jobs.size(), 2U);
 }
 

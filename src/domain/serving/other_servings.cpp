@@ -24,10 +24,10 @@ Result<Serving> triton_serving(const TritonFlags& flags) {
     TRY(Serving job, begin_serving(flags.serve, ServingType::triton, kTritonImage));
     if (flags.http_port == 0)
         return fail(Code::invalid_argument, "--http-port: is 0, but the probes need the port");
-    TRY_VOID(add_port(job.pod, "--http-port", "http-serving", flags.http_port));
-    TRY_VOID(add_port(job.pod, "--grpc-port", "grpc-serving", flags.grpc_port));
+    TRY_VOID(add_port(job.pod, "--http-port", kRestPort, flags.http_port));
+    TRY_VOID(add_port(job.pod, "--grpc-port", kGrpcPort, flags.grpc_port));
     if (flags.allow_metrics)
-        TRY_VOID(add_port(job.pod, "--metrics-port", "http-metrics", flags.metrics_port));
+        TRY_VOID(add_port(job.pod, "--metrics-port", kMetricsPort, flags.metrics_port));
     const Probe alive{
         .action = ProbeAction::http, .port = flags.http_port, .path = "/v2/health/live"};
     Probe ready = alive;
@@ -65,9 +65,9 @@ Result<Serving> custom_serving(const CustomFlags& flags) {
         return fail(Code::invalid_argument,
                     "--restful-port: is missing, and so is --port; name the port of the server");
     }
-    TRY_VOID(add_port(job.pod, "--port", "grpc-serving", flags.port));
-    TRY_VOID(add_port(job.pod, "--restful-port", "http-serving", flags.restful_port));
-    TRY_VOID(add_port(job.pod, "--metrics-port", "http-metrics", flags.metrics_port));
+    TRY_VOID(add_port(job.pod, "--port", kGrpcPort, flags.port));
+    TRY_VOID(add_port(job.pod, "--restful-port", kRestPort, flags.restful_port));
+    TRY_VOID(add_port(job.pod, "--metrics-port", kMetricsPort, flags.metrics_port));
     if (!job.pod.command.empty() && !flags.words.empty()) {
         return fail(Code::invalid_argument,
                     "--command: cannot be used with a command line after the flags; write one");

@@ -60,12 +60,8 @@ std::optional<std::pair<std::string, std::string>> key_and_value(std::string_vie
 }
 
 std::optional<int> number_of(std::string_view text, int least, int most) {
-    if (text.empty() || text.size() > 9 || !std::ranges::all_of(text, is_digit))
-        return std::nullopt;
-    int out = 0;
-    for (const char digit : text)
-        out = out * 10 + (digit - '0');
-    return out >= least && out <= most ? std::optional(out) : std::nullopt;
+    const auto out = parse_digits(text, most);
+    return out && *out >= least ? out : std::nullopt;
 }
 
 Result<> set_action_option(std::string_view flag, const std::string& text, const ActionRow& row,

@@ -35,6 +35,11 @@ const ServingTypeRow& row_of(ServingType type);
 // By the command, its short form `tf`, or the word. invalid_argument lists them.
 Result<ServingType> parse_serving_type(std::string_view text);
 
+// The names of the ports, as Arena has them.
+inline constexpr std::string_view kGrpcPort = "grpc-serving";
+inline constexpr std::string_view kRestPort = "http-serving";
+inline constexpr std::string_view kMetricsPort = "http-metrics";
+
 // A serving job is identified by all three. An empty version is a version, too.
 struct ServingName {
     std::string name;

@@ -165,8 +165,8 @@ Result<Serving> tensorflow_serving(const TensorflowFlags& flags) {
                       has_gpu ? "tensorflow/serving:latest-gpu" : "tensorflow/serving:latest"));
     if (flags.port == 0 && flags.restful_port == 0)
         return refuse("--port", "is 0, and so is --restful-port; the server needs one of them");
-    TRY_VOID(add_port(job.pod, "--port", "grpc-serving", flags.port));
-    TRY_VOID(add_port(job.pod, "--restful-port", "http-serving", flags.restful_port));
+    TRY_VOID(add_port(job.pod, "--port", kGrpcPort, flags.port));
+    TRY_VOID(add_port(job.pod, "--restful-port", kRestPort, flags.restful_port));
     if (!job.pod.command.empty()) {  // --command
         job.notes.emplace_back(
             "--command replaces the server's command line, so the flags about models and the "

@@ -18,13 +18,8 @@ constexpr int kAll = 100;
 
 // 0 to 100 without a leading zero.
 std::optional<int> percent_of(std::string_view text) {
-    const bool is_number = !text.empty() && text.size() <= 3 && (text == "0" || text[0] != '0') &&
-                           std::ranges::all_of(text, is_digit);
-    if (!is_number) return std::nullopt;
-    int out = 0;
-    for (const char digit : text)
-        out = out * 10 + (digit - '0');
-    return out <= kAll ? std::optional(out) : std::nullopt;
+    if (text.size() > 1 && text[0] == '0') return std::nullopt;
+    return parse_digits(text, kAll);
 }
 
 Result<VersionWeight> parse_weight(const std::string& text) {

@@ -14,10 +14,6 @@
 
 namespace tessera::workload {
 
-// The names of the ports, as Arena has them.
-inline constexpr std::string_view kGrpcPort = "grpc-serving";
-inline constexpr std::string_view kRestPort = "http-serving";
-
 struct VersionWeight {
     std::string version;  // empty: the job without a version
     int percent = 0;      // 0 to 100

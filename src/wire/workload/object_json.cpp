@@ -42,6 +42,14 @@ void write_head(JsonWriter& w, const ObjectHead& head) {
     });
 }
 
+void write_service_port(JsonWriter& w, std::string_view name, int number) {
+    w.object([&] {
+        w.member("name", name);
+        w.member("port", number);
+        w.member("targetPort", name);
+    });
+}
+
 bool is_owned_by(JsonValue object, std::string_view uid) {
     return std::ranges::any_of(object["metadata"]["ownerReferences"].elements(),
                                [&](JsonValue owner) { return owner["uid"].text() == uid; });

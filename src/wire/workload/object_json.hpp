@@ -44,6 +44,10 @@ struct ObjectHead {
 // Writes the members apiVersion, kind and metadata into the object that is being written.
 void write_head(JsonWriter& w, const ObjectHead& head);
 
+// Writes an entry of a Service's ports into the array that is being written. The container's port
+// has the same name.
+void write_service_port(JsonWriter& w, std::string_view name, int number);
+
 // Whether the object has an owner reference to this uid.
 bool is_owned_by(JsonValue object, std::string_view uid);
 

@@ -91,13 +91,8 @@ std::string write_serving_service(const Serving& job, std::string_view owner_uid
         w.object("spec", [&] {
             write_map(w, "selector", selector_of(job.id));
             w.array("ports", [&] {
-                for (const Port& port : job.pod.ports) {
-                    w.object([&] {
-                        w.member("name", port.name);
-                        w.member("port", port.number);
-                        w.member("targetPort", port.name);
-                    });
-                }
+                for (const Port& port : job.pod.ports)
+                    write_service_port(w, port.name, port.number);
             });
         });
     });

@@ -87,13 +87,8 @@ std::string backends_json(const std::vector<RouteBackend>& backends) {
 std::string ports_json(const std::vector<ServicePort>& ports) {
     JsonWriter w;
     w.array([&] {
-        for (const ServicePort& port : ports) {
-            w.object([&] {
-                w.member("name", port.name);
-                w.member("port", port.port);
-                w.member("targetPort", port.name);
-            });
-        }
+        for (const ServicePort& port : ports)
+            write_service_port(w, port.name, port.port);
     });
     return w.take();
 }

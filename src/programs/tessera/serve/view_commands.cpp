@@ -139,10 +139,9 @@ Result<int> remove(const ViewOptions& options) {
     int status = 0;
     for (const std::string& name : options.names) {
         TRY(const ServingChoice choice, options.choice(connection, name));
-        const auto job = find_serving(cluster, choice);
-        const auto done = job ? remove_serving(cluster, *job) : Result<>(fail(job.error()));
-        if (!done) {
-            status = print_error("tessera", done.error());
+        const auto job = remove_serving(cluster, choice);
+        if (!job) {
+            status = print_error("tessera", job.error());
             continue;
         }
         say(fmt::format("The serving job {}{} is deleted", name,
