@@ -81,11 +81,20 @@ class Health(StackCase):
         self.assertTrue(self.gpus(NODE)[1].healthy)
         self.assertEqual(self.lists_sent(), {name: n + 1 for name, n in lists.items()})
 
-    def lists_sent(self) -> dict[str, int]:
-        """Resource -> number of device lists that kubelet has received for it (from its log)."""
+    def lists_received(self) -> dict[str, list[int]]:
+        """Resource -> number of healthy devices in each list that kubelet has received for it, in
+        order (from its log)."""
         log = self.cluster.logs("kubelet", NODE)
-        found = re.findall(r'"Processed device updates for resource".* resourceName="([^"]+)"', log)
-        return {name: found.count(name) for name in set(found)}
+        found = re.findall(r'"Processed device updates for resource".* resourceName="([^"]+)"'
+                           r'.* healthyCount=(\d+)', log)
+        lists: dict[str, list[int]] = {}
+        for name, healthy in found:
+            lists.setdefault(name, []).append(int(healthy))
+        return lists
+
+    def lists_sent(self) -> dict[str, int]:
+        """Resource -> number of device lists that kubelet has received for it."""
+        return {name: len(lists) for name, lists in self.lists_received().items()}
 
     def wait_health(self, index: int, healthy: bool) -> str:
         """Waits until the Node reports this health of the GPU. Returns the reported reason."""
@@ -95,11 +104,14 @@ class Health(StackCase):
         """Waits until kubelet offers `units` of memory, those GPUs and their slots. The node's
         capacity must not change."""
         gpus = {39: 2, 24: 1, 15: 1, 0: 0}[units]
-        wanted = [str(units), str(gpus), str(SLOTS * gpus)]
+        wanted = [units, gpus, SLOTS * gpus]
 
         def offered() -> bool:
             status = self.api.json("GET", f"/api/v1/nodes/{NODE}")["status"]
             self.assertEqual(status["capacity"]["aliyun.com/gpu-mem"], "39")
-            amounts = [status["allocatable"][name] for name in RESOURCES]
-            return amounts == wanted
+            amounts = [int(status["allocatable"][name]) for name in RESOURCES]
+            # kubelet may offer a list before it has stored and logged it.
+            received = self.lists_received()
+            logged = [received[name][-1] if name in received else -1 for name in RESOURCES]
+            return amounts == wanted == logged
         self.cluster.wait_for(f"allocatable {wanted} of {RESOURCES}", offered, SECONDS)
