@@ -7,8 +7,11 @@
 #include <algorithm>
 #include <iostream>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "base/ascii.hpp"
+#include "base/edit_distance.hpp"
 #include "programs/common/command_line.hpp"
 #include "programs/common/version.hpp"
 
@@ -67,6 +70,53 @@ std::optional<Error> unknown_command(const CLI::App& app, std::span<const Comman
                                                      rest.front(), names_of(rows))};
 }
 
+// The command that the line names, with its names: "tessera serve list".
+std::pair<const CLI::App*, std::string> named_command(const CLI::App& app, std::string path) {
+    for (const CLI::App* command : app.get_subcommands())
+        return named_command(*command, path + " " + command->get_name());
+    return {&app, std::move(path)};
+}
+
+// Lower case, without the marks that people place differently: --gpu-memory is --gpumemory.
+std::string plain_flag(std::string_view name) {
+    std::string out;
+    for (const char c : name.substr(0, name.find('='))) {
+        if (c != '-' && c != '_') out += to_lower(c);
+    }
+    return out;
+}
+
+// The flag of the command that differs in at most two letters; empty: none.
+std::string nearest_flag(const CLI::App& command, std::string_view given) {
+    constexpr std::size_t kFew = 2;
+    const std::string wanted = plain_flag(given);
+    std::string best;
+    std::size_t least = std::min(kFew + 1, wanted.size());
+    for (const CLI::Option* option : command.get_options()) {
+        for (const std::string& name : option->get_lnames()) {
+            const std::size_t away = edit_distance(wanted, plain_flag(name));
+            if (away >= least) continue;
+            least = away;
+            best = "--" + name;
+        }
+    }
+    return best;
+}
+
+// The error for a flag that the command does not have, if it has one like it.
+std::optional<Error> unknown_flag(const CLI::App& app, std::string_view program) {
+    const auto [command, path] = named_command(app, std::string(program));
+    for (const std::string& word : command->remaining()) {
+        if (!word.starts_with("--") || word.size() == 2) continue;
+        const std::string meant = nearest_flag(*command, word);
+        if (meant.empty()) return std::nullopt;
+        return Error{Code::invalid_argument,
+                     fmt::format("{} has no flag {}: did you mean {}? See {} --help", path,
+                                 word.substr(0, word.find('=')), meant, path)};
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 int print_error(std::string_view program, const Error& error) {
@@ -86,6 +136,9 @@ int run_commands(const CommandProgram& program, int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         if (const auto unknown = unknown_command(app, program.commands))
             return print_error(program.name, *unknown);
+        const bool is_failure = error.get_exit_code() != 0;  // --help is none
+        const auto unknown = is_failure ? unknown_flag(app, program.name) : std::nullopt;
+        if (unknown) return print_error(program.name, *unknown);
         return app.exit(error) == 0 ? 0 : exit_status(Code::invalid_argument);
     }
     for (const Leaf& leaf : leaves) {

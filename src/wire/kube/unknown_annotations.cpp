@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string_view>
 
 #include "base/ascii.hpp"
+#include "base/edit_distance.hpp"
 #include "domain/cluster/pod_info.hpp"
 #include "domain/defrag/movable.hpp"
 #include "domain/dialect/native.hpp"
@@ -55,22 +55,6 @@ std::string plain(std::string_view name) {
     return out;
 }
 
-// The number of letters to add, remove or change (Levenshtein distance).
-std::size_t changes(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), 0);
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (std::size_t j = 0; j < b.size(); ++j) {
-            const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({changed, diagonal + 1, row[j] + 1});
-        }
-    }
-    return row.back();
-}
-
 // The name that the user probably meant: it differs by one or two letters, or it contains the given
 // name ("models").
 std::optional<std::string_view> nearest(std::string_view unknown_annotation) {
@@ -83,7 +67,7 @@ std::optional<std::string_view> nearest(std::string_view unknown_annotation) {
         const std::string known = plain(name);
         const bool is_part = text.size() >= kShortestPart && known.find(text) != std::string::npos;
         const std::size_t away =
-            is_part ? std::min(kFew, changes(text, known)) : changes(text, known);
+            is_part ? std::min(kFew, edit_distance(text, known)) : edit_distance(text, known);
         if (away >= least) return;
         least = away;
         best = name;
