@@ -14,6 +14,7 @@ namespace tessera {
 class FakeTrafficSplits final : public TrafficSplits {
   public:
     Result<std::vector<workload::GatewayName>> all = std::vector<workload::GatewayName>{};
+    std::optional<Error> route_error;
     std::optional<workload::TrafficRoute> made_route;
     std::optional<workload::SharedServiceState> made_service;
     std::optional<workload::SharedService> written;
@@ -23,6 +24,7 @@ class FakeTrafficSplits final : public TrafficSplits {
     Result<std::vector<workload::GatewayName>> gateways(const std::string&) override { return all; }
     Result<std::optional<workload::TrafficRoute>> route(
         const std::string&, std::span<const workload::ServingStatus>) override {
+        if (route_error) return fail(*route_error);
         return made_route;
     }
     Result<> write(const workload::TrafficRoute& wanted,
@@ -39,6 +41,14 @@ class FakeTrafficSplits final : public TrafficSplits {
         written = wanted;
         made_service.emplace();
         made_service->weights = other_weights.empty() ? wanted.weights : other_weights;
+        return {};
+    }
+    Result<> remove(const workload::TrafficRoute&) override {
+        made_route.reset();
+        return {};
+    }
+    Result<> remove(const workload::SharedServiceState&) override {
+        made_service.reset();
         return {};
     }
     Result<> set_part(const workload::ServingStatus& job, bool in_split,

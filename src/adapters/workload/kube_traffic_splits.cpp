@@ -108,13 +108,21 @@ Result<> KubeTrafficSplits::write(const SharedService& wanted,
                              text_of(kServices, wanted.name));
 }
 
+Result<> KubeTrafficSplits::remove(const TrafficRoute& route) {
+    return delete_object(http_, kHttpRoutes, route.ns, route.name, route.uid);
+}
+
+Result<> KubeTrafficSplits::remove(const SharedServiceState& service) {
+    return delete_object(http_, kServices, service.ns, service.name, service.uid);
+}
+
 Result<> KubeTrafficSplits::set_part(const ServingStatus& job, bool in_split,
                                      std::optional<int> replicas) {
     TRY_VOID(json_patch_object(http_, kDeployments, job.ns, job.object,
                                workload::write_part(job.uid, in_split, replicas),
                                "the serving job " + job.id.name));
-    if (job.in_split == in_split) return {};
     for (const workload::WorkloadPod& pod : job.pods) {
+        if (pod.in_split == in_split) continue;
         const auto done =
             json_patch_object(http_, kPods, job.ns, pod.name,
                               workload::write_pod_part(pod.uid.str(), in_split), "pod " + pod.name);

@@ -22,6 +22,8 @@ class KubeTrafficSplits final : public TrafficSplits {
         const std::string& name, std::span<const workload::ServingStatus> jobs) override;
     Result<> write(const workload::SharedService& wanted,
                    const std::optional<workload::SharedServiceState>& before) override;
+    Result<> remove(const workload::TrafficRoute& route) override;
+    Result<> remove(const workload::SharedServiceState& service) override;
     Result<> set_part(const workload::ServingStatus& job, bool in_split,
                       std::optional<int> replicas) override;
 

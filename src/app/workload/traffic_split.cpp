@@ -25,6 +25,13 @@ std::string listed(const std::vector<std::string>& words) {
     return fmt::format("{}", fmt::join(words, ", "));
 }
 
+Error no_such_job(const std::string& ns, const std::string& name) {
+    return {Code::not_found,
+            fmt::format("--name: there is no serving job {} in namespace {}; tessera serve list "
+                        "shows those that exist",
+                        name, ns)};
+}
+
 std::string name_of(const ServingStatus& job) {
     return job.id.version.empty() ? "\"\"" : job.id.version;
 }
@@ -215,12 +222,19 @@ Result<std::vector<ServicePort>> shared_ports(const std::vector<Part>& parts) {
     return out;
 }
 
+// Whether its present pods and later ones are in the split, or all of them are not. A rolling
+// update that takes back an earlier one may bring back pods with the old label. A job of an earlier
+// release has no label.
+bool is_part(const ServingStatus& job, bool in) {
+    return job.in_split.value_or(false) == in &&
+           std::ranges::all_of(job.pods, [&](const auto& pod) { return pod.in_split == in; });
+}
+
 Result<> set_parts(TrafficSplits& splits, const std::vector<ServingStatus>& jobs,
                    const std::vector<Part>& parts, const Replicas& replicas,
                    const PrintLine& print) {
     const auto set = [&](const ServingStatus& job, bool in, std::optional<int> pods) -> Result<> {
-        // A job of an earlier release has no part, and no label.
-        if (job.in_split.value_or(false) == in && !pods) return {};
+        if (is_part(job, in) && !pods) return {};
         TRY_VOID(splits.set_part(job, in, pods));
         print(fmt::format("deployment.apps/{} {}", job.object,
                           pods ? fmt::format("scaled to {}", *pods) : std::string("updated")));
@@ -274,21 +288,48 @@ Result<> split_by_service(TrafficSplits& splits, const SplitRequest& request,
 Result<> split_traffic(Servings& servings, TrafficSplits& splits, const SplitRequest& request,
                        const PrintLine& print) {
     TRY(const auto jobs, servings.list(request.ns, request.name));
-    if (jobs.empty()) {
-        return fail(Code::not_found,
-                    fmt::format("--name: there is no serving job {} in namespace {}; tessera serve "
-                                "list shows those that exist",
-                                request.name, request.ns));
-    }
+    if (jobs.empty()) return fail(no_such_job(request.ns, request.name));
     TRY(const std::vector<Part> parts, parts_of(request, jobs));
     if (request.gateway) TRY_VOID(check_gateway(splits, request));
     TRY(const auto route, read_route(splits, request, jobs));
     // A Gateway may serve other networks, so no route is made unless the user names one.
     if (request.gateway || route) {
         const GatewayName gateway = request.gateway ? *request.gateway : route->gateway;
-        return split_by_route(splits, request, jobs, parts, gateway, route, print);
+        TRY_VOID(split_by_route(splits, request, jobs, parts, gateway, route, print));
+        const auto service = splits.service(request.name, jobs);
+        if (service && *service) {
+            print(
+                fmt::format("service/{0} still splits the connections of its callers by the "
+                            "numbers of pods; tessera serve traffic-split --name {0} --remove "
+                            "deletes both",
+                            request.name));
+        }
+        return {};
     }
     return split_by_service(splits, request, jobs, parts, print);
+}
+
+Result<> remove_split(Servings& servings, TrafficSplits& splits, const std::string& ns,
+                      const std::string& name, const PrintLine& print) {
+    TRY(const auto jobs, servings.list(ns, name));
+    if (jobs.empty()) return fail(no_such_job(ns, name));
+    TRY(const auto service, splits.service(name, jobs));
+    const auto route = splits.route(name, jobs);
+    // A user who may not read routes can still end the split by a Service.
+    const bool may_ignore = service && !route && route.error().code == Code::permission_denied;
+    if (!route && !may_ignore) return fail(route.error());
+    if (route && *route) {
+        TRY_VOID(splits.remove(**route));
+        print(fmt::format("httproute.gateway.networking.k8s.io/{} deleted", name));
+    }
+    if (service) {
+        TRY_VOID(splits.remove(*service));
+        print(fmt::format("service/{} deleted", name));
+    }
+    if (service || (route && *route)) return {};
+    return fail(
+        Code::not_found,
+        fmt::format("--remove: the versions of {} share no address in namespace {}", name, ns));
 }
 
 Result<ServingStatus> remove_serving(Servings& cluster, const ServingChoice& choice) {

@@ -29,6 +29,10 @@ struct SplitRequest {
 Result<> split_traffic(Servings& servings, TrafficSplits& splits, const SplitRequest& request,
                        const PrintLine& print);
 
+// Deletes the objects of a split: each version keeps its own address. not_found if there are none.
+Result<> remove_split(Servings& servings, TrafficSplits& splits, const std::string& ns,
+                      const std::string& name, const PrintLine& print);
+
 // Deletes a serving job, and returns what it was. conflict if it gets a part of the traffic that
 // would fail then; errors as find_serving().
 Result<workload::ServingStatus> remove_serving(Servings& cluster, const ServingChoice& choice);

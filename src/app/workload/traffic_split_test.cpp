@@ -149,6 +149,44 @@ TEST_F(TrafficSplitTest, Mistakes) {
     EXPECT_TRUE(split(request({"v2"})).starts_with("-v: half-v2-tensorflow-serving and half-v2-"));
 }
 
+// Goal: both kinds of splits of one name are seen, and can be ended.
+TEST_F(TrafficSplitTest, EndOfASplit) {
+    const auto remove = [&] {
+        printed_.clear();
+        const auto done = remove_split(servings_, splits_, "team", "half",
+                                       [&](const std::string& line) { printed_.push_back(line); });
+        return done ? Code::internal : done.error().code;
+    };
+    EXPECT_EQ(remove(), Code::not_found);
+    splits_.all = std::vector<GatewayName>{{"infra", "web"}};
+    EXPECT_EQ(split(request({"v1:50", "v2:50"})), "");
+    SplitRequest routed = request({"v1:50", "v2:50"});
+    routed.gateway = GatewayName{"infra", "web"};
+    EXPECT_EQ(split(routed), "");
+    EXPECT_TRUE(printed_.back().starts_with("service/half still splits the connections"));
+    EXPECT_EQ(remove(), Code::internal) << "no error";
+    EXPECT_EQ(printed_,
+              (std::vector<std::string>{"httproute.gateway.networking.k8s.io/half deleted",
+                                        "service/half deleted"}));
+    EXPECT_FALSE(splits_.made_route || splits_.made_service);
+    // Without the right to read routes.
+    EXPECT_EQ(split(request({"v1:50", "v2:50"})), "");
+    splits_.route_error = Error{Code::permission_denied, "no"};
+    EXPECT_EQ(remove(), Code::internal);
+    EXPECT_EQ(remove(), Code::permission_denied);
+    splits_.route_error = Error{Code::unavailable, "no"};
+    EXPECT_EQ(remove(), Code::unavailable);
+}
+
+// Goal: pods with an old label are put right, although the job's own label is right.
+TEST_F(TrafficSplitTest, PodsOfAnEarlierPart) {
+    servings_.jobs[0].pods.push_back({.name = "old", .in_split = true});
+    servings_.jobs[1].pods.push_back({.name = "new", .in_split = true});
+    servings_.jobs[2].pods.push_back({.name = "back", .in_split = true});
+    EXPECT_EQ(split(request({"v1:50", "v2:50"})), "");
+    EXPECT_EQ(splits_.parts, std::vector<std::string>{"v3 out"});
+}
+
 TEST_F(TrafficSplitTest, Removal) {
     servings_.jobs[0].traffic = {.by_route = true, .takes_part = true, .percent = 100};
     const auto remove = [&](const char* version) {

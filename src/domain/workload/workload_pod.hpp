@@ -24,6 +24,7 @@ struct WorkloadPod {
     std::vector<GpuShare> gpus;  // that it was given
     std::string why;             // why it is not ready; empty if it is, or has ended well
     std::string init = {};       // the init container for which the others wait; empty: none
+    bool in_split = false;       // of a serving job: whether the shared Service selects it
 };
 
 }  // namespace tessera::workload

@@ -35,6 +35,9 @@ class TrafficSplits {
         const std::string& name, std::span<const workload::ServingStatus> jobs) = 0;
     virtual Result<> write(const workload::SharedService& wanted,
                            const std::optional<workload::SharedServiceState>& before) = 0;
+    // Delete the object that was read.
+    virtual Result<> remove(const workload::TrafficRoute& route) = 0;
+    virtual Result<> remove(const workload::SharedServiceState& service) = 0;
     // Whether the shared Service selects the job's pods, and their number, if it changes. The pods
     // that run are changed at once, if the user may patch pods. All are replaced by a rolling
     // update, if the first changes.

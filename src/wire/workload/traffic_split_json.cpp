@@ -113,17 +113,25 @@ int read_weight(JsonValue backend) {
     return weight.present() ? std::min(read_count(weight), kMostWeight) : 1;
 }
 
-// The first condition of a Gateway that is false, with its reason.
+// Why a Gateway does not carry the route out as it is written; empty if it does. Source: Gateway
+// API, RouteParentStatus.
 std::string refusal_of(JsonValue route) {
+    const std::int64_t generation = route["metadata"]["generation"].integer().value_or(0);
+    bool is_accepted = false;
+    bool is_old = false;
     for (const JsonValue parent : route["status"]["parents"].elements()) {
         for (const JsonValue condition : parent["conditions"].elements()) {
             const std::string type = condition["type"].text_or("");
-            const bool counts = type == "Accepted" || type == "ResolvedRefs";
-            if (counts && condition["status"].text_or("") == "False")
+            if (type != "Accepted" && type != "ResolvedRefs") continue;
+            const std::string status = condition["status"].text_or("");
+            if (status == "False")
                 return condition["reason"].text_or("") + ": " + condition["message"].text_or("");
+            is_accepted |= type == "Accepted" && status == "True";
+            is_old |= condition["observedGeneration"].integer().value_or(generation) < generation;
         }
     }
-    return {};
+    if (!is_accepted) return "no Gateway has accepted it yet";
+    return is_old ? "the Gateway has not seen the last change yet" : "";
 }
 
 }  // namespace

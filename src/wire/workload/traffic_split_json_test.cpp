@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <string>
+
 namespace tessera::workload {
 namespace {
 
@@ -47,6 +50,36 @@ TEST(TrafficSplitJson, Route) {
     TrafficRoute every_host = route();
     every_host.hostname = "";
     EXPECT_EQ(read_route(parsed(write_route(every_host)).root())->hostname, "");
+}
+
+// Goal: what a Gateway says of the route is shown, also that it says nothing.
+TEST(TrafficSplitJson, WhatAGatewaySays) {
+    struct Case {
+        const char* parents;
+        const char* why;
+    };
+    constexpr std::array<Case, 6> kCases{{
+        {"[]", "no Gateway has accepted it yet"},
+        {R"([{"conditions":[{"type":"ResolvedRefs","status":"True"}]}])",
+         "no Gateway has accepted it yet"},
+        {R"([{"conditions":[{"type":"Accepted","status":"True","observedGeneration":7}]}])", ""},
+        {R"([{"conditions":[{"type":"Accepted","status":"True"}]}])", ""},
+        {R"([{"conditions":[{"type":"Accepted","status":"True","observedGeneration":6}]}])",
+         "the Gateway has not seen the last change yet"},
+        {R"([{"conditions":[{"type":"Accepted","status":"True"},{"type":"ResolvedRefs",
+            "status":"False","reason":"BackendNotFound","message":"no Service"}]}])",
+         "BackendNotFound: no Service"},
+    }};
+    for (const Case& one : kCases) {
+        const auto read = read_route(
+            parsed(std::string(R"({"metadata":{"name":"half","generation":7,"labels":{)"
+                               R"("app.kubernetes.io/managed-by":"tessera",)"
+                               R"("tessera.dev/serving-name":"half"}},"status":{"parents":)") +
+                   one.parents + "}}")
+                .root());
+        ASSERT_TRUE(read) << one.parents;
+        EXPECT_EQ(read->why, one.why) << one.parents;
+    }
 }
 
 // Goal: another program's route, of whatever content, is none of ours; the API's defaults count.

@@ -7,9 +7,13 @@
 #include "wire/kube/kube_objects.hpp"
 #include "wire/text/utc_time.hpp"
 #include "wire/workload/init_status_json.hpp"
+#include "wire/workload/serving_json.hpp"
 
 namespace tessera::workload {
 namespace {
+
+// So that the sum of two is an int, too.
+constexpr int kMostCounted = (1 << 30) - 1;
 
 // "REASON: MESSAGE", or what there is of it.
 std::string reason_and_message(JsonValue state) {
@@ -116,21 +120,23 @@ std::string read_pod_status(JsonValue pod) {
 }
 
 WorkloadPod read_workload_pod(JsonValue pod) {
-    WorkloadPod out{.uid = PodUid(pod["metadata"]["uid"].text_or("")),
-                    .name = pod["metadata"]["name"].text_or(""),
-                    .phase = pod["status"]["phase"].text_or("Pending"),
-                    .status = read_pod_status(pod),
-                    .node = pod["spec"]["nodeName"].text_or(""),
-                    .node_ip = pod["status"]["hostIP"].text_or(""),
-                    .ip = pod["status"]["podIP"].text_or(""),
-                    .created_s = read_created(pod),
-                    .gpus = read_shares(pod),
-                    .why = {},
-                    .init = read_waiting_init(pod)};
+    WorkloadPod out{
+        .uid = PodUid(pod["metadata"]["uid"].text_or("")),
+        .name = pod["metadata"]["name"].text_or(""),
+        .phase = pod["status"]["phase"].text_or("Pending"),
+        .status = read_pod_status(pod),
+        .node = pod["spec"]["nodeName"].text_or(""),
+        .node_ip = pod["status"]["hostIP"].text_or(""),
+        .ip = pod["status"]["podIP"].text_or(""),
+        .created_s = read_created(pod),
+        .gpus = read_shares(pod),
+        .why = {},
+        .init = read_waiting_init(pod),
+        .in_split = pod["metadata"]["labels"][kSplitLabel].text_or("") == split_value(true)};
     out.containers = static_cast<int>(pod["spec"]["containers"].elements().size());
     for (const JsonValue container : pod["status"]["containerStatuses"].elements()) {
         if (container["ready"].is_true()) ++out.ready;
-        out.restarts += read_count(container["restartCount"]);
+        out.restarts = std::min(out.restarts + read_count(container["restartCount"]), kMostCounted);
     }
     if (out.containers == 0 || out.ready < out.containers) out.why = why_of(pod);
     return out;
@@ -153,7 +159,7 @@ std::int64_t read_created(JsonValue object) {
 }
 
 int read_count(JsonValue value) {
-    return static_cast<int>(std::clamp<std::int64_t>(value.integer().value_or(0), 0, 1 << 30));
+    return static_cast<int>(std::clamp<std::int64_t>(value.integer().value_or(0), 0, kMostCounted));
 }
 
 }  // namespace tessera::workload

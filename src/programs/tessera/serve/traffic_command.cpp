@@ -21,7 +21,23 @@ struct SplitOptions {
     std::string gateway;
     std::string hostname;
     bool scale = false;
+    bool remove = false;
 };
+
+// What --remove would ignore is refused.
+Result<> check(const SplitOptions& options) {
+    if (!options.remove && options.weights.empty()) {
+        return fail(Code::invalid_argument,
+                    "-v: is missing; name the versions and their parts, as in -v v1:50 -v v2:50");
+    }
+    const bool has_more = !options.weights.empty() || !options.gateway.empty() ||
+                          !options.hostname.empty() || options.scale;
+    if (options.remove && has_more) {
+        return fail(Code::invalid_argument,
+                    "--remove: ends the whole split; leave out the other flags");
+    }
+    return {};
+}
 
 Result<SplitRequest> request_of(const SplitOptions& options, const KubeConnection& connection) {
     SplitRequest out{.ns = {},
@@ -30,7 +46,10 @@ Result<SplitRequest> request_of(const SplitOptions& options, const KubeConnectio
                      .gateway = {},
                      .hostname = {},
                      .scale = options.scale};
-    TRY(out.weights, workload::parse_weights(options.weights));
+    TRY_VOID(check(options));
+    if (!options.remove) {
+        TRY(out.weights, workload::parse_weights(options.weights));
+    }
     TRY(out.ns, checked_namespace(options.ns, connection));
     if (!is_dns_label(out.name)) {
         return fail(Code::invalid_argument,
@@ -51,7 +70,8 @@ Result<int> split(const SplitOptions& options) {
     HttpClient api(connection.endpoint);
     KubeServings servings(api);
     KubeTrafficSplits splits(api);
-    TRY_VOID(split_traffic(servings, splits, request, say));
+    TRY_VOID(options.remove ? remove_split(servings, splits, request.ns, request.name, say)
+                            : split_traffic(servings, splits, request, say));
     return 0;
 }
 
@@ -67,8 +87,7 @@ CommandRow serve_traffic_split_command() {
                         ->required();
                     add_list(command, "-v,--version-weight", options.weights,
                              "version and its percent of the traffic, as VERSION:30; the weights "
-                             "total 100, and a bare VERSION gets all")
-                        ->required();
+                             "total 100, and a bare VERSION gets all");
                     add_flag_value(command, "-n,--namespace", options.ns,
                                    "namespace of the serving job");
                     add_flag_value(command, "--gateway", options.gateway,
@@ -79,6 +98,8 @@ CommandRow serve_traffic_split_command() {
                                    "NAME.NAMESPACE; *: all");
                     command.add_flag("--scale", options.scale,
                                      "change the numbers of pods to those that split so");
+                    command.add_flag("--remove", options.remove,
+                                     "end the split; each version keeps its own address");
                     add_connection(command, options.kube);
                 },
                 split)};
