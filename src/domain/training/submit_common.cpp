@@ -14,6 +14,8 @@ namespace {
 
 constexpr int kMostWorkers = 1'000;
 constexpr int kMostRetries = 1'000;
+// The resource of the RDMA shared device plugin, as Arena requests it.
+constexpr const char* kRdmaAdapter = "rdma/hca";
 // The variable with the number of a pod in its role. Kubernetes sets JOB_COMPLETION_INDEX after all
 // others, so that no value can contain it.
 constexpr std::string_view kIndex = "TESSERA_TASK_INDEX";
@@ -66,6 +68,10 @@ Result<PodTemplate> pod_of(const SubmitFlags& flags, TrainingType type) {
     pod.restart_policy = "Never";
     pod.priority_class = flags.priority;
     pod.working_dir = flags.working_dir;
+    pod.scheduler = flags.scheduler;
+    pod.host = flags.host;
+    pod.rdma = flags.rdma;
+    if (flags.rdma) pod.limits.emplace(kRdmaAdapter, "1");
     TRY_VOID(add_code(flags.sync, pod));
     return pod;
 }
@@ -93,6 +99,8 @@ Result<Training> begin_training(const SubmitFlags& flags, TrainingType type) {
         return refuse("--working-dir", "is not an absolute path");
     if (!flags.queue.empty() && !is_dns_name(flags.queue))
         return refuse("--queue", "is not the name of a LocalQueue of Kueue");
+    if (!flags.scheduler.empty() && !is_dns_name(flags.scheduler))
+        return refuse("--scheduler", "is not the name of a scheduler");
     return out;
 }
 
@@ -122,6 +130,10 @@ std::string index_text() {
 }
 
 Result<Training> finished(Training job, const SubmitFlags& flags) {
+    for (Role& role : job.roles) {  // as in Arena
+        add_variable(role.pod, "workers", std::to_string(flags.workers));
+        add_variable(role.pod, "gpus", std::to_string(role.pod.gpus.whole));
+    }
     TRY_VOID(add_tensorboard(flags.tensorboard, job));
     if (!flags.gang) return job;
     const int pods = pods_with_gpus(job);

@@ -25,6 +25,9 @@ struct SubmitFlags {
     std::string working_dir;         // empty: that of the image
     std::string running_timeout;     // a duration, such as 2h30m
     std::string ttl_after_finished;  // the same
+    std::string scheduler;           // empty: the cluster's default
+    bool rdma = false;               // an RDMA adapter
+    HostParts host;
     PodFlags pod;
     SyncFlags sync;
     TensorboardFlags tensorboard;
@@ -40,6 +43,9 @@ struct RoleFlags {
     std::string memory_limit;
     std::vector<std::string> selectors;  // KEY=VALUE; in place of those of the job
     int port = 2222;                     // an evaluator has none
+    // Only of workers and parameter servers: none, spread or binpack; preferred or required.
+    std::string affinity_policy = "none";
+    std::string affinity_constraint = "preferred";
 };
 
 struct TensorflowJobFlags {

@@ -38,14 +38,17 @@ int replicas_of(const TensorflowJobFlags& flags, std::string_view role) {
 // A flag of the role that was given; empty: none.
 std::string given_flag(std::string_view role, const RoleFlags& flags) {
     const RoleFlags unset;
-    const char* what = !flags.image.empty()                 ? "image"
-                       : !flags.cpu.empty()                 ? "cpu"
-                       : !flags.cpu_limit.empty()           ? "cpu-limit"
-                       : !flags.memory.empty()              ? "memory"
-                       : !flags.memory_limit.empty()        ? "memory-limit"
-                       : flags.selectors != unset.selectors ? "selector"
-                       : flags.port != unset.port           ? "port"
-                                                            : "";
+    const char* what = !flags.image.empty()                             ? "image"
+                       : !flags.cpu.empty()                             ? "cpu"
+                       : !flags.cpu_limit.empty()                       ? "cpu-limit"
+                       : !flags.memory.empty()                          ? "memory"
+                       : !flags.memory_limit.empty()                    ? "memory-limit"
+                       : flags.selectors != unset.selectors             ? "selector"
+                       : flags.port != unset.port                       ? "port"
+                       : flags.affinity_policy != unset.affinity_policy ? "affinity-policy"
+                       : flags.affinity_constraint != unset.affinity_constraint
+                           ? "affinity-constraint"
+                           : "";
     return *what == 0 ? std::string() : fmt::format("--{}-{}", role, what);
 }
 
@@ -84,6 +87,26 @@ Result<PodTemplate> pod_of_role(const TensorflowJobFlags& flags, const RoleRow& 
     return pod;
 }
 
+Result<std::optional<RoleAffinity>> affinity_of(std::string_view role, const RoleFlags& flags) {
+    const bool is_required = flags.affinity_constraint == "required";
+    if (!is_required && flags.affinity_constraint != "preferred") {
+        return refuse(
+            fmt::format("--{}-affinity-constraint", role),
+            fmt::format("\"{}\" is neither preferred nor required", flags.affinity_constraint));
+    }
+    if (flags.affinity_policy == "none" && is_required) {
+        return refuse(fmt::format("--{}-affinity-constraint", role),
+                      fmt::format("needs --{}-affinity-policy spread or binpack", role));
+    }
+    if (flags.affinity_policy == "none") return std::optional<RoleAffinity>();
+    const bool is_anti = flags.affinity_policy == "spread";
+    if (!is_anti && flags.affinity_policy != "binpack") {
+        return refuse(fmt::format("--{}-affinity-policy", role),
+                      fmt::format("\"{}\" is not none, spread or binpack", flags.affinity_policy));
+    }
+    return std::optional(RoleAffinity{.anti = is_anti, .required = is_required});
+}
+
 Result<> add_role(Training& job, const TensorflowJobFlags& flags, const RoleRow& row) {
     const RoleFlags& own = flags.*row.flags;
     const int replicas = replicas_of(flags, row.name);
@@ -94,8 +117,11 @@ Result<> add_role(Training& job, const TensorflowJobFlags& flags, const RoleRow&
     }
     TRY_VOID(check_number(fmt::format("--{}-port", row.name), own.port, 1, 65'535));
     TRY(PodTemplate pod, pod_of_role(flags, row));
-    job.roles.push_back(
-        {.name = std::string(row.name), .replicas = replicas, .pod = std::move(pod)});
+    TRY(const auto affinity, affinity_of(row.name, own));
+    job.roles.push_back({.name = std::string(row.name),
+                         .replicas = replicas,
+                         .pod = std::move(pod),
+                         .affinity = affinity});
     return {};
 }
 

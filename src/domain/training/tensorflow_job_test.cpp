@@ -79,6 +79,32 @@ TEST(TensorflowJob, FlagsOfRoles) {
     EXPECT_TRUE(worker.requests.empty());
 }
 
+TEST(TensorflowJob, PodsOnOneNodeOrSeveral) {
+    TensorflowJobFlags flags = flags_of(2);
+    flags.ps = 1;
+    flags.worker_role.affinity_policy = "spread";
+    flags.worker_role.affinity_constraint = "required";
+    flags.ps_role.affinity_policy = "binpack";
+    const Training job = tensorflow_job(flags).value();
+    EXPECT_EQ(job.roles[0].affinity, (RoleAffinity{.anti = true, .required = true}));
+    EXPECT_EQ(job.roles[1].affinity, RoleAffinity{});
+    EXPECT_EQ(tensorflow_job(flags_of(2)).value().roles[0].affinity, std::nullopt);
+}
+
+TEST(TensorflowJob, WhatPodsShareWithTheNode) {
+    TensorflowJobFlags flags = flags_of(2);
+    flags.submit.rdma = true;
+    flags.submit.scheduler = "other-scheduler";
+    flags.submit.host = {.network = true};
+    const Role& worker = tensorflow_job(flags).value().roles[0];
+    EXPECT_EQ(worker.pod.limits, (StringMap{{"rdma/hca", "1"}}));
+    EXPECT_TRUE(worker.pod.rdma);
+    EXPECT_EQ(worker.pod.scheduler, "other-scheduler");
+    EXPECT_EQ(worker.pod.host, HostParts{.network = true});
+    EXPECT_EQ(value(worker, "workers"), "2") << "as in Arena";
+    EXPECT_EQ(value(worker, "gpus"), "0");
+}
+
 TEST(TensorflowJob, Mistakes) {
     const auto expect = [](const std::string& part, void (*change)(TensorflowJobFlags&)) {
         TensorflowJobFlags flags = flags_of();
@@ -103,6 +129,15 @@ TEST(TensorflowJob, Mistakes) {
     expect("--worker-memory", [](F& flags) { flags.worker_role.memory = "much"; });
     expect("--worker-selector: \"zone\" is not NAME=VALUE",
            [](F& flags) { flags.worker_role.selectors = {"zone"}; });
+    expect("--worker-affinity-policy: \"near\" is not none, spread or binpack",
+           [](F& flags) { flags.worker_role.affinity_policy = "near"; });
+    expect("--worker-affinity-constraint: \"must\" is neither",
+           [](F& flags) { flags.worker_role.affinity_constraint = "must"; });
+    expect("--worker-affinity-constraint: needs --worker-affinity-policy",
+           [](F& flags) { flags.worker_role.affinity_constraint = "required"; });
+    expect("--ps-affinity-policy: needs --ps",
+           [](F& flags) { flags.ps_role.affinity_policy = "spread"; });
+    expect("--scheduler: is not the name", [](F& flags) { flags.submit.scheduler = "A B"; });
     expect("--clean-task-policy: \"all\" is not Running, None or All",
            [](F& flags) { flags.clean_task_policy = "all"; });
     expect("--clean-task-policy: needs --chief, --ps or --evaluator",

@@ -35,6 +35,14 @@ const TrainingTypeRow& row_of(TrainingType type);
 // By the command, its alias or the word. invalid_argument lists them.
 Result<TrainingType> parse_training_type(std::string_view text);
 
+// Whether pods of one role run on one node.
+struct RoleAffinity {
+    bool anti = false;      // each on a node of its own; otherwise all on one
+    bool required = false;  // or else a pod waits; otherwise other nodes are accepted, too
+
+    friend bool operator==(const RoleAffinity&, const RoleAffinity&) = default;
+};
+
 // Pods that run the same program. Pod I is in the Job's completion index I.
 struct Role {
     std::string name;  // worker, chief, ps, evaluator
@@ -42,6 +50,7 @@ struct Role {
     PodTemplate pod;
     // The Job is complete when its first pod has succeeded; otherwise when all have.
     bool first_decides = false;
+    std::optional<RoleAffinity> affinity = {};
 };
 
 // What happens to the Jobs of the other roles when one role has decided the outcome. As in Arena.

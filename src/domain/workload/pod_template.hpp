@@ -95,6 +95,24 @@ inline constexpr std::string_view kCodeVolume = "code-sync";            // as in
 inline constexpr std::string_view kCodeRoot = "/code";                  // the folder, for git-sync
 inline constexpr std::string_view kCodeSecretPath = "/etc/git-secret";  // as git-sync documents
 
+// Whether to run on the node of a pod that has these labels, or on another one.
+struct PodAffinity {
+    StringMap labels;
+    bool anti = false;      // on another node
+    bool required = false;  // or else the pod waits; otherwise other nodes are accepted, too
+
+    friend bool operator==(const PodAffinity&, const PodAffinity&) = default;
+};
+
+// What the pod shares with its node.
+struct HostParts {
+    bool network = false;
+    bool ipc = false;
+    bool pid = false;
+
+    friend bool operator==(const HostParts&, const HostParts&) = default;
+};
+
 struct PodTemplate {
     std::string container;  // the container's name
     std::string image;
@@ -117,12 +135,14 @@ struct PodTemplate {
     StringMap annotations;
     StringMap labels;
     StringMap node_selector;
-    // Runs only on the node of a pod that has these labels; empty: on any node.
-    StringMap beside;
+    std::optional<PodAffinity> affinity;
     std::vector<Toleration> tolerations;
     std::string priority_class;
     std::string restart_policy;  // empty: Always
     std::string subdomain;       // the headless Service by which other pods find this one
+    std::string scheduler;       // empty: the cluster's default
+    HostParts host;
+    bool rdma = false;  // may lock all its memory, as RDMA needs
 
     friend bool operator==(const PodTemplate&, const PodTemplate&) = default;
 };

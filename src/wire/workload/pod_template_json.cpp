@@ -173,6 +173,11 @@ void write_volumes(JsonWriter& w, const PodTemplate& pod, std::string_view files
     });
 }
 
+void write_memory_lock(JsonWriter& w) {
+    w.object("securityContext",
+             [&] { w.object("capabilities", [&] { write_texts(w, "add", {"IPC_LOCK"}); }); });
+}
+
 void write_container(JsonWriter& w, const PodTemplate& pod) {
     w.object([&] {
         w.member("name", pod.container);
@@ -192,6 +197,7 @@ void write_container(JsonWriter& w, const PodTemplate& pod) {
             });
         }
         write_resources(w, pod);
+        if (pod.rdma) write_memory_lock(w);
         write_mounts(w, pod);
         write_probe(w, "startupProbe", pod.startup);
         write_probe(w, "readinessProbe", pod.readiness);
@@ -213,18 +219,39 @@ void write_tolerations(JsonWriter& w, const std::vector<Toleration>& tolerations
     });
 }
 
-void write_affinity(JsonWriter& w, const StringMap& beside) {
-    if (beside.empty()) return;
+void write_affinity_term(JsonWriter& w, const StringMap& labels) {
+    w.member("topologyKey", "kubernetes.io/hostname");
+    w.object("labelSelector", [&] { write_map(w, "matchLabels", labels); });
+}
+
+void write_affinity(JsonWriter& w, const std::optional<PodAffinity>& affinity) {
+    if (!affinity) return;
+    const StringMap& labels = affinity->labels;
     w.object("affinity", [&] {
-        w.object("podAffinity", [&] {
-            w.array("requiredDuringSchedulingIgnoredDuringExecution", [&] {
+        w.object(affinity->anti ? "podAntiAffinity" : "podAffinity", [&] {
+            if (affinity->required) {
+                w.array("requiredDuringSchedulingIgnoredDuringExecution",
+                        [&] { w.object([&] { write_affinity_term(w, labels); }); });
+                return;
+            }
+            w.array("preferredDuringSchedulingIgnoredDuringExecution", [&] {
                 w.object([&] {
-                    w.member("topologyKey", "kubernetes.io/hostname");
-                    w.object("labelSelector", [&] { write_map(w, "matchLabels", beside); });
+                    w.member("weight", 100);
+                    w.object("podAffinityTerm", [&] { write_affinity_term(w, labels); });
                 });
             });
         });
     });
+}
+
+// Names of Services are found on the node's network only with this policy.
+void write_host(JsonWriter& w, const HostParts& host) {
+    if (host.network) {
+        w.member("hostNetwork", true);
+        w.member("dnsPolicy", "ClusterFirstWithHostNet");
+    }
+    if (host.ipc) w.member("hostIPC", true);
+    if (host.pid) w.member("hostPID", true);
 }
 
 }  // namespace
@@ -275,11 +302,13 @@ void write_pod_template(JsonWriter& w, const PodTemplate& pod, const StringMap& 
         w.array("containers", [&] { write_container(w, pod); });
         write_volumes(w, pod, files);
         write_map(w, "nodeSelector", pod.node_selector);
-        write_affinity(w, pod.beside);
+        write_affinity(w, pod.affinity);
         write_tolerations(w, pod.tolerations);
         if (!pod.priority_class.empty()) w.member("priorityClassName", pod.priority_class);
         if (!pod.restart_policy.empty()) w.member("restartPolicy", pod.restart_policy);
         if (!pod.subdomain.empty()) w.member("subdomain", pod.subdomain);
+        if (!pod.scheduler.empty()) w.member("schedulerName", pod.scheduler);
+        write_host(w, pod.host);
         // Variables of Services, such as VLLM_PORT, would configure programs of that name.
         w.member("enableServiceLinks", false);
         if (pod.pull_secrets.empty()) return;

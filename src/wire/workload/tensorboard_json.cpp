@@ -34,9 +34,11 @@ void write_object_head(JsonWriter& w, const Training& job, std::string_view owne
 // A volume of one node, or of which one node at a time may have it, is where the first pod is.
 PodTemplate beside_the_first_pod(const Training& job) {
     PodTemplate pod = *job.tensorboard;
-    pod.beside = {{std::string(kJobNameLabel), job.name},
-                  {std::string(kJobRoleLabel), job.roles.front().name},
-                  {"batch.kubernetes.io/job-completion-index", "0"}};
+    pod.affinity = {.labels = {{std::string(kJobNameLabel), job.name},
+                               {std::string(kJobRoleLabel), job.roles.front().name},
+                               {"batch.kubernetes.io/job-completion-index", "0"}},
+                    .anti = false,
+                    .required = true};
     return pod;
 }
 

@@ -26,6 +26,16 @@ Owner owner_of(std::string_view object, std::string_view uid) {
     return {.api = "batch/v1", .kind = "Job", .name = object, .uid = uid};
 }
 
+PodTemplate pod_of(const Training& job, const Role& role) {
+    PodTemplate pod = role.pod;
+    if (!role.affinity) return pod;
+    pod.affinity = {
+        .labels = {{std::string(kJobNameLabel), job.name}, {std::string(kJobRoleLabel), role.name}},
+        .anti = role.affinity->anti,
+        .required = role.affinity->required};
+    return pod;
+}
+
 // Preemption and drains do not count as failures of the program.
 void write_failure_policy(JsonWriter& w) {
     w.object("podFailurePolicy", [&] {
@@ -59,8 +69,9 @@ void write_spec(JsonWriter& w, const Training& job, const Role& role) {
             w.array("rules", [&] { w.object([&] { w.member("succeededIndexes", "0"); }); });
         });
     }
-    w.object("template",
-             [&] { write_pod_template(w, role.pod, labels_of(job, role), files_name(job)); });
+    w.object("template", [&] {
+        write_pod_template(w, pod_of(job, role), labels_of(job, role), files_name(job));
+    });
 }
 
 }  // namespace

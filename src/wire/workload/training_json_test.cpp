@@ -71,6 +71,46 @@ TEST(TrainingJson, Jobs) {
     EXPECT_EQ(pod["volumes"].elements().at(0)["configMap"]["name"].text(), files_name(made));
 }
 
+TEST(TrainingJson, NodesOfPods) {
+    Training made = job();
+    Role& worker = made.roles[1];
+    worker.affinity = RoleAffinity{.anti = true, .required = false};
+    worker.pod.rdma = true;
+    worker.pod.host = {.network = true, .ipc = true, .pid = true};
+    worker.pod.scheduler = "other";
+    const JsonDocument text = parsed(write_training_role(made, worker, "uid-1"));
+    const JsonValue spec = text.root()["spec"]["template"]["spec"];
+    const auto preferred =
+        spec["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+            .elements();
+    ASSERT_EQ(preferred.size(), 1U);
+    EXPECT_EQ(preferred[0]["weight"].integer(), 100);
+    const JsonValue term = preferred[0]["podAffinityTerm"];
+    EXPECT_EQ(term["topologyKey"].text(), "kubernetes.io/hostname");
+    EXPECT_EQ(term["labelSelector"]["matchLabels"][kJobRoleLabel].text(), "worker");
+    EXPECT_EQ(spec["schedulerName"].text(), "other");
+    EXPECT_TRUE(spec["hostNetwork"].is_true() && spec["hostIPC"].is_true() &&
+                spec["hostPID"].is_true());
+    EXPECT_EQ(spec["dnsPolicy"].text(), "ClusterFirstWithHostNet");
+    const auto added =
+        spec["containers"].elements()[0]["securityContext"]["capabilities"]["add"].elements();
+    ASSERT_EQ(added.size(), 1U);
+    EXPECT_EQ(added[0].text(), "IPC_LOCK");
+
+    worker.affinity = RoleAffinity{.anti = false, .required = true};
+    const JsonDocument together = parsed(write_training_role(made, worker, "uid-1"));
+    EXPECT_EQ(together
+                  .root()["spec"]["template"]["spec"]["affinity"]["podAffinity"]
+                         ["requiredDuringSchedulingIgnoredDuringExecution"]
+                  .elements()
+                  .size(),
+              1U);
+    const JsonDocument chief = parsed(write_training_role(made, made.roles[0], ""));
+    const JsonValue plain = chief.root()["spec"]["template"]["spec"];
+    for (const char* member : {"affinity", "hostNetwork", "hostIPC", "hostPID", "dnsPolicy"})
+        EXPECT_FALSE(plain[member].present()) << member;
+}
+
 TEST(TrainingJson, FirstDecides) {
     Training made = job();
     made.roles[1].first_decides = true;
