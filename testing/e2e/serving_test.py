@@ -196,7 +196,8 @@ class ServingTest(ChartCase):
     def test_three_models_share_a_gpu_and_one_is_updated(self) -> None:
         self.assertIn("0.0/30.0 GiB", self.tessera_says("top", "node", "-s").splitlines()[1])
         for name in ("one", "two", "three"):
-            said = self.serve(*self.tensorflow(name, "--gpumemory", "3"))
+            said = self.serve(*self.tensorflow(name, "--gpumemory", "3", "--wait"))
+            self.assertEqual(said.splitlines()[-1], f"{name}: 1/1 pods are available")
             self.assertIn(f"deployment.apps/{name}-tensorflow-serving created\n"
                           f"service/{name}-tensorflow-serving created\n", said)
         jobs = self.available("one", "two", "three")
@@ -219,7 +220,7 @@ class ServingTest(ChartCase):
 
         before = {job["name"]: job["instances"][0]["name"] for job in jobs}
         self.serve("update", "tf", "--name", "two", "--gpumemory=4", "--version-policy",
-                   "specific:1", "--env", "A=1")
+                   "specific:1", "--env", "A=1", "--wait")
         two = self.cluster.wait_for("the update", lambda: (job := self.get("two"))["instances"] and
                                     len(job["instances"]) == 1 and job["availableInstances"] == 1 and
                                     job["instances"][0]["name"] != before["two"] and job, SECONDS)
@@ -396,6 +397,13 @@ class ServingTest(ChartCase):
         self.cluster.wait_for("only v3 answers", lambda: (answers := self.answers("half", 5)) and
                               set(answers) == {4}, SECONDS)
         self.assertEqual(self.api.json("GET", f"{SERVICES}/half")["metadata"]["uid"], uid)
+        self.assertEqual(self.split("--remove"), "service/half deleted\n")
+        self.refused(NOT_FOUND, "--remove: the versions of half share no address", "serve",
+                     "traffic-split", "--name=half", "--remove")
+        self.refused(USAGE, "--remove: ends the whole split", "serve", "traffic-split",
+                     "--name=half", "--remove", "-v", "v3")
+        self.assertNotIn("%", self.serve("list"))
+        self.assertIn("service/half created", self.split("-v", "v3"))
         self.serve("delete", "half")
         self.cluster.wait_for("the shared Service is gone",
                               lambda: not self.api.ok(f"{SERVICES}/half"), SECONDS)
@@ -425,7 +433,8 @@ class ServingTest(ChartCase):
         self.assertEqual(len(route["metadata"]["ownerReferences"]), 2)
         self.assertEqual(self.addresses(), ["(30%)", "(70%)"])
         self.assertRegex(self.serve("get", "half", "--version=v1"),
-                         r"(?m)^Traffic: +30% of httproute/half \(half\.default\)$")
+                         r"(?m)^Traffic: +30% of httproute/half \(half\.default\); no Gateway has "
+                         "accepted it yet$")
         self.assert_a_change_keeps_what_others_wrote()
         self.assert_two_commands_at_once()
         # The route outlives a version, which is deleted after its traffic has gone elsewhere.

@@ -4,11 +4,12 @@ their views at each stage, jobs that fail or do not fit, and mistakes."""
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from typing import Any, ClassVar
 
-from e2e import examples
+from e2e import console_block, examples
 from e2e.case import GPUS, PODS
 from e2e.terminal import Terminal
 from kube import images
@@ -225,6 +226,43 @@ class TrainingTest(examples.Examples):
                    if pod["status"] == "Running"]
         self.assertEqual(running, ["ps", "worker"])
 
+    def test_waiting_and_watching(self) -> None:
+        tessera = str(builds.program("tessera"))
+        job = ("submit", "job", f"--image={self.image}", "--wait", "--gpumemory=2")
+        said = self.tessera_says(*job, "--name=waits", "--", WAITS).splitlines()
+        self.assertEqual(said[-1], "waits: RUNNING 1/1 pods run")
+        shown = self.tessera_says("get", "waits", "--events", "--gpus")
+        self.assertRegex(shown, r"\nGPUs:\n  INSTANCE .*\n  -.*\n  waits-worker-0-\w+ +[\d.]+ +2Gi +\d +")
+        self.assertIn("  Allocated/Requested GPU Memory of Job: 2.0/2.0 GiB\n", shown)
+        self.assertRegex(shown, r"\nEvents:\n  SOURCE .*\n  -(?s:.*)\n  pod/waits-worker-0-\w+ +Normal +\w+ +"
+                                r"\[Scheduled\] Successfully assigned default/waits-worker-0-\w+ to node-a\n")
+        self.assertIn("  job/waits-worker ", shown)
+        events = json.loads(self.tessera_says("get", "waits", "-e", "-o", "json"))["events"]
+        self.assertIn("Scheduled", {event["reason"] for event in events})
+        self.assertNotIn("events", self.get("waits"))
+        lines = subprocess.Popen([tessera, "list", "--watch"], env=self.environment(), text=True,
+                                 stdout=subprocess.PIPE)
+        with lines, Terminal([tessera, "get", "waits", "-w"], self.environment()) as screen:
+            assert lines.stdout is not None
+            self.assertEqual(lines.stdout.readline(), "waits: RUNNING 1/1 pods run\n")
+            screen.until("Status:      RUNNING")
+            self.tessera_says("attach", "waits", "--", "kill", "-TERM", "1")
+            last = screen.until_the_end().rpartition("\x1b[H")[2]
+            self.assertIn("Status:      SUCCEEDED", last)
+            self.assertEqual(screen.status(), 0, "the job has ended, and so has the view")
+            while (line := lines.stdout.readline()) != "waits: SUCCEEDED\n":
+                self.assertRegex(line, r"^waits: (PENDING|RUNNING)")
+            self.tessera_says("delete", "waits")
+            self.assertEqual(lines.stdout.readline(), "waits: is gone\n")
+            lines.terminate()
+        done = self.run_tessera(*job, "--name=bad", "--", "exit 3")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout.splitlines()[-1], "^bad: FAILED: job bad-worker: ")
+        done = self.run_tessera(*job, "--name=large", "--gpumemory=1000", "--wait-timeout=1s",
+                                "--", "true")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the time of --wait-timeout is over, and the job goes on: PENDING 0/1", done.stderr)
+
     def test_a_job_that_fails(self) -> None:
         self.tessera_says("submit", "job", "--name=bad", f"--image={self.image}", "--workers=2",
                           "--", "echo $JOB_COMPLETION_INDEX; test $JOB_COMPLETION_INDEX = 0 || exit 3")
@@ -260,6 +298,16 @@ class TrainingTest(examples.Examples):
         labels = self.api.json("GET", f"{JOBS}/queued-worker")["metadata"]["labels"]
         self.assertEqual(labels["kueue.x-k8s.io/queue-name"], "gpus")
 
+    def test_the_page_of_mistakes(self) -> None:
+        path = f"{builds.program('tessera').parent}:{os.environ['PATH']}"
+        steps = console_block.steps(builds.ROOT / "docs" / "users" / "mistakes.md", "In one session")
+        self.assertEqual(len(steps), 11, "ten mistakes, and the end of a job")
+        for step in steps:
+            printed = console_block.run(step.command, {**self.environment(), "PATH": path},
+                                        self.cluster.directory)
+            self.assertEqual(printed, step.printed, step.command)
+        self.assert_nothing_is_left()
+
     def test_mistakes(self) -> None:
         job = ("submit", "tf", "--name=mistake", f"--image={self.image}")
         self.refused(USAGE, "command: is missing", *job)
@@ -271,6 +319,9 @@ class TrainingTest(examples.Examples):
                      "--name=" + 60 * "a", "--image=x", "--", "true")
         self.refused(NOT_FOUND, "there is no training job nothing in namespace default", "get",
                      "nothing")
+        self.refused(NOT_FOUND, "there is no training job nothing", "get", "nothing", "--watch")
+        self.refused(USAGE, "--watch is for text; leave out --output", "list", "--watch", "-o", "json")
+        self.refused(USAGE, "--wait-timeout: needs --wait", *job, "--wait-timeout=5s", "--", "true")
         self.submit("job", "once")
         self.refused(CONFLICT, "the training job once exists already", "submit", "job",
                      "--name=once", "--image=x", "--", "true")

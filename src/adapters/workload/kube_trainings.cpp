@@ -110,8 +110,9 @@ Result<std::vector<TrainingStatus>> KubeTrainings::list(const std::string& ns,
 }
 
 Result<std::string> KubeTrainings::create(const Training& job) {
-    return create_object(http_, kJobs, job.ns,
-                         workload::write_training_role(job, job.roles.front(), ""));
+    const workload::Role& first = job.roles.front();
+    return create_anchor(http_, kJobs, job.ns, job.object(first),
+                         workload::write_training_role(job, first, ""));
 }
 
 Result<bool> KubeTrainings::create_service(const Training& job, const std::string& owner) {

@@ -47,6 +47,27 @@ Result<Holder> holder_of(HttpClient& http, const ObjectKind& kind, const std::st
     return of_earlier ? Holder::gone : Holder::other;
 }
 
+// Whether the API server is about to delete the object of this name: it is being deleted, or an
+// object of the same kind that is gone owned it.
+Result<bool> is_about_to_go(HttpClient& http, const ObjectKind& kind, const std::string& ns,
+                            const std::string& name) {
+    const auto uid_and_owners = [&](const std::string& of) -> Result<JsonDocument> {
+        const std::string path = path_of(kind, ns) + "/" + of;
+        TRY(const auto body, kube_call(http, {.method = "GET", .path = path}, kDeadline));
+        return JsonDocument::parse(body);
+    };
+    const auto object = uid_and_owners(name);
+    if (!object && object.error().code == Code::not_found) return true;
+    if (!object) return fail(with_right(object.error(), "get", kind, ns));
+    const JsonValue metadata = object->root()["metadata"];
+    if (metadata["deletionTimestamp"].present()) return true;
+    const auto owners = metadata["ownerReferences"].elements();
+    if (owners.empty()) return false;
+    const auto owner = uid_and_owners(owners.front()["name"].text_or(""));
+    if (!owner) return owner.error().code == Code::not_found;
+    return owner->root()["metadata"]["uid"].text_or("") != owners.front()["uid"].text_or("");
+}
+
 }  // namespace
 
 std::string path_of(const ObjectKind& kind, const std::string& ns) {
@@ -100,6 +121,18 @@ Result<std::string> create_object(HttpClient& http, const ObjectKind& kind, cons
     if (!created) return fail(with_right(created.error(), "create", kind, ns));
     TRY(const auto document, JsonDocument::parse(*created));
     return document.root()["metadata"]["uid"].text_or("");
+}
+
+Result<std::string> create_anchor(HttpClient& http, const ObjectKind& kind, const std::string& ns,
+                                  const std::string& name, const std::string& body) {
+    const auto deadline = std::chrono::steady_clock::now() + kGone;
+    while (true) {
+        auto made = create_object(http, kind, ns, body);
+        if (made || made.error().code != Code::conflict) return made;
+        TRY(const bool goes, is_about_to_go(http, kind, ns, name));
+        if (!goes || std::chrono::steady_clock::now() > deadline) return made;
+        std::this_thread::sleep_for(kPoll);
+    }
 }
 
 Result<bool> create_owned(HttpClient& http, const ObjectKind& kind, const std::string& ns,

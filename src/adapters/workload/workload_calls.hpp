@@ -45,6 +45,10 @@ Result<> json_patch_object(HttpClient& http, const ObjectKind& kind, const std::
 // Returns the uid of the new object. conflict if there is one of its name.
 Result<std::string> create_object(HttpClient& http, const ObjectKind& kind, const std::string& ns,
                                   std::string body);
+// The same. If the object of its name is about to be deleted, as one of a job that was just
+// deleted, this waits up to half a minute.
+Result<std::string> create_anchor(HttpClient& http, const ObjectKind& kind, const std::string& ns,
+                                  const std::string& name, const std::string& body);
 // The object that owns the others of a job.
 struct Anchor {
     std::string name;

@@ -72,6 +72,23 @@ std::string gpu_columns(const TrainingPod& one, const GpuShare& share,
                        used.is_known ? mib_text(used.memory, share.memory) : "N/A");
 }
 
+// The columns of the pod's GPUs, a line each; lines after the first begin with `indent`.
+std::string gpu_cells(const TrainingPod& one, std::span<const ShareLine> uses,
+                      std::string_view indent) {
+    if (one.pod.gpus.empty()) return "N/A\tN/A\tN/A\t\n";
+    std::string out;
+    for (const GpuShare& share : one.pod.gpus) {
+        if (&share != &one.pod.gpus.front()) out += indent;
+        out += gpu_columns(one, share, uses);
+    }
+    return out;
+}
+
+std::string request_text(const TrainingStatus& job, const TrainingPod& one) {
+    const workload::Gpus gpus = requested_by(job, one);
+    return gpus.is_share() ? memory_text(gpus) : fmt::format("{}", gpus.whole);
+}
+
 std::string pods_table(const TrainingStatus& job, std::span<const ShareLine> uses) {
     std::string out =
         "  NAME\tSTATUS\tGPU(Request)\tNODE\tGPU(DeviceIndex)\tGPU(DutyCycle)\t"
@@ -79,17 +96,20 @@ std::string pods_table(const TrainingStatus& job, std::span<const ShareLine> use
         "  ----\t------\t------------\t----\t----------------\t--------------\t"
         "----------------------\t\n";
     for (const TrainingPod& one : job.pods) {
-        const workload::Gpus gpus = requested_by(job, one);
         out += fmt::format("  {}\t{}\t{}\t{}\t", one.pod.name, one.pod.status,
-                           gpus.is_share() ? memory_text(gpus) : fmt::format("{}", gpus.whole),
-                           or_none(one.pod.node));
-        if (one.pod.gpus.empty()) out += "N/A\tN/A\tN/A\t\n";
-        for (const GpuShare& share : one.pod.gpus) {
-            if (&share != &one.pod.gpus.front()) out += "  \t\t\t\t";
-            out += gpu_columns(one, share, uses);
-        }
+                           request_text(job, one), or_none(one.pod.node));
+        out += gpu_cells(one, uses, "  \t\t\t\t");
     }
     return align_tabs_and_trim(out);
+}
+
+std::string sums_of(const TrainingStatus& job, const WorkloadView& view) {
+    if (has_shares(job)) {
+        return fmt::format("  Allocated/Requested GPU Memory of Job: {}/{} GiB\n",
+                           gib_text(allocated_memory(job)), gib_text(requested_memory(job)));
+    }
+    return fmt::format("  Allocated/Requested GPUs of Job: {}/{}\n",
+                       tenths(allocated_gpus(job, view)), requested_gpus(job));
 }
 
 }  // namespace
@@ -120,13 +140,23 @@ std::string job_table(std::span<const TrainingStatus> jobs, const WorkloadView& 
 
 std::string job_details(const TrainingStatus& job, const WorkloadView& view,
                         std::span<const ShareLine> uses) {
-    const std::string out = training_head(job, view) + "\nInstances:\n" + pods_table(job, uses);
-    if (has_shares(job)) {
-        return out + fmt::format("\nGPUs:\n  Allocated/Requested GPU Memory of Job: {}/{} GiB\n",
-                                 gib_text(allocated_memory(job)), gib_text(requested_memory(job)));
+    return training_head(job, view) + "\nInstances:\n" + pods_table(job, uses) + "\nGPUs:\n" +
+           sums_of(job, view);
+}
+
+std::string job_gpus(const TrainingStatus& job, const WorkloadView& view,
+                     std::span<const ShareLine> uses) {
+    std::string rows =
+        "  INSTANCE\tNODE(IP)\tGPU(Requested)\tGPU(IndexId)\tGPU(DutyCycle)\t"
+        "GPU Memory(Used/Total)\t\n"
+        "  --------\t--------\t--------------\t------------\t--------------\t"
+        "----------------------\t\n";
+    for (const TrainingPod& one : job.pods) {
+        rows += fmt::format("  {}\t{}\t{}\t", one.pod.name, or_none(one.pod.node_ip),
+                            request_text(job, one));
+        rows += gpu_cells(one, uses, "  \t\t\t");
     }
-    return out + fmt::format("\nGPUs:\n  Allocated/Requested GPUs of Job: {}/{}\n",
-                             tenths(allocated_gpus(job, view)), requested_gpus(job));
+    return "\nGPUs:\n" + align_tabs_and_trim(rows) + "\n" + sums_of(job, view);
 }
 
 }  // namespace tessera

@@ -19,4 +19,8 @@ std::string job_table(std::span<const workload::TrainingStatus> jobs, const Work
 std::string job_details(const workload::TrainingStatus& job, const WorkloadView& view,
                         std::span<const ShareLine> uses);
 
+// The section "GPUs:" of `get --gpus`: the GPUs of each pod, and how they are used.
+std::string job_gpus(const workload::TrainingStatus& job, const WorkloadView& view,
+                     std::span<const ShareLine> uses);
+
 }  // namespace tessera

@@ -17,4 +17,9 @@ Error after_failure(Error error, std::string_view anchor, const std::function<Re
     return error;
 }
 
+Error being_deleted(std::string_view kind, const std::string& name) {
+    return {Code::conflict,
+            fmt::format("the {} {} is being deleted; try again when it is gone", kind, name)};
+}
+
 }  // namespace tessera

@@ -10,11 +10,6 @@ using workload::TrainingPod;
 using workload::TrainingState;
 using workload::TrainingStatus;
 
-bool has_ended(const TrainingStatus& job) {
-    const TrainingState state = state_of(job);
-    return state == TrainingState::succeeded || state == TrainingState::failed;
-}
-
 bool is_any_pod(const TrainingStatus& job, bool (*is)(const TrainingPod&)) {
     return std::ranges::any_of(job.pods, is);
 }

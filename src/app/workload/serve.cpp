@@ -101,6 +101,7 @@ Result<> create_serving(Servings& cluster, const Serving& job, const PrintLine& 
     TRY(const auto jobs, cluster.list(job.ns, job.id.name));
     const auto before = std::ranges::find(jobs, job.id, &ServingStatus::id);
     if (before != jobs.end()) {
+        if (before->is_deleting) return fail(being_deleted("serving job", job.id.name));
         if (!is_begun(*before, job)) return fail(exists_already(job, &*before));
         return create_owned(cluster, job, before->uid, print);
     }
@@ -114,10 +115,10 @@ Result<> create_serving(Servings& cluster, const Serving& job, const PrintLine& 
         jobs, [](const ServingStatus& other) { return other.traffic.has_value(); });
     if (shares) {
         made.in_split = false;
-        print(
-            fmt::format("version {} gets none of the traffic that the versions of {} share; "
-                        "tessera serve traffic-split changes that",
-                        job.id.version, job.id.name));
+        print(fmt::format(
+            "{} gets none of the traffic that the versions of {} share; "
+            "tessera serve traffic-split changes that",
+            job.id.version.empty() ? "this job" : "version " + job.id.version, job.id.name));
     }
     const auto uid = cluster.create(made);
     if (!uid && uid.error().code == Code::conflict) return fail(name_is_taken(cluster, job));

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "app/cli/tab_writer.hpp"
+#include "app/workload/event_text.hpp"
 #include "wire/text/json.hpp"
 
 namespace tessera {
@@ -143,6 +144,7 @@ void write_job(JsonWriter& w, const ServingStatus& job, const WorkloadView& view
         w.member("requestGPUCore", job.gpus.cores.value);
         w.member("creationTimestamp", job.created_s);
         if (!job.why.empty()) w.member("reason", job.why);
+        if (view.events != nullptr) write_events(w, *view.events);
     });
 }
 
@@ -191,6 +193,7 @@ std::string serving_text(const ServingStatus& job, const WorkloadView& view) {
     out += align_tabs_and_trim(pods);
     if (const std::string reasons = reasons_text(job); !reasons.empty())
         out += "\nWhy it waits:\n" + reasons;
+    if (view.events != nullptr) out += events_text(*view.events, view.now_s);
     return out;
 }
 

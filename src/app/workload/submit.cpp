@@ -35,9 +35,7 @@ Error exists_already(const Training& job, bool is_ours) {
 // Whether `before` may be what the same command began to make.
 bool may_be_begun(const TrainingStatus& before, const Training& job) {
     const std::string files = job.roles.front().pod.files.empty() ? "" : files_name(job);
-    const workload::TrainingState state = state_of(before);
-    return before.arguments == job.arguments && before.files == files &&
-           state != workload::TrainingState::succeeded && state != workload::TrainingState::failed;
+    return before.arguments == job.arguments && before.files == files && !has_ended(before);
 }
 
 // Returns whether anything was missing.
@@ -86,6 +84,7 @@ Result<> create_training(Trainings& cluster, const Training& job, const Print& p
     TRY(const auto jobs, cluster.list(job.ns, job.name));
     if (!jobs.empty()) {
         const TrainingStatus& before = jobs.front();
+        if (before.anchor().is_deleting) return fail(being_deleted("training job", job.name));
         if (!may_be_begun(before, job)) return fail(exists_already(job, true));
         TRY(const bool was_begun, create_owned(cluster, job, before.anchor().uid, print));
         if (!was_begun) return fail(exists_already(job, true));

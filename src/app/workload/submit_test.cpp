@@ -59,6 +59,16 @@ TEST_F(SubmitTest, CompletesWhatWasCut) {
     EXPECT_TRUE(cluster_.jobs.front().has_service);
 }
 
+// Goal: a job that is being deleted gets no new objects, which would be deleted with it.
+TEST_F(SubmitTest, WaitsForADeletion) {
+    ASSERT_TRUE(cluster_.create(job()));
+    cluster_.jobs.front().roles.front().is_deleting = true;
+    EXPECT_EQ(create(job()).error(),
+              (Error{Code::conflict,
+                     "the training job train is being deleted; try again when it is gone"}));
+    EXPECT_EQ(cluster_.jobs.front().roles.size(), 1U);
+}
+
 // Goal: a job of one pod whose file is missing is completed, too, but not with other files, and not
 // after its end.
 TEST_F(SubmitTest, CompletesTheFiles) {

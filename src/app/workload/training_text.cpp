@@ -8,6 +8,7 @@
 
 #include "app/cli/tab_writer.hpp"
 #include "app/workload/code_text.hpp"
+#include "app/workload/event_text.hpp"
 #include "app/workload/tensorboard_text.hpp"
 #include "app/workload/training_sums.hpp"
 
@@ -83,6 +84,7 @@ void write_job(JsonWriter& w, const TrainingStatus& job, const WorkloadView& vie
         w.raw_member("allocatedGPUs", tenths(allocated_gpus(job, view)));
         w.member("creationTimestamp", job.created_s);
         if (const std::string why = reasons_text(job, state); !why.empty()) w.member("reason", why);
+        if (view.events != nullptr) write_events(w, *view.events);
     });
 }
 
@@ -147,10 +149,12 @@ std::string training_text(const TrainingStatus& job, const WorkloadView& view) {
     std::string out = training_head(job, view);
     out += "\nInstances:\n" + pods_table(job, view);
     out += tensorboard_text(job);
-    const std::string reasons = reasons_text(job, state);
-    if (reasons.empty()) return out;
-    return out + (state == TrainingState::failed ? "\nWhy it failed:\n" : "\nWhy it waits:\n") +
-           reasons;
+    if (const std::string reasons = reasons_text(job, state); !reasons.empty()) {
+        out += state == TrainingState::failed ? "\nWhy it failed:\n" : "\nWhy it waits:\n";
+        out += reasons;
+    }
+    if (view.events != nullptr) out += events_text(*view.events, view.now_s);
+    return out;
 }
 
 std::string training_list_json(std::span<const TrainingStatus> jobs, const WorkloadView& view) {

@@ -9,6 +9,7 @@
 
 #include "domain/cluster/node.hpp"
 #include "domain/workload/gpu_flags.hpp"
+#include "domain/workload/object_event.hpp"
 #include "domain/workload/workload_pod.hpp"
 #include "wire/text/json.hpp"
 
@@ -19,6 +20,8 @@ namespace tessera {
 struct WorkloadView {
     std::span<const NodeInventory> nodes;
     std::int64_t now_s = 0;
+    // Events about one job, to show; null: they are not shown.
+    const std::vector<workload::ObjectEvent>* events = nullptr;
 };
 
 // One unit: 12s, 3m, 5h, 2d, 1y.

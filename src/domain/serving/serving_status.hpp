@@ -35,6 +35,9 @@ struct ServingStatus {
     std::string recorded;  // the text that has `arguments`
     int desired = 0;
     int available = 0;
+    int updated = 0;          // pods as the job describes them now; the others are older
+    bool is_settled = false;  // all its pods are so, and available
+    bool is_deleting = false;
     std::int64_t created_s = 0;
     Gpus gpus;  // of each pod
     bool has_service = false;

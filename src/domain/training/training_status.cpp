@@ -57,11 +57,16 @@ TrainingState state_of(const TrainingStatus& job) {
     return running > 0 && running >= wanted ? TrainingState::running : TrainingState::pending;
 }
 
+bool has_ended(const TrainingStatus& job) {
+    const TrainingState state = state_of(job);
+    return state == TrainingState::succeeded || state == TrainingState::failed;
+}
+
 std::int64_t duration_of(const TrainingStatus& job, std::int64_t now_s) {
     const RoleStatus& anchor = job.anchor();
     if (anchor.started_s == 0) return 0;
-    const bool has_ended = anchor.ended_s > 0;
-    return std::max<std::int64_t>((has_ended ? anchor.ended_s : now_s) - anchor.started_s, 0);
+    const std::int64_t end_s = anchor.ended_s > 0 ? anchor.ended_s : now_s;
+    return std::max<std::int64_t>(end_s - anchor.started_s, 0);
 }
 
 }  // namespace tessera::workload

@@ -32,6 +32,7 @@ struct RoleStatus {
     bool was_ended = false;  // tessera-controller has ended it, or tried to
     bool succeeded = false;
     bool failed = false;
+    bool is_deleting = false;    // with all that it owns
     std::string why;             // why it failed, or has no pods; empty if there is nothing to say
     std::int64_t started_s = 0;  // 0: it has not
     std::int64_t ended_s = 0;
@@ -73,6 +74,9 @@ JoinedRoles joined_roles(const std::vector<TrainingStatus>& roles);
 // The anchor's Job decides that a job succeeded, and any Job that it failed. A job of which a pod
 // waits is pending.
 TrainingState state_of(const TrainingStatus& job);
+
+// Whether it has succeeded or failed.
+bool has_ended(const TrainingStatus& job);
 
 // Seconds that it ran up to `now_s`; 0 if it has not started.
 std::int64_t duration_of(const TrainingStatus& job, std::int64_t now_s);

@@ -19,7 +19,8 @@ class Trainings {
     // if it is empty. Ordered by namespace and name. Of one job also TensorBoard's pod.
     virtual Result<std::vector<workload::TrainingStatus>> list(const std::string& ns,
                                                                const std::string& name) = 0;
-    // Creates the Job of the first role and returns its uid. conflict if there is one of this name.
+    // Creates the Job of the first role and returns its uid. conflict if there is one of this name;
+    // one of a job that was just deleted is waited for.
     virtual Result<std::string> create(const workload::Training& job) = 0;
     // Create the other objects, owned by that Job, and return whether they did: false if it owns
     // the object already. They wait for objects of a job that was just deleted to be gone.

@@ -1,4 +1,4 @@
-#include "programs/tessera/top/shares_reader.hpp"
+#include "programs/tessera/shares_reader.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -67,6 +67,21 @@ Shares read_shares_of(HttpClient& api, const std::string& install_ns,
     UsesRequest request{.install_ns = install_ns, .node = {}};
     if (nodes.size() == 1) request.node = nodes.front().inventory.name;
     return read_shares(api, request, nodes);
+}
+
+std::vector<NodeUsage> nodes_of(const workload::TrainingStatus& job,
+                                std::span<const NodeInventory> nodes) {
+    std::vector<NodeUsage> out;
+    for (const NodeInventory& node : nodes) {
+        NodeUsage used{.inventory = node};
+        for (const workload::TrainingPod& one : job.pods) {
+            if (one.pod.node == node.name.str() && one.pod.phase == "Running") {
+                used.pods.push_back({one.pod.uid, {job.ns, one.pod.name}, {}, {}, {}, {}});
+            }
+        }
+        if (!used.pods.empty()) out.push_back(std::move(used));
+    }
+    return out;
 }
 
 void print_silent(const Shares& shares) {

@@ -9,6 +9,7 @@
 
 #include "adapters/http/http.hpp"
 #include "app/cli/share_table.hpp"
+#include "domain/training/training_status.hpp"
 
 namespace tessera {
 
@@ -30,6 +31,10 @@ Shares read_shares(HttpClient& api, const UsesRequest& request, std::span<const 
 // The same with the default interval. With one node, only its agent is asked.
 Shares read_shares_of(HttpClient& api, const std::string& install_ns,
                       std::span<const NodeUsage> nodes);
+
+// The nodes on which the job's pods run, with these pods.
+std::vector<NodeUsage> nodes_of(const workload::TrainingStatus& job,
+                                std::span<const NodeInventory> nodes);
 
 // Names the nodes without data on stderr.
 void print_silent(const Shares& shares);

@@ -1,6 +1,9 @@
 #include "wire/workload/serving_json.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <array>
 
 #include "domain/serving/serve_flags.hpp"
 #include "wire/workload/object_json.hpp"
@@ -223,6 +226,36 @@ TEST(ServingStatusJson, Service) {
     read_serving_service(service("half-tensorflow-serving", "u").root(), job);
     EXPECT_TRUE(job.has_service);
     EXPECT_EQ(job.address, "10.0.0.1");
+}
+
+// As `kubectl rollout status` decides.
+TEST(ServingStatusJson, Settled) {
+    struct Case {
+        const char* status;
+        bool is_settled;
+    };
+    constexpr std::array<Case, 6> kCases{{
+        {R"({"observedGeneration":3,"replicas":2,"updatedReplicas":2,"availableReplicas":2})",
+         true},
+        {R"({"observedGeneration":2,"replicas":2,"updatedReplicas":2,"availableReplicas":2})",
+         false},
+        {R"({"observedGeneration":3,"replicas":3,"updatedReplicas":2,"availableReplicas":2})",
+         false},
+        {R"({"observedGeneration":3,"replicas":2,"updatedReplicas":1,"availableReplicas":2})",
+         false},
+        {R"({"observedGeneration":3,"replicas":2,"updatedReplicas":2,"availableReplicas":1})",
+         false},
+        {"{}", false},
+    }};
+    for (const Case& one : kCases) {
+        const JsonDocument deployment = parsed(fmt::format(
+            R"({{"metadata":{{"name":"m","generation":3,"labels":{{"{}":"tf-serving"}}}},)"
+            R"("spec":{{"replicas":2}},"status":{}}})",
+            kServingTypeLabel, one.status));
+        const auto job = read_serving(deployment.root());
+        ASSERT_TRUE(job) << one.status;
+        EXPECT_EQ(job->is_settled, one.is_settled) << one.status;
+    }
 }
 
 TEST(ServingStatusJson, WhyADeploymentHasNoPods) {

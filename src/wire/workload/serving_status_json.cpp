@@ -17,6 +17,17 @@ std::string failure_of(JsonValue deployment) {
     return {};
 }
 
+// As `kubectl rollout status` decides. The status counts once it is of the present generation.
+bool is_settled(JsonValue deployment) {
+    const JsonValue status = deployment["status"];
+    const int desired = read_count(deployment["spec"]["replicas"]);
+    const bool is_present = status["observedGeneration"].integer().value_or(0) >=
+                            deployment["metadata"]["generation"].integer().value_or(0);
+    return is_present && read_count(status["updatedReplicas"]) == desired &&
+           read_count(status["replicas"]) == desired &&
+           read_count(status["availableReplicas"]) == desired;
+}
+
 void read_files(JsonValue pod, JsonValue container, ServingStatus& out) {
     for (const JsonValue volume : pod["volumes"].elements()) {
         if (volume["name"].text_or("") == kFilesVolume)
@@ -44,6 +55,9 @@ std::optional<ServingStatus> read_serving(JsonValue deployment) {
     out.recorded = metadata["annotations"][kCommandAnnotation].text_or("");
     out.desired = read_count(deployment["spec"]["replicas"]);
     out.available = read_count(deployment["status"]["availableReplicas"]);
+    out.updated = read_count(deployment["status"]["updatedReplicas"]);
+    out.is_settled = is_settled(deployment);
+    out.is_deleting = metadata["deletionTimestamp"].present();
     out.created_s = read_created(deployment);
     const JsonValue pod_labels = deployment["spec"]["template"]["metadata"]["labels"];
     if (const auto part = pod_labels[kSplitLabel].text()) out.in_split = *part == split_value(true);

@@ -78,6 +78,7 @@ std::optional<TrainingStatus> read_training_role(JsonValue job) {
                     .replicas = read_count(spec["completions"]),
                     .gpus = {},
                     .suspended = spec["suspend"].is_true(),
+                    .is_deleting = metadata["deletionTimestamp"].present(),
                     .why = {},
                     .started_s = time_of(job["status"]["startTime"])};
     const auto containers = pod["containers"].elements();
@@ -101,7 +102,7 @@ TrainingPod read_training_pod(JsonValue pod) {
     const auto index = parse_whole_quantity(metadata["annotations"][kIndexAnnotation].text_or("0"));
     return {.pod = read_workload_pod(pod),
             .role = metadata["labels"][kJobRoleLabel].text_or(""),
-            .index = index && *index < 1'000'000 ? static_cast<int>(*index) : 0};
+            .index = index && *index >= 0 && *index < 1'000'000 ? static_cast<int>(*index) : 0};
 }
 
 void sort_pods(TrainingStatus& job) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "adapters/workload/kube_servings.hpp"
+#include "app/workload/progress.hpp"
 #include "app/workload/serve.hpp"
 #include "domain/workload/recorded_flags.hpp"
 #include "programs/common/command_line.hpp"
@@ -65,9 +66,20 @@ std::vector<std::string> objects_of(const Serving& job) {
     return objects;
 }
 
+Result<int> wait_for(KubeServings& cluster, const Serving& job, const WaitOptions& options) {
+    return wait_until_done(options, [&]() -> Result<Waiting> {
+        TRY(const auto now, find_serving(cluster, {.ns = job.ns,
+                                                   .name = job.id.name,
+                                                   .version = job.id.version,
+                                                   .type = job.id.type}));
+        return Waiting{.progress = progress_of(now, false), .is_done = now.is_settled};
+    });
+}
+
 template <class KindOf>
 Result<int> create(Bound<KindOf>& bound, const KindOf& kind) {
     const CreateOptions& options = bound.options;
+    TRY_VOID(options.wait.check());
     TRY(auto files, read_config_files(options.config_files));
     TRY(Serving job, bound.job(kind, std::move(files)));
     for (const std::string& note : job.notes)
@@ -85,7 +97,7 @@ Result<int> create(Bound<KindOf>& bound, const KindOf& kind) {
         fmt::format("The serving job {0} is created. See how it starts: tessera serve get {0} -n "
                     "{1}",
                     job.id.name, job.ns));
-    return 0;
+    return wait_for(cluster, job, options.wait);
 }
 
 // Files that this command does not name are those that the job has.
@@ -128,6 +140,7 @@ Result<Serving> job_of(const KindOf& kind, const workload::RecordedFlags& words,
 // Makes the job again, by its own flags and those that were given now.
 template <class KindOf>
 Result<int> update(Bound<KindOf>& given, const KindOf& kind) {
+    TRY_VOID(given.options.wait.check());
     TRY(const KubeConnection connection, connect_info(given.options.kube));
     TRY(const std::string ns, checked_namespace(given.flags.serve.ns, connection));
     HttpClient api(connection.endpoint);
@@ -153,7 +166,7 @@ Result<int> update(Bound<KindOf>& given, const KindOf& kind) {
         warn(note);
     const bool replicas = given.command->get_option("--replicas")->count() > 0;
     TRY_VOID(update_serving(cluster, before, earlier, job, replicas, say));
-    return 0;
+    return wait_for(cluster, job, given.options.wait);
 }
 
 // The row of a command that runs `run` with the flags of this kind.

@@ -28,6 +28,7 @@ void add_serve_flags(CLI::App& command, workload::ServeFlags& flags, CreateOptio
                    "pods beyond --replicas during an update, as a number or a percentage");
     add_flag_value(command, "--max-unavailable", flags.max_unavailable,
                    "pods that may be missing during an update, as a number or a percentage");
+    options.wait.add_to(command, "all its pods are available");
     add_pod_options(command, flags.pod, options);
 }
 

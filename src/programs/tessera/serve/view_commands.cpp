@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <iostream>
+#include <set>
 
+#include "adapters/workload/kube_object_events.hpp"
 #include "adapters/workload/kube_servings.hpp"
 #include "app/workload/serve.hpp"
 #include "app/workload/serving_text.hpp"
@@ -14,6 +16,7 @@
 #include "programs/tessera/workload/log_options.hpp"
 #include "programs/tessera/workload/pod_options.hpp"
 #include "programs/tessera/workload/view_output.hpp"
+#include "programs/tessera/workload/watched.hpp"
 
 namespace tessera {
 namespace {
@@ -28,7 +31,6 @@ struct ViewOptions {
     std::optional<std::string> version;
     std::vector<std::string> names;
     std::string output;
-    bool all = false;  // namespaces
 
     void add_to(CLI::App& command) {
         command.add_option("-n,--namespace", ns, "namespace of the serving jobs");
@@ -55,45 +57,98 @@ struct ViewOptions {
     }
 };
 
-Result<int> list(const ViewOptions& options) {
-    TRY(const KubeConnection connection, connect_info(options.kube));
-    TRY(const ServingChoice choice, options.choice(connection, ""));
-    HttpClient api(connection.endpoint);
-    KubeServings cluster(api);
-    TRY(auto jobs, cluster.list(options.all ? "" : choice.ns, ""));
+struct ListOptions {
+    ViewOptions view;
+    bool all = false;  // namespaces
+    bool watch = false;
+};
+
+Result<std::vector<ServingStatus>> jobs_of(KubeServings& cluster, const ServingChoice& choice,
+                                           bool all_namespaces) {
+    TRY(auto jobs, cluster.list(all_namespaces ? "" : choice.ns, ""));
     if (choice.type)
         std::erase_if(jobs, [&](const ServingStatus& job) { return job.id.type != *choice.type; });
+    return jobs;
+}
+
+Result<int> list(const ListOptions& options) {
+    TRY_VOID(check_watch(options.watch, options.view.output));
+    TRY(const KubeConnection connection, connect_info(options.view.kube));
+    TRY(const ServingChoice choice, options.view.choice(connection, ""));
+    HttpClient api(connection.endpoint);
+    KubeServings cluster(api);
     const auto nodes = cluster.nodes().value_or(std::vector<NodeInventory>{});
-    const WorkloadView view = view_of(nodes);
-    if (is_object(options.output)) {
-        print_json(serving_list_json(jobs, view), options.output);
+    if (options.watch) {
+        return watch([&]() -> Result<Frame> {
+            TRY(const auto jobs, jobs_of(cluster, choice, options.all));
+            Frame frame{.text = serving_table(jobs, view_of(nodes), options.all), .lines = {}};
+            frame.lines.reserve(jobs.size());
+            for (const ServingStatus& job : jobs)
+                frame.lines.push_back(progress_of(job, options.all));
+            return frame;
+        });
+    }
+    TRY(const auto jobs, jobs_of(cluster, choice, options.all));
+    if (is_object(options.view.output)) {
+        print_json(serving_list_json(jobs, view_of(nodes)), options.view.output);
         return 0;
     }
     if (jobs.empty()) {
         warn("no serving jobs in " + (options.all ? "any namespace" : "namespace " + choice.ns));
         return 0;
     }
-    std::cout << serving_table(jobs, view, options.all);
+    std::cout << serving_table(jobs, view_of(nodes), options.all);
     return 0;
 }
 
 struct GetOptions {
     ViewOptions view;
     std::string name;
+    bool events = false;
+    bool watch = false;
 };
 
+// Of the job's Deployment and pods.
+Result<std::vector<workload::ObjectEvent>> events_of(HttpClient& api, const ServingStatus& job) {
+    std::set<std::string> uids{job.uid};
+    for (const workload::WorkloadPod& pod : job.pods)
+        uids.insert(pod.uid.str());
+    return read_object_events(api, job.ns, uids);
+}
+
+// The job as text or JSON.
+Result<std::string> shown(HttpClient& api, const ServingStatus& job, const GetOptions& options,
+                          const std::vector<NodeInventory>& nodes) {
+    WorkloadView view = view_of(nodes);
+    std::vector<workload::ObjectEvent> events;
+    if (options.events) {
+        TRY(events, events_of(api, job));
+        view.events = &events;
+    }
+    return is_object(options.view.output) ? serving_json(job, view) : serving_text(job, view);
+}
+
 Result<int> get(const GetOptions& options) {
+    TRY_VOID(check_watch(options.watch, options.view.output));
     TRY(const KubeConnection connection, connect_info(options.view.kube));
     TRY(const ServingChoice choice, options.view.choice(connection, options.name));
     HttpClient api(connection.endpoint);
     KubeServings cluster(api);
-    TRY(const ServingStatus job, find_serving(cluster, choice));
     const auto nodes = cluster.nodes().value_or(std::vector<NodeInventory>{});
-    const WorkloadView view = view_of(nodes);
-    if (!is_object(options.view.output)) {
-        std::cout << serving_text(job, view);
+    if (options.watch) {
+        return watch([&]() -> Result<Frame> {
+            TRY(const ServingStatus job, find_serving(cluster, choice));
+            Frame frame{.text = {}, .lines = {progress_of(job, false)}};
+            TRY(frame.text, shown(api, job, options, nodes));
+            return frame;
+        });
+    }
+    TRY(const ServingStatus job, find_serving(cluster, choice));
+    TRY(const std::string text, shown(api, job, options, nodes));
+    if (is_object(options.view.output)) {
+        print_json(text, options.view.output);
     } else {
-        print_json(serving_json(job, view), options.view.output);
+        std::cout << text;
     }
     return 0;
 }
@@ -156,12 +211,13 @@ CommandRow serve_list_command() {
     return {.name = "list",
             .summary = "List serving jobs",
             .example = "tessera serve list",
-            .options = options_and_run<ViewOptions>(
-                [](CLI::App& command, ViewOptions& options) {
+            .options = options_and_run<ListOptions>(
+                [](CLI::App& command, ListOptions& options) {
                     command.add_flag("-A,--all-namespaces,--allNamespaces", options.all,
                                      "of all namespaces");
-                    options.add_to(command);
-                    add_output(command, options.output, {"json", "yaml", "wide"});
+                    add_watch(command, options.watch);
+                    options.view.add_to(command);
+                    add_output(command, options.view.output, {"json", "yaml", "wide"});
                 },
                 list),
             .aliases = {"ls"}};
@@ -174,6 +230,9 @@ CommandRow serve_get_command() {
             .options = options_and_run<GetOptions>(
                 [](CLI::App& command, GetOptions& options) {
                     options.view.add_name(command, options.name);
+                    command.add_flag("-e,--events", options.events,
+                                     "with the events of the job and its pods");
+                    add_watch(command, options.watch);
                     add_output(command, options.view.output, {"json", "yaml", "wide"});
                 },
                 get)};

@@ -5,7 +5,7 @@
 #include "programs/common/yaml_text.hpp"
 #include "programs/tessera/commands.hpp"
 #include "programs/tessera/common_options.hpp"
-#include "programs/tessera/top/shares_reader.hpp"
+#include "programs/tessera/shares_reader.hpp"
 #include "programs/tessera/top/top_commands.hpp"
 #include "programs/tessera/usage_reader.hpp"
 

@@ -4,8 +4,8 @@
 #include "app/top/job_text.hpp"
 #include "app/workload/training_text.hpp"
 #include "programs/tessera/common_options.hpp"
+#include "programs/tessera/shares_reader.hpp"
 #include "programs/tessera/top/refreshed.hpp"
-#include "programs/tessera/top/shares_reader.hpp"
 #include "programs/tessera/top/top_commands.hpp"
 #include "programs/tessera/train/job_options.hpp"
 #include "programs/tessera/workload/pod_options.hpp"
@@ -50,21 +50,6 @@ Result<> show_all(KubeTrainings& cluster, const KubeConnection& connection,
     const auto nodes = nodes_or_warning(cluster);
     print_jobs(jobs, view_of(nodes), connection, options.jobs, options.all, job_table);
     return {};
-}
-
-// The nodes on which the job's pods run, with these pods.
-std::vector<NodeUsage> nodes_of(const TrainingStatus& job, std::span<const NodeInventory> nodes) {
-    std::vector<NodeUsage> out;
-    for (const NodeInventory& node : nodes) {
-        NodeUsage used{.inventory = node};
-        for (const workload::TrainingPod& one : job.pods) {
-            if (one.pod.node == node.name.str() && one.pod.phase == "Running") {
-                used.pods.push_back({one.pod.uid, {job.ns, one.pod.name}, {}, {}, {}, {}});
-            }
-        }
-        if (!used.pods.empty()) out.push_back(std::move(used));
-    }
-    return out;
 }
 
 Result<> show_one(HttpClient& api, KubeTrainings& cluster, const KubeConnection& connection,

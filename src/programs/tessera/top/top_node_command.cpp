@@ -2,8 +2,8 @@
 
 #include "app/top/node_text.hpp"
 #include "programs/tessera/common_options.hpp"
+#include "programs/tessera/shares_reader.hpp"
 #include "programs/tessera/top/refreshed.hpp"
-#include "programs/tessera/top/shares_reader.hpp"
 #include "programs/tessera/top/top_commands.hpp"
 #include "programs/tessera/usage_reader.hpp"
 #include "programs/tessera/workload/pod_options.hpp"

@@ -1,62 +1,24 @@
-// list, get, logs, attach and delete: training jobs.
+// logs, attach and delete: training jobs.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <iostream>
 #include <thread>
 
 #include "adapters/workload/kube_pod_logs.hpp"
 #include "adapters/workload/kube_trainings.hpp"
 #include "app/workload/submit.hpp"
-#include "app/workload/training_text.hpp"
 #include "programs/tessera/commands.hpp"
 #include "programs/tessera/common_options.hpp"
 #include "programs/tessera/train/job_options.hpp"
 #include "programs/tessera/workload/attach_options.hpp"
 #include "programs/tessera/workload/log_options.hpp"
 #include "programs/tessera/workload/pod_options.hpp"
-#include "programs/tessera/workload/view_output.hpp"
 
 namespace tessera {
 namespace {
 
 using workload::TrainingStatus;
-
-struct ListOptions {
-    JobOptions jobs;
-    bool all = false;  // namespaces
-};
-
-Result<int> list(const ListOptions& options) {
-    TRY(const KubeConnection connection, connect_info(options.jobs.kube));
-    HttpClient api(connection.endpoint);
-    KubeTrainings cluster(api);
-    TRY(const auto jobs, jobs_of(cluster, connection, options.jobs, options.all));
-    const auto nodes = cluster.nodes().value_or(std::vector<NodeInventory>{});
-    print_jobs(jobs, view_of(nodes), connection, options.jobs, options.all, training_table);
-    return 0;
-}
-
-struct GetOptions {
-    JobOptions jobs;
-    std::string name;
-};
-
-Result<int> get(const GetOptions& options) {
-    TRY(const KubeConnection connection, connect_info(options.jobs.kube));
-    HttpClient api(connection.endpoint);
-    KubeTrainings cluster(api);
-    TRY(const TrainingStatus job, job_of(cluster, connection, options.jobs, options.name));
-    const auto nodes = cluster.nodes().value_or(std::vector<NodeInventory>{});
-    const WorkloadView view = view_of(nodes);
-    if (!is_object(options.jobs.output)) {
-        std::cout << training_text(job, view);
-    } else {
-        print_json(training_json(job, view), options.jobs.output);
-    }
-    return 0;
-}
 
 struct LogsOptions {
     JobOptions jobs;
@@ -140,34 +102,6 @@ Result<int> remove(const DeleteOptions& options) {
 }
 
 }  // namespace
-
-CommandRow list_command() {
-    return {.name = "list",
-            .summary = "List training jobs",
-            .example = "tessera list",
-            .options = options_and_run<ListOptions>(
-                [](CLI::App& command, ListOptions& options) {
-                    command.add_flag("-A,--all-namespaces,--allNamespaces", options.all,
-                                     "of all namespaces");
-                    options.jobs.add_to(command);
-                    add_output(command, options.jobs.output, {"json", "yaml", "wide"});
-                },
-                list),
-            .aliases = {"ls"}};
-}
-
-CommandRow get_command() {
-    return {.name = "get",
-            .summary = "Show a training job, its pods, and why they wait or have failed",
-            .example = "tessera get train",
-            .options = options_and_run<GetOptions>(
-                [](CLI::App& command, GetOptions& options) {
-                    command.add_option("name", options.name, "the job")->required();
-                    options.jobs.add_to(command);
-                    add_output(command, options.jobs.output, {"json", "yaml", "wide"});
-                },
-                get)};
-}
 
 CommandRow logs_command() {
     return {.name = "logs",

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "adapters/workload/kube_trainings.hpp"
+#include "app/workload/progress.hpp"
 #include "app/workload/submit.hpp"
 #include "domain/training/submit_flags.hpp"
 #include "programs/common/command_line.hpp"
@@ -18,6 +19,7 @@ namespace tessera {
 namespace {
 
 using workload::Training;
+using workload::TrainingState;
 using workload::TrainingType;
 
 void add_sync_flags(CLI::App& command, workload::SyncFlags& flags) {
@@ -54,6 +56,14 @@ void add_submit_flags(CLI::App& command, workload::SubmitFlags& flags, CreateOpt
     add_flag_value(command, "-p,--priority", flags.priority, "PriorityClass of the pods");
     command.add_flag("--gang", flags.gang, "place all pods together or not at all");
     add_flag_value(command, "--queue", flags.queue, "LocalQueue of Kueue that admits the job");
+    add_flag_value(command, "--scheduler", flags.scheduler, "scheduler of the pods");
+    command.add_flag("--rdma", flags.rdma,
+                     "request one rdma/hca, and allow the pods to lock their memory");
+    command.add_flag("--host-network,--hostNetwork", flags.host.network,
+                     "use the network of the node");
+    command.add_flag("--host-ipc,--hostIPC", flags.host.ipc,
+                     "use the inter-process communication of the node");
+    command.add_flag("--host-pid,--hostPID", flags.host.pid, "see the processes of the node");
     add_flag_value(command, "--running-timeout", flags.running_timeout,
                    "time after which the job fails, such as 90s, 30m or 1h30m");
     add_flag_value(command, "--ttl-after-finished", flags.ttl_after_finished,
@@ -61,6 +71,7 @@ void add_submit_flags(CLI::App& command, workload::SubmitFlags& flags, CreateOpt
     add_sync_flags(command, flags.sync);
     add_tensorboard_flags(command, flags.tensorboard);
     add_pod_options(command, flags.pod, options);
+    options.wait.add_to(command, "its pods run");
     add_words(command, flags.words, "command line of the pods");
 }
 
@@ -85,6 +96,11 @@ void add_role(CLI::App& command, const std::string& role, workload::RoleFlags& f
              "label of the nodes to use, as KEY=VALUE, in place of those of --selector");
     if (role != "evaluator")
         add_port(command, name("port").c_str(), flags.port, "port of the pods");
+    if (role != "worker" && role != "ps") return;
+    add_default(command, name("affinity-policy").c_str(), flags.affinity_policy,
+                "none; spread: each pod on a node of its own; binpack: all on one node");
+    add_default(command, name("affinity-constraint").c_str(), flags.affinity_constraint,
+                "of the policy; preferred: if possible; required: or else a pod waits");
 }
 
 void add_tensorflow(CLI::App& command, workload::TensorflowJobFlags& flags) {
@@ -152,7 +168,14 @@ Result<int> submit(const Training& job, const CreateOptions& options,
     TRY_VOID(create_training(cluster, job, say, warn));
     say(fmt::format("The job {0} is submitted. See how it runs: tessera get {0} -n {1}", job.name,
                     job.ns));
-    return 0;
+    return wait_until_done(options.wait, [&]() -> Result<Waiting> {
+        TRY(const auto now, find_training(cluster, job.ns, job.name, job.type));
+        const TrainingState state = state_of(now);
+        return Waiting{
+            .progress = progress_of(now, false),
+            .is_done = state == TrainingState::running || state == TrainingState::succeeded,
+            .has_failed = state == TrainingState::failed};
+    });
 }
 
 // The flags of a kind of jobs, bound to its command.
@@ -173,6 +196,7 @@ CommandRow submit_row(TrainingType type, std::string_view summary, std::string_v
         add(command, bound->flags);
         return [=, &command]() -> Result<int> {
             workload::SubmitFlags& flags = submit_of(bound->flags);
+            TRY_VOID(bound->options.wait.check());
             TRY(flags.pod.files, read_config_files(bound->options.config_files));
             TRY(Training job, make(bound->flags));
             TRY(job.arguments,

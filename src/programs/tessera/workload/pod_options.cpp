@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 // Options that say where and how, and do not describe the job.
 constexpr auto kNotOfTheJob = std::to_array<std::string_view>(
-    {"namespace", "context", "kubeconfig", "dry-run", "output", "help"});
+    {"namespace", "context", "kubeconfig", "dry-run", "output", "wait", "wait-timeout", "help"});
 // A ConfigMap has at most 1 MiB.
 constexpr std::size_t kMostFileBytes = std::size_t{1000} << 10;
 

@@ -8,6 +8,7 @@
 #include "adapters/kubeconfig/kubeconfig.hpp"
 #include "base/result.hpp"
 #include "domain/workload/pod_flags.hpp"
+#include "programs/tessera/workload/wait_options.hpp"
 
 namespace tessera {
 
@@ -17,6 +18,7 @@ struct CreateOptions {
     bool dry_run = false;
     std::string output = "yaml";            // of --dry-run
     std::vector<std::string> config_files;  // --config-file LOCAL[:PATH]
+    WaitOptions wait;
 };
 
 // The flags about the job's pods, and the options of CreateOptions. The last value of a flag
