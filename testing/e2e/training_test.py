@@ -255,7 +255,8 @@ class TrainingTest(examples.Examples):
             self.tessera_says("delete", "waits")
             self.assertEqual(lines.stdout.readline(), "waits: is gone\n")
             lines.terminate()
-        done = self.run_tessera(*job, "--name=bad", "--", "exit 3")
+        done = self.run_tessera(*job, "--name=bad", "--gpumemory=1000", "--running-timeout=2s",
+                                "--", "true")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout.splitlines()[-1], "^bad: FAILED: job bad-worker: ")
         done = self.run_tessera(*job, "--name=large", "--gpumemory=1000", "--wait-timeout=1s",

@@ -111,9 +111,9 @@ std::function<std::string(const CLI::App*, const CLI::Error&)> failure_message_o
 
 std::string exit_statuses() {
     return fmt::format(
-        "Exit status: 0 success, 1 doctor found a failure or --wait was in vain, {} wrong usage or "
-        "an invalid amount, {} no such node, pod or container, {} refused in the current state, {} "
-        "permission denied, {} no answer, {} not supported there, {} credentials not accepted.",
+        "Exit status: 0 success, 1 a failure that doctor found or --wait saw, {} wrong usage or an "
+        "invalid amount, {} no such node, pod or container, {} wrong state, {} permission denied, "
+        "{} no answer, {} not supported there, {} credentials not accepted.",
         exit_status(Code::invalid_argument), exit_status(Code::not_found),
         exit_status(Code::conflict), exit_status(Code::permission_denied),
         exit_status(Code::unavailable), exit_status(Code::unsupported),
