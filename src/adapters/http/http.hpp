@@ -28,6 +28,7 @@ struct HttpResponse {
     std::string location;      // of a redirect
     std::string allow;         // of a 405
     std::string authenticate;  // of a 401: the WWW-Authenticate header
+    int retry_after_s = 0;     // after this time the same request may have an answer; 0: not said
 };
 
 struct HttpCredentials {

@@ -101,6 +101,7 @@ class Transfer {
         if (is_ended_by_receiver_) return End::by_receiver;
         if (code_ != CURLE_OK) return End::failed;
         response_.status = status();
+        response_.retry_after_s = retry_after();
         return End::done;
     }
 
@@ -108,6 +109,12 @@ class Transfer {
         long status = 0;
         curl_easy_getinfo(line_->easy.get(), CURLINFO_RESPONSE_CODE, &status);
         return static_cast<int>(status);
+    }
+
+    [[nodiscard]] int retry_after() const {
+        curl_off_t seconds = 0;
+        curl_easy_getinfo(line_->easy.get(), CURLINFO_RETRY_AFTER, &seconds);
+        return static_cast<int>(std::clamp<curl_off_t>(seconds, 0, 1 << 30));
     }
 
     template <typename Value>

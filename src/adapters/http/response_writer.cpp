@@ -38,7 +38,8 @@ bool write_response(SocketStream& stream, const HttpResponse& response, const Re
     add(head, "Location", response.location);
     add(head, "Allow", response.allow);
     add(head, "WWW-Authenticate", response.authenticate);
-    add(head, "Retry-After", form.retry_after);
+    add(head, "Retry-After",
+        response.retry_after_s > 0 ? std::to_string(response.retry_after_s) : form.retry_after);
     add(head, "Content-Type", response.content_type);
     add(head, "Content-Length", std::to_string(response.body.size()));
     head += "\r\n";

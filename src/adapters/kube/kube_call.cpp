@@ -4,9 +4,14 @@
 
 #include <utility>
 
+#include "adapters/os/pause.hpp"
 #include "wire/kube/kube_objects.hpp"
 
 namespace tessera {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
 namespace {
 
 Code code_of(int status) {
@@ -29,6 +34,14 @@ Code code_of(int status) {
     }
 }
 
+// Whether the API server did nothing, because it has too many requests or begins to serve a kind of
+// objects, and wants to be asked again soon. Source: Kubernetes, "API Priority and Fairness".
+bool is_busy(const HttpResponse& response) {
+    constexpr int kMostPause = 2;
+    return response.status == 429 && response.retry_after_s > 0 &&
+           response.retry_after_s <= kMostPause;
+}
+
 }  // namespace
 
 Error kube_error(const HttpResponse& response, std::string_view path) {
@@ -40,9 +53,16 @@ Error kube_error(const HttpResponse& response, std::string_view path) {
 
 Result<std::string> kube_call(HttpClient& http, const HttpRequest& request,
                               std::chrono::milliseconds deadline, const std::stop_token& stop) {
-    TRY(HttpResponse response, http.send(request, deadline, stop));
-    if (response.status >= 200 && response.status < 300) return std::move(response.body);
-    return fail(kube_error(response, request.path));
+    const auto end = steady_clock::now() + deadline;
+    while (true) {
+        const auto left = std::chrono::ceil<milliseconds>(end - steady_clock::now());
+        TRY(HttpResponse response, http.send(request, left, stop));
+        if (response.status >= 200 && response.status < 300) return std::move(response.body);
+        const std::chrono::seconds pause(response.retry_after_s);
+        const bool is_repeated = is_busy(response) && steady_clock::now() + pause < end;
+        if (!is_repeated) return fail(kube_error(response, request.path));
+        pause_for(pause, stop);
+    }
 }
 
 Result<std::string> kube_post(HttpClient& http, const std::string& path, std::string object,

@@ -12,7 +12,8 @@ namespace tessera {
 
 // Returns the body of a 2xx answer. Any other answer is an error with the server's message. Its
 // status decides the code: conflict, not_found, unauthenticated, permission_denied, expired or
-// unavailable.
+// unavailable. If the server is too busy for any request and names a short time, the request is
+// sent again after it, within `deadline`.
 Result<std::string> kube_call(HttpClient& http, const HttpRequest& request,
                               std::chrono::milliseconds deadline, const std::stop_token& stop = {});
 // Posts an object, which is JSON text, and returns the body of the answer. Errors as kube_call.

@@ -28,9 +28,11 @@ class ScriptedServer {
         thread_.request_stop();
         thread_.join();
     }
-    void answer(const std::string& method_and_path, int status, std::string body) {
+    void answer(const std::string& method_and_path, int status, std::string body,
+                int retry_after_s = 0) {
         const MutexLock lock(mutex_);
-        script_[method_and_path].push_back({.status = status, .body = std::move(body)});
+        script_[method_and_path].push_back(
+            {.status = status, .body = std::move(body), .retry_after_s = retry_after_s});
     }
     [[nodiscard]] HttpEndpoint endpoint() const {
         HttpEndpoint out;
