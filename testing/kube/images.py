@@ -64,6 +64,26 @@ def python_archive(*files: tuple[Path, str]) -> Path:
     return _cached("python", inputs, build)
 
 
+def frameworks_archive(server: Path) -> Path:
+    """An image with Debian's Python, all of its extensions and the libraries that wheels of PyPI
+    expect. server: what it has as tritonserver."""
+    program = DEBIANS_PYTHON.resolve()
+    library = Path("/usr/lib", program.name)
+    folder = Path("/usr/lib/x86_64-linux-gnu")
+    programs = [*sorted(library.glob("lib-dynload/*.so")), folder / "libstdc++.so.6",
+                folder / f"lib{program.name}.so.1.0"]
+
+    def build(out: Path, scratch: Path) -> None:
+        copy = scratch / "library"
+        shutil.copytree(library, copy, ignore=shutil.ignore_patterns(*UNUSED_PYTHON))
+        _run(str(BUILD), PYTHON, str(out), "--busybox", "--file", f"{copy}={library}",
+             "--program", f"{program}={DEBIANS_PYTHON}",
+             *(word for each in programs for word in ("--program", f"{each}={each}")),
+             "--file", f"{server}=/usr/bin/tritonserver", "--env", "PYTHONUNBUFFERED=1",
+             "--entrypoint", str(DEBIANS_PYTHON))
+    return _cached("frameworks", [program, *programs, server, BUILD, HERE / "images.py"], build)
+
+
 def git_sync_archive(entry_point: Path) -> Path:
     """An image with Debian's git and a shell, whose user is that of git-sync's image."""
     def build(out: Path, _: Path) -> None:

@@ -1,0 +1,119 @@
+"""Frameworks as their makers publish them, on a real cluster: PyTorch and TensorFlow train on several
+pods that `tessera submit` made, and Triton serves a model. `./dev check frameworks` runs it.
+
+They compute on CPUs: the simulated driver runs no kernels. Their containers have a GPU share, so that
+the guard is loaded into their processes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from typing import Any, ClassVar
+
+from e2e.case import GPUS
+from e2e.chart_case import ChartCase
+from frameworks import versions
+from kube import images
+from stack import builds
+from stack.gpu_node import GpuNode
+
+Json = dict[str, Any]
+SECONDS = 600  # TensorFlow starts slowly on a busy machine
+PROGRAMS = builds.ROOT / "testing" / "frameworks"
+MODEL = "model: 3.00 x + -1.00"
+
+
+class FrameworksTest(ChartCase):
+    with_dns = True
+    image: ClassVar[str]
+
+    @classmethod
+    def gpu_nodes(cls) -> list[GpuNode]:
+        return [GpuNode("node-a", GPUS / "two-15gib.yaml")]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        archive = images.frameworks_archive(PROGRAMS / "tritonserver")
+        cls.image = cls.stack.registry.push(archive, "frameworks:test")
+
+    def tearDown(self) -> None:
+        self.cluster.kubectl("delete", "jobs,deployments", "--all", "--wait=true")
+        super().tearDown()
+
+    # ---- tools
+
+    def with_wheels(self, name: str) -> list[str]:
+        """Flags for the framework of this name."""
+        return [f"--image={self.image}", f"--data-dir={versions.folder(name)}:/site",
+                "--env=PYTHONPATH=/site", "--env=TF_CPP_MIN_LOG_LEVEL=2", "--gpumemory=4"]
+
+    def trained(self, kind: str, name: str, program: str, wheels: str, *flags: str,
+                run: str = "python3") -> str:
+        """Submits the program, waits for its end, and returns the line with the model."""
+        self.tessera_says("submit", kind, f"--name={name}", *self.with_wheels(wheels), *flags,
+                          f"--config-file={PROGRAMS / program}:/app/{program}.py", "--",
+                          f"exec {run} /app/{program}.py")
+
+        def ended() -> Json | None:
+            job: Json = json.loads(self.tessera_says("get", name, "-o", "json"))
+            self.assertNotEqual(job["status"], "FAILED",
+                                job.get("reason", "") + self.tessera("logs", name)[-4000:])
+            return job if job["status"] == "SUCCEEDED" else None
+        self.cluster.wait_for(f"{name} has trained", ended, SECONDS)
+        said = self.tessera_says("logs", name)
+        found = re.search(r"^.*model: .*$", said, re.MULTILINE)
+        assert found is not None, said
+        print(f"{found[0]}: ", end="", flush=True)
+        return found[0]
+
+    # ---- tests
+
+    def test_torchrun(self) -> None:
+        """DistributedDataParallel of PyTorch over gloo, two workers."""
+        line = self.trained("pytorch", "ddp", "ddp", "torch", "--workers=2", "--gang",
+                            run="python3 -m torch.distributed.run")
+        self.assertRegex(line, rf"2 workers, {re.escape(MODEL)}$")
+
+    def test_mirrored_strategy(self) -> None:
+        """MultiWorkerMirroredStrategy of TensorFlow, two workers."""
+        line = self.trained("tf", "mirrored", "mirrored", "tensorflow", "--workers=2", "--gang")
+        self.assertRegex(line, rf"2 workers, {re.escape(MODEL)}$")
+
+    def test_parameter_servers(self) -> None:
+        """ParameterServerStrategy of TensorFlow. The worker and the parameter server end with the
+        chief."""
+        line = self.trained("tf", "served", "servers", "tensorflow", "--chief", "--ps=1")
+        self.assertRegex(line, rf"1 parameter server, {re.escape(MODEL)}$")
+
+        def ended() -> bool:
+            pods = json.loads(self.tessera_says("get", "served", "-o", "json"))["instances"]
+            return {pod["role"] for pod in pods} == {"chief"}
+        self.cluster.wait_for("the others have ended", ended, SECONDS)
+
+    def test_triton(self) -> None:
+        """Triton's own server, with a model of its Python backend."""
+        server = versions.folder("triton") / "pytriton" / "tritonserver"
+        stub = server / "backends" / "python" / "triton_python_backend_stub"
+        shutil.copy(server / "python_backend_stubs" / "3.11" / stub.name, stub)
+        for program in (stub, server / "bin" / "tritonserver"):
+            program.chmod(0o755)
+        model = self.cluster.directory / "models" / "double"
+        (model / "1").mkdir(parents=True)
+        shutil.copy(PROGRAMS / "config.pbtxt", model)
+        shutil.copy(PROGRAMS / "model", model / "1" / "model.py")
+        self.tessera_says("serve", "triton", "--name=double", *self.with_wheels("triton"),
+                          f"--data-dir={model.parent}:/models",
+                          "--model-repository=/models", "--wait")
+        job = json.loads(self.tessera_says("serve", "get", "double", "-o", "json"))
+        address = f"http://{job['ip']}:8000/v2"
+        version = json.loads(self.cluster.in_network("curl", "-s", "-m", "60", address))["version"]
+        print(f"Triton {version}: ", end="", flush=True)
+        request = {"inputs": [{"name": "IN", "shape": [2], "datatype": "FP32", "data": [1.5, 4]}]}
+        answer = self.cluster.in_network("curl", "-s", "-m", "60", "-d", json.dumps(request),
+                                         f"{address}/models/double/infer")
+        self.assertEqual(json.loads(answer)["outputs"][0]["data"], [3, 8])
+        metrics = self.cluster.in_network("curl", "-s", "-m", "60", f"http://{job['ip']}:8002/metrics")
+        self.assertIn('nv_inference_request_success{model="double",version="1"} 1', metrics)
