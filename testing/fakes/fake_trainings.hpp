@@ -48,6 +48,10 @@ class FakeTrainings final : public Trainings {
         calls.push_back("files of " + owner);
         return files_.insert(files_name(job)).second;
     }
+    Result<bool> create_secret(const workload::Training&, const std::string& owner) override {
+        calls.push_back("secret of " + owner);
+        return !std::exchange(has_secret_, true);
+    }
     Result<bool> create_role(const workload::Training& job, const workload::Role& role,
                              const std::string& owner) override {
         calls.push_back("role " + role.name + " of " + owner);
@@ -86,6 +90,7 @@ class FakeTrainings final : public Trainings {
     }
 
     std::set<std::string> files_;
+    bool has_secret_ = false;
 };
 
 }  // namespace tessera

@@ -113,7 +113,7 @@ class ChartTest(unittest.TestCase):
     def test_each_rule_of_the_templates_has_a_purpose_and_a_row(self) -> None:
         texts = [path.read_text() for path in rbac.TEMPLATES.glob("*.yaml")]
         count = sum(len(re.findall(r"^  - (?:apiGroups|nonResourceURLs):", text, re.M))
-                    for text in texts if "ClusterRole" in text)
+                    for text in texts if re.search("^kind: (Cluster)?Role$", text, re.M))
         self.assertEqual(len(rbac.rules()), count)
 
     def test_a_rule_without_a_purpose_is_refused(self) -> None:

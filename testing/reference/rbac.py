@@ -11,7 +11,7 @@ from stack.render import CHART
 
 TEMPLATES = CHART / "templates"
 # The templates that come first on the page, without "-rbac.yaml".
-ORDER = ("controller", "agent", "reader", "clean-nodes", "test")
+ORDER = ("controller", "agent", "reader", "public", "clean-nodes", "test")
 # What the conditions of the templates mean, in terms of values.
 CONDITIONS = {
     ".Values.controller.preempt": "`controller.preempt`",

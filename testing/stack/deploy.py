@@ -93,7 +93,11 @@ def apply(cluster: Cluster, port: int, health_port: int, key: str, identity: str
     cluster.kubectl("apply", "-f", "-", input=json.dumps(_list([_namespace(), _key(key)])))
     if certificates is not None:
         put_certificates(cluster, certificates)
-    cluster.kubectl("-n", NAMESPACE, "apply", "-f", "-", input=json.dumps(_list(objects)))
+    # kubectl refuses objects of another namespace than that of its flag.
+    others = [each for each in objects if each["metadata"].get("namespace", NAMESPACE) != NAMESPACE]
+    own = [each for each in objects if each not in others]
+    cluster.kubectl("apply", "-f", "-", input=json.dumps(_list(others)))
+    cluster.kubectl("-n", NAMESPACE, "apply", "-f", "-", input=json.dumps(_list(own)))
 
 
 def _list(objects: Iterable[Json]) -> Json:

@@ -125,6 +125,11 @@ Result<bool> KubeTrainings::create_files(const Training& job, const std::string&
                         workload::write_training_files(job, owner), anchor_of(job, owner));
 }
 
+Result<bool> KubeTrainings::create_secret(const Training& job, const std::string& owner) {
+    return create_owned(http_, kSecrets, job.ns, workload::shell_secret_name(job.name),
+                        workload::write_training_secret(job, owner), anchor_of(job, owner));
+}
+
 Result<bool> KubeTrainings::create_role(const Training& job, const workload::Role& role,
                                         const std::string& owner) {
     return create_owned(http_, kJobs, job.ns, job.object(role),

@@ -22,6 +22,7 @@ inline constexpr ObjectKind kDeployments{"/apis/apps/v1", "deployments", "deploy
 inline constexpr ObjectKind kJobs{"/apis/batch/v1", "jobs", "jobs.batch"};
 inline constexpr ObjectKind kServices{"/api/v1", "services", "services"};
 inline constexpr ObjectKind kConfigMaps{"/api/v1", "configmaps", "configmaps"};
+inline constexpr ObjectKind kSecrets{"/api/v1", "secrets", "secrets"};
 inline constexpr ObjectKind kPods{"/api/v1", "pods", "pods"};
 inline constexpr ObjectKind kHttpRoutes{"/apis/gateway.networking.k8s.io/v1", "httproutes",
                                         "httproutes.gateway.networking.k8s.io"};

@@ -130,8 +130,7 @@ std::string job_table(std::span<const TrainingStatus> jobs, const WorkloadView& 
                            requested_gpus(job), tenths(line.allocated),
                            or_none(chief == nullptr ? std::string() : chief->node_ip));
         if (shares) {
-            out += fmt::format("{}\t{}\t", memory_text(job.anchor().gpus),
-                               cores_text(job.anchor().gpus));
+            out += fmt::format("{}\t{}\t", memory_text(main_gpus(job)), cores_text(main_gpus(job)));
         }
         out += "\n";
     }

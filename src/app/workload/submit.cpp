@@ -50,6 +50,10 @@ Result<bool> create_owned(Trainings& cluster, const Training& job, const std::st
         TRY(const bool is_new, cluster.create_files(job, uid));
         note(is_new, "configmap/" + files_name(job));
     }
+    if (!job.shell_secret.empty()) {
+        TRY(const bool is_new, cluster.create_secret(job, uid));
+        note(is_new, "secret/" + workload::shell_secret_name(job.name));
+    }
     if (job.has_service) {
         TRY(const bool is_new, cluster.create_service(job, uid));
         note(is_new, "service/" + job.name);
@@ -92,7 +96,11 @@ Result<> create_training(Trainings& cluster, const Training& job, const Print& p
     }
     // A user without the right to list nodes is not warned.
     if (const auto nodes = cluster.nodes()) {
-        const std::string text = no_gpu_is_large_enough(job.roles.front().pod.gpus, *nodes);
+        // All roles that have a share have the same.
+        const auto with_gpus = std::ranges::find_if(
+            job.roles, [](const Role& role) { return role.pod.gpus != workload::Gpus{}; });
+        const std::string text =
+            with_gpus == job.roles.end() ? "" : no_gpu_is_large_enough(with_gpus->pod.gpus, *nodes);
         if (!text.empty()) warn(text);
     }
     const auto uid = cluster.create(job);

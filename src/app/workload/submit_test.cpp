@@ -87,6 +87,25 @@ TEST_F(SubmitTest, CompletesTheFiles) {
     EXPECT_EQ(create(with_file("a")).error().code, Code::conflict);
 }
 
+// Goal: the Secret of an MPI job is there before its workers are, and is completed like the rest.
+TEST_F(SubmitTest, Mpi) {
+    workload::MpiJobFlags flags;
+    flags.submit.name = "ring";
+    flags.submit.workers = 2;
+    flags.submit.pod.image = "image:1";
+    flags.submit.words = {"mpirun"};
+    Training made = workload::mpi_job(flags).value();
+    made.ns = "team";
+    made.shell_secret = "secret";
+    ASSERT_TRUE(cluster_.create(made));
+    ASSERT_TRUE(create(made));
+    ASSERT_EQ(printed_.size(), 4U);
+    EXPECT_EQ(printed_[1], "secret/ring-mpi created");
+    EXPECT_EQ(printed_[2], "service/ring created");
+    EXPECT_EQ(printed_[3], "job.batch/ring-worker created");
+    EXPECT_EQ(create(made).error().code, Code::conflict);
+}
+
 // Goal: TensorBoard comes last, and what of it is missing is created, too.
 TEST_F(SubmitTest, Tensorboard) {
     Training made = job();

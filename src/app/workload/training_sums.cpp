@@ -46,8 +46,14 @@ Bytes allocated_memory(const TrainingStatus& job) {
     return sum;
 }
 
+workload::Gpus main_gpus(const TrainingStatus& job) {
+    const auto role = std::ranges::find_if(
+        job.roles, [](const RoleStatus& one) { return one.gpus != workload::Gpus{}; });
+    return role == job.roles.end() ? workload::Gpus{} : role->gpus;
+}
+
 bool has_shares(const TrainingStatus& job) {
-    return job.anchor().gpus.is_share();
+    return main_gpus(job).is_share();
 }
 
 bool is_chief(const TrainingStatus& job, const TrainingPod& one) {

@@ -16,6 +16,8 @@ workload::Gpus requested_by(const workload::TrainingStatus& job, const workload:
 double allocated_gpus(const workload::TrainingStatus& job, const WorkloadView& view);
 // Memory of the shares of the pods that run.
 Bytes allocated_memory(const workload::TrainingStatus& job);
+// Of each pod of the first role that has GPUs; none without one.
+workload::Gpus main_gpus(const workload::TrainingStatus& job);
 bool has_shares(const workload::TrainingStatus& job);
 
 // Whether it is the first pod of the anchor.

@@ -136,8 +136,7 @@ std::string training_table(std::span<const TrainingStatus> jobs, const WorkloadV
                            is_active(state) ? tenths(allocated_gpus(job, view)) : "N/A",
                            or_none(chief == nullptr ? std::string() : chief->node_ip));
         if (shares) {
-            out += fmt::format("{}\t{}\t", memory_text(job.anchor().gpus),
-                               cores_text(job.anchor().gpus));
+            out += fmt::format("{}\t{}\t", memory_text(main_gpus(job)), cores_text(main_gpus(job)));
         }
         out += "\n";
     }

@@ -62,6 +62,27 @@ TrainingStatus whole() {
     return job;
 }
 
+// Goal: the share of an MPI job is that of its workers, and its chief is the launcher.
+TEST(TrainingText, Mpi) {
+    const std::vector nodes{build::node("gpu-b", 1, gibibytes(16))};
+    TrainingStatus job = shared();
+    job.type = TrainingType::mpi;
+    job.roles.insert(job.roles.begin(), {.role = "launcher",
+                                         .object = "dist-launcher",
+                                         .uid = "l",
+                                         .replicas = 1,
+                                         .gpus = {},
+                                         .why = "",
+                                         .started_s = kNow - 900});
+    job.pods.insert(job.pods.begin(), pod("dist-launcher-0-klmno", "launcher", "Running"));
+    job.pods[0].pod.node_ip = "10.0.0.7";
+    EXPECT_EQ(training_table(std::vector{job}, {nodes, kNow}, false),
+              "NAME  STATUS   TRAINER  DURATION  GPU(Requested)  GPU(Allocated)  NODE      GPU_MEM"
+              "  GPU_CORE\n"
+              "dist  PENDING  MPIJOB   15m       0               0.3             10.0.0.7  4Gi    "
+              "  N/A\n");
+}
+
 // Goal: Arena's columns (docs/research/arena.md §4.3), then memory and compute of a share.
 TEST(TrainingText, Table) {
     const std::vector nodes{build::node("gpu-b", 1, gibibytes(16))};

@@ -68,9 +68,21 @@ struct PytorchJobFlags {
     int port = 29'500;
 };
 
+struct MpiJobFlags {
+    SubmitFlags submit;           // workers: without the launcher; cpu, memory: of each worker
+    int slots_per_worker = 0;     // 0: one for each whole GPU, or one
+    std::string launcher_cpu;     // of the launcher; empty: no limit
+    std::string launcher_memory;  // the same
+    bool mounts_on_launcher = false;
+    std::string clean_task_policy = "Running";  // of training.hpp
+    std::string shell_image;                    // Tessera's; empty: the caller sets it in the pods
+};
+
 // invalid_argument names the flag and the fix.
 Result<Training> tensorflow_job(const TensorflowJobFlags& flags);
 Result<Training> pytorch_job(const PytorchJobFlags& flags);
+// Without job.shell_secret, which is random.
+Result<Training> mpi_job(const MpiJobFlags& flags);
 // Pods that do not know of each other. Each finds its number in JOB_COMPLETION_INDEX.
 Result<Training> plain_job(const SubmitFlags& flags);
 

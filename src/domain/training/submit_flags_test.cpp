@@ -154,7 +154,7 @@ TEST(TrainingTypes, ByAllNames) {
     EXPECT_EQ(parse_training_type("pytorchjob"), TrainingType::pytorch);
     EXPECT_EQ(parse_training_type("job"), TrainingType::job);
     EXPECT_FALSE(parse_training_type(""));
-    EXPECT_FALSE(parse_training_type("mpi"));
+    EXPECT_FALSE(parse_training_type("horovod"));
 }
 
 // Goal: the anchor decides that a job succeeded, and any role that it failed.

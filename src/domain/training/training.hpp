@@ -14,7 +14,7 @@
 
 namespace tessera::workload {
 
-enum class TrainingType { tensorflow, pytorch, job };
+enum class TrainingType { tensorflow, pytorch, mpi, job };
 
 struct TrainingTypeRow {
     TrainingType type;
@@ -28,6 +28,7 @@ struct TrainingTypeRow {
 inline constexpr auto kTrainingTypes = std::to_array<TrainingTypeRow>({
     {TrainingType::tensorflow, "tf", "tfjob", "tfjob", "TFJOB", "tensorflow"},
     {TrainingType::pytorch, "pytorch", "pytorchjob", "pytorchjob", "PYTORCHJOB", "pytorch"},
+    {TrainingType::mpi, "mpi", "mpijob", "mpijob", "MPIJOB", "mpi"},
     {TrainingType::job, "job", "", "job", "JOB", "main"},
 });
 
@@ -45,7 +46,7 @@ struct RoleAffinity {
 
 // Pods that run the same program. Pod I is in the Job's completion index I.
 struct Role {
-    std::string name;  // worker, chief, ps, evaluator
+    std::string name;  // worker, chief, ps, evaluator, launcher
     int replicas = 1;
     PodTemplate pod;
     // The Job is complete when its first pod has succeeded; otherwise when all have.
@@ -87,6 +88,8 @@ struct Training {
     std::int64_t deadline_s = 0;  // 0: none
     std::int64_t ttl_s = -1;      // seconds from the end to the deletion; below 0: never
     CleanPolicy clean = CleanPolicy::running;
+    // What tessera-mpi-shell proves itself with; empty: the job has none. It goes into a Secret.
+    std::string shell_secret;
     std::string queue;  // of Kueue: the job is created suspended; empty: none
     std::vector<std::string> arguments;
 
@@ -96,6 +99,9 @@ struct Training {
 
 // As files_name() of pod_template.hpp. All roles have the same files.
 std::string files_name(const Training& job);
+
+// The name of the Secret of `shell_secret`.
+std::string shell_secret_name(std::string_view job);
 
 // A name with which the host names of all pods are legal.
 Result<> check_training_name(std::string_view name);

@@ -113,6 +113,18 @@ struct HostParts {
     friend bool operator==(const HostParts&, const HostParts&) = default;
 };
 
+// The program by which the pods of an MPI job run commands in each other
+// (domain/training/mpi_paths.hpp): the init container kShellContainer copies it into a folder that
+// it shares with the main container.
+struct MpiShell {
+    std::string image;   // Tessera's
+    std::string secret;  // the Secret that both sides of a connection have
+
+    friend bool operator==(const MpiShell&, const MpiShell&) = default;
+};
+
+inline constexpr std::string_view kShellContainer = "init-mpi-shell";
+
 struct PodTemplate {
     std::string container;  // the container's name
     std::string image;
@@ -128,6 +140,7 @@ struct PodTemplate {
     std::vector<Mount> mounts;
     std::vector<File> files;
     std::optional<CodeSync> code;
+    std::optional<MpiShell> shell;
     std::vector<Port> ports;
     std::optional<Probe> startup;
     std::optional<Probe> readiness;

@@ -27,6 +27,7 @@ class Trainings {
     virtual Result<bool> create_service(const workload::Training& job,
                                         const std::string& owner) = 0;
     virtual Result<bool> create_files(const workload::Training& job, const std::string& owner) = 0;
+    virtual Result<bool> create_secret(const workload::Training& job, const std::string& owner) = 0;
     virtual Result<bool> create_role(const workload::Training& job, const workload::Role& role,
                                      const std::string& owner) = 0;
     // The Deployment and the Service of job.tensorboard, which has a value.

@@ -8,8 +8,8 @@ namespace tessera::workload {
 
 // Each writes nothing without pod.code.
 //
-// The member `initContainers` of the PodSpec. It has the limits of CPUs and memory of the main
-// container, but no GPU, and does not run as root.
+// An item of the array `initContainers` of the PodSpec. It has the limits of CPUs and memory of the
+// main container, but no GPU, and does not run as root.
 void write_code_container(JsonWriter& w, const PodTemplate& pod);
 // Items of the arrays `volumeMounts` of the main container, and `volumes`.
 void write_code_mount(JsonWriter& w, const PodTemplate& pod);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "wire/workload/code_sync_json.hpp"
+#include "wire/workload/mpi_shell_json.hpp"
 
 namespace tessera::workload {
 namespace {
@@ -99,7 +100,8 @@ std::string volume_name(const std::vector<Mount>& mounts, const Mount& mount) {
 }
 
 bool has_volumes(const PodTemplate& pod) {
-    return !pod.mounts.empty() || !pod.files.empty() || !pod.shared_memory.empty() || pod.code;
+    return !pod.mounts.empty() || !pod.files.empty() || !pod.shared_memory.empty() || pod.code ||
+           pod.shell;
 }
 
 void write_mounts(JsonWriter& w, const PodTemplate& pod) {
@@ -114,6 +116,7 @@ void write_mounts(JsonWriter& w, const PodTemplate& pod) {
             });
         }
         write_code_mount(w, pod);
+        write_shell_mounts(w, pod);
         // A file at a time, so that the rest of its folder stays as in the image.
         for (std::size_t i = 0; i < pod.files.size(); ++i) {
             w.object([&] {
@@ -156,6 +159,7 @@ void write_volumes(JsonWriter& w, const PodTemplate& pod, std::string_view files
             });
         }
         write_code_volumes(w, pod);
+        write_shell_volumes(w, pod);
         if (!pod.files.empty()) {
             w.object([&] {
                 w.member("name", kFilesVolume);
@@ -298,7 +302,12 @@ void write_pod_template(JsonWriter& w, const PodTemplate& pod, const StringMap& 
         write_map(w, "annotations", pod.annotations);
     });
     w.object("spec", [&] {
-        write_code_container(w, pod);
+        if (pod.code || pod.shell) {
+            w.array("initContainers", [&] {
+                write_code_container(w, pod);
+                write_shell_container(w, pod);
+            });
+        }
         w.array("containers", [&] { write_container(w, pod); });
         write_volumes(w, pod, files);
         write_map(w, "nodeSelector", pod.node_selector);

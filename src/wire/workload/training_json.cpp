@@ -1,5 +1,6 @@
 #include "wire/workload/training_json.hpp"
 
+#include "domain/training/mpi_paths.hpp"
 #include "wire/workload/object_json.hpp"
 #include "wire/workload/pod_template_json.hpp"
 
@@ -134,6 +135,23 @@ std::string write_training_files(const Training& job, std::string_view owner_uid
                        .labels = labels_of(job),
                        .owner = owner_of(anchor, owner_uid)});
         write_files(w, job.roles.front().pod.files);
+    });
+    return w.take();
+}
+
+std::string write_training_secret(const Training& job, std::string_view owner_uid) {
+    JsonWriter w;
+    w.object([&] {
+        const std::string name = shell_secret_name(job.name);
+        const std::string anchor = job.object(job.roles.front());
+        write_head(w, {.api = "v1",
+                       .kind = "Secret",
+                       .name = name,
+                       .ns = job.ns,
+                       .labels = labels_of(job),
+                       .owner = owner_of(anchor, owner_uid)});
+        w.member("immutable", true);
+        w.object("stringData", [&] { w.member(kShellSecretKey, job.shell_secret); });
     });
     return w.take();
 }

@@ -26,6 +26,9 @@ std::string write_training_service(const Training& job, std::string_view owner_u
 // v1 ConfigMap with the files of the pods; all roles have the same.
 std::string write_training_files(const Training& job, std::string_view owner_uid);
 
+// v1 Secret of job.shell_secret.
+std::string write_training_secret(const Training& job, std::string_view owner_uid);
+
 // A merge patch that ends a role's Job: only the Job with this uid.
 std::string write_role_end(const RoleEnd& end);
 

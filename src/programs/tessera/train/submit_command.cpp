@@ -1,4 +1,4 @@
-// submit tf, pytorch and job.
+// submit tf, pytorch, mpi and job.
 #include <fmt/format.h>
 
 #include <memory>
@@ -10,6 +10,7 @@
 #include "domain/training/submit_flags.hpp"
 #include "programs/common/command_line.hpp"
 #include "programs/tessera/commands.hpp"
+#include "programs/tessera/train/mpi_shell.hpp"
 #include "programs/tessera/workload/flag_options.hpp"
 #include "programs/tessera/workload/pod_options.hpp"
 #include "wire/workload/tensorboard_json.hpp"
@@ -138,17 +139,21 @@ workload::SubmitFlags& submit_of(workload::TensorflowJobFlags& flags) {
 workload::SubmitFlags& submit_of(workload::PytorchJobFlags& flags) {
     return flags.submit;
 }
+workload::SubmitFlags& submit_of(workload::MpiJobFlags& flags) {
+    return flags.submit;
+}
 workload::SubmitFlags& submit_of(workload::SubmitFlags& flags) {
     return flags;
 }
 
 std::vector<std::string> objects_of(const Training& job) {
     std::vector<std::string> objects;
-    objects.reserve(job.roles.size() + 4);
+    objects.reserve(job.roles.size() + 5);
     for (const workload::Role& role : job.roles)
         objects.push_back(workload::write_training_role(job, role, ""));
     if (!job.roles.front().pod.files.empty())
         objects.push_back(workload::write_training_files(job, ""));
+    if (!job.shell_secret.empty()) objects.push_back(workload::write_training_secret(job, ""));
     if (job.has_service) objects.push_back(workload::write_training_service(job, ""));
     if (job.tensorboard) {
         objects.push_back(workload::write_tensorboard_deployment(job, ""));
@@ -203,6 +208,7 @@ CommandRow submit_row(TrainingType type, std::string_view summary, std::string_v
                 recorded_arguments(command, {"submit", std::string(row_of(type).command)}));
             TRY(const KubeConnection connection, connection_for(bound->options));
             TRY(job.ns, checked_namespace(flags.ns, connection));
+            TRY_VOID(complete_shell(job, connection));
             return submit(job, bound->options, connection);
         };
     };
@@ -227,6 +233,10 @@ CommandRow submit_command() {
                        "tessera submit pytorch --name train --image pytorch/pytorch:latest "
                        "--workers 2 --gpumemory 8 -- torchrun train.py",
                        add_pytorch, workload::pytorch_job),
+            submit_row(TrainingType::mpi, "Run MPI programs, such as those of Horovod",
+                       "tessera submit mpi --name ring --image registry.example.com/horovod:1 "
+                       "--workers 2 --gpumemory 4 -- mpirun python train.py",
+                       add_mpi, workload::mpi_job),
             submit_row(TrainingType::job, "Run pods that do not work together",
                        "tessera submit job --name sweep --image registry.example.com/sweep:1 "
                        "--workers 10 --gpumemory 2 -- python sweep.py",
