@@ -54,6 +54,7 @@ void set_server(CURL* easy, const HttpEndpoint& endpoint, const HttpCredentials&
     }
     // Without a setting, libcurl uses the proxy of the environment, as kubectl does.
     if (is_loopback(endpoint.host)) set_option(easy, CURLOPT_PROXY, "");
+    if (endpoint.is_direct) set_option(easy, CURLOPT_PROXY, "");
     if (!endpoint.proxy_url.empty()) set_option(easy, CURLOPT_PROXY, endpoint.proxy_url.c_str());
     if (!endpoint.tls) return;
     set_option(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));

@@ -19,6 +19,7 @@ struct HttpRequest {
     std::string path;  // on the client's side, with the query
     std::string body;
     std::string content_type;  // on the client's side; empty: none
+    std::string query{};       // on the server's side, as it was sent
 };
 
 struct HttpResponse {
@@ -61,6 +62,8 @@ struct HttpEndpoint {
     std::string client_key_pem;
     std::string proxy_url;  // http, https or socks5; empty: the proxy of the environment, if any
     std::shared_ptr<HttpCredentialSource> credentials;  // null: the certificate alone
+    bool is_direct = false;                             // without any proxy
+    std::size_t most_answer_bytes = 0;                  // of the body of an answer; 0: no limit
 };
 
 // Errors: invalid_argument, with the PEM text of the endpoint that cannot be used.
@@ -108,10 +111,12 @@ struct HttpTlsFiles {
     std::string client_ca;  // authorities of client certificates; empty: no client is asked for one
 };
 
-// The certificate of a server, with its chain, and its key; both in PEM.
+// The certificate of a server, with its chain, its key, and the authorities of client certificates;
+// all in PEM.
 struct HttpTlsPems {
     std::string certificate;
     std::string key;
+    std::string client_ca{};  // empty: no client is asked for a certificate
 };
 
 // Errors: invalid_argument, or the reason why a file cannot be read; both name the file.
@@ -136,7 +141,7 @@ struct HttpServerOptions {
     // there are too many.
     HttpTlsFiles tls;
     // In place of files. Called by one thread at a time: when the server begins to listen, and
-    // every tls_refresh.
+    // every tls_refresh. Clients without a certificate then get all of the threads, too.
     std::function<Result<HttpTlsPems>()> tls_source;
     std::chrono::milliseconds tls_refresh{5'000};
 };
@@ -148,6 +153,7 @@ struct HttpHead {
     // With TLS: the client has a certificate that is valid now and that client_ca has signed.
     bool has_certificate = false;
     std::string bearer_token;
+    std::string certificate_name{};  // its common name; empty: it has no certificate, or no name
 };
 
 class HttpServer {

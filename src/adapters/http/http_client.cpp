@@ -199,6 +199,9 @@ class Transfer {
         const std::string_view part(data, size * count);
         self.response_.status = self.status();
         if (self.on_data_ == nullptr || self.response_.status != 200) {
+            const std::size_t most = self.endpoint_.most_answer_bytes;
+            self.is_too_large_ = most > 0 && self.response_.body.size() + part.size() > most;
+            if (self.is_too_large_) return CURL_WRITEFUNC_ERROR;
             self.response_.body.append(part);
         } else if (!(*self.on_data_)(part)) {
             self.is_ended_by_receiver_ = true;
@@ -220,12 +223,14 @@ class Transfer {
     bool is_sent_ = false;
     bool is_cut_off_ = false;  // the connection was closed after a write was sent
     bool is_ended_by_receiver_ = false;
+    bool is_too_large_ = false;
     CURLcode code_ = CURLE_OK;
 };
 
 std::string Transfer::fault() const {
     constexpr const char* kClosed = "closed by the peer";
     if (is_cut_off_) return kClosed;
+    if (is_too_large_) return "its answer is too large";
     std::string text = line_->error[0] != '\0' ? line_->error.data() : curl_easy_strerror(code_);
     switch (code_) {
         case CURLE_OPERATION_TIMEDOUT:

@@ -128,10 +128,11 @@ class HttpServer::Impl {
         if (options_.tls_source) {
             const auto source = [read = options_.tls_source]() -> Result<TlsServerPems> {
                 TRY(HttpTlsPems pems, read());
-                return TlsServerPems{std::move(pems.certificate), std::move(pems.key), {}};
+                return TlsServerPems{std::move(pems.certificate), std::move(pems.key),
+                                     std::move(pems.client_ca)};
             };
             TRY(tls_,
-                ServerTls::open(source, {.certificate = "own", .key = "own", .client_ca = {}}));
+                ServerTls::open(source, {.certificate = "own", .key = "own", .client_ca = "own"}));
         } else if (!options_.tls.certificate.empty()) {
             TRY(tls_, ServerTls::open(source_of_files(options_.tls), options_.tls));
         }
@@ -151,6 +152,16 @@ class HttpServer::Impl {
     // Counts one of a limited number until it is destroyed.
     using Counted = std::unique_ptr<std::atomic<int>, void (*)(std::atomic<int>*)>;
     static void count_down(std::atomic<int>* count) { --*count; }
+
+    struct Client {
+        bool has_certificate = false;
+        std::string name;
+    };
+    // `session`: null without TLS.
+    static Client client_of(const SSL* session) {
+        if (session == nullptr || !has_valid_certificate(session)) return {};
+        return {true, certificate_name(session)};
+    }
 
     [[nodiscard]] bool knows_clients() const { return !options_.tls.client_ca.empty(); }
 
@@ -222,13 +233,13 @@ class HttpServer::Impl {
         do {
             // Checked again for each request, because a client can send requests without a pause.
             const bool is_old = session != nullptr && !tls_->is_current(session);
-            const bool has_certificate = session != nullptr && has_valid_certificate(session);
+            const Client client = client_of(session);
             stream.start({.whole = options_.exchange,
                           .answer = options_.exchange,
                           .grace = kGrace,
                           .wake = &loop_->ending()});
             const bool is_last = is_old || stop_.stop_requested();
-            if (!answer_one(stream, at.fd, has_certificate, is_last)) return false;
+            if (!answer_one(stream, at.fd, client, is_last)) return false;
             // A client that never pauses leaves the thread to others now and then.
         } while (stream.has_more() || (++answered < kMostInARow && more_comes(at.fd)));
         at.tls = stream.release_tls();
@@ -237,10 +248,10 @@ class HttpServer::Impl {
     }
 
     // One request and its answer. Returns whether another may follow on the connection.
-    bool answer_one(SocketStream& stream, int fd, bool has_certificate, bool is_last) {
+    bool answer_one(SocketStream& stream, int fd, const Client& client, bool is_last) {
         RequestReader in(stream);
         const auto fault = in.read_head();
-        const auto reply = fault ? reply_of(*fault) : reply_to(in, stream, has_certificate);
+        const auto reply = fault ? reply_of(*fault) : reply_to(in, stream, client);
         if (!reply) return false;
         const bool is_whole = !fault && !reply->is_last && in.is_whole();
         const bool more = is_whole && in.keeps_alive() && !is_last;
@@ -255,12 +266,13 @@ class HttpServer::Impl {
     }
 
     // Nothing if the peer is gone or too slow.
-    std::optional<Reply> reply_to(RequestReader& in, SocketStream& stream, bool has_certificate) {
-        HttpRequest request{std::string(in.method()), in.path(), {}, {}};
+    std::optional<Reply> reply_to(RequestReader& in, SocketStream& stream, const Client& client) {
+        HttpRequest request{std::string(in.method()), in.path(), {}, {}, in.query()};
         if (!is_known(request.method)) return last_reply_of(501);
         if (const auto fault = fault_of_framing(in)) return last_reply_of(*fault);
         if (gate_) {
-            const HttpHead head{request.method, request.path, has_certificate, bearer_token(in)};
+            const HttpHead head{request.method, request.path, client.has_certificate,
+                                bearer_token(in), client.name};
             if (auto refusal = gate_(head)) return Reply{*std::move(refusal)};
         }
         const bool has_body = reads_body(request.method) && !in.is_whole();

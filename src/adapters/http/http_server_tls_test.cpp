@@ -183,9 +183,41 @@ TEST_F(TlsHttpServer, GateKnowsWhoAsks) {
     const MutexLock lock(mutex);
     ASSERT_EQ(heads.size(), 2U);
     EXPECT_TRUE(heads[0].has_certificate);
+    EXPECT_EQ(heads[0].certificate_name, "kube-scheduler");
     EXPECT_EQ(heads[0].bearer_token, "");
     EXPECT_EQ(heads[1].method + heads[1].path + heads[1].bearer_token, "POST/yt");
     EXPECT_FALSE(heads[1].has_certificate);
+    EXPECT_EQ(heads[1].certificate_name, "");
+}
+
+// Goal: certificates that come from a function can have authorities of clients, too.
+TEST_F(TlsHttpServer, TakesAuthoritiesFromAFunction) {
+    HttpServer server(
+        {.tls_source = [this]() -> Result<HttpTlsPems> {
+            return HttpTlsPems{server_.certificate_pem(), server_.key_pem(),
+                               authority_.certificate_pem()};
+        }},
+        [](HttpRequest& request) { return HttpResponse{.body = request.query}; },
+        [](const HttpHead& head) {
+            return head.certificate_name == "kube-scheduler"
+                       ? std::optional<HttpResponse>()
+                       : std::optional(HttpResponse{.status = 403, .body = {}});
+        });
+    const auto port = server.listen();
+    ASSERT_TRUE(port) << port.error().text;
+    port_ = *port;
+    const std::jthread thread([&](const std::stop_token& stop) { server.serve(stop); });
+    const auto sent =
+        HttpClient(endpoint(&client_)).send({.method = "GET", .path = "/?a"}, kDeadline);
+    ASSERT_TRUE(sent) << sent.error().text;
+    EXPECT_EQ(sent->body, "a");
+    const Identity other = Identity::make("other", &authority_, "DNS:x");
+    for (const Identity* own : {static_cast<const Identity*>(nullptr), &other}) {
+        const auto refused =
+            HttpClient(endpoint(own)).send({.method = "GET", .path = "/"}, kDeadline);
+        ASSERT_TRUE(refused) << refused.error().text;
+        EXPECT_EQ(refused->status, 403);
+    }
 }
 
 // Goal: a certificate is accepted while it is valid, and no other one is.

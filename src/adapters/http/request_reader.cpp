@@ -110,6 +110,13 @@ std::string RequestReader::path() const {
     return decode_percent(target.substr(0, target.find_first_of("?#")));
 }
 
+std::string RequestReader::query() const {
+    const std::string_view target = view_of(parser_->of.get().target());
+    const std::string_view sent = target.substr(0, target.find('#'));
+    const std::size_t begin = sent.find('?');
+    return begin == std::string_view::npos ? std::string() : std::string(sent.substr(begin + 1));
+}
+
 std::string_view RequestReader::field(std::string_view name) const {
     return view_of(parser_->of.get()[beast_view(name)]);
 }

@@ -35,6 +35,8 @@ class RequestReader {
     [[nodiscard]] std::string_view method() const;
     // Without query and fragment, and with %XX decoded.
     [[nodiscard]] std::string path() const;
+    // What follows the first "?", as it was sent; empty if there is none.
+    [[nodiscard]] std::string query() const;
     // Empty if there is no such field; the first one if there are several.
     [[nodiscard]] std::string_view field(std::string_view name) const;
     [[nodiscard]] bool has_field(std::string_view name) const;

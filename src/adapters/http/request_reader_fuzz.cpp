@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
             return 0;
         }
         FUZZ_CHECK(!in.method().empty());
-        FUZZ_CHECK(in.path().size() <= SocketStream::kBuffer);
+        FUZZ_CHECK(in.path().size() + in.query().size() <= SocketStream::kBuffer);
         std::uint64_t got = 0;
         const auto lost = in.read_body([&](std::string_view piece) {
             got += piece.size();

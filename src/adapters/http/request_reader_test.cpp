@@ -42,6 +42,14 @@ std::string path_of(std::string_view target) {
     return in.read_head() ? "<head>" : in.path();
 }
 
+std::string query_of(std::string_view target) {
+    const SentBytes sent("GET " + std::string(target) + " HTTP/1.1\r\n\r\n");
+    SocketStream stream(sent.fd());
+    stream.start(kLimits);
+    RequestReader in(stream);
+    return in.read_head() ? "<head>" : in.query();
+}
+
 // Goal: what is no request of HTTP/1 is refused, and an incomplete one gets no answer. Method: a
 // table.
 TEST(RequestReader, Heads) {
@@ -110,6 +118,9 @@ TEST(RequestReader, Paths) {
     EXPECT_EQ(path_of("/%zz%4%"), "/%zz%4%");
     EXPECT_EQ(path_of("/a+b"), "/a+b");
     EXPECT_EQ(path_of("*"), "*");
+    EXPECT_EQ(query_of("/a/b?c=d%20&e?f#g"), "c=d%20&e?f");
+    for (const char* target : {"/a", "/a?", "/a#b?c", "*"})
+        EXPECT_EQ(query_of(target), "") << target;
 }
 
 // Goal: the server knows what it asks of a head, and the next request follows on the connection.

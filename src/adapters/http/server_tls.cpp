@@ -131,6 +131,18 @@ bool has_valid_certificate(const SSL* session) {
            X509_cmp_current_time(X509_get0_notAfter(shown)) > 0;
 }
 
+std::string certificate_name(const SSL* session) {
+    const X509* shown = SSL_get0_peer_certificate(session);
+    if (shown == nullptr) return {};
+    const X509_NAME* subject = X509_get_subject_name(shown);
+    const int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+    const X509_NAME_ENTRY* entry = at < 0 ? nullptr : X509_NAME_get_entry(subject, at);
+    if (entry == nullptr) return {};
+    const ASN1_STRING* text = X509_NAME_ENTRY_get_data(entry);
+    return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
+            static_cast<std::size_t>(ASN1_STRING_length(text))};
+}
+
 Result<> check_tls_files(const HttpTlsFiles& files) {
     TRY_VOID(ServerTls::open(source_of_files(files), files));
     return {};

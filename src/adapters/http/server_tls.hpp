@@ -56,5 +56,7 @@ Handshake continue_handshake(SSL* session);
 
 // Whether the client's certificate was verified in the handshake and has not expired since.
 bool has_valid_certificate(const SSL* session);
+// The common name in the client's certificate, valid or not; empty if there is none.
+std::string certificate_name(const SSL* session);
 
 }  // namespace tessera
