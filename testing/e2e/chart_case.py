@@ -46,6 +46,7 @@ class ChartClusterCase(unittest.TestCase):
     kubernetes: ClassVar[str] = versions.DEFAULT
     with_dns: ClassVar[bool] = False
     extra_arguments: ClassVar[Mapping[str, Sequence[str]]] = {}
+    audit_users: ClassVar[Sequence[str]] = ()
     stack: ClassVar[ChartStack]
     cluster: ClassVar[Cluster]
     api: ClassVar[Api]
@@ -61,6 +62,7 @@ class ChartClusterCase(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.stack = ChartStack(cls.gpu_nodes(), kubernetes=cls.kubernetes, with_dns=cls.with_dns,
+                               audit_users=cls.audit_users,
                                extra_arguments=cls.extra_arguments).start()
         cls.addClassCleanup(cls.stack.cluster.stop)
         cls.cluster = cls.stack.cluster

@@ -20,6 +20,7 @@ from kube.pki import Identity, Pki
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 KUBECONFIG_PLACEHOLDER = "KUBECONFIG_PATH"
 PROXY = "kube-proxy"
+FRONT_PROXY = "front-proxy-client"
 LOOPBACK = "127.0.0.1"
 
 
@@ -52,6 +53,7 @@ class Addresses:
                     *(f"IP:{address}" for address in addresses),
                     *(f"DNS:{name}" for name in names))),
                 Identity("admin", "kubernetes-admin", "system:masters"),
+                Identity(FRONT_PROXY, FRONT_PROXY),
                 *(Identity(name, f"system:{name}") for name in (*COMPONENTS[2:], PROXY))]
 
 
@@ -186,10 +188,14 @@ class ControlPlane:
             f"--kubelet-certificate-authority={self.pki.ca}",
             f"--kubelet-client-certificate={self.pki.certificate('admin')}",
             f"--kubelet-client-key={self.pki.key('admin')}",
-            # There are no aggregated API servers, but without these options every component that
-            # delegates authentication logs errors.
+            # How the API server authenticates itself to aggregated API servers.
             f"--requestheader-client-ca-file={self.pki.ca}",
-            "--requestheader-allowed-names=no-client",
+            f"--requestheader-allowed-names={FRONT_PROXY}",
+            "--requestheader-username-headers=X-Remote-User",
+            "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+            f"--proxy-client-cert-file={self.pki.certificate(FRONT_PROXY)}",
+            f"--proxy-client-key-file={self.pki.key(FRONT_PROXY)}",
             "--max-requests-inflight=3000", "--max-mutating-requests-inflight=1000"]
         if audit:
             line += [f"--audit-policy-file={self.directory / 'audit-policy.json'}",
@@ -208,6 +214,7 @@ class ControlPlane:
             f"--service-account-private-key-file={self.pki.service_account_key}",
             f"--root-ca-file={self.pki.ca}", "--leader-elect=false",
             "--kube-api-qps=1000", "--kube-api-burst=2000",
+            "--horizontal-pod-autoscaler-sync-period=5s",
             "--node-monitor-period=1s",  # also the delay until a new node's not-ready taint is gone
             f"--flex-volume-plugin-dir={self.directory / 'volume-plugins'}"]
 

@@ -114,6 +114,8 @@ def routes() -> str:
     """What the controller answers over HTTP."""
     needs = {"certificate": "a client certificate", "nothing": "nothing",
              "admission": "nothing; served on `service_port` only",
+             "front_proxy": "the certificate of the API server's aggregation layer; served on "
+                            "`service_port` only",
              "token": "a token of a user who may `get` the path"}
     out = ["# HTTP routes of the controller\n\n", GENERATED, "\n\n",
            "SECURITY.md explains the requirements: see\n"

@@ -11,11 +11,12 @@ from stack.render import CHART
 
 TEMPLATES = CHART / "templates"
 # The templates that come first on the page, without "-rbac.yaml".
-ORDER = ("controller", "agent", "reader", "public", "clean-nodes", "test")
+ORDER = ("controller", "custom-metrics", "agent", "reader", "public", "clean-nodes", "test")
 # What the conditions of the templates mean, in terms of values.
 CONDITIONS = {
     ".Values.controller.preempt": "`controller.preempt`",
     ".Values.controller.trainingJobs": "`controller.trainingJobs`",
+    ".Values.controller.customMetrics": "`controller.customMetrics`",
     ".Values.webhook.enabled": "`webhook.enabled`",
     ".Values.uninstall.cleanNodes": "`uninstall.cleanNodes`",
     ".Values.guard.enabled": "`guard.enabled`",

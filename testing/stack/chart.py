@@ -32,15 +32,17 @@ PREVIOUS = builds.ROOT / "testing" / "fixtures" / "charts" / f"tessera-{OLD_VERS
 class ChartStack:
     """nodes: nodes with simulated GPUs. Their driver is in a folder of the node, as with the GPU
     Operator's driver container. kubernetes and extra_arguments: as in Cluster. with_dns: pods find
-    each other by name."""
+    each other by name.
+    audit_users: the API server logs their requests to logs/audit.log."""
 
     def __init__(self, nodes: Sequence[GpuNode], name: str | None = None, *,
                  kubernetes: str = versions.DEFAULT, with_dns: bool = False,
+                 audit_users: Sequence[str] = (),
                  extra_arguments: Mapping[str, Sequence[str]] | None = None) -> None:
         self.nodes = list(nodes)
         self.with_dns = with_dns
         self.cluster = Cluster(name=name, services=True, kubernetes=kubernetes,
-                               extra_arguments=extra_arguments)
+                               audit_users=audit_users, extra_arguments=extra_arguments)
         self.registry: ImageRegistry
         self.package: Path  # the packed chart
         self.digests: dict[str, str] = {}  # of our images, by name

@@ -60,6 +60,8 @@ class Reader {
                     .asked = read_answers()};
         facts.pods = read_pods();
         facts.nodes = read_nodes(pod_spec_of(agents));
+        if (facts.controller && facts.controller->custom_metrics)
+            facts.metrics_apis = read_metrics_apis();
         facts.lease = look_again(lease, begin + kRenewals);
         return facts;
     }
@@ -277,6 +279,20 @@ class Reader {
                        shares.error().code != Code::permission_denied) {
                 out.silent.push_back({node, shares.error().text});
             }
+        }
+        return out;
+    }
+
+    Result<std::vector<doctor::MetricsApi>> read_metrics_apis() {
+        std::vector<doctor::MetricsApi> out;
+        for (const char* version : {"v1beta2", "v1beta1"}) {
+            const auto document = get(
+                fmt::format("/apis/apiregistration.k8s.io/v1/apiservices/{}.custom.metrics.k8s.io",
+                            version),
+                "get apiservices.apiregistration.k8s.io");
+            if (!document && document.error().code == Code::not_found) continue;
+            if (!document) return fail(document.error());
+            out.push_back(read_metrics_api(document->root()));
         }
         return out;
     }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "domain/cluster/node_labels.hpp"
+#include "domain/doctor/custom_metrics_check.hpp"
 #include "domain/doctor/injection_check.hpp"
 #include "domain/doctor/judgement.hpp"
 #include "domain/doctor/nominations_check.hpp"

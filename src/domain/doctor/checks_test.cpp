@@ -67,7 +67,7 @@ Finding finding_of(const Facts& facts, std::string_view check) {
 // Goal: a cluster without faults passes every check, and each check says what it found.
 TEST(Doctor, Healthy) {
     const auto findings = examine(healthy());
-    EXPECT_EQ(findings.size(), 14U);
+    EXPECT_EQ(findings.size(), 15U);
     for (const Finding& finding : findings) {
         EXPECT_EQ(finding.status, Status::ok) << finding.check << ": " << finding.found;
         EXPECT_FALSE(finding.found.empty()) << finding.check;
@@ -545,7 +545,7 @@ TEST(Doctor, OneRightLess) {
         std::vector<std::string_view> skipped;
     };
     const std::vector<Row> rows = {
-        {[&](Facts& f) { f.controller = denied; }, {"controller", "nominations"}},
+        {[&](Facts& f) { f.controller = denied; }, {"controller", "nominations", "custom_metrics"}},
         {[&](Facts& f) { f.agents = denied; }, {"agents"}},
         {[&](Facts& f) { f.lease = denied; }, {"leader"}},
         {[&](Facts& f) { f.nodes = denied; }, {"agents", "gpus", "injection", "shares", "others"}},

@@ -31,6 +31,7 @@ struct Workload {
     std::string startup_taint;          // --startup-taint
     std::string nominate_for;           // --nominate-for
     std::int64_t nominate_from = 2000;  // --nominate-from, and its default
+    bool custom_metrics = false;        // --custom-metrics=true
     // Of a DaemonSet: the names in --node-configs. If they cannot be read, no agent starts.
     Result<std::set<std::string>> node_configs;
 };
@@ -123,6 +124,16 @@ struct AskedAgents {
     std::vector<Silent> silent;
 };
 
+// An APIService of custom.metrics.k8s.io.
+struct MetricsApi {
+    std::string name;
+    std::string service;  // NAMESPACE/NAME; empty: the API server itself
+    bool is_available = false;
+    std::string reason;  // why it is not available
+
+    friend bool operator==(const MetricsApi&, const MetricsApi&) = default;
+};
+
 struct Certificate {
     std::string where;
     Result<std::int64_t> ends_s;  // when it expires, in seconds since 1970
@@ -155,6 +166,8 @@ struct Facts {
     Result<std::vector<ShareReport>> reports;
     // Without agents that this user may not call.
     Result<AskedAgents> asked;
+    // If the controllers serve custom metrics.
+    Result<std::vector<MetricsApi>> metrics_apis{};
 };
 
 }  // namespace tessera::doctor

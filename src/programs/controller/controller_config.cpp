@@ -46,10 +46,13 @@ Result<ServicePortOptions> service_port_of(const Config& config) {
         .address = config.service_listen.empty() ? config.listen : config.service_listen,
         .port = static_cast<int>(config.service_port),
         .secret = config.webhook_secret,
-        .configuration = config.webhook_configuration};
+        .configuration = config.webhook_configuration,
+        .custom_metrics = config.custom_metrics};
     TRY(options.service, read_object_name("service", config.service));
     if (options.port != 0 && options.service.name.empty())
         return fail(Code::invalid_argument, "service: missing; service_port requires it");
+    if (options.port == 0 && options.custom_metrics)
+        return fail(Code::invalid_argument, "custom_metrics: requires service_port");
     return options;
 }
 

@@ -89,8 +89,8 @@ HttpResponse to_http(RouteAnswer answer) {
 
 HttpServer::Gate gate_of(Access& access) {
     return [&access](const HttpHead& head) -> std::optional<HttpResponse> {
-        auto refusal =
-            access.refuse({head.method, head.path, head.has_certificate, head.bearer_token});
+        auto refusal = access.refuse({head.method, head.path, head.has_certificate,
+                                      head.bearer_token, head.certificate_name});
         if (!refusal) return std::nullopt;
         return to_http(*std::move(refusal));
     };

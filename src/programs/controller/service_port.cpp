@@ -17,11 +17,12 @@ constexpr std::size_t kMostBodyBytes = std::size_t{4} << 20;
 }  // namespace
 
 ServicePort::ServicePort(HttpClient& api, Clock& clock, ServicePortOptions options,
-                         HttpServer::Handler handler, Access& access)
+                         HttpServer::Handler handler, Access& access, ClientAuthorities authorities)
     : clock_(clock),
       options_(std::move(options)),
       handler_(std::move(handler)),
       access_(access),
+      authorities_(std::move(authorities)),
       objects_(api, {options_.service.ns, options_.secret, options_.configuration}),
       certificates_(maker_, objects_, clock,
                     {options_.service.name + "." + options_.service.ns + ".svc"}),
@@ -48,7 +49,8 @@ void ServicePort::serve(const std::stop_token& stop) {
         clock_.sleep_for(kCertificatePoll, stop);
     const auto certificate = [this]() -> Result<HttpTlsPems> {
         TRY(CertifiedKey server, certificates_.server());
-        return HttpTlsPems{std::move(server.certificate), std::move(server.key)};
+        return HttpTlsPems{std::move(server.certificate), std::move(server.key),
+                           authorities_ ? authorities_() : std::string()};
     };
     while (!stop.stop_requested()) {
         HttpServer server({.address = options_.address,

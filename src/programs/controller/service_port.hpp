@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -25,13 +26,18 @@ struct ServicePortOptions {
     ObjectName service;
     std::string secret;
     std::string configuration;  // empty: none
+    bool custom_metrics = false;
 };
 
 class ServicePort {
   public:
+    // The authorities of the clients' certificates, in PEM, at any time; empty: no client is asked
+    // for one. Any thread may be the caller.
+    using ClientAuthorities = std::function<std::string()>;
+
     // All references outlive this.
     ServicePort(HttpClient& api, Clock& clock, ServicePortOptions options,
-                HttpServer::Handler handler, Access& access);
+                HttpServer::Handler handler, Access& access, ClientAuthorities authorities = {});
 
     // Makes the certificates and then serves, in threads, until end(). Port 0: does neither.
     void begin();
@@ -49,6 +55,7 @@ class ServicePort {
     const ServicePortOptions options_;
     const HttpServer::Handler handler_;
     Access& access_;
+    const ClientAuthorities authorities_;
     OpensslCertificates maker_;
     KubeWebhookObjects objects_;
     WebhookCertificates certificates_;

@@ -21,6 +21,7 @@
 #include "programs/common/run_program.hpp"
 #include "programs/common/seal_file.hpp"
 #include "programs/controller/controller_config.hpp"
+#include "programs/controller/custom_metrics.hpp"
 #include "programs/controller/leader_tasks.hpp"
 
 namespace tessera {
@@ -45,6 +46,21 @@ NominationSettings nominations_of(const Config& config) {
     return {.schedulers = config.nominate_for,
             .from_nodes = static_cast<std::size_t>(config.nominate_from),
             .skip = static_cast<std::size_t>(config.nominate_skip)};
+}
+
+HttpServerOptions server_options_of(const Config& config) {
+    return {.address = config.listen,
+            .port = static_cast<int>(config.port),
+            .threads = static_cast<int>(config.http_threads),
+            .max_body_bytes = static_cast<std::size_t>(config.max_body_mib) << 20,
+            .tls = listen_config_of(config).tls};
+}
+
+AccessOptions service_access_of(const Config& config, const CustomMetrics& custom_metrics) {
+    return {.certificates = true,
+            .open_reads = config.open_reads,
+            .admissions = true,
+            .is_front_proxy = custom_metrics.front_proxy_check()};
 }
 
 Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
@@ -80,15 +96,18 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     SchedulerRoutes routes(scheduler, cache, metrics, informers.synced(), leadership.election(),
                            config.preempt ? &tasks.preemption() : nullptr,
                            SchedulerRoutes::kOwnerBound, &admission, &tasks.nominator());
+    TRY(const auto service_options, service_port_of(config));
+    CustomMetrics custom_metrics(api, clock, service_options, leadership.fence());
     const HttpServer::Handler answer = [&](HttpRequest& request) {
         if (request.path == path_of(Route::filter)) leadership.wait_to_lead(stop);
+        if (request.path.starts_with(path_of(Route::custom_metrics)))
+            return to_http(custom_metrics.answer(request));
         return to_http(routes.answer({request.method, request.path, request.body}));
     };
     KubeAccessReview review(api);
-    Access service_access(
-        review, clock, {.certificates = true, .open_reads = config.open_reads, .admissions = true});
-    TRY(const auto service_options, service_port_of(config));
-    ServicePort service(api, clock, service_options, answer, service_access);
+    Access service_access(review, clock, service_access_of(config, custom_metrics));
+    ServicePort service(api, clock, service_options, answer, service_access,
+                        custom_metrics.client_authorities());
     const HttpServer::Handler health_answer = [&](HttpRequest& request) {
         const bool is_early = request.path == "/readyz" && !service.is_ready();
         return is_early ? ServicePort::not_ready() : answer(request);
@@ -96,12 +115,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     Access access(
         review, clock,
         {.certificates = !config.client_ca_file.empty(), .open_reads = config.open_reads});
-    HttpServer server({.address = config.listen,
-                       .port = static_cast<int>(config.port),
-                       .threads = static_cast<int>(config.http_threads),
-                       .max_body_bytes = static_cast<std::size_t>(config.max_body_mib) << 20,
-                       .tls = listen_config_of(config).tls},
-                      answer, gate_of(access));
+    HttpServer server(server_options_of(config), answer, gate_of(access));
     TRY(const int port, listen_soon(server, stop));
     TRY(const std::jthread health, serve_health(listen_config_of(config), health_answer, stop));
     log_event(Event::started, {{"version", TESSERA_VERSION},
@@ -110,9 +124,11 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
                                {"policy", std::string(policy->name)}});
     leadership.begin(informers);
     service.begin();
+    custom_metrics.start();
     tasks.start({.preempts = config.preempt, .ends_training_roles = config.training_jobs});
     server.serve(stop);
     service.end();
+    custom_metrics.stop();
     tasks.stop();
     leadership.end();
     return {};

@@ -41,6 +41,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     (void)read_claim(root);
     (void)read_cluster_policy(root);
     (void)read_workload(root);
+    (void)read_metrics_api(root);
     is_ready_agent(root);
     if (auto job = workload::read_serving(root)) workload::read_serving_service(root, *job);
     (void)workload::read_serving_of(root);

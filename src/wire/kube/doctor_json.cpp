@@ -145,6 +145,7 @@ doctor::Workload read_workload(JsonValue json) {
         constexpr std::string_view kFrom = "--nominate-from=";
         constexpr std::string_view kClass = "--webhook-runtime-class=";
         out.signs |= word.starts_with("--allocation-key-file");
+        if (word.starts_with("--custom-metrics=")) out.custom_metrics = word.ends_with("=true");
         if (word.starts_with(kNominate)) out.nominate_for = word.substr(kNominate.size());
         if (word.starts_with(kFrom))
             out.nominate_from =
@@ -152,6 +153,23 @@ doctor::Workload read_workload(JsonValue json) {
         if (word.starts_with(kTaint)) out.startup_taint = word.substr(kTaint.size());
         if (word.starts_with(kClass)) out.tenants_runtime_class = word.substr(kClass.size());
         if (word.starts_with(kConfigs)) out.node_configs = names_in(word.substr(kConfigs.size()));
+    }
+    return out;
+}
+
+doctor::MetricsApi read_metrics_api(JsonValue json) {
+    const JsonValue service = json["spec"]["service"];
+    doctor::MetricsApi out{.name = json["metadata"]["name"].text_or(""),
+                           .service = {},
+                           .is_available = has_condition(json, "Available"),
+                           .reason = {}};
+    if (service.present()) {
+        out.service =
+            service["namespace"].text_or("") + "/" + std::string(service["name"].text_or(""));
+    }
+    for (const JsonValue condition : json["status"]["conditions"].elements()) {
+        if (!out.is_available && condition["type"].text() == "Available")
+            out.reason = condition["message"].text_or("");
     }
     return out;
 }

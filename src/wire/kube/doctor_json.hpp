@@ -23,6 +23,8 @@ std::vector<doctor::Claim> read_claim(JsonValue claim);
 doctor::GpuOperator read_cluster_policy(JsonValue policy);
 // A Deployment or DaemonSet.
 doctor::Workload read_workload(JsonValue json);
+// An APIService (apiregistration.k8s.io/v1) of custom.metrics.k8s.io.
+doctor::MetricsApi read_metrics_api(JsonValue json);
 // Whether this is a ready pod of the agent.
 bool is_ready_agent(JsonValue pod);
 // The command line of kube-scheduler's container in its pod.

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,6 +20,10 @@ struct AccessOptions {
     bool certificates = false;  // clients can present one; false: routes that require one are open
     bool open_reads = false;    // routes that require a token are open
     bool admissions = false;    // the admission webhook is served
+    // Whether the client with a certificate of this common name may pass on requests of others;
+    // empty: the routes for it are not served. Such certificates open no other route. Any thread
+    // may call.
+    std::function<bool(std::string_view name)> is_front_proxy{};
 };
 
 // A request before its body is read.
@@ -27,6 +32,7 @@ struct RequestHead {
     std::string_view path;  // without the query
     bool has_certificate = false;
     std::string token;
+    std::string certificate_name{};
 };
 
 // Thread-safe. The verdict on a token is remembered for a while. A token that cannot be reviewed
@@ -56,6 +62,7 @@ class Access {
         auto operator<=>(const Key&) const = default;
     };
 
+    [[nodiscard]] std::optional<RouteAnswer> refuse_proxy(const RequestHead& head) const;
     std::optional<RouteAnswer> refuse_token(const std::string& token, std::string_view path);
     Result<Verdict> judge(const Key& key);
     std::optional<Verdict> recall(const Key& key);

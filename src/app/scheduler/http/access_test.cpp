@@ -30,6 +30,13 @@ const std::vector<Seen>& all_needs() {
         {"POST", "/gpushare-scheduler/bind/", AuthRequirement::certificate},
         {"GET", "/gpushare-scheduler/bind", AuthRequirement::certificate},
         {"POST", "/webhook/admit", AuthRequirement::admission},
+        {"GET", "/apis/custom.metrics.k8s.io", AuthRequirement::front_proxy},
+        {"GET", "/apis/custom.metrics.k8s.io/", AuthRequirement::front_proxy},
+        {"GET", "/apis/custom.metrics.k8s.io/v1beta2/namespaces/a/pods/*/b",
+         AuthRequirement::front_proxy},
+        {"POST", "/apis/custom.metrics.k8s.io", AuthRequirement::certificate},
+        {"GET", "/apis/custom.metrics.k8s.iox", AuthRequirement::certificate},
+        {"GET", "/apis", AuthRequirement::certificate},
         {"GET", "/gpushare-scheduler/inspect", AuthRequirement::token},
         {"GET", "/gpushare-scheduler/inspect/", AuthRequirement::token},
         {"GET", "/gpushare-scheduler/inspect/n1", AuthRequirement::token},
@@ -116,11 +123,31 @@ TEST_F(AccessTest, Options) {
             if (access.refuse({c.method, c.path, false, ""})) out.insert(c.need);
         return out;
     };
-    EXPECT_EQ(refused({}), (std::set{token, admission}));
+    EXPECT_EQ(refused({}), (std::set{token, admission, front_proxy}));
     EXPECT_EQ(refused({.certificates = true, .open_reads = true}),
-              (std::set{certificate, admission}));
-    EXPECT_EQ(refused({.certificates = true, .admissions = true}), (std::set{certificate, token}));
+              (std::set{certificate, admission, front_proxy}));
+    EXPECT_EQ(refused({.certificates = true, .admissions = true}),
+              (std::set{certificate, token, front_proxy}));
     EXPECT_EQ(review_.reviews, 0);
+}
+
+// Goal: only the API server's own client reaches the custom metrics API, and its certificate opens
+// no route of kube-scheduler. Method: each route as that client, as another client with a
+// certificate of the same authority, and without a certificate.
+TEST_F(AccessTest, FrontProxy) {
+    Access access(review_, clock_,
+                  {.certificates = true,
+                   .is_front_proxy = [](std::string_view name) { return name == "proxy"; }});
+    for (const Seen& c : all_needs()) {
+        const auto refuses = [&](bool has_certificate, const char* name) {
+            return access.refuse({c.method, c.path, has_certificate, "", name}).has_value();
+        };
+        const bool is_open = c.need == AuthRequirement::nothing;
+        EXPECT_EQ(refuses(true, "proxy"), !is_open && c.need != AuthRequirement::front_proxy)
+            << c.path;
+        EXPECT_EQ(refuses(true, "other"), !is_open) << c.path;
+        EXPECT_EQ(refuses(false, "proxy"), !is_open) << c.path;
+    }
 }
 
 // Goal: a 401 says how to authenticate, and a text that is no token is not sent for review.

@@ -11,6 +11,8 @@ enum class AuthRequirement {
     certificate,  // a client certificate, signed by the client CA: kube-scheduler can present
                   // nothing else
     admission,    // nothing, on the port of the Service; elsewhere it is not served
+    front_proxy,  // the certificate of the API server's aggregation layer, on the port of the
+                  // Service; elsewhere it is not served
     token,        // a token of a cluster user that may get the route's path
 };
 

@@ -110,6 +110,8 @@ RouteAnswer SchedulerRoutes::answer_to(const RouteRow& row, std::string_view pat
             return bind(body);
         case Route::admit:
             return admit(body);
+        case Route::custom_metrics:
+            return not_found();
         case Route::inspect:
             return inspect(path == row.path ? "" : path.substr(row.path.size() + 1));
         case Route::metrics:

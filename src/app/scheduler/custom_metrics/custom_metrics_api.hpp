@@ -1,0 +1,37 @@
+// Answers the custom metrics API (wire/autoscaling/custom_metrics_json.hpp). The API server has
+// authenticated and authorized the requests that it passes on.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/scheduler/custom_metrics/request_rates.hpp"
+#include "app/scheduler/custom_metrics/use_sampler.hpp"
+#include "app/scheduler/http/route_answer.hpp"
+#include "ports/autoscaling/measured_pods.hpp"
+#include "wire/autoscaling/custom_metrics_json.hpp"
+
+namespace tessera {
+
+class CustomMetricsApi {
+  public:
+    // All of them outlive this.
+    CustomMetricsApi(UseSampler& sampler, RequestRates& rates, MeasuredPods& pods)
+        : sampler_(sampler), rates_(rates), pods_(pods) {}
+
+    // Any thread. `path`: decoded, without the query; `query`: as it was sent. Pods whose value is
+    // not known are left out. A request for one such pod is answered 404.
+    RouteAnswer answer(std::string_view path, std::string_view query);
+
+  private:
+    Result<std::string> body_of(const MetricsRequest& request);
+    Result<std::string> values(const MetricsRequest& request);
+    Result<std::vector<MeasuredPod>> pods_of(const MetricsRequest& request);
+
+    UseSampler& sampler_;
+    RequestRates& rates_;
+    MeasuredPods& pods_;
+};
+
+}  // namespace tessera
