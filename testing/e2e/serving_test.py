@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from e2e import console_block
+from e2e import console_block, models
 from e2e.case import GPUS, PODS
 from e2e.chart_case import ChartCase
 from kube import gateway
@@ -58,23 +58,7 @@ class ServingTest(ChartCase):
         super().setUpClass()
         archive = builds.model_server_image(cls.cluster.directory / "model-server")
         cls.image = cls.stack.registry.push(archive, "model-server:test")
-        cls.volume(cls.cluster.directory / "models")
-
-    @classmethod
-    def volume(cls, folder: Path) -> None:
-        """A claim with models: half computes 0.5 x + 2, and its version 2 0.5 x + 3."""
-        for name, weights in {"half/1": "0.5 2", "half/2": "0.5 3", "double/1": "2 0"}.items():
-            (folder / name).mkdir(parents=True)
-            (folder / name / "weights").write_text(weights)
-        storage = {"accessModes": ["ReadWriteMany"], "storageClassName": "",
-                   "volumeName": "models"}
-        cls.api.json("POST", "/api/v1/persistentvolumes", {
-            "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "models"},
-            "spec": {"accessModes": ["ReadWriteMany"], "capacity": {"storage": "1Gi"},
-                     "hostPath": {"path": str(folder)}}})
-        cls.api.json("POST", "/api/v1/namespaces/default/persistentvolumeclaims", {
-            "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "models"},
-            "spec": {**storage, "resources": {"requests": {"storage": "1Gi"}}}})
+        models.make_volume(cls.api, cls.cluster.directory / "models")
 
     def tearDown(self) -> None:
         self.cluster.kubectl("delete", "deployments", "--all", "--wait=true")

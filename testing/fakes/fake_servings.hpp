@@ -17,6 +17,7 @@ class FakeServings final : public Servings {
     Result<std::vector<NodeInventory>> gpus = std::vector<NodeInventory>{};
     std::optional<Error> create_error;
     std::optional<Error> service_error;
+    std::optional<Error> scaling_error;
     std::optional<Error> remove_error;
     std::vector<std::string> calls;
     std::vector<workload::ServingChange> changes;
@@ -57,6 +58,21 @@ class FakeServings final : public Servings {
     }
     Result<> create_files(const workload::Serving&, const std::string& owner) override {
         calls.push_back("files of " + owner);
+        return {};
+    }
+    Result<> set_scaling(const workload::Serving& job, const std::string& owner,
+                         bool before) override {
+        calls.push_back(std::string(!job.scaling ? "unscale "
+                                    : before     ? "rescale "
+                                                 : "scale ") +
+                        owner);
+        if (scaling_error) return fail(*scaling_error);
+        auto& scaling = std::ranges::find(jobs, owner, &workload::ServingStatus::uid)->scaling;
+        scaling.reset();
+        if (job.scaling) {
+            scaling.emplace();
+            scaling->most = job.scaling->most;
+        }
         return {};
     }
     Result<std::vector<workload::File>> files(const workload::ServingStatus&) override {

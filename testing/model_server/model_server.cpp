@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -34,6 +35,7 @@ struct Options {
     std::string model_name;
     std::string model_base_path;
     std::string model_config_file;
+    std::string monitoring_config_file;
     std::optional<double> fraction;
 };
 
@@ -72,6 +74,8 @@ Options parse(int argc, char** argv) {
             out.model_base_path = value;
         } else if (flag == "--model_config_file") {
             out.model_config_file = value;
+        } else if (flag == "--monitoring_config_file") {
+            out.monitoring_config_file = value;
         } else if (flag == "--per_process_gpu_memory_fraction") {
             out.fraction = std::stod(value);
         } else if (flag != "--port") {
@@ -209,7 +213,35 @@ tessera::HttpResponse predict(const std::string& text, const Versions& versions,
 
 using Models = std::map<std::string, Versions>;
 
-tessera::HttpResponse respond(const tessera::HttpRequest& request, const Models& models) {
+// The metrics of a server: its path in the monitoring configuration (empty: none), and the number
+// of predictions.
+struct Metrics {
+    std::string path;
+    std::atomic<std::int64_t> predictions = 0;
+};
+
+// The path of prometheus_config.
+std::string metrics_path(const std::string& config_file) {
+    if (config_file.empty()) return {};
+    static const std::regex field(
+        R"re(prometheus_config\s*\{\s*enable:\s*true,\s*path:\s*"([^"]*)"\s*\})re");
+    const std::string text = read_file(config_file);
+    std::smatch found;
+    if (!std::regex_search(text, found, field)) fail("no prometheus_config in " + config_file);
+    return found[1];
+}
+
+tessera::HttpResponse expose(const Metrics& metrics) {
+    return {.body = fmt::format("# TYPE :tensorflow:serving:request_count counter\n"
+                                ":tensorflow:serving:request_count{{model_name=\"all\",status="
+                                "\"OK\"}} {}\n",
+                                metrics.predictions.load()),
+            .content_type = "text/plain"};
+}
+
+tessera::HttpResponse respond(const tessera::HttpRequest& request, const Models& models,
+                              Metrics& metrics) {
+    if (!metrics.path.empty() && request.path == metrics.path) return expose(metrics);
     static const std::regex form(R"(/v1/models/([^/:]+)(?:/versions/([0-9]+))?(:predict)?)");
     std::smatch parts;
     if (!std::regex_match(request.path, parts, form))
@@ -218,15 +250,17 @@ tessera::HttpResponse respond(const tessera::HttpRequest& request, const Models&
     if (model == models.end())
         return answer(404, {{"error", "Could not find any versions of model " + parts[1].str()}});
     if (request.method == "GET" && !parts[3].matched) return answer(200, status_of(model->second));
-    if (request.method == "POST" && parts[3].matched)
+    if (request.method == "POST" && parts[3].matched) {
+        ++metrics.predictions;
         return predict(request.body, model->second, parts[2]);
+    }
     return answer(405, {{"error", "Unsupported method"}});
 }
 
-void serve(int port, const Models& models) {
+void serve(int port, const Models& models, Metrics& metrics) {
     tessera::HttpServer server(
         {.address = "0.0.0.0", .port = port},
-        [&](tessera::HttpRequest& request) { return respond(request, models); });
+        [&](tessera::HttpRequest& request) { return respond(request, models, metrics); });
     if (const auto bound = server.listen(); !bound) fail(bound.error().text);
     std::printf("Exporting HTTP/REST API at:0.0.0.0:%d\n", port);
     server.serve({});
@@ -245,5 +279,6 @@ int main(int argc, char** argv) {
     Models models;
     for (const ModelConfig& config : configs)
         models.emplace(config.name, load_when_there(config));
-    serve(options.rest_port, models);
+    Metrics metrics{.path = metrics_path(options.monitoring_config_file)};
+    serve(options.rest_port, models, metrics);
 }

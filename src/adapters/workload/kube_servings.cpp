@@ -9,6 +9,7 @@
 
 #include "adapters/kube/kube_call.hpp"
 #include "adapters/workload/workload_calls.hpp"
+#include "wire/workload/scaler_json.hpp"
 #include "wire/workload/serving_json.hpp"
 #include "wire/workload/serving_status_json.hpp"
 #include "wire/workload/traffic_split_json.hpp"
@@ -76,6 +77,12 @@ Result<std::vector<ServingStatus>> KubeServings::list(const std::string& ns,
         if (const auto job = of(json); job != jobs.end())
             job->second.pods.push_back(workload::read_workload_pod(json));
     }));
+    const auto scalers = each(kScalers, [&](JsonValue json) {
+        const auto job = of(json);
+        if (job != jobs.end() && workload::is_owned_by(json, job->second.uid))
+            job->second.scaling = workload::read_scaler(json);
+    });
+    if (!scalers && scalers.error().code != Code::permission_denied) return fail(scalers.error());
     // Without the Gateway API, or the right to list its routes, there is none to show.
     const auto routes = each(kHttpRoutes, [&](JsonValue json) {
         if (const auto route = workload::read_route(json))
@@ -109,6 +116,27 @@ Result<> KubeServings::create_files(const Serving& job, const std::string& owner
     TRY_VOID(create_owned(http_, kConfigMaps, job.ns, files_name(job),
                           workload::write_serving_files(job, owner), {job.id.object(), owner}));
     return {};
+}
+
+Result<> KubeServings::set_scaling(const Serving& job, const std::string& owner, bool before) {
+    const std::string name = job.id.object();
+    if (job.scaling) {
+        // It may be there although the user may not list it.
+        TRY_VOID(create_owned(http_, kScalers, job.ns, name, workload::write_scaler(job, owner),
+                              {name, owner}));
+        if (!before) return {};
+    }
+    const std::string path = path_of(kScalers, job.ns) + "/" + name;
+    const auto done = kube_call(
+        http_,
+        job.scaling ? HttpRequest{.method = "PATCH",
+                                  .path = path,
+                                  .body = workload::write_scaler_update(job),
+                                  .content_type = "application/merge-patch+json"}
+                    : HttpRequest{.method = "DELETE", .path = path, .body = {}, .content_type = {}},
+        kDeadline);
+    if (done || (!job.scaling && done.error().code == Code::not_found)) return {};
+    return fail(with_right(done.error(), job.scaling ? "patch" : "delete", kScalers, job.ns));
 }
 
 Result<std::vector<workload::File>> KubeServings::files(const ServingStatus& job) {

@@ -20,6 +20,8 @@ struct ObjectKind {
 
 inline constexpr ObjectKind kDeployments{"/apis/apps/v1", "deployments", "deployments.apps"};
 inline constexpr ObjectKind kJobs{"/apis/batch/v1", "jobs", "jobs.batch"};
+inline constexpr ObjectKind kScalers{"/apis/autoscaling/v2", "horizontalpodautoscalers",
+                                     "horizontalpodautoscalers.autoscaling"};
 inline constexpr ObjectKind kServices{"/api/v1", "services", "services"};
 inline constexpr ObjectKind kConfigMaps{"/api/v1", "configmaps", "configmaps"};
 inline constexpr ObjectKind kSecrets{"/api/v1", "secrets", "secrets"};

@@ -66,12 +66,46 @@ Result<> check_ports(const Serving& job, const ServingStatus& before) {
                 "delete the job and serve it again");
 }
 
+std::string scaler_name(const Serving& job) {
+    return "horizontalpodautoscaler.autoscaling/" + job.id.object();
+}
+
+// A Service splits connections by the numbers of pods.
+Result<> check_split(const Serving& job, const ServingStatus& before) {
+    const bool is_split = before.traffic && !before.traffic->by_route &&
+                          before.traffic->takes_part && before.traffic->percent < 100;
+    if (!job.scaling || !is_split) return {};
+    return fail(Code::conflict,
+                fmt::format("--max-replicas: a Service splits the traffic of {} by the numbers of "
+                            "pods, which autoscaling would change; split it by a Gateway "
+                            "(tessera serve traffic-split --gateway), or leave --max-replicas out",
+                            job.id.name));
+}
+
+// Also makes one that was deleted by hand.
+Result<> update_scaling(Servings& cluster, const ServingStatus& before, const Serving& job,
+                        bool is_changed, const PrintLine& print) {
+    const bool is_missing = job.scaling && !before.scaling;
+    if (!is_changed && !is_missing) return {};
+    TRY_VOID(cluster.set_scaling(job, before.uid, before.scaling.has_value()));
+    print(fmt::format("{} {}", scaler_name(job),
+                      !job.scaling     ? "deleted"
+                      : before.scaling ? "updated"
+                                       : "created"));
+    return {};
+}
+
 Result<> create_owned(Servings& cluster, const Serving& job, const std::string& uid,
                       const PrintLine& print) {
     if (!job.pod.files.empty()) {
         TRY_VOID(cluster.create_files(job, uid));
         print(fmt::format("configmap/{} created", files_name(job)));
     }
+    if (job.scaling) {
+        TRY_VOID(cluster.set_scaling(job, uid, false));
+        print(fmt::format("{} created", scaler_name(job)));
+    }
+    // The last, because it tells that nothing is missing.
     TRY_VOID(cluster.create_service(job, uid));
     print(fmt::format("service/{} created", job.id.object()));
     return {};
@@ -133,6 +167,7 @@ Result<> create_serving(Servings& cluster, const Serving& job, const PrintLine& 
 Result<> update_serving(Servings& cluster, const ServingStatus& before, const Serving& recorded,
                         const Serving& job, bool replicas, const PrintLine& print) {
     TRY_VOID(check_ports(job, before));
+    TRY_VOID(check_split(job, before));
     workload::ServingChange change = change_between(recorded, job);
     change.replicas = replicas;
     if (change.pods && !job.pod.files.empty()) TRY_VOID(cluster.create_files(job, before.uid));
@@ -140,6 +175,7 @@ Result<> update_serving(Servings& cluster, const ServingStatus& before, const Se
         TRY_VOID(cluster.create_service(job, before.uid));
         print(fmt::format("service/{} created", before.object));
     }
+    TRY_VOID(update_scaling(cluster, before, job, change.scaling, print));
     if (!change.any()) {
         print(fmt::format("deployment.apps/{} unchanged", before.object));
         return {};

@@ -193,6 +193,69 @@ TEST_F(ServeTest, FindsOneOrNamesAll) {
     EXPECT_TRUE(found({.version = "v9"}).starts_with("there is no serving job mnist with version"));
 }
 
+// Goal: the autoscaler belongs to the Deployment, and comes before the Service, which tells that
+// the job is complete.
+TEST_F(ServeTest, CreatesTheAutoscaler) {
+    Serving made = job();
+    made.scaling = workload::Scaling{.least = 1, .most = 4, .gpu_use = 60};
+    ASSERT_TRUE(create(made));
+    const std::string object = "mnist-tensorflow-serving";
+    EXPECT_EQ(cluster_.calls, (std::vector<std::string>{"create " + object, "scale uid-" + object,
+                                                        "service of uid-" + object}));
+    EXPECT_EQ(printed_[1], "horizontalpodautoscaler.autoscaling/" + object + " created");
+    cluster_.jobs.clear();
+    cluster_.scaling_error = Error{Code::permission_denied, "no right"};
+    EXPECT_EQ(create(made).error().code, Code::permission_denied);
+    EXPECT_TRUE(cluster_.jobs.empty());
+}
+
+// Goal: an update changes the autoscaler as the flags say, and never the number of pods by itself.
+TEST_F(ServeTest, UpdatesTheAutoscaler) {
+    const Serving fixed = job();
+    Serving scaled = fixed;
+    scaled.scaling = workload::Scaling{.least = 1, .most = 4, .gpu_use = 60};
+    Serving more = scaled;
+    more.scaling->most = 5;
+    ASSERT_TRUE(create(fixed));
+    struct Step {
+        const Serving& recorded;
+        const Serving& job;
+        std::vector<std::string> calls;
+        const char* printed;
+    };
+    const std::string update = "update mnist-tensorflow-serving";
+    const std::string uid = "uid-mnist-tensorflow-serving";
+    const std::vector<Step> steps = {
+        {fixed, scaled, {"scale " + uid, update}, "created"},
+        {scaled, more, {"rescale " + uid, update}, "updated"},
+        {more, more, {}, ""},
+        {more, fixed, {"unscale " + uid, update}, "deleted"},
+        {scaled, scaled, {"scale " + uid}, "created"},  // it was deleted by hand
+    };
+    for (const Step& step : steps) {
+        cluster_.calls.clear();
+        cluster_.changes.clear();
+        printed_.clear();
+        const ServingStatus before = cluster_.jobs.front();
+        ASSERT_TRUE(update_serving(cluster_, before, step.recorded, step.job, false,
+                                   [&](const std::string& line) { printed_.push_back(line); }));
+        EXPECT_EQ(cluster_.calls, step.calls);
+        for (const workload::ServingChange& change : cluster_.changes)
+            EXPECT_EQ(change, (workload::ServingChange{.scaling = true}));
+        if (*step.printed != '\0') {
+            EXPECT_TRUE(printed_.front().ends_with(step.printed)) << printed_.front();
+        }
+    }
+    // A Service splits connections by the numbers of pods.
+    ServingStatus split = cluster_.jobs.front();
+    split.traffic = {.takes_part = true, .percent = 50};
+    cluster_.calls.clear();
+    const auto refused = update_serving(cluster_, split, fixed, scaled, false, [](const auto&) {});
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(refused.error().text.starts_with("--max-replicas: a Service splits"));
+    EXPECT_TRUE(cluster_.calls.empty());
+}
+
 // Goal: the log of the right pod: the only one, the one that is not ready, or a named one.
 TEST_F(ServeTest, PodForLogs) {
     ServingStatus one;

@@ -7,6 +7,7 @@
 
 #include "app/cli/tab_writer.hpp"
 #include "app/workload/event_text.hpp"
+#include "base/ascii.hpp"
 #include "wire/text/json.hpp"
 
 namespace tessera {
@@ -57,6 +58,20 @@ std::string address_text(const ServingStatus& job) {
     return fmt::format("{}({}%)", job.address, job.traffic->percent);
 }
 
+// A quantity of the API server, which has thousandths as "61500m", with a point.
+std::string decimal(const std::string& quantity) {
+    const bool is_milli = quantity.ends_with('m');
+    const auto number = parse_digits(
+        std::string_view(quantity).substr(0, quantity.size() - (is_milli ? 1 : 0)), 999'999'999);
+    if (!is_milli || !number) return quantity;
+    return fmt::format("{:.1f}", static_cast<double>(*number) / 1'000);
+}
+
+// "1-4"
+std::string bounds_text(const ServingStatus& job) {
+    return job.scaling ? fmt::format("{}-{}", job.scaling->least, job.scaling->most) : "N/A";
+}
+
 // What splits the traffic: "httproute/half".
 std::string split_object(const ServingStatus& job) {
     return fmt::format("{}/{}", job.traffic->by_route ? "httproute" : "service", job.id.name);
@@ -79,6 +94,45 @@ void write_traffic(JsonWriter& w, const ServingStatus& job) {
         w.member("takesPart", job.traffic->takes_part);
         w.member("percent", job.traffic->percent);
         if (!job.traffic->why.empty()) w.member("reason", job.traffic->why);
+    });
+}
+
+// "tessera_gpu_compute_use 95/60": the average, and the target.
+std::string targets_text(const workload::ScalingStatus& scaling) {
+    std::string out;
+    for (const workload::ScalingMetric& metric : scaling.metrics) {
+        out += fmt::format("{}{} {}/{}", out.empty() ? "" : ", ", metric.name,
+                           metric.current.empty() ? "unknown" : decimal(metric.current),
+                           decimal(metric.target));
+    }
+    return out.empty() ? "N/A" : out;
+}
+
+std::string scaling_text(const ServingStatus& job) {
+    if (!job.scaling) return {};
+    const workload::ScalingStatus& scaling = *job.scaling;
+    std::string out = fmt::format("Autoscaling:\t{} to {} pods; {}\n", scaling.least, scaling.most,
+                                  targets_text(scaling));
+    if (!scaling.why.empty()) out += fmt::format("Not scaled:\t{}\n", scaling.why);
+    return out;
+}
+
+void write_scaling(JsonWriter& w, const ServingStatus& job) {
+    if (!job.scaling) return;
+    w.object("autoscaling", [&] {
+        w.member("minInstances", job.scaling->least);
+        w.member("maxInstances", job.scaling->most);
+        w.member("desiredInstances", job.scaling->desired);
+        w.array("metrics", [&] {
+            for (const workload::ScalingMetric& metric : job.scaling->metrics) {
+                w.object([&] {
+                    w.member("name", metric.name);
+                    w.member("target", metric.target);
+                    if (!metric.current.empty()) w.member("current", metric.current);
+                });
+            }
+        });
+        if (!job.scaling->why.empty()) w.member("reason", job.scaling->why);
     });
 }
 
@@ -135,6 +189,7 @@ void write_job(JsonWriter& w, const ServingStatus& job, const WorkloadView& view
         });
         w.member("ip", job.address);
         write_traffic(w, job);
+        write_scaling(w, job);
         w.array("instances", [&] {
             for (const WorkloadPod& pod : job.pods)
                 write_pod(w, job, pod, view);
@@ -153,9 +208,12 @@ void write_job(JsonWriter& w, const ServingStatus& job, const WorkloadView& view
 std::string serving_table(std::span<const ServingStatus> jobs, const WorkloadView& view,
                           bool namespaces) {
     const bool gpus = std::ranges::any_of(jobs, has_gpus);
+    const bool scaling =
+        std::ranges::any_of(jobs, [](const ServingStatus& job) { return job.scaling.has_value(); });
     std::string out = namespaces ? "NAMESPACE\t" : "";
     out += "NAME\tTYPE\tVERSION\tDESIRED\tAVAILABLE\tADDRESS\tPORTS\t";
-    out += gpus ? "GPU\tGPU_MEM\tGPU_CORE\t\n" : "\n";
+    if (gpus) out += "GPU\tGPU_MEM\tGPU_CORE\t";
+    out += scaling ? "SCALE\t\n" : "\n";
     for (const ServingStatus& job : jobs) {
         if (namespaces) out += job.ns + "\t";
         out += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t", job.id.name, row_of(job.id.type).title,
@@ -165,6 +223,7 @@ std::string serving_table(std::span<const ServingStatus> jobs, const WorkloadVie
             out += fmt::format("{}\t{}\t{}\t", tenths(gpus_of(job, view)), memory_text(job.gpus),
                                cores_text(job.gpus));
         }
+        if (scaling) out += bounds_text(job) + "\t";
         out += "\n";
     }
     return align_tabs_and_trim(out);
@@ -177,6 +236,7 @@ std::string serving_text(const ServingStatus& job, const WorkloadView& view) {
         job.id.name, job.ns, row_of(job.id.type).title, or_none(job.id.version), job.desired,
         job.available, age_text(view.now_s - job.created_s), address_text(job), ports_text(job));
     out += traffic_text(job);
+    out += scaling_text(job);
     if (has_gpus(job)) {
         out += fmt::format("GPU:\t{}\nGPU Memory:\t{}\nGPU Core:\t{}\n", tenths(gpus_of(job, view)),
                            memory_text(job.gpus), cores_text(job.gpus));

@@ -61,6 +61,34 @@ ServingStatus whole() {
     return job;
 }
 
+// Goal: the bounds of the autoscaling, its targets, and why it does not scale.
+TEST(ServingText, Autoscaling) {
+    ServingStatus job = whole();
+    job.scaling = workload::ScalingStatus{
+        .least = 1,
+        .most = 4,
+        .desired = 2,
+        .metrics = {{"tessera_gpu_compute_use", "60", "95500m"}, {"other", "1500m", ""}},
+        .why = "at the limit"};
+    const std::vector jobs{job, shared()};
+    const std::string table = serving_table(jobs, {{}, kNow}, false);
+    EXPECT_NE(table.find("  GPU_CORE  SCALE\n"), std::string::npos) << table;
+    EXPECT_NE(table.find("  1-4\n"), std::string::npos) << table;
+    EXPECT_TRUE(table.ends_with("  N/A\n")) << table;
+    const std::string text = serving_text(job, {{}, kNow});
+    EXPECT_NE(text.find("Autoscaling:  1 to 4 pods; tessera_gpu_compute_use 95.5/60, other "
+                        "unknown/1.5\nNot scaled:   at the limit\n"),
+              std::string::npos)
+        << text;
+    const std::string json = serving_json(job, {{}, kNow});
+    EXPECT_NE(json.find(R"("autoscaling":{"minInstances":1,"maxInstances":4,"desiredInstances":2,)"
+                        R"("metrics":[{"name":"tessera_gpu_compute_use","target":"60",)"
+                        R"("current":"95500m"},{"name":"other","target":"1500m"}],)"
+                        R"("reason":"at the limit"})"),
+              std::string::npos)
+        << json;
+}
+
 // Goal: Arena's columns (docs/research/arena.md §4.4), then memory and compute of a share. A share
 // counts as its part of the GPU's memory.
 TEST(ServingText, Table) {

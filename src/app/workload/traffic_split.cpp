@@ -184,6 +184,19 @@ std::string joined(const std::vector<int>& numbers) {
     return fmt::format("{}", fmt::join(numbers, ":"));
 }
 
+// A HorizontalPodAutoscaler would change the split with the numbers of pods.
+Result<> check_not_scaled(const std::vector<Part>& parts) {
+    const auto scaled =
+        std::ranges::find_if(parts, [](const Part& part) { return part.job->scaling.has_value(); });
+    if (parts.size() < 2 || scaled == parts.end()) return {};
+    return fail(Code::conflict,
+                fmt::format("-v: version {} is scaled automatically, and a Service splits by the "
+                            "numbers of pods; use --gateway, or switch the autoscaling off with "
+                            "tessera serve update {} --name {} --version {} --max-replicas 0",
+                            name_of(*scaled->job), row_of(scaled->job->id.type).command,
+                            scaled->job->id.name, name_of(*scaled->job)));
+}
+
 // The numbers of pods for the split, or why the command has to be repeated with --scale.
 Result<Replicas> replicas_of(const SplitRequest& request, const std::vector<Part>& parts) {
     Replicas out;
@@ -259,6 +272,7 @@ Result<> split_by_service(TrafficSplits& splits, const SplitRequest& request,
         return fail(Code::invalid_argument,
                     "--hostname: needs a Gateway, and a Service splits this traffic");
     }
+    TRY_VOID(check_not_scaled(parts));
     TRY(const Replicas replicas, replicas_of(request, parts));
     SharedService wanted{.ns = request.ns,
                          .name = request.name,

@@ -187,6 +187,26 @@ TEST_F(TrafficSplitTest, PodsOfAnEarlierPart) {
     EXPECT_EQ(splits_.parts, std::vector<std::string>{"v3 out"});
 }
 
+// Goal: a Service does not split by numbers of pods that autoscaling changes; one version and a
+// Gateway do not depend on them.
+TEST_F(TrafficSplitTest, Autoscaling) {
+    servings_.jobs[1].scaling.emplace();
+    for (const bool scale : {false, true}) {
+        SplitRequest wanted = request({"v1:50", "v2:50"});
+        wanted.scale = scale;
+        EXPECT_EQ(split(wanted),
+                  "-v: version v2 is scaled automatically, and a Service splits by the numbers of "
+                  "pods; use --gateway, or switch the autoscaling off with tessera serve update "
+                  "tensorflow --name half --version v2 --max-replicas 0");
+    }
+    EXPECT_TRUE(printed_.empty());
+    EXPECT_EQ(split(request({"v2"})), "");
+    splits_.all = std::vector<GatewayName>{{"infra", "web"}};
+    SplitRequest by_gateway = request({"v1:50", "v2:50"});
+    by_gateway.gateway = GatewayName{"infra", "web"};
+    EXPECT_EQ(split(by_gateway), "");
+}
+
 TEST_F(TrafficSplitTest, Removal) {
     servings_.jobs[0].traffic = {.by_route = true, .takes_part = true, .percent = 100};
     const auto remove = [&](const char* version) {

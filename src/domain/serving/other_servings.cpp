@@ -18,6 +18,24 @@ Result<> read_probes(const CustomFlags& flags, PodTemplate& pod) {
     return read_probe_flags("readiness", flags.readiness, defaults, *pod.readiness);
 }
 
+Result<> read_request_counter(const CustomFlags& flags, Serving& job) {
+    if (flags.request_counter.empty() && flags.serve.scaling.target_request_rate == 0) return {};
+    if (flags.request_counter.empty() || flags.metrics_port == 0) {
+        return fail(Code::invalid_argument,
+                    "--request-counter: is missing, or --metrics-port is; name the counter of "
+                    "requests, such as http_requests_total, and the port that serves it at "
+                    "/metrics");
+    }
+    if (!is_metric_name(flags.request_counter)) {
+        return fail(Code::invalid_argument,
+                    fmt::format("--request-counter: \"{}\" is not the name of a metric, of a-z, "
+                                "A-Z, 0-9, _ and :",
+                                flags.request_counter));
+    }
+    count_requests(job.pod, {flags.metrics_port, "/metrics", flags.request_counter});
+    return {};
+}
+
 }  // namespace
 
 Result<Serving> triton_serving(const TritonFlags& flags) {
@@ -28,6 +46,14 @@ Result<Serving> triton_serving(const TritonFlags& flags) {
     TRY_VOID(add_port(job.pod, "--grpc-port", kGrpcPort, flags.grpc_port));
     if (flags.allow_metrics)
         TRY_VOID(add_port(job.pod, "--metrics-port", kMetricsPort, flags.metrics_port));
+    if (flags.serve.scaling.target_request_rate > 0) {
+        if (!flags.allow_metrics || flags.metrics_port == 0) {
+            return fail(Code::invalid_argument,
+                        "--target-request-rate: needs --allow-metrics, and --metrics-port, where "
+                        "the server counts its requests");
+        }
+        count_requests(job.pod, {flags.metrics_port, "/metrics", "nv_inference_request_success"});
+    }
     const Probe alive{
         .action = ProbeAction::http, .port = flags.http_port, .path = "/v2/health/live"};
     Probe ready = alive;
@@ -68,6 +94,7 @@ Result<Serving> custom_serving(const CustomFlags& flags) {
     TRY_VOID(add_port(job.pod, "--port", kGrpcPort, flags.port));
     TRY_VOID(add_port(job.pod, "--restful-port", kRestPort, flags.restful_port));
     TRY_VOID(add_port(job.pod, "--metrics-port", kMetricsPort, flags.metrics_port));
+    TRY_VOID(read_request_counter(flags, job));
     if (!job.pod.command.empty() && !flags.words.empty()) {
         return fail(Code::invalid_argument,
                     "--command: cannot be used with a command line after the flags; write one");

@@ -67,6 +67,10 @@ Result<Serving> begin_serving(const ServeFlags& flags, ServingType type,
     TRY_VOID(check_amount("--max-surge", flags.max_surge));
     TRY_VOID(check_amount("--max-unavailable", flags.max_unavailable));
     TRY(out.pod, read_pod_flags(flags.pod, default_image));
+    TRY(out.scaling, read_scaling(flags.scaling, out.pod.gpus));
+    if (out.scaling) {
+        TRY(out.replicas, initial_replicas(flags.replicas, *out.scaling));
+    }
     add_pod_fields(out.pod.env);
     out.pod.container = row_of(type).container;
     return out;
@@ -87,6 +91,10 @@ Result<> add_port(PodTemplate& pod, std::string_view flag, std::string_view name
     }
     pod.ports.push_back({std::string(name), number});
     return {};
+}
+
+void count_requests(PodTemplate& pod, const RequestCounter& counter) {
+    pod.annotations.emplace(kRequestCounterAnnotation, to_string(counter));
 }
 
 void set_probes(PodTemplate& pod, const Probe& alive, const Probe& ready) {

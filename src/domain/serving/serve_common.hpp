@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "domain/autoscaling/request_counter.hpp"
 #include "domain/serving/serve_flags.hpp"
 
 namespace tessera::workload {
@@ -16,6 +17,9 @@ Result<> add_port(PodTemplate& pod, std::string_view flag, std::string_view name
 
 // How long a model may take to load: an hour.
 inline constexpr int kStartPeriods = 720;
+
+// Notes on the pods where the server counts its requests, unless the user did.
+void count_requests(PodTemplate& pod, const RequestCounter& counter);
 
 // The probes of a server whose state these actions tell: `alive` for liveness and the start, and
 // `ready` for readiness.

@@ -8,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "domain/serving/probe_flags.hpp"
+#include "domain/serving/scaling.hpp"
 #include "domain/serving/serving.hpp"
 #include "domain/workload/pod_flags.hpp"
 
@@ -20,6 +21,7 @@ struct ServeFlags {
     int replicas = 1;
     std::string max_surge;
     std::string max_unavailable;
+    ScalingFlags scaling;
     PodFlags pod;
 };
 
@@ -55,6 +57,7 @@ struct CustomFlags {
     int port = 0;
     int restful_port = 0;
     int metrics_port = 0;
+    std::string request_counter;  // a metric of the metrics port, at /metrics; empty: none
     ProbeFlags startup;
     ProbeFlags readiness;
     ProbeFlags liveness;

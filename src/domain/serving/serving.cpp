@@ -59,7 +59,8 @@ Result<> check_serving_name(const ServingName& id) {
 ServingChange change_between(const Serving& before, const Serving& after) {
     return {.pods = before.pod != after.pod,
             .strategy = before.max_surge != after.max_surge ||
-                        before.max_unavailable != after.max_unavailable};
+                        before.max_unavailable != after.max_unavailable,
+            .scaling = before.scaling != after.scaling};
 }
 
 std::string files_name(const Serving& job) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "domain/serving/scaling.hpp"
 #include "domain/workload/pod_template.hpp"
 
 namespace tessera::workload {
@@ -62,6 +63,7 @@ struct Serving {
     std::string max_surge;        // of the rolling update; empty: that of Kubernetes
     std::string max_unavailable;  // the same
     PodTemplate pod;
+    std::optional<Scaling> scaling{};  // nothing: `replicas` stays
     // Whether the Service that the versions of its name share selects its pods (traffic_split.hpp).
     // Of an update: what the job has; nothing: no label says so, and it is written as false.
     std::optional<bool> in_split = true;
@@ -77,8 +79,9 @@ struct ServingChange {
     bool pods = false;      // the pod template
     bool replicas = false;  // their number
     bool strategy = false;  // of the rolling update
+    bool scaling = false;   // its HorizontalPodAutoscaler
 
-    [[nodiscard]] bool any() const { return pods || replicas || strategy; }
+    [[nodiscard]] bool any() const { return pods || replicas || strategy || scaling; }
 
     friend bool operator==(const ServingChange&, const ServingChange&) = default;
 };

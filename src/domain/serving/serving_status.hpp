@@ -50,8 +50,9 @@ struct ServingStatus {
     std::vector<std::pair<std::string, std::string>> file_keys;
     // Whether the shared Service of a split selects its pods; nothing: no label says so.
     std::optional<bool> in_split;
-    std::optional<TrafficPart> traffic;  // nothing: the versions of its name share no address
-    std::string why;                     // why it has fewer pods than desired; empty if it has them
+    std::optional<TrafficPart> traffic;    // nothing: the versions of its name share no address
+    std::optional<ScalingStatus> scaling;  // nothing: no autoscaling, or the user may not read it
+    std::string why;  // why it has fewer pods than desired; empty if it has them
 };
 
 }  // namespace tessera::workload

@@ -11,6 +11,10 @@ namespace tessera::workload {
 namespace {
 
 constexpr std::string_view kServer = "/usr/bin/tensorflow_model_server";
+// Where TensorFlow Serving counts its requests by default.
+constexpr std::string_view kMetricsPath = "/monitoring/prometheus/metrics";
+constexpr std::string_view kCounter = ":tensorflow:serving:request_count";
+constexpr std::string_view kMonitoringPath = "/etc/tessera/monitoring.config";
 constexpr std::string_view kConfigPath = "/etc/tessera/models.config";
 
 // In the text format of protocol buffers.
@@ -146,6 +150,15 @@ Probe probe_of(const TensorflowFlags& flags, const std::string& model) {
     return {.action = ProbeAction::http, .port = flags.restful_port, .path = "/v1/models/" + model};
 }
 
+Result<> read_request_target(const TensorflowFlags& flags, Serving& job) {
+    if (flags.serve.scaling.target_request_rate == 0) return {};
+    if (flags.restful_port == 0)
+        return refuse("--target-request-rate",
+                      "needs --restful-port, where the server counts its requests");
+    count_requests(job.pod, {flags.restful_port, std::string(kMetricsPath), std::string(kCounter)});
+    return {};
+}
+
 }  // namespace
 
 Result<std::string> model_config(std::string_view model, std::string_view path,
@@ -167,6 +180,7 @@ Result<Serving> tensorflow_serving(const TensorflowFlags& flags) {
         return refuse("--port", "is 0, and so is --restful-port; the server needs one of them");
     TRY_VOID(add_port(job.pod, "--port", kGrpcPort, flags.port));
     TRY_VOID(add_port(job.pod, "--restful-port", kRestPort, flags.restful_port));
+    TRY_VOID(read_request_target(flags, job));
     if (!job.pod.command.empty()) {  // --command
         job.notes.emplace_back(
             "--command replaces the server's command line, so the flags about models and the "
@@ -179,8 +193,14 @@ Result<Serving> tensorflow_serving(const TensorflowFlags& flags) {
     std::vector<std::string> server{std::string(kServer), fmt::format("--port={}", flags.port),
                                     fmt::format("--rest_api_port={}", flags.restful_port)};
     server.insert(server.end(), models.arguments.begin(), models.arguments.end());
-    if (!flags.monitoring_config_file.empty())
+    if (!flags.monitoring_config_file.empty()) {
         server.push_back("--monitoring_config_file=" + flags.monitoring_config_file);
+    } else if (flags.serve.scaling.target_request_rate > 0) {
+        server.push_back(fmt::format("--monitoring_config_file={}", kMonitoringPath));
+        job.pod.files.push_back(
+            {std::string(kMonitoringPath),
+             fmt::format("prometheus_config {{ enable: true, path: \"{}\" }}\n", kMetricsPath)});
+    }
     TRY(job.pod.command, command_of(flags, job.pod.gpus, std::move(server)));
     const Probe probe = probe_of(flags, models.probed);
     set_probes(job.pod, probe, probe);

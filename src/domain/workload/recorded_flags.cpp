@@ -65,6 +65,11 @@ constexpr auto kReplaced = std::to_array<Replaced>({
     {"--", "--command"},
 });
 
+// Without autoscaling the other flags for it mean nothing.
+constexpr std::string_view kUnscaled = "--max-replicas=0";
+constexpr auto kOfScaling = std::to_array<std::string_view>(
+    {"--min-replicas", "--scale-down-delay", "--target-gpu-use", "--target-request-rate"});
+
 std::string_view name_of(std::string_view flag) {
     return flag.substr(0, flag.find('='));
 }
@@ -108,7 +113,9 @@ Parts parts_of(const RecordedFlags& all) {
 RecordedFlags merged_flags(const RecordedFlags& earlier, const RecordedFlags& later) {
     const Parts before = parts_of(earlier);
     const Parts now = parts_of(later);
+    const bool is_unscaled = std::ranges::find(now.flags, kUnscaled) != now.flags.end();
     const auto is_dropped = [&](std::string_view name) {
+        if (is_unscaled && std::ranges::find(kOfScaling, name) != kOfScaling.end()) return true;
         return std::ranges::any_of(kReplaced, [&](const Replaced& row) {
             return row.drops == name &&
                    (row.flag == "--" ? !now.words.empty() : has(now.flags, row.flag));

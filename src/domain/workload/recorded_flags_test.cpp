@@ -42,6 +42,21 @@ TEST(RecordedFlags, FlagsThatExcludeEachOther) {
     EXPECT_EQ(merged_flags({"--gpumemory=3"}, {"--gpus="}), (Flags{"--gpumemory=3"}));
 }
 
+// Goal: without autoscaling its other flags are dropped, but for those that are given now.
+TEST(RecordedFlags, WithoutAutoscaling) {
+    const Flags scaled{"--replicas=2", "--min-replicas=2", "--max-replicas=4",
+                       "--target-gpu-use=60", "--scale-down-delay=10"};
+    EXPECT_EQ(merged_flags({"--target-request-rate=9"}, {"--max-replicas=0"}),
+              (Flags{"--max-replicas=0"}));
+    EXPECT_EQ(merged_flags(scaled, {"--max-replicas=0"}),
+              (Flags{"--replicas=2", "--max-replicas=0"}));
+    EXPECT_EQ(merged_flags(scaled, {"--max-replicas=5"}),
+              (Flags{"--replicas=2", "--min-replicas=2", "--target-gpu-use=60",
+                     "--scale-down-delay=10", "--max-replicas=5"}));
+    EXPECT_EQ(merged_flags(scaled, {"--max-replicas=0", "--target-gpu-use=50"}),
+              (Flags{"--replicas=2", "--max-replicas=0", "--target-gpu-use=50"}));
+}
+
 TEST(RecordedFlags, Words) {
     EXPECT_EQ(merged_flags({"--name=a", "--", "python", "--x=1"}, {"--cpu=1"}),
               (Flags{"--name=a", "--cpu=1", "--", "python", "--x=1"}));

@@ -12,6 +12,7 @@
 #include "wire/text/json.hpp"
 #include "wire/workload/cluster_facts_json.hpp"
 #include "wire/workload/data_volume_json.hpp"
+#include "wire/workload/scaler_json.hpp"
 #include "wire/workload/serving_status_json.hpp"
 #include "wire/workload/training_status_json.hpp"
 #include "wire/workload/workload_pod_json.hpp"
@@ -43,6 +44,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     (void)read_workload(root);
     (void)read_metrics_api(root);
     is_ready_agent(root);
+    (void)workload::read_scaler(root);
     if (auto job = workload::read_serving(root)) workload::read_serving_service(root, *job);
     (void)workload::read_serving_of(root);
     if (auto job = workload::read_training_role(root)) {

@@ -21,14 +21,6 @@ StringMap labels_of(const ServingName& id) {
     return out;
 }
 
-StringMap all_labels(const Serving& job) {
-    return joined(labels_of(job.id), job.pod.labels);
-}
-
-Owner owner_of(std::string_view object, std::string_view uid) {
-    return {.api = "apps/v1", .kind = "Deployment", .name = object, .uid = uid};
-}
-
 // The members of a DeploymentStrategy.
 void write_strategy(JsonWriter& w, const Serving& job) {
     // A number or a percentage.
@@ -56,6 +48,14 @@ void write_template(JsonWriter& w, const Serving& job) {
 
 }  // namespace
 
+StringMap serving_labels(const Serving& job) {
+    return joined(labels_of(job.id), job.pod.labels);
+}
+
+Owner serving_owner(std::string_view object, std::string_view uid) {
+    return {.api = "apps/v1", .kind = "Deployment", .name = object, .uid = uid};
+}
+
 std::string write_serving_deployment(const Serving& job) {
     JsonWriter w;
     w.object([&] {
@@ -64,7 +64,7 @@ std::string write_serving_deployment(const Serving& job) {
                        .kind = "Deployment",
                        .name = name,
                        .ns = job.ns,
-                       .labels = all_labels(job),
+                       .labels = serving_labels(job),
                        .annotations = joined(
                            {{std::string(kCommandAnnotation), write_arguments(job.arguments)}},
                            job.pod.annotations)});
@@ -86,8 +86,8 @@ std::string write_serving_service(const Serving& job, std::string_view owner_uid
                        .kind = "Service",
                        .name = name,
                        .ns = job.ns,
-                       .labels = all_labels(job),
-                       .owner = owner_of(name, owner_uid)});
+                       .labels = serving_labels(job),
+                       .owner = serving_owner(name, owner_uid)});
         w.object("spec", [&] {
             write_map(w, "selector", selector_of(job.id));
             w.array("ports", [&] {
@@ -108,8 +108,8 @@ std::string write_serving_files(const Serving& job, std::string_view owner_uid) 
                        .kind = "ConfigMap",
                        .name = name,
                        .ns = job.ns,
-                       .labels = all_labels(job),
-                       .owner = owner_of(owner, owner_uid)});
+                       .labels = serving_labels(job),
+                       .owner = serving_owner(owner, owner_uid)});
         write_files(w, job.pod.files);
     });
     return w.take();
@@ -127,7 +127,7 @@ std::string write_serving_update(const Serving& job, std::string_view uid,
             patch.test("/spec/template/metadata/labels/" + pointer_part(kSplitLabel),
                        split_value(*job.in_split));
         }
-        for (const auto& [key, value] : all_labels(job))
+        for (const auto& [key, value] : serving_labels(job))
             patch.add("/metadata/labels/" + pointer_part(key), value);
         for (const auto& [key, value] : job.pod.annotations)
             patch.add("/metadata/annotations/" + pointer_part(key), value);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "domain/serving/serving.hpp"
+#include "wire/workload/object_json.hpp"
 
 namespace tessera::workload {
 
@@ -20,6 +21,11 @@ inline constexpr std::string_view kSplitLabel = "tessera.dev/serving-split";
 constexpr std::string_view split_value(bool in_split) {
     return in_split ? "in" : "out";
 }
+
+// The labels of all objects of a job, and the owner of those that the Deployment owns. The texts
+// outlive it.
+StringMap serving_labels(const Serving& job);
+Owner serving_owner(std::string_view object, std::string_view uid);
 
 // apps/v1 Deployment.
 std::string write_serving_deployment(const Serving& job);

@@ -14,6 +14,7 @@
 #include "programs/tessera/serve/serve_commands.hpp"
 #include "programs/tessera/serve/serve_flags_options.hpp"
 #include "wire/workload/object_json.hpp"
+#include "wire/workload/scaler_json.hpp"
 #include "wire/workload/serving_json.hpp"
 
 namespace tessera {
@@ -62,6 +63,7 @@ struct Bound {
 std::vector<std::string> objects_of(const Serving& job) {
     std::vector<std::string> objects{workload::write_serving_deployment(job)};
     if (!job.pod.files.empty()) objects.push_back(workload::write_serving_files(job, ""));
+    if (job.scaling) objects.push_back(workload::write_scaler(job, ""));
     objects.push_back(workload::write_serving_service(job, ""));
     return objects;
 }
@@ -211,19 +213,21 @@ CommandRow serve_custom_command() {
 }
 
 CommandRow serve_update_command() {
-    return {
-        .name = "update",
-        .summary = "Change a serving job",
-        .example = "tessera serve update tensorflow --name mnist --gpumemory 4",
-        .commands = {
-            row(kTensorflow, kUpdate, "tessera serve update tensorflow --name mnist --gpumemory 4",
-                update, {"tf"}),
-            row(kTriton, kUpdate, "tessera serve update triton --name resnet --replicas 2", update),
-            row(kCustom, kUpdate,
-                "tessera serve update custom --name style --image "
-                "registry.example.com/style:2",
-                update),
-        }};
+    return {.name = "update",
+            .summary = "Change a serving job",
+            .example = "tessera serve update tensorflow --name mnist --gpumemory 4",
+            .commands = {
+                row(kTensorflow, kUpdate,
+                    "tessera serve update tensorflow --name mnist --gpumemory 4", update, {"tf"}),
+                row(kTriton, kUpdate,
+                    "tessera serve update triton --name resnet --gpucore 30 --max-replicas 4 "
+                    "--target-gpu-use 60",
+                    update),
+                row(kCustom, kUpdate,
+                    "tessera serve update custom --name style --image "
+                    "registry.example.com/style:2",
+                    update),
+            }};
 }
 
 }  // namespace tessera

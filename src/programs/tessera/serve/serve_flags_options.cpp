@@ -24,6 +24,18 @@ void add_serve_flags(CLI::App& command, workload::ServeFlags& flags, CreateOptio
                    "version of the serving job, if there are several");
     add_flag_value(command, "-n,--namespace", flags.ns, "namespace of the serving job");
     add_number(command, "--replicas", flags.replicas, 10'000, "number of pods");
+    add_number(command, "--max-replicas", flags.scaling.max_replicas, 10'000,
+               "scale automatically, up to this number of pods; 0: keep --replicas");
+    add_number(command, "--min-replicas", flags.scaling.min_replicas, 10'000,
+               "with --max-replicas: smallest number of pods");
+    add_number(command, "--target-gpu-use", flags.scaling.target_gpu_use, 1'000,
+               "with --max-replicas: GPU time that the pods use on average, in percent of "
+               "--gpucore, beyond which pods are added; 0: none");
+    add_number(command, "--target-request-rate", flags.scaling.target_request_rate, 1'000'000,
+               "with --max-replicas: requests per second that a pod answers on average, beyond "
+               "which pods are added; 0: none");
+    add_number(command, "--scale-down-delay", flags.scaling.scale_down_delay, 3'600,
+               "with --max-replicas: seconds of less use until pods are removed");
     add_flag_value(command, "--max-surge", flags.max_surge,
                    "pods beyond --replicas during an update, as a number or a percentage");
     add_flag_value(command, "--max-unavailable", flags.max_unavailable,
@@ -63,6 +75,8 @@ void add_custom_flags(CLI::App& command, workload::CustomFlags& flags) {
     add_port(command, "--port", flags.port, "gRPC port; 0: none");
     add_port(command, "--restful-port", flags.restful_port, "REST port; 0: none");
     add_port(command, "--metrics-port", flags.metrics_port, "port with metrics; 0: none");
+    add_flag_value(command, "--request-counter", flags.request_counter,
+                   "counter of requests in the metrics of --metrics-port, at /metrics");
     add_flag_value(command, "--health-path", flags.health_path,
                    "path of the REST port that answers 200 when the server is ready");
     add_probe(command, "startup", flags.startup);
