@@ -14,6 +14,8 @@ namespace tessera {
 namespace {
 
 constexpr int kMostAnswer = 64 << 10;  // bytes of a message of DNS
+// Of each server, so that a deadline of the caller is kept: it asks again.
+constexpr int kAnswerSeconds = 2;
 
 std::optional<HostAddress> of_number(const std::string& text, int port) {
     HostAddress out;
@@ -53,6 +55,8 @@ std::vector<HostAddress> of_file(const std::string& host, int port) {
 void add_records(const std::string& host, int port, int type, std::vector<HostAddress>& out) {
     struct __res_state state = {};
     if (::res_ninit(&state) != 0) return;
+    state.retrans = kAnswerSeconds;
+    state.retry = 1;
     std::vector<unsigned char> answer(kMostAnswer);
     const int size = ::res_nsearch(&state, host.c_str(), ns_c_in, type, answer.data(), kMostAnswer);
     ::res_nclose(&state);

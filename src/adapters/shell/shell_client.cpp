@@ -23,13 +23,18 @@ constexpr std::size_t kMostBuffered = std::size_t{256} << 10;
 constexpr std::size_t kPiece = std::size_t{32} << 10;
 constexpr std::chrono::seconds kConnect{10};
 constexpr std::chrono::milliseconds kPause{500};
+// For how long DNS may have the address of an earlier pod, which another job has now.
+constexpr std::chrono::seconds kRefused{5};
 
 Result<ShellSocket> connect_patiently(const ShellCall& call) {
     const auto end = Clock::now() + call.patience;
+    const auto refusal_end = Clock::now() + kRefused;
     for (;;) {
         auto socket = connect_shell(call.host, call.port, call.secret, kConnect);
-        if (socket || socket.error().code != Code::unavailable) return socket;
-        if (Clock::now() + kPause >= end) {
+        if (socket) return socket;
+        const bool is_refused = socket.error().code == Code::permission_denied;
+        if (is_refused && Clock::now() >= refusal_end) return socket;
+        if (!is_refused && Clock::now() + kPause >= end) {
             return fail(Code::unavailable,
                         "not reached in " + std::to_string(call.patience.count()) + " seconds: " +
                             socket.error().text + "; see whether the worker runs: tessera get JOB");

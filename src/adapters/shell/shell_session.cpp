@@ -10,7 +10,6 @@
 
 #include "adapters/os/random_bytes.hpp"
 #include "base/log.hpp"
-#include "wire/shell/sha256.hpp"
 
 namespace tessera {
 namespace {
@@ -44,14 +43,16 @@ void ShellSession::add_items(std::vector<pollfd>& items) const {
     items.push_back({.fd = socket_->get(), .events = events, .revents = 0});
     const int input = input_.empty() ? -1 : child_.input.get();
     items.push_back({.fd = input, .events = POLLOUT, .revents = 0});
-    const bool is_full = out_.size() >= kMostBuffered;
+    const bool reads = !is_full() && state_ == State::running;
     for (const Descriptor* from : {&child_.output, &child_.errors})
-        items.push_back({.fd = is_full ? -1 : from->get(), .events = POLLIN, .revents = 0});
+        items.push_back({.fd = reads ? from->get() : -1, .events = POLLIN, .revents = 0});
 }
 
 bool ShellSession::handle(std::vector<pollfd>::const_iterator items, Clock::time_point now,
                           bool may_run) {
     const short socket = items[0].revents;
+    // While the buffer was full, no output was read: its time begins now.
+    if (is_full() && status_ && state_ == State::running) deadline_ = now + kLastOutput;
     if ((socket & POLLOUT) != 0 && !send()) return false;
     if ((socket & POLLIN) != 0 && !receive(may_run)) return false;
     // Whatever the peer sent before it ended is of no use: it does not see the result.
@@ -64,7 +65,7 @@ bool ShellSession::handle(std::vector<pollfd>::const_iterator items, Clock::time
 }
 
 std::optional<ShellSession::Clock::time_point> ShellSession::deadline() const {
-    const bool waits = state_ != State::running || (status_ && out_.size() < kMostBuffered);
+    const bool waits = state_ != State::running || (status_ && !is_full());
     return waits ? std::optional(deadline_) : std::nullopt;
 }
 
@@ -88,7 +89,7 @@ bool ShellSession::take_hello() {
     const std::string_view hello(hello_);
     const std::string_view theirs = hello.substr(0, kNonceBytes);
     const std::string_view proof = hello.substr(kNonceBytes, kProofBytes);
-    if (!equal_in_constant_time(proof, shell_proof(secret_, ShellSide::client, nonce_, theirs))) {
+    if (!is_shell_proof(proof, secret_, ShellSide::client, nonce_, theirs)) {
         refuse("it does not have the secret of this job");
         out_ += kRefusal;
         return send();
@@ -96,6 +97,7 @@ bool ShellSession::take_hello() {
     out_ += shell_proof(secret_, ShellSide::server, nonce_, theirs);
     frames_.add(hello.substr(kHelloBytes));
     state_ = State::command;
+    has_proved_ = true;
     return send();
 }
 
@@ -175,6 +177,10 @@ void ShellSession::ended(int status, Clock::time_point now) {
     finish(now);
 }
 
+bool ShellSession::is_full() const {
+    return out_.size() >= kMostBuffered;
+}
+
 void ShellSession::finish(Clock::time_point now) {
     if (state_ == State::closing && out_.empty() && !is_shut_) {
         // The peer closes when it has read all. If we did, with input unread, the kernel would
@@ -186,7 +192,7 @@ void ShellSession::finish(Clock::time_point now) {
     if (state_ != State::running || !status_) return;
     const bool is_read = child_.output.get() < 0 && child_.errors.get() < 0;
     // A full buffer is no reason to drop output.
-    if (!is_read && (now < deadline_ || out_.size() >= kMostBuffered)) return;
+    if (!is_read && (now < deadline_ || is_full())) return;
     out_ += write_exit(*status_);
     state_ = State::closing;
     // A slow peer has as long as it keeps the connection.

@@ -42,7 +42,7 @@ class ShellSession {
     [[nodiscard]] std::optional<Clock::time_point> deadline() const;
     [[nodiscard]] bool is_running() const { return child_.pid > 0 && !status_; }
     // Whether the peer has not proved yet that it has the secret.
-    [[nodiscard]] bool is_stranger() const { return state_ == State::hello; }
+    [[nodiscard]] bool is_stranger() const { return !has_proved_; }
     [[nodiscard]] pid_t pid() const { return child_.pid; }
 
   private:
@@ -55,6 +55,7 @@ class ShellSession {
     bool send();
     void write_input();
     void read_output(Descriptor& from, FrameType type);
+    [[nodiscard]] bool is_full() const;
     void finish(Clock::time_point now);
     void refuse(std::string_view why);
 
@@ -63,6 +64,7 @@ class ShellSession {
     const std::string peer_;
     const std::string nonce_;
     State state_ = State::hello;
+    bool has_proved_ = false;
     Clock::time_point deadline_;
     std::string hello_;
     ShellFrameReader frames_{ShellSide::client};

@@ -13,7 +13,6 @@
 
 #include "adapters/os/random_bytes.hpp"
 #include "adapters/shell/host_addresses.hpp"
-#include "wire/shell/sha256.hpp"
 #include "wire/shell/shell_protocol.hpp"
 
 namespace tessera {
@@ -85,8 +84,7 @@ Result<> prove(int socket, std::string_view secret, Clock::time_point end) {
     if (::send(socket, hello.data(), hello.size(), MSG_NOSIGNAL) != std::ssize(hello))
         return failed("send");
     TRY(const std::string proof, receive(socket, kProofBytes, end));
-    if (equal_in_constant_time(proof, shell_proof(secret, ShellSide::server, theirs, ours)))
-        return {};
+    if (is_shell_proof(proof, secret, ShellSide::server, theirs, ours)) return {};
     return fail(Code::permission_denied, proof == kRefusal
                                              ? "it refuses the secret, which is not that of its job"
                                              : "it does not have the secret of this job");
@@ -167,8 +165,10 @@ Result<ShellSocket> connect_shell(const std::string& host, int port, std::string
             error = socket.error();
             continue;
         }
-        TRY_VOID(prove((*socket)->get(), secret, end));
-        return socket;
+        const auto proved = prove((*socket)->get(), secret, end);
+        if (proved) return socket;
+        // An address of DNS may be that of an earlier pod, which another job has now.
+        error = proved.error();
     }
     return fail(error);
 }

@@ -59,6 +59,9 @@ Result<Role> launcher_of(const MpiJobFlags& flags) {
     SubmitFlags submit = flags.submit;
     submit.pod.gpu = {};
     submit.pod.devices.clear();
+    submit.rdma = false;
+    TRY_VOID(check_quantity("--launcher-cpu", flags.launcher_cpu));
+    TRY_VOID(check_quantity("--launcher-memory", flags.launcher_memory));
     submit.pod.cpu = flags.launcher_cpu;
     submit.pod.memory = flags.launcher_memory;
     if (!flags.mounts_on_launcher) {
@@ -135,6 +138,9 @@ Result<Training> mpi_job(const MpiJobFlags& flags) {
     Role workers{.name = "worker", .replicas = submit.workers, .pod = {}};
     TRY(workers.pod, pod_of(submit, TrainingType::mpi));
     workers.pod.command = {std::string(kShellProgram), "serve"};
+    // kube-scheduler places pods with the same port of the node on different nodes.
+    if (submit.host.network)
+        workers.pod.ports.push_back({.name = "mpi-shell", .number = kShellPort});
     const int slots = slots_of(flags, workers.pod);
     job.roles = {std::move(launcher), std::move(workers)};
     TRY_VOID(check_flags(flags, job));

@@ -102,7 +102,8 @@ TEST(MpiJob, Variables) {
 TEST(MpiJob, Launcher) {
     MpiJobFlags flags = flags_of();
     flags.submit.pod.cpu = "8";
-    flags.submit.pod.devices = {"rdma/hca=1"};
+    flags.submit.pod.devices = {"example.com/nic=1"};
+    flags.submit.rdma = true;
     flags.submit.pod.data = {"claim:/data"};
     flags.submit.pod.temp_dir = {"scratch:/scratch"};
     flags.submit.pod.files = {{"/etc/x", "text"}};
@@ -110,13 +111,25 @@ TEST(MpiJob, Launcher) {
     const Training job = mpi_job(flags).value();
     const PodTemplate& launcher = job.roles[0].pod;
     EXPECT_EQ(launcher.limits, (StringMap{{"memory", "1Gi"}}));
-    EXPECT_EQ(job.roles[1].pod.limits, (StringMap{{"cpu", "8"}, {"rdma/hca", "1"}}));
+    EXPECT_EQ(job.roles[1].pod.limits,
+              (StringMap{{"cpu", "8"}, {"example.com/nic", "1"}, {"rdma/hca", "1"}}));
+    EXPECT_TRUE(job.roles[1].pod.rdma && !launcher.rdma);
+    EXPECT_TRUE(job.roles[1].pod.ports.empty());
     EXPECT_EQ(launcher.mounts.size(), 1U);
     EXPECT_EQ(job.roles[1].pod.mounts.size(), 2U);
     EXPECT_EQ(launcher.files, job.roles[1].pod.files);
     EXPECT_EQ(launcher.files.front().path, "/etc/x");
     flags.mounts_on_launcher = true;
     EXPECT_EQ(mpi_job(flags)->roles[0].pod.mounts.size(), 2U);
+}
+
+// Goal: workers that use the network of their nodes are on different ones, as their port is.
+TEST(MpiJob, NetworkOfTheNode) {
+    MpiJobFlags flags = flags_of();
+    flags.submit.host.network = true;
+    const Training job = mpi_job(flags).value();
+    EXPECT_EQ(job.roles[1].pod.ports, (std::vector<Port>{{"mpi-shell", kShellPort}}));
+    EXPECT_TRUE(job.roles[0].pod.ports.empty());
 }
 
 TEST(MpiJob, Mistakes) {
@@ -138,7 +151,8 @@ TEST(MpiJob, Mistakes) {
              f.submit.pod.data = {"logs:/training_logs"};
          },
          "--tensorboard: needs --mounts-on-launcher"},
-        {[](MpiJobFlags& f) { f.launcher_cpu = "many"; }, "--cpu"},
+        {[](MpiJobFlags& f) { f.launcher_cpu = "many"; }, "--launcher-cpu: "},
+        {[](MpiJobFlags& f) { f.launcher_memory = "1 GB"; }, "--launcher-memory: "},
     };
     for (const Row& row : rows) {
         MpiJobFlags flags = flags_of();

@@ -1,11 +1,12 @@
-// Where the containers of an MPI job have what they need to run commands in each other. The job's
-// objects name these paths, and tessera-mpi-shell reads them.
+// The port and the paths by which the containers of an MPI job run commands in each other. The
+// job's objects name them, and tessera-mpi-shell uses them.
 #pragma once
 
 #include <string_view>
 
 namespace tessera::workload {
 
+inline constexpr int kShellPort = 4722;
 inline constexpr std::string_view kShellFolder = "/tessera-mpi";
 inline constexpr std::string_view kShellProgram = "/tessera-mpi/tessera-mpi-shell";
 // The same program by the name with which mpirun calls it.

@@ -96,7 +96,8 @@ TEST(TensorflowJob, WhatPodsShareWithTheNode) {
     flags.submit.rdma = true;
     flags.submit.scheduler = "other-scheduler";
     flags.submit.host = {.network = true};
-    const Role& worker = tensorflow_job(flags).value().roles[0];
+    const Training job = tensorflow_job(flags).value();
+    const Role& worker = job.roles[0];
     EXPECT_EQ(worker.pod.limits, (StringMap{{"rdma/hca", "1"}}));
     EXPECT_TRUE(worker.pod.rdma);
     EXPECT_EQ(worker.pod.scheduler, "other-scheduler");

@@ -52,13 +52,6 @@ Result<std::pair<std::string, std::string>> name_and_path(std::string_view flag,
     return std::pair(std::string(text.substr(0, colon)), std::string(text.substr(colon + 1)));
 }
 
-Result<> check_quantity(std::string_view flag, const std::string& text) {
-    if (text.empty()) return {};
-    const auto amount = parse_milli_quantity(text);
-    if (!amount) return fail(amount.error().in(flag));
-    return {};
-}
-
 Result<> read_limits(const PodFlags& flags, PodTemplate& pod) {
     TRY_VOID(check_quantity("--cpu", flags.cpu));
     TRY_VOID(check_quantity("--memory", flags.memory));
@@ -179,6 +172,13 @@ Result<> read_placement(const PodFlags& flags, PodTemplate& pod) {
 }
 
 }  // namespace
+
+Result<> check_quantity(std::string_view flag, const std::string& text) {
+    if (text.empty()) return {};
+    const auto amount = parse_milli_quantity(text);
+    if (!amount) return fail(amount.error().in(flag));
+    return {};
+}
 
 Result<std::pair<std::string, std::string>> parse_pair(std::string_view flag,
                                                        std::string_view text) {

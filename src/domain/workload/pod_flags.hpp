@@ -42,6 +42,9 @@ struct PodFlags {
 // `default_image` counts if --image is missing. invalid_argument names the flag and the fix.
 Result<PodTemplate> read_pod_flags(const PodFlags& flags, std::string_view default_image);
 
+// An empty text is accepted.
+Result<> check_quantity(std::string_view flag, const std::string& text);
+
 // "KEY=VALUE", of which the value may be empty and may have more "=".
 Result<std::pair<std::string, std::string>> parse_pair(std::string_view flag,
                                                        std::string_view text);

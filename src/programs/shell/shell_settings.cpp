@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "domain/training/mpi_paths.hpp"
-#include "wire/shell/shell_protocol.hpp"
 
 namespace tessera {
 namespace {
@@ -31,7 +30,7 @@ Result<std::string> contents(const std::string& path) {
 }  // namespace
 
 Result<int> shell_port() {
-    const std::string text = variable("TESSERA_MPI_PORT", std::to_string(kShellPort));
+    const std::string text = variable("TESSERA_MPI_PORT", std::to_string(workload::kShellPort));
     int out = 0;
     const char* end = text.data() + text.size();
     const auto read = std::from_chars(text.data(), end, out);

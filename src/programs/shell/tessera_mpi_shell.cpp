@@ -1,5 +1,7 @@
 // tessera-mpi-shell: runs commands of an MPI job's launcher in its workers, in place of ssh. It is
 // one static file, which an init container copies into the job's containers.
+#include <fcntl.h>
+#include <openssl/crypto.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -83,7 +85,7 @@ Result<int> launch(Words words) {
     };
     // Without a handler, the first process of a container would not end. The command gets none.
     ::signal(SIGTERM, [](int signal) { ::_exit(128 + signal); });
-    TRY_VOID(wait_for_workers(std::move(workers), number, key, say));
+    wait_for_workers(std::move(workers), number, key, say);
     std::vector<char*> pointers;
     pointers.reserve(words.size() + 1);
     for (std::string& word : words)
@@ -103,6 +105,15 @@ Result<int> rsh(const Words& words) {
                        .command = std::move(call.command)});
 }
 
+// A connection could otherwise get the number of a standard file that is closed.
+void open_standard_files() {
+    int file = 0;
+    do {
+        file = ::open("/dev/null", O_RDWR);
+    } while (file >= 0 && file <= STDERR_FILENO);
+    if (file > STDERR_FILENO) ::close(file);
+}
+
 Result<int> run(const std::string& name, Words words) {
     if (name.ends_with("rsh")) return rsh(words);
     if (words.empty()) return fail(Code::invalid_argument, "a command is missing; see --help");
@@ -119,6 +130,9 @@ Result<int> run(const std::string& name, Words words) {
 }  // namespace tessera
 
 int main(int argc, char** argv) {
+    tessera::open_standard_files();
+    // This program runs in images of users. Their OpenSSL configuration may name files to load.
+    ::OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
     const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     const std::string name = argc > 0 ? argv[0] : "";
     if (!words.empty() && (words[0] == "--help" || words[0] == "-h") && !name.ends_with("rsh")) {

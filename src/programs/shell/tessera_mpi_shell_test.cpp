@@ -105,6 +105,8 @@ TEST_F(MpiShellTest, OutputAndExitStatus) {
     EXPECT_EQ(call("kill -TERM $$").status, 128 + SIGTERM);
     EXPECT_EQ(call("no-such-program").status, 127);
     EXPECT_EQ(call("cat").output, "") << "it has no input";
+    const std::string agent = std::string(TESSERA_BINARY_DIR) + "/bin/" + kProgram;
+    EXPECT_EQ(std::system((agent + " rsh 127.0.0.1 'exit 7' <&- >&- 2>&-").c_str()), 7 << 8);
 }
 
 TEST_F(MpiShellTest, SixtyFourMebibytesInBothDirections) {
@@ -200,6 +202,15 @@ TEST_F(MpiShellTest, GarbageAndSilence) {
     EXPECT_EQ(call("echo alive").output, "alive\n");
     for (const int socket : silent)
         ::close(socket);
+    // Wrong proofs leave places for right ones.
+    silent.clear();
+    for (int i = 0; i < 300; ++i) {
+        silent.push_back(raw());
+        send_all(silent.back(), std::string(kHelloBytes, 'x'));
+    }
+    EXPECT_EQ(call("echo alive").output, "alive\n");
+    for (const int socket : silent)
+        ::close(socket);
     for (const int socket : {http, frames, late})
         ::close(socket);
 }
@@ -210,6 +221,37 @@ TEST_F(MpiShellTest, ASlowPeer) {
     send_all(slow, write_shell_frame(FrameType::command, "yes"));
     EXPECT_EQ(call("echo alive").output, "alive\n");
     EXPECT_EQ(read_some(slow, 1'000'000).size(), 1'000'000U);
+    ::close(slow);
+}
+
+// Goal: what a command wrote last is not lost to a peer that reads slowly.
+TEST_F(MpiShellTest, TheLastOutputOfASlowPeer) {
+    constexpr std::size_t kBytes = 32'000'000;
+    const int slow = proved();
+    send_all(slow, write_shell_frame(FrameType::command, "head -c 32000000 /dev/zero"));
+    ShellFrameReader frames(ShellSide::server);
+    std::size_t got = 0;
+    bool has_paused = false;
+    std::string last;  // the payload of the last frame
+    for (bool goes_on = true; goes_on;) {
+        if (!has_paused && log().find("shell_command_ended") != std::string::npos) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1'500));
+            has_paused = true;
+        }
+        std::array<char, 65'536> piece{};
+        const ssize_t size = ::recv(slow, piece.data(), piece.size(), 0);
+        if (size <= 0) break;
+        frames.add({piece.data(), static_cast<std::size_t>(size)});
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        while (const auto frame = frames.next().value()) {
+            if (frame->type == FrameType::output) got += frame->payload.size();
+            if (frame->type == FrameType::exit) last = frame->payload;
+            goes_on = frame->type != FrameType::exit;
+        }
+    }
+    EXPECT_TRUE(has_paused);
+    EXPECT_EQ(got, kBytes);
+    EXPECT_EQ(last, std::string(1, '\0'));
     ::close(slow);
 }
 

@@ -1,8 +1,13 @@
 #include "wire/shell/shell_protocol.hpp"
 
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include <array>
 #include <utility>
 
-#include "wire/shell/sha256.hpp"
+#include "base/check.hpp"
 
 namespace tessera {
 namespace {
@@ -25,7 +30,19 @@ std::string shell_proof(std::string_view secret, ShellSide side, std::string_vie
     std::string text = side == ShellSide::client ? "client" : "server";
     text += server_nonce;
     text += client_nonce;
-    return hmac_sha256(secret, text);
+    std::array<char, kProofBytes> proof{};
+    const auto* made = ::HMAC(::EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
+                              reinterpret_cast<const unsigned char*>(text.data()), text.size(),
+                              reinterpret_cast<unsigned char*>(proof.data()), nullptr);
+    TESSERA_CHECK(made != nullptr, "HMAC-SHA256 is there");
+    return {proof.data(), proof.size()};
+}
+
+bool is_shell_proof(std::string_view proof, std::string_view secret, ShellSide side,
+                    std::string_view server_nonce, std::string_view client_nonce) {
+    const std::string right = shell_proof(secret, side, server_nonce, client_nonce);
+    return proof.size() == right.size() &&
+           ::CRYPTO_memcmp(proof.data(), right.data(), right.size()) == 0;
 }
 
 Result<std::string> read_greeting(std::string_view bytes) {

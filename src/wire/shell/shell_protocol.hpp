@@ -21,7 +21,6 @@
 
 namespace tessera {
 
-inline constexpr int kShellPort = 4722;
 inline constexpr std::string_view kShellGreeting = "tessera-shell/1\n";
 inline constexpr std::size_t kNonceBytes = 32;
 inline constexpr std::size_t kProofBytes = 32;
@@ -38,6 +37,10 @@ enum class ShellSide { client, server };
 // What a side proves with: both nonces have 32 bytes.
 std::string shell_proof(std::string_view secret, ShellSide side, std::string_view server_nonce,
                         std::string_view client_nonce);
+
+// Its time says nothing of how a wrong proof differs.
+bool is_shell_proof(std::string_view proof, std::string_view secret, ShellSide side,
+                    std::string_view server_nonce, std::string_view client_nonce);
 
 // The nonce in a greeting, which has kGreetingBytes. unavailable: not this protocol.
 Result<std::string> read_greeting(std::string_view bytes);

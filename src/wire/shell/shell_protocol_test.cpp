@@ -1,5 +1,6 @@
 #include "wire/shell/shell_protocol.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -110,11 +111,21 @@ TEST(ShellProtocol, Proofs) {
     const std::string s(kNonceBytes, 's');
     const std::string c(kNonceBytes, 'c');
     const std::string proof = shell_proof("key", ShellSide::client, s, c);
-    EXPECT_EQ(proof.size(), kProofBytes);
-    EXPECT_EQ(proof, shell_proof("key", ShellSide::client, s, c));
-    EXPECT_NE(proof, shell_proof("key", ShellSide::server, s, c));
-    EXPECT_NE(proof, shell_proof("other", ShellSide::client, s, c));
-    EXPECT_NE(proof, shell_proof("key", ShellSide::client, c, s));
+    // By Python's hmac.
+    std::string hex;
+    for (const char byte : proof)
+        hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+    EXPECT_EQ(hex, "c2d2bd9671611ce6c9ab13457758951a3fefbfb1e642a8f4b6d8f2be06457d67");
+    const auto is_proof = [&](std::string_view bytes, std::string_view secret, ShellSide side) {
+        return is_shell_proof(bytes, secret, side, s, c);
+    };
+    EXPECT_TRUE(is_proof(proof, "key", ShellSide::client));
+    EXPECT_FALSE(is_proof(proof, "key", ShellSide::server));
+    EXPECT_FALSE(is_proof(proof, "other", ShellSide::client));
+    EXPECT_FALSE(is_shell_proof(proof, "key", ShellSide::client, c, s));
+    EXPECT_FALSE(is_proof(proof.substr(1), "key", ShellSide::client));
+    EXPECT_FALSE(is_proof("", "key", ShellSide::client));
+    EXPECT_FALSE(is_proof(kRefusal, "key", ShellSide::client));
 }
 
 }  // namespace
