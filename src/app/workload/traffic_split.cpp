@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 
 namespace tessera {
@@ -83,6 +84,18 @@ std::vector<workload::SplitOwner> owners_of(const std::vector<ServingStatus>& jo
     return out;
 }
 
+// A new version may still be starting, so this is no error.
+void warn_of_unready(const std::vector<Part>& parts, std::string_view what,
+                     const PrintLine& print) {
+    for (const Part& part : parts) {
+        if (part.job->available > 0) continue;
+        print(
+            fmt::format("Version {} has no ready pod: {} until one is ready; tessera serve get "
+                        "{} -v {} shows why",
+                        name_of(*part.job), what, part.job->id.name, name_of(*part.job)));
+    }
+}
+
 // ---- by an HTTPRoute
 
 std::vector<std::string> texts_of(const std::vector<GatewayName>& gateways) {
@@ -95,7 +108,7 @@ std::vector<std::string> texts_of(const std::vector<GatewayName>& gateways) {
 
 // Whether the Gateway is there, as far as the user may know.
 Result<> check_gateway(TrafficSplits& splits, const SplitRequest& request) {
-    const auto all = splits.gateways(request.ns);
+    const auto all = splits.gateways(request.gateway->ns);
     if (!all && all.error().code == Code::permission_denied) return {};
     if (!all && all.error().code == Code::not_found) {
         return fail(Code::not_found,
@@ -169,6 +182,7 @@ Result<> split_by_route(TrafficSplits& splits, const SplitRequest& request,
         fmt::format("Callers send HTTP requests {} to the Gateway {} of namespace {}",
                     wanted.hostname.empty() ? "with any host" : "with the host " + wanted.hostname,
                     gateway.name, gateway.ns));
+    warn_of_unready(parts, "the Gateway refuses its part of the requests", print);
     return {};
 }
 
@@ -208,7 +222,8 @@ Result<Replicas> replicas_of(const SplitRequest& request, const std::vector<Part
     }
     out.wanted = workload::is_split(out.percents, out.now)
                      ? out.now
-                     : workload::smallest_replicas(out.percents);
+                     : workload::smallest_replicas(
+                           out.percents, std::accumulate(out.now.begin(), out.now.end(), 0));
     if (out.wanted == out.now || request.scale) return out;
     return fail(
         Code::conflict,
@@ -294,6 +309,7 @@ Result<> split_by_service(TrafficSplits& splits, const SplitRequest& request,
     }
     print(fmt::format("Callers connect to {}.{}; ready pods get equal parts of the connections",
                       request.name, request.ns));
+    warn_of_unready(parts, "it gets no connections", print);
     return {};
 }
 

@@ -207,6 +207,21 @@ TEST_F(TrafficSplitTest, Autoscaling) {
     EXPECT_EQ(split(by_gateway), "");
 }
 
+// Goal: a part that reaches no ready pod is reported, and is no error.
+TEST_F(TrafficSplitTest, WithoutAReadyPod) {
+    servings_.jobs[1].available = 0;
+    EXPECT_EQ(split(request({"v1:50", "v2:50"})), "");
+    EXPECT_EQ(printed_.back(),
+              "Version v2 has no ready pod: it gets no connections until one is ready; tessera "
+              "serve get half -v v2 shows why");
+    splits_.all = std::vector<GatewayName>{{"infra", "web"}};
+    SplitRequest routed = request({"v1"});
+    routed.gateway = GatewayName{"infra", "web"};
+    EXPECT_EQ(split(routed), "");
+    for (const std::string& line : printed_)
+        EXPECT_FALSE(line.starts_with("Version")) << line;
+}
+
 TEST_F(TrafficSplitTest, Removal) {
     servings_.jobs[0].traffic = {.by_route = true, .takes_part = true, .percent = 100};
     const auto remove = [&](const char* version) {

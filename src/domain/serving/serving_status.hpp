@@ -23,6 +23,7 @@ struct TrafficPart {
     bool by_route = false;    // an HTTPRoute splits it; or else a Service does
     std::string address;      // the route's host name (empty: every host), or the Service's address
     bool takes_part = false;  // false: it gets nothing, whatever pods it has
+    bool is_alone = false;    // no other version takes part
     int percent = 0;          // of a Service: by the pods that are available now
     std::string why;          // why the Gateway does not take the route; empty if it does
 };

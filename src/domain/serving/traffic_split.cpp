@@ -114,13 +114,16 @@ bool is_split(std::span<const int> percents, std::span<const int> replicas) {
     });
 }
 
-std::vector<int> smallest_replicas(std::span<const int> percents) {
+std::vector<int> smallest_replicas(std::span<const int> percents, int total) {
+    const int sum = std::accumulate(percents.begin(), percents.end(), 0);
     const int divisor = std::accumulate(percents.begin(), percents.end(), 0,
                                         [](int one, int other) { return std::gcd(one, other); });
     std::vector<int> out;
     out.reserve(percents.size());
+    const int least = divisor == 0 ? 0 : sum / divisor;
+    const int times = least == 0 ? 0 : std::max(1, (total + least - 1) / least);
     for (const int percent : percents)
-        out.push_back(divisor == 0 ? 0 : percent / divisor);
+        out.push_back(divisor == 0 ? 0 : percent / divisor * times);
     return out;
 }
 
@@ -153,10 +156,17 @@ void set_traffic(std::span<ServingStatus> jobs, const TrafficRoute* route,
         }
     }
     const std::vector<int> parts = parts_of_sum(amounts);
+    const auto takes_part = [&](std::size_t i) {
+        return route != nullptr ? amounts[i] > 0 : is_in_split(jobs[i]);
+    };
+    int number = 0;
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+        number += takes_part(i) ? 1 : 0;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         TrafficPart part{.by_route = route != nullptr,
                          .address = address,
-                         .takes_part = route != nullptr ? amounts[i] > 0 : is_in_split(jobs[i]),
+                         .takes_part = takes_part(i),
+                         .is_alone = takes_part(i) && number == 1,
                          .percent = parts[i],
                          .why = {}};
         if (route != nullptr) {

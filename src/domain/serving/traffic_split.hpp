@@ -99,8 +99,8 @@ struct SharedServiceState {
 // Whether these numbers of pods split the connections by these weights. Both have one entry for
 // each version.
 bool is_split(std::span<const int> percents, std::span<const int> replicas);
-// The smallest numbers of pods that do. At least one weight is not 0.
-std::vector<int> smallest_replicas(std::span<const int> percents);
+// The smallest numbers of pods that do, and total at least `total`. At least one weight is not 0.
+std::vector<int> smallest_replicas(std::span<const int> percents, int total);
 
 // The part of each of these amounts in their sum, in percent, rounded; 0 if the sum is.
 std::vector<int> parts_of_sum(std::span<const int> amounts);

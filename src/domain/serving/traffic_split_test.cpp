@@ -54,17 +54,21 @@ TEST(TrafficSplit, GatewaysAndHosts) {
 
 // Goal: the smallest numbers of pods have exactly the ratio of the weights.
 TEST(TrafficSplit, Replicas) {
-    EXPECT_EQ(smallest_replicas(Ints{30, 70}), (Ints{3, 7}));
-    EXPECT_EQ(smallest_replicas(Ints{25, 75}), (Ints{1, 3}));
-    EXPECT_EQ(smallest_replicas(Ints{100}), (Ints{1}));
-    EXPECT_EQ(smallest_replicas(Ints{1, 99}), (Ints{1, 99}));
+    EXPECT_EQ(smallest_replicas(Ints{30, 70}, 0), (Ints{3, 7}));
+    EXPECT_EQ(smallest_replicas(Ints{25, 75}, 4), (Ints{1, 3}));
+    EXPECT_EQ(smallest_replicas(Ints{100}, 0), (Ints{1}));
+    EXPECT_EQ(smallest_replicas(Ints{1, 99}, 2), (Ints{1, 99}));
+    // No capacity is lost.
+    EXPECT_EQ(smallest_replicas(Ints{50, 50}, 10), (Ints{5, 5}));
+    EXPECT_EQ(smallest_replicas(Ints{50, 50}, 11), (Ints{6, 6}));
+    EXPECT_EQ(smallest_replicas(Ints{25, 75}, 5), (Ints{2, 6}));
     EXPECT_TRUE(is_split(Ints{30, 70}, Ints{6, 14}));
     EXPECT_FALSE(is_split(Ints{30, 70}, Ints{1, 2}));
     EXPECT_TRUE(is_split(Ints{100}, Ints{5}));
     EXPECT_FALSE(is_split(Ints{100}, Ints{0}));
     for (int first = 0; first <= 100; ++first) {
         const Ints percents{first, 100 - first};
-        EXPECT_TRUE(is_split(percents, smallest_replicas(percents))) << first;
+        EXPECT_TRUE(is_split(percents, smallest_replicas(percents, first))) << first;
     }
     EXPECT_EQ(parts_of_sum(Ints{1, 2}), (Ints{33, 67}));
     EXPECT_EQ(parts_of_sum(Ints{0, 0}), (Ints{0, 0}));
@@ -103,6 +107,12 @@ TEST(TrafficSplit, Parts) {
     set_traffic(jobs, nullptr, "10.0.0.9");
     EXPECT_EQ(percents(), (Ints{33, 67, -1}));
     EXPECT_EQ(jobs[0].traffic->address, "10.0.0.9");
+    EXPECT_FALSE(jobs[0].traffic->is_alone);
+    jobs[1].in_split = false;
+    set_traffic(jobs, nullptr, "10.0.0.9");
+    EXPECT_TRUE(jobs[0].traffic->is_alone);
+    EXPECT_FALSE(jobs[1].traffic->is_alone);
+    jobs[1].in_split = true;
     TrafficRoute split = route();
     set_traffic(jobs, &split, "10.0.0.9");
     EXPECT_EQ(percents(), (Ints{30, 70, -1}));

@@ -1,6 +1,8 @@
 // serve traffic-split.
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "adapters/workload/kube_servings.hpp"
 #include "adapters/workload/kube_traffic_splits.hpp"
 #include "app/workload/traffic_split.hpp"
@@ -18,8 +20,8 @@ struct SplitOptions {
     std::string ns;
     std::string name;
     std::vector<std::string> weights;
-    std::string gateway;
-    std::string hostname;
+    std::optional<std::string> gateway;
+    std::optional<std::string> hostname;
     bool scale = false;
     bool remove = false;
 };
@@ -30,8 +32,8 @@ Result<> check(const SplitOptions& options) {
         return fail(Code::invalid_argument,
                     "-v: is missing; name the versions and their parts, as in -v v1:50 -v v2:50");
     }
-    const bool has_more = !options.weights.empty() || !options.gateway.empty() ||
-                          !options.hostname.empty() || options.scale;
+    const bool has_more =
+        !options.weights.empty() || options.gateway || options.hostname || options.scale;
     if (options.remove && has_more) {
         return fail(Code::invalid_argument,
                     "--remove: ends the whole split; leave out the other flags");
@@ -55,11 +57,11 @@ Result<SplitRequest> request_of(const SplitOptions& options, const KubeConnectio
         return fail(Code::invalid_argument,
                     fmt::format("--name: \"{}\" is not the name of a serving job", out.name));
     }
-    if (!options.gateway.empty()) {
-        TRY(out.gateway, workload::parse_gateway(options.gateway, out.ns));
+    if (options.gateway) {
+        TRY(out.gateway, workload::parse_gateway(*options.gateway, out.ns));
     }
-    if (!options.hostname.empty()) {
-        TRY(out.hostname, workload::parse_hostname(options.hostname));
+    if (options.hostname) {
+        TRY(out.hostname, workload::parse_hostname(*options.hostname));
     }
     return out;
 }
