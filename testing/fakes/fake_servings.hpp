@@ -60,17 +60,17 @@ class FakeServings final : public Servings {
         calls.push_back("files of " + owner);
         return {};
     }
-    Result<> set_scaling(const workload::Serving& job, const std::string& owner,
-                         bool before) override {
+    Result<> set_scaling(const workload::Serving& job, const std::string& owner) override {
+        auto& scaling = std::ranges::find(jobs, owner, &workload::ServingStatus::uid)->scaling;
         calls.push_back(std::string(!job.scaling ? "unscale "
-                                    : before     ? "rescale "
+                                    : scaling    ? "rescale "
                                                  : "scale ") +
                         owner);
         if (scaling_error) return fail(*scaling_error);
-        auto& scaling = std::ranges::find(jobs, owner, &workload::ServingStatus::uid)->scaling;
         scaling.reset();
         if (job.scaling) {
             scaling.emplace();
+            scaling->least = job.scaling->least;
             scaling->most = job.scaling->most;
         }
         return {};

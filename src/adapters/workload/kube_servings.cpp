@@ -118,25 +118,20 @@ Result<> KubeServings::create_files(const Serving& job, const std::string& owner
     return {};
 }
 
-Result<> KubeServings::set_scaling(const Serving& job, const std::string& owner, bool before) {
+Result<> KubeServings::set_scaling(const Serving& job, const std::string& owner) {
     const std::string name = job.id.object();
-    if (job.scaling) {
-        // It may be there although the user may not list it.
-        TRY_VOID(create_owned(http_, kScalers, job.ns, name, workload::write_scaler(job, owner),
-                              {name, owner}));
-        if (!before) return {};
-    }
-    const std::string path = path_of(kScalers, job.ns) + "/" + name;
-    const auto done = kube_call(
-        http_,
-        job.scaling ? HttpRequest{.method = "PATCH",
-                                  .path = path,
-                                  .body = workload::write_scaler_update(job),
-                                  .content_type = "application/merge-patch+json"}
-                    : HttpRequest{.method = "DELETE", .path = path, .body = {}, .content_type = {}},
-        kDeadline);
-    if (done || (!job.scaling && done.error().code == Code::not_found)) return {};
-    return fail(with_right(done.error(), job.scaling ? "patch" : "delete", kScalers, job.ns));
+    if (!job.scaling) return remove_owned(http_, kScalers, job.ns, name, owner);
+    TRY(const bool is_new, create_owned(http_, kScalers, job.ns, name,
+                                        workload::write_scaler(job, owner), {name, owner}));
+    if (is_new) return {};
+    const auto done = kube_call(http_,
+                                {.method = "PATCH",
+                                 .path = path_of(kScalers, job.ns) + "/" + name,
+                                 .body = workload::write_scaler_update(job),
+                                 .content_type = "application/merge-patch+json"},
+                                kDeadline);
+    if (!done) return fail(with_right(done.error(), "patch", kScalers, job.ns));
+    return {};
 }
 
 Result<std::vector<workload::File>> KubeServings::files(const ServingStatus& job) {

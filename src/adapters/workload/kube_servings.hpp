@@ -1,6 +1,6 @@
 // The Servings port over HTTP. The user needs the rights to list, create, patch and delete
 // deployments, to list, get and create services and configmaps, and to list pods, in the namespace.
-// For autoscaling: to list, create, patch and delete horizontalpodautoscalers.autoscaling.
+// For autoscaling: to list, get, create, patch and delete horizontalpodautoscalers.autoscaling.
 // For splits of the traffic by Gateways: to list httproutes.gateway.networking.k8s.io.
 // For the GPUs, nodes and their sizes: to list nodes.
 #pragma once
@@ -20,8 +20,7 @@ class KubeServings final : public Servings {
     Result<std::string> create(const workload::Serving& job) override;
     Result<> create_service(const workload::Serving& job, const std::string& owner) override;
     Result<> create_files(const workload::Serving& job, const std::string& owner) override;
-    Result<> set_scaling(const workload::Serving& job, const std::string& owner,
-                         bool before) override;
+    Result<> set_scaling(const workload::Serving& job, const std::string& owner) override;
     Result<std::vector<workload::File>> files(const workload::ServingStatus& job) override;
     Result<> update(const workload::Serving& job, const workload::ServingStatus& before,
                     const workload::ServingChange& change) override;

@@ -155,6 +155,20 @@ Result<bool> create_owned(HttpClient& http, const ObjectKind& kind, const std::s
     }
 }
 
+Result<> remove_owned(HttpClient& http, const ObjectKind& kind, const std::string& ns,
+                      const std::string& name, const std::string& owner) {
+    const std::string path = path_of(kind, ns) + "/" + name;
+    const auto body = kube_call(http, {.method = "GET", .path = path}, kDeadline);
+    if (!body && body.error().code == Code::not_found) return {};
+    if (!body) return fail(with_right(body.error(), "get", kind, ns));
+    TRY(const auto document, JsonDocument::parse(*body));
+    if (!workload::is_owned_by(document.root(), owner)) return {};
+    const auto done =
+        delete_object(http, kind, ns, name, document.root()["metadata"]["uid"].text_or(""));
+    if (done || done.error().code == Code::not_found) return {};
+    return done;
+}
+
 Result<std::vector<NodeInventory>> read_nodes(HttpClient& http) {
     std::vector<NodeInventory> out;
     TRY_VOID(each_item(http, "/api/v1/nodes", "list nodes",

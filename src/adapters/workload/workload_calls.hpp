@@ -67,6 +67,10 @@ Result<bool> create_owned(HttpClient& http, const ObjectKind& kind, const std::s
 // The nodes with their GPUs. permission_denied without the right to list nodes.
 Result<std::vector<NodeInventory>> read_nodes(HttpClient& http);
 
+// Deletes the object of this name if `owner`, a uid, owns it.
+Result<> remove_owned(HttpClient& http, const ObjectKind& kind, const std::string& ns,
+                      const std::string& name, const std::string& owner);
+
 // Deletes the object with this uid, and in the background what it owns.
 Result<> delete_object(HttpClient& http, const ObjectKind& kind, const std::string& ns,
                        const std::string& name, const std::string& uid);

@@ -73,7 +73,7 @@ std::string scaler_name(const Serving& job) {
 // A Service splits connections by the numbers of pods.
 Result<> check_split(const Serving& job, const ServingStatus& before) {
     const bool is_split = before.traffic && !before.traffic->by_route &&
-                          before.traffic->takes_part && before.traffic->percent < 100;
+                          before.traffic->takes_part && !before.traffic->is_alone;
     if (!job.scaling || !is_split) return {};
     return fail(Code::conflict,
                 fmt::format("--max-replicas: a Service splits the traffic of {} by the numbers of "
@@ -82,12 +82,17 @@ Result<> check_split(const Serving& job, const ServingStatus& before) {
                             job.id.name));
 }
 
-// Also makes one that was deleted by hand.
+// Also puts right what an update that was killed left, or what was changed by hand.
+bool is_scaled_so(const std::optional<workload::ScalingStatus>& now,
+                  const std::optional<workload::Scaling>& wanted) {
+    if (!now || !wanted) return now.has_value() == wanted.has_value();
+    return now->least == wanted->least && now->most == wanted->most;
+}
+
 Result<> update_scaling(Servings& cluster, const ServingStatus& before, const Serving& job,
                         bool is_changed, const PrintLine& print) {
-    const bool is_missing = job.scaling && !before.scaling;
-    if (!is_changed && !is_missing) return {};
-    TRY_VOID(cluster.set_scaling(job, before.uid, before.scaling.has_value()));
+    if (!is_changed && is_scaled_so(before.scaling, job.scaling)) return {};
+    TRY_VOID(cluster.set_scaling(job, before.uid));
     print(fmt::format("{} {}", scaler_name(job),
                       !job.scaling     ? "deleted"
                       : before.scaling ? "updated"
@@ -102,7 +107,7 @@ Result<> create_owned(Servings& cluster, const Serving& job, const std::string& 
         print(fmt::format("configmap/{} created", files_name(job)));
     }
     if (job.scaling) {
-        TRY_VOID(cluster.set_scaling(job, uid, false));
+        TRY_VOID(cluster.set_scaling(job, uid));
         print(fmt::format("{} created", scaler_name(job)));
     }
     // The last, because it tells that nothing is missing.

@@ -231,6 +231,9 @@ TEST_F(ServeTest, UpdatesTheAutoscaler) {
         {more, more, {}, ""},
         {more, fixed, {"unscale " + uid, update}, "deleted"},
         {scaled, scaled, {"scale " + uid}, "created"},  // it was deleted by hand
+        // The command that recorded the flags, or was to, was killed.
+        {more, more, {"rescale " + uid}, "updated"},
+        {fixed, fixed, {"unscale " + uid}, "deleted"},
     };
     for (const Step& step : steps) {
         cluster_.calls.clear();
@@ -248,7 +251,8 @@ TEST_F(ServeTest, UpdatesTheAutoscaler) {
     }
     // A Service splits connections by the numbers of pods.
     ServingStatus split = cluster_.jobs.front();
-    split.traffic = {.takes_part = true, .percent = 50};
+    // The other version has no ready pod.
+    split.traffic = {.takes_part = true, .percent = 100};
     cluster_.calls.clear();
     const auto refused = update_serving(cluster_, split, fixed, scaled, false, [](const auto&) {});
     ASSERT_FALSE(refused);

@@ -72,8 +72,11 @@ Result<std::optional<Scaling>> read_scaling(const ScalingFlags& flags, const Gpu
 
 Result<int> initial_replicas(int replicas, const Scaling& scaling) {
     if (replicas > scaling.most) {
-        return refuse("--replicas",
-                      fmt::format("{} is more than --max-replicas {}", replicas, scaling.most));
+        return refuse(
+            "--replicas",
+            fmt::format("{} is more than --max-replicas {}; give both, with at most as many "
+                        "replicas",
+                        replicas, scaling.most));
     }
     return replicas == 0 ? 0 : std::max(replicas, scaling.least);
 }

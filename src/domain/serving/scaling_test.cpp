@@ -77,7 +77,8 @@ TEST(Scaling, InitialReplicas) {
     EXPECT_EQ(initial_replicas(3, scaling).value(), 3);
     EXPECT_EQ(initial_replicas(0, scaling).value(), 0);
     EXPECT_EQ(initial_replicas(5, scaling).error().text,
-              "--replicas: 5 is more than --max-replicas 4");
+              "--replicas: 5 is more than --max-replicas 4; give both, with at most as many "
+              "replicas");
 }
 
 // Goal: the flags reach the job, and a change of them is one of the autoscaling alone.

@@ -26,9 +26,8 @@ class Servings {
     virtual Result<> create_service(const workload::Serving& job, const std::string& owner) = 0;
     virtual Result<> create_files(const workload::Serving& job, const std::string& owner) = 0;
     // Makes its HorizontalPodAutoscaler, owned by the Deployment, that of the job: creates, changes
-    // or deletes it. `before`: whether there is one.
-    virtual Result<> set_scaling(const workload::Serving& job, const std::string& owner,
-                                 bool before) = 0;
+    // or deletes it. One that belongs to anything else is not deleted, and is a conflict otherwise.
+    virtual Result<> set_scaling(const workload::Serving& job, const std::string& owner) = 0;
     // The files of its pods.
     virtual Result<std::vector<workload::File>> files(const workload::ServingStatus& job) = 0;
     // Records the job's arguments, and makes the change. conflict if another command changed or
