@@ -163,6 +163,29 @@ class AutoscalingTest(ChartCase):
             for identity in ((), ("admin",), ("front-proxy-client",)):
                 self.assertEqual(status("/gpushare-scheduler/bind", "POST", *identity), "403")
 
+    def test_a_user_reads_what_a_role_allows(self) -> None:
+        """One metric of one namespace, and not the others."""
+        self.cluster.wait_for("the API is available", self.is_available, SECONDS)
+        role = {"kind": "Role", "name": "reader", "apiGroup": "rbac.authorization.k8s.io"}
+        rule = {"apiGroups": ["custom.metrics.k8s.io"], "resources": [f"pods/{COMPUTE}"],
+                "verbs": ["get"]}
+        jane = {"kind": "User", "name": "jane", "apiGroup": "rbac.authorization.k8s.io"}
+        objects: dict[str, Json] = {"roles": {"rules": [rule]},
+                                    "rolebindings": {"roleRef": role, "subjects": [jane]}}
+        for kind, fields in objects.items():
+            path = f"{RBAC}/namespaces/default/{kind}"
+            self.api.json("POST", path, {"metadata": {"name": "reader"}, **fields})
+            self.addCleanup(self.api.json, "DELETE", f"{path}/reader")
+
+        def read(path: str) -> str:
+            return self.cluster.kubectl("--as=jane", "get", "--raw", path)
+        self.cluster.wait_for("the metric", lambda: "MetricValueList" in read(
+            f"{VALUES}/*/{COMPUTE}"), SECONDS)
+        for path in (f"{VALUES}/*/{MEMORY}",
+                     f"{METRICS}/namespaces/kube-system/pods/*/{COMPUTE}"):
+            with self.assertRaisesRegex(CommandError, "orbidden"):
+                read(path)
+
     def test_rights_are_those_that_are_used(self) -> None:
         """Of the role for this API: each right is used, and nothing is refused."""
         self.cluster.wait_for("the API is registered", lambda: self.api.ok(OURS), SECONDS)

@@ -18,8 +18,9 @@ struct HttpRequest {
     std::string method;
     std::string path;  // on the client's side, with the query
     std::string body;
-    std::string content_type;  // on the client's side; empty: none
-    std::string query{};       // on the server's side, as it was sent
+    std::string content_type;                 // on the client's side; empty: none
+    std::string query{};                      // on the server's side, as it was sent
+    std::string accept = "application/json";  // on the client's side
 };
 
 struct HttpResponse {
@@ -141,7 +142,8 @@ struct HttpServerOptions {
     // there are too many.
     HttpTlsFiles tls;
     // In place of files. Called by one thread at a time: when the server begins to listen, and
-    // every tls_refresh. Clients without a certificate then get all of the threads, too.
+    // every tls_refresh. Clients without a certificate then get all of the threads, too, and those
+    // with one that client_ca has not signed count as they do.
     std::function<Result<HttpTlsPems>()> tls_source;
     std::chrono::milliseconds tls_refresh{5'000};
 };

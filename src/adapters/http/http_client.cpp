@@ -146,7 +146,7 @@ class Transfer {
     void set_message() {
         headers_.reset();
         append(headers_, "Host: " + authority(endpoint_.host, endpoint_.port));
-        append(headers_, "Accept: application/json");
+        append(headers_, "Accept: " + request_.accept);
         append(headers_, "Expect:");  // otherwise a large body waits for a go-ahead
         append(headers_, request_.content_type.empty() ? "Content-Type:"
                                                        : "Content-Type: " + request_.content_type);

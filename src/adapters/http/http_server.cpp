@@ -128,8 +128,10 @@ class HttpServer::Impl {
         if (options_.tls_source) {
             const auto source = [read = options_.tls_source]() -> Result<TlsServerPems> {
                 TRY(HttpTlsPems pems, read());
-                return TlsServerPems{std::move(pems.certificate), std::move(pems.key),
-                                     std::move(pems.client_ca)};
+                return TlsServerPems{.certificate = std::move(pems.certificate),
+                                     .key = std::move(pems.key),
+                                     .client_ca = std::move(pems.client_ca),
+                                     .accepts_strangers = true};
             };
             TRY(tls_,
                 ServerTls::open(source, {.certificate = "own", .key = "own", .client_ca = "own"}));

@@ -212,7 +212,11 @@ TEST_F(TlsHttpServer, TakesAuthoritiesFromAFunction) {
     ASSERT_TRUE(sent) << sent.error().text;
     EXPECT_EQ(sent->body, "a");
     const Identity other = Identity::make("other", &authority_, "DNS:x");
-    for (const Identity* own : {static_cast<const Identity*>(nullptr), &other}) {
+    // An API server may show its client certificate to every webhook.
+    const Identity stranger = Identity::make("stranger", nullptr, "");
+    const Identity forged = Identity::make("kube-scheduler", &stranger, "DNS:scheduler");
+    for (const Identity* own :
+         {static_cast<const Identity*>(nullptr), &other, &stranger, &forged}) {
         const auto refused =
             HttpClient(endpoint(own)).send({.method = "GET", .path = "/"}, kDeadline);
         ASSERT_TRUE(refused) << refused.error().text;

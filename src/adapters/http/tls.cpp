@@ -76,6 +76,11 @@ Result<> trust(SSL_CTX* context, const NamedPem& authorities) {
     return {};
 }
 
+// has_valid_certificate() sees the verdict, which this does not change.
+int accept_any(int /*is_valid*/, X509_STORE_CTX* /*certificates*/) {
+    return 1;
+}
+
 Result<> identify(SSL_CTX* context, const NamedPem& chain, const NamedPem& key_text) {
     const BioPtr certificates = read_only(chain.pem);
     const X509Ptr own = next_certificate(certificates.get());
@@ -121,7 +126,8 @@ Result<SslContext> tls_server_context(const HttpTlsFiles& names, const TlsServer
     if (!pems.client_ca.empty()) {
         TRY_VOID(trust(context.get(), {names.client_ca, pems.client_ca}));
         // A client without a certificate is accepted here, because some routes require none.
-        SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+        SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER,
+                           pems.accepts_strangers ? accept_any : nullptr);
     }
     return context;
 }

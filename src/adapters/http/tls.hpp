@@ -20,6 +20,9 @@ struct TlsServerPems {
     std::string certificate;
     std::string key;
     std::string client_ca;
+    // A client with a certificate that client_ca has not signed counts as one without; otherwise
+    // its handshake fails.
+    bool accepts_strangers = false;
 
     friend bool operator==(const TlsServerPems&, const TlsServerPems&) = default;
 };

@@ -17,6 +17,7 @@
 #include "app/scheduler/custom_metrics/metrics_registrar.hpp"
 #include "app/scheduler/custom_metrics/request_rates.hpp"
 #include "app/scheduler/custom_metrics/use_sampler.hpp"
+#include "app/scheduler/http/route_table.hpp"
 #include "programs/controller/service_port.hpp"
 
 namespace tessera {
@@ -70,7 +71,12 @@ class CustomMetrics {
         return [this] { return registrar_.front_proxy().client_ca; };
     }
 
-    // Any thread may call.
+    // Any thread may call. Other requests have not passed the check of the API server's
+    // certificate.
+    [[nodiscard]] bool takes(std::string_view method, std::string_view path) const {
+        const RouteRow* const row = find_route(path);
+        return is_on_ && method == "GET" && row != nullptr && row->route == Route::custom_metrics;
+    }
     RouteAnswer answer(const HttpRequest& request) {
         return api_.answer(request.path, request.query);
     }

@@ -100,7 +100,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     CustomMetrics custom_metrics(api, clock, service_options, leadership.fence());
     const HttpServer::Handler answer = [&](HttpRequest& request) {
         if (request.path == path_of(Route::filter)) leadership.wait_to_lead(stop);
-        if (request.path.starts_with(path_of(Route::custom_metrics)))
+        if (custom_metrics.takes(request.method, request.path))
             return to_http(custom_metrics.answer(request));
         return to_http(routes.answer({request.method, request.path, request.body}));
     };

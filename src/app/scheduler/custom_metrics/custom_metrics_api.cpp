@@ -15,7 +15,8 @@ std::string_view needs_of(PodMetric metric) {
         case PodMetric::memory_use:
             return "a GPU share";
         case PodMetric::request_rate:
-            return "the annotation tessera.dev/request-counter, and metrics that were read twice";
+            return "the annotation tessera.dev/request-counter, metrics that were read twice, and "
+                   "no more than 250 such pods in its namespace or 1,000 in the cluster";
     }
     return "";
 }
@@ -32,7 +33,7 @@ Result<std::string> CustomMetricsApi::values(const MetricsRequest& request) {
     const bool is_rate = request.metric == PodMetric::request_rate;
     if (!is_rate) TRY_VOID(sampler_.want());
     TRY(const std::vector<MeasuredPod> pods, pods_of(request));
-    if (is_rate) rates_.want(pods);
+    if (is_rate) rates_.want(request.ns, pods);
     std::vector<NamedMetricValue> found;
     found.reserve(pods.size());
     for (const MeasuredPod& pod : pods) {
@@ -60,9 +61,19 @@ Result<std::string> CustomMetricsApi::body_of(const MetricsRequest& request) {
     return fail(Code::internal, "no such resource");
 }
 
+Result<std::string> CustomMetricsApi::bounded_body_of(const MetricsRequest& request) {
+    if (++in_progress_ > kAtOnce) {
+        --in_progress_;
+        return fail(Code::unavailable, "too many requests at once; try again");
+    }
+    auto body = body_of(request);
+    --in_progress_;
+    return body;
+}
+
 RouteAnswer CustomMetricsApi::answer(std::string_view path, std::string_view query) {
     const auto request = read_metrics_request(path, query);
-    auto body = request ? body_of(*request) : Result<std::string>(fail(request.error()));
+    auto body = request ? bounded_body_of(*request) : Result<std::string>(fail(request.error()));
     if (body) return {.body = *std::move(body)};
     return {.status = http_status(body.error().code), .body = write_failure(body.error())};
 }

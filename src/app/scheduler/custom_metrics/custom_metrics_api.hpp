@@ -2,6 +2,7 @@
 // authenticated and authorized the requests that it passes on.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,10 @@ namespace tessera {
 
 class CustomMetricsApi {
   public:
+    // Further requests at the same time are answered 503: the admission webhook has the same
+    // threads, and the list of a namespace's pods may take long.
+    static constexpr int kAtOnce = 8;
+
     // All of them outlive this.
     CustomMetricsApi(UseSampler& sampler, RequestRates& rates, MeasuredPods& pods)
         : sampler_(sampler), rates_(rates), pods_(pods) {}
@@ -25,6 +30,7 @@ class CustomMetricsApi {
     RouteAnswer answer(std::string_view path, std::string_view query);
 
   private:
+    Result<std::string> bounded_body_of(const MetricsRequest& request);
     Result<std::string> body_of(const MetricsRequest& request);
     Result<std::string> values(const MetricsRequest& request);
     Result<std::vector<MeasuredPod>> pods_of(const MetricsRequest& request);
@@ -32,6 +38,7 @@ class CustomMetricsApi {
     UseSampler& sampler_;
     RequestRates& rates_;
     MeasuredPods& pods_;
+    std::atomic<int> in_progress_ = 0;
 };
 
 }  // namespace tessera

@@ -223,8 +223,9 @@ TEST_F(CustomMetricsTest, RequestRates) {
     later(20, 15);
     EXPECT_EQ(uses(kRate).find("a=1,"), 0U);
     EXPECT_EQ(get("no-counter/" + std::string(kRate)).status, 404);
+    counts_.asked.clear();
     later(20, 15, 121);
-    EXPECT_EQ(counts_.asked.size(), 2U);  // of the round before
+    EXPECT_TRUE(counts_.asked.empty());
     EXPECT_EQ(uses(kRate), "");
 }
 

@@ -24,24 +24,32 @@ Result<> MetricsRegistrar::learn_front_proxy() {
 
 Result<> MetricsRegistrar::register_api() {
     std::optional<MetricsRegistration> ours;
+    Result<> others;
     for (const std::string_view version : kMetricsVersions) {
         TRY(auto read, ports_.registrations.read(std::string(version)));
         if (!read) continue;
         if (read->service != ports_.service) {
-            return fail(Code::conflict,
-                        fmt::format("APIService {}.{} belongs to {}, and is left alone: HPAs get "
-                                    "their metrics from there",
-                                    version, kMetricsGroup,
-                                    read->service.empty() ? "the API server" : read->service));
+            others = fail(Code::conflict,
+                          fmt::format("APIService {}.{} belongs to {}, and is left alone: HPAs get "
+                                      "their metrics from there",
+                                      version, kMetricsGroup,
+                                      read->service.empty() ? "the API server" : read->service));
+        } else if (version == kMetricsVersion) {
+            ours = *std::move(read);
         }
-        if (version == kMetricsVersion) ours = *std::move(read);
     }
     TRY(const auto authority, ports_.certificates.read_authority());
     // The thread that makes the certificates has not made them yet.
-    if (!authority || authority->certificates.empty()) return {};
-    if (ours && ours->certificates == authority->certificates) return {};
+    if (!authority || authority->certificates.empty()) return others;
+    if (ours) {
+        // Also beside another one: the API server looks for the kinds of every registration.
+        if (ours->certificates == authority->certificates) return others;
+        TRY_VOID(ports_.fence.begin(kWriteTakes));
+        TRY_VOID(ports_.registrations.trust(*ours, authority->certificates));
+        return others;
+    }
+    if (!others) return others;
     TRY_VOID(ports_.fence.begin(kWriteTakes));
-    if (ours) return ports_.registrations.trust(*ours, authority->certificates);
     TRY_VOID(ports_.registrations.create({.version = std::string(kMetricsVersion),
                                           .service = ports_.service,
                                           .certificates = authority->certificates,

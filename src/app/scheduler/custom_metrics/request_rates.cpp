@@ -1,5 +1,6 @@
 #include "app/scheduler/custom_metrics/request_rates.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace tessera {
@@ -51,12 +52,16 @@ void RequestRates::run_round(const std::stop_token& stop) {
         rates_[pod] = rate;
 }
 
-void RequestRates::want(std::span<const MeasuredPod> pods) {
+void RequestRates::want(const std::string& ns, std::span<const MeasuredPod> pods) {
     const MutexLock lock(mutex_);
+    auto of_namespace = static_cast<std::size_t>(
+        std::ranges::count(wanted_, ns, [](const auto& entry) { return entry.second.ns; }));
     for (const MeasuredPod& pod : pods) {
         if (pod.address.empty() || !pod.counter) continue;
-        if (wanted_.size() >= kMostPods && !wanted_.contains(pod.uid)) continue;
-        wanted_.insert_or_assign(pod.uid, Wanted{pod, clock_.steady() + kWantedFor});
+        const bool is_new = !wanted_.contains(pod.uid);
+        if (is_new && (wanted_.size() >= kMostPods || of_namespace >= kMostOfNamespace)) continue;
+        of_namespace += is_new ? 1 : 0;
+        wanted_.insert_or_assign(pod.uid, Wanted{ns, pod, clock_.steady() + kWantedFor});
     }
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -25,6 +26,7 @@ class RequestRates {
     static constexpr std::chrono::seconds kOldest{45};
     static constexpr std::chrono::minutes kWantedFor{2};
     static constexpr std::size_t kMostPods = 1'000;
+    static constexpr std::size_t kMostOfNamespace = 250;
 
     // Both outlive this.
     RequestRates(RequestCounts& counts, Clock& clock) : counts_(counts), clock_(clock) {}
@@ -33,14 +35,15 @@ class RequestRates {
     void run_round(const std::stop_token& stop);
 
     // Any thread may call the following functions.
-    // Notes that these pods' rates are wanted. Pods without a counter, and those beyond kMostPods,
-    // are left out.
-    void want(std::span<const MeasuredPod> pods);
+    // Notes that these pods' rates are wanted, all of one namespace. Pods without a counter, and
+    // those beyond kMostOfNamespace or kMostPods, are left out.
+    void want(const std::string& ns, std::span<const MeasuredPod> pods);
     // Nothing if the rate is not known.
     [[nodiscard]] std::optional<PodMetricValue> value(const PodUid& pod) const;
 
   private:
     struct Wanted {
+        std::string ns;
         MeasuredPod pod;
         std::chrono::nanoseconds until{};
     };
