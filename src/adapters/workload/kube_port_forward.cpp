@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <list>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -138,37 +139,55 @@ class PortForward::Impl {
           remote_port_(remote_port),
           callbacks_(std::move(callbacks)) {}
 
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
+    // All end at once, and not one after the other.
+    ~Impl() {
+        for (Worker& worker : workers_)
+            worker.thread.request_stop();
+    }
+
     [[nodiscard]] int port() const { return port_; }
 
     void serve_for(std::chrono::milliseconds time) {
         const auto end = Clock::now() + time;
         while (Clock::now() < end) {
             workers_.remove_if([](const Worker& worker) { return worker.is_done.load(); });
-            const bool accepts = workers_.size() < kMostConnections;
+            const bool accepts = !is_short_ && workers_.size() < kMostConnections;
             pollfd one{.fd = listening_.get(), .events = POLLIN, .revents = 0};
             ::poll(&one, accepts ? 1 : 0, kLookMs);
-            if (accepts && (one.revents & POLLIN) != 0) accept_one();
+            is_short_ = accepts && (one.revents & POLLIN) != 0 && !accept_one();
         }
     }
 
   private:
     struct Worker {
         std::atomic<bool> is_done = false;
-        std::jthread thread;  // ends before is_done does
+        Descriptor client{-1};
+        std::jthread thread;  // ends before the others do
     };
 
-    void accept_one() {
+    // False: there are no descriptors or threads left for a connection.
+    bool accept_one() {
         const int fd = ::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0) return;
+        if (fd < 0) return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
         Worker& worker = workers_.emplace_back();
-        worker.thread = std::jthread([this, fd, &worker](const std::stop_token& stop) {
-            const Descriptor client(fd);
-            const auto pod = callbacks_.find_pod();
-            const auto done = pod ? forward(api_, *pod, remote_port_, client.get(), stop)
-                                  : Result<>(fail(pod.error()));
-            if (!done) callbacks_.warn(done.error().text);
-            worker.is_done = true;
-        });
+        worker.client.replace(fd);
+        try {
+            worker.thread = std::jthread([this, &worker](const std::stop_token& stop) {
+                const auto pod = callbacks_.find_pod();
+                const auto done = pod ? forward(api_, *pod, remote_port_, worker.client.get(), stop)
+                                      : Result<>(fail(pod.error()));
+                if (!done) callbacks_.warn(done.error().text);
+                worker.client.close();
+                worker.is_done = true;
+            });
+        } catch (const std::system_error& error) {
+            workers_.pop_back();
+            callbacks_.warn(fmt::format("a connection was closed: {}", error.what()));
+            return false;
+        }
+        return true;
     }
 
     HttpClient& api_;
@@ -176,6 +195,7 @@ class PortForward::Impl {
     const int port_;
     const int remote_port_;
     const Callbacks callbacks_;
+    bool is_short_ = false;      // of descriptors or threads: no connection until the next look
     std::list<Worker> workers_;  // ends first
 };
 

@@ -39,6 +39,7 @@ constexpr auto kLeading =
 
 // The number of arguments, 1 or 2, that such an option and its value have; 0: it is none.
 std::ptrdiff_t leading_words(std::string_view argument) {
+    if (argument.starts_with("-n") && argument.size() > 2) return 1;  // "-nteam", "-n=team"
     const std::string_view name = argument.substr(0, argument.find('='));
     if (std::ranges::find(kLeading, name) == kLeading.end()) return 0;
     return name.size() == argument.size() ? 2 : 1;
@@ -111,9 +112,9 @@ std::function<std::string(const CLI::App*, const CLI::Error&)> failure_message_o
 
 std::string exit_statuses() {
     return fmt::format(
-        "Exit status: 0 success, 1 a failure that doctor found or --wait saw, {} wrong usage or an "
-        "invalid amount, {} no such node, pod or container, {} wrong state, {} permission denied, "
-        "{} no answer, {} not supported there, {} credentials not accepted.",
+        "Exit status: 0 success, 1 doctor found a failure or a job that was waited for failed, {} "
+        "wrong usage or invalid amount, {} no such node, pod or container, {} wrong state, {} "
+        "permission denied, {} no answer, {} not supported there, {} credentials not accepted.",
         exit_status(Code::invalid_argument), exit_status(Code::not_found),
         exit_status(Code::conflict), exit_status(Code::permission_denied),
         exit_status(Code::unavailable), exit_status(Code::unsupported),

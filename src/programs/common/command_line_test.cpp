@@ -69,6 +69,7 @@ TEST(CommandLine, BeforeTheCommand) {
     using Words = std::vector<std::string>;
     EXPECT_EQ(line({"-n", "list", "--context=c", "serve", "list", "-A"}),
               (Words{"serve", "list", "-n", "list", "--context=c", "-A"}));
+    EXPECT_EQ(line({"-nteam", "serve", "list"}), (Words{"serve", "list", "-nteam"}));
     EXPECT_EQ(line({"--config", "file", "serve"}), (Words{"serve", "--config", "file"}));
     for (const Words& words :
          {Words{"serve", "-n", "a", "list"}, Words{"-o", "json", "serve"}, Words{"-n"},

@@ -14,7 +14,7 @@ Result<PodName> pod_argument(const std::string& what, std::string text, const st
         return fail(Code::invalid_argument,
                     fmt::format("{}: \"{}\" is not a valid pod name", what, text));
     }
-    if (!is_dns_name(ns)) {
+    if (!is_dns_label(ns)) {
         return fail(Code::invalid_argument,
                     fmt::format("--namespace: \"{}\" is not a valid namespace name", ns));
     }

@@ -20,7 +20,7 @@ using workload::TrainingStatus;
 
 // How often to look whether the job is still there, and whether TensorBoard runs.
 constexpr std::chrono::milliseconds kWatch{3'000};
-constexpr std::chrono::milliseconds kPoll{500};
+constexpr std::chrono::milliseconds kPoll{1'000};
 
 struct TensorboardOptions {
     JobOptions jobs;
