@@ -8,7 +8,9 @@
 namespace tessera {
 namespace {
 
-constexpr std::chrono::seconds kDeadline{5};
+constexpr std::chrono::milliseconds kDeadline{5'000};
+// Two requests take less than MetricsRegistrar::kWriteTakes.
+constexpr std::chrono::milliseconds kOfTwo{2'400};
 constexpr std::string_view kApiServices = "/apis/apiregistration.k8s.io/v1/apiservices";
 constexpr std::string_view kRole = "tessera-custom-metrics";
 
@@ -16,8 +18,9 @@ std::string path_of(const std::string& version) {
     return fmt::format("{}/{}.{}", kApiServices, version, kMetricsGroup);
 }
 
-Result<JsonDocument> get(HttpClient& http, const std::string& path) {
-    TRY(const auto body, kube_call(http, {.method = "GET", .path = path}, kDeadline));
+Result<JsonDocument> get(HttpClient& http, const std::string& path,
+                         std::chrono::milliseconds deadline = kDeadline) {
+    TRY(const auto body, kube_call(http, {.method = "GET", .path = path}, deadline));
     return JsonDocument::parse(body);
 }
 
@@ -40,12 +43,13 @@ Result<std::optional<MetricsRegistration>> KubeMetricsRegistrations::read(
 
 Result<> KubeMetricsRegistrations::create(const MetricsRegistration& registration) {
     TRY(const auto role,
-        get(http_, fmt::format("/apis/rbac.authorization.k8s.io/v1/clusterroles/{}", kRole)));
+        get(http_, fmt::format("/apis/rbac.authorization.k8s.io/v1/clusterroles/{}", kRole),
+            kOfTwo));
     TRY_VOID(kube_post(
         http_, std::string(kApiServices),
         write_metrics_registration(
             registration, {std::string(kRole), role.root()["metadata"]["uid"].text_or("")}),
-        kDeadline));
+        kOfTwo));
     return {};
 }
 

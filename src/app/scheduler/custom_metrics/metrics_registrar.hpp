@@ -23,7 +23,8 @@ struct MetricsRegistrarPorts {
 class MetricsRegistrar {
   public:
     static constexpr std::chrono::seconds kPeriod{30};
-    static constexpr std::chrono::seconds kWriteTakes{10};
+    // The lease of a leader is not much longer.
+    static constexpr std::chrono::seconds kWriteTakes{5};
 
     // All references outlive this.
     explicit MetricsRegistrar(MetricsRegistrarPorts ports) : ports_(std::move(ports)) {}
