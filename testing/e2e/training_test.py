@@ -323,6 +323,8 @@ class TrainingTest(examples.Examples):
         self.refused(NOT_FOUND, "there is no training job nothing", "get", "nothing", "--watch")
         self.refused(USAGE, "--watch is for text; leave out --output", "list", "--watch", "-o", "json")
         self.refused(USAGE, "--wait-timeout: needs --wait", *job, "--wait-timeout=5s", "--", "true")
+        self.refused(NOT_FOUND, "--backend: the cluster has no Kubeflow Trainer", *job,
+                     "--backend=trainjob", "--", "true")
         self.submit("job", "once")
         self.refused(CONFLICT, "the training job once exists already", "submit", "job",
                      "--name=once", "--image=x", "--", "true")

@@ -28,7 +28,7 @@ class FakeTrainings final : public Trainings {
         return out;
     }
     Result<std::string> create(const workload::Training& job) override {
-        calls.push_back("create " + job.object(job.roles.front()));
+        calls.push_back("create " + job.anchor());
         workload::TrainingStatus made;
         made.name = job.name;
         made.ns = job.ns;
@@ -36,8 +36,9 @@ class FakeTrainings final : public Trainings {
         made.arguments = job.arguments;
         if (!job.roles.front().pod.files.empty()) made.files = files_name(job);
         made.roles.push_back(role_of(job, job.roles.front()));
+        if (job.backend == workload::Backend::train_job) made.runtime_uid = "uid-" + job.anchor();
         jobs.push_back(made);
-        return made.anchor().uid;
+        return made.uid();
     }
     Result<bool> create_service(const workload::Training&, const std::string& owner) override {
         calls.push_back("service of " + owner);
@@ -61,6 +62,11 @@ class FakeTrainings final : public Trainings {
         roles.push_back(role_of(job, role));
         return true;
     }
+    Result<bool> create_train_job(const workload::Training& job,
+                                  const std::string& owner) override {
+        calls.push_back("trainjob of " + owner);
+        return files_.insert("trainjob of " + job.name).second;
+    }
     Result<bool> create_tensorboard(const workload::Training& job,
                                     const std::string& owner) override {
         calls.push_back("tensorboard of " + owner);
@@ -71,9 +77,11 @@ class FakeTrainings final : public Trainings {
         calls.push_back("tensorboard service of " + owner);
         return files_.insert("service of " + job.name).second;
     }
+    // Forgets an object, as if it was deleted.
+    void forget(const std::string& object) { files_.erase(object); }
     Result<> remove(const workload::TrainingStatus& job) override {
-        calls.push_back("remove " + job.anchor().uid);
-        std::erase_if(jobs, [&](const auto& one) { return one.anchor().uid == job.anchor().uid; });
+        calls.push_back("remove " + job.uid());
+        std::erase_if(jobs, [&](const auto& one) { return one.uid() == job.uid(); });
         return {};
     }
     Result<std::vector<NodeInventory>> nodes() override { return std::vector<NodeInventory>{}; }

@@ -110,6 +110,11 @@ KARPENTER = (Module("karpenter", "sigs.k8s.io/karpenter", ("sigs.k8s.io/karpente
 KUEUE = (Module("kueue", "sigs.k8s.io/kueue", ("sigs.k8s.io/kueue/cmd/kueue",),
                 "-s -w -X sigs.k8s.io/kueue/pkg/version.GitVersion={version}"),)
 
+# Kubeflow Trainer and the JobSet controller that it needs, for `./dev check trainer`.
+TRAINER = (Module("trainer", "github.com/kubeflow/trainer/v2",
+                  ("github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager",)),)
+JOBSET = (Module("jobset", "sigs.k8s.io/jobset", ("sigs.k8s.io/jobset",)),)
+
 # The custom resource definitions of the Gateway API, which are in the source of the module. No program
 # is built from it.
 GATEWAY_API = (Module("gateway-api", "sigs.k8s.io/gateway-api", ()),)

@@ -31,7 +31,7 @@ struct TrainingRoleKind {
         other.roles.emplace_back().uid = json["metadata"]["uid"].text_or("");
         return other;
     }
-    static std::string key(const workload::TrainingStatus& role) { return role.anchor().uid; }
+    static std::string key(const workload::TrainingStatus& role) { return role.uid(); }
 };
 
 }  // namespace

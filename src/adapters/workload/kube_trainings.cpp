@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <thread>
 #include <utility>
 
 #include "adapters/kube/kube_call.hpp"
@@ -25,9 +27,15 @@ namespace {
 using workload::RoleStatus;
 
 constexpr std::chrono::milliseconds kDeadline{10'000};
+// Until Trainer's webhook has heard of a new TrainingRuntime, and how often to try.
+constexpr std::chrono::seconds kTrainerSees{10};
+constexpr std::chrono::milliseconds kPoll{200};
+
+// Reads each object of a kind that belongs to training jobs.
+using EachOfKind = std::function<Result<>(const ObjectKind&, const ReadItem&)>;
 
 Anchor anchor_of(const Training& job, const std::string& uid) {
-    return {job.object(job.roles.front()), uid};
+    return {job.anchor(), uid};
 }
 
 std::pair<std::string, std::string> key_of(JsonValue object) {
@@ -41,23 +49,39 @@ bool is_of(JsonValue pod, const TrainingStatus& job) {
 
 // Why a Job has no pods: a quota, a webhook or a PriorityClass that does not exist refuses them,
 // which only events say. A user without the right to list events sees nothing of it.
-void add_refusal(HttpClient& http, const std::string& ns, RoleStatus& role) {
-    const std::string path = fmt::format(
-        "/api/v1/namespaces/{}/events?fieldSelector=involvedObject.uid%3D{}", ns, role.uid);
+void add_refusal(HttpClient& http, const std::string& ns, const std::string& uid,
+                 std::string_view reason, RoleStatus& role) {
+    const std::string path =
+        fmt::format("/api/v1/namespaces/{}/events?fieldSelector=involvedObject.uid%3D{}", ns, uid);
     const auto body = kube_call(http, {.method = "GET", .path = path}, kDeadline);
     if (!body) return;
     const auto document = JsonDocument::parse(*body);
     if (!document) return;
     for (const JsonValue event : document->root()["items"].elements()) {
-        if (event["reason"].text_or("") == "FailedCreate") role.why = event["message"].text_or("");
+        if (event["reason"].text_or("") == reason) role.why = event["message"].text_or("");
     }
+}
+
+// Why a TrainJob has no Job.
+void add_trainer_fault(HttpClient& http, const TrainingStatus& job, RoleStatus& role) {
+    if (job.train_job_uid.empty()) {
+        role.why = "its TrainJob is missing: repeat the command, or delete the job";
+        return;
+    }
+    role.why = "Kubeflow Trainer has not made its Job yet";
+    add_refusal(http, job.ns, job.train_job_uid, "TrainJobResourcesCreationFailed", role);
 }
 
 void add_refusals(HttpClient& http, TrainingStatus& job) {
     for (RoleStatus& role : job.roles) {
         const auto pods = std::ranges::count(job.pods, role.role, &workload::TrainingPod::role);
         const bool has_ended = role.succeeded || role.failed || role.suspended;
-        if (!has_ended && pods < role.replicas) add_refusal(http, job.ns, role);
+        if (has_ended || pods >= role.replicas) continue;
+        if (role.uid.empty()) {
+            add_trainer_fault(http, job, role);
+        } else {
+            add_refusal(http, job.ns, role.uid, "FailedCreate", role);
+        }
     }
 }
 
@@ -76,6 +100,37 @@ Result<> add_tensorboard_pod(HttpClient& http, TrainingStatus& job) {
         });
 }
 
+// The API server does not know the kind, in any namespace.
+bool is_unknown_kind(const Error& error) {
+    return error.code == Code::not_found &&
+           error.text.find("could not find the requested resource") != std::string::npos;
+}
+
+// The jobs that Kubeflow Trainer runs, with what the Jobs in `roles` say of them. Without Trainer,
+// or the right to list its objects, there are none.
+Result<> add_train_jobs(const EachOfKind& each, const std::vector<TrainingStatus>& roles,
+                        workload::JoinedRoles& jobs) {
+    workload::JoinedRoles found;
+    const auto read = each(kTrainingRuntimes, [&](JsonValue json) {
+        if (auto job = workload::read_training_runtime(json))
+            found.emplace(std::pair(job->ns, job->name), *std::move(job));
+    });
+    if (!read && read.error().code != Code::not_found &&
+        read.error().code != Code::permission_denied)
+        return read;
+    if (found.empty()) return {};
+    TRY_VOID(each(kTrainJobs, [&](JsonValue json) {
+        if (const auto job = found.find(key_of(json)); job != found.end())
+            workload::read_train_job(json, job->second);
+    }));
+    for (const TrainingStatus& role : roles) {
+        if (const auto job = found.find({role.ns, role.name}); job != found.end())
+            add_job_of_train_job(role, job->second);
+    }
+    jobs.merge(found);
+    return {};
+}
+
 }  // namespace
 
 Result<std::vector<TrainingStatus>> KubeTrainings::list(const std::string& ns,
@@ -88,9 +143,10 @@ Result<std::vector<TrainingStatus>> KubeTrainings::list(const std::string& ns,
         if (auto role = workload::read_training_role(json)) roles.push_back(*std::move(role));
     }));
     auto jobs = joined_roles(roles);
+    TRY_VOID(add_train_jobs(each, roles, jobs));
     TRY_VOID(each(kServices, [&](JsonValue json) {
         const auto at = jobs.find(key_of(json));
-        if (at != jobs.end() && workload::is_owned_by(json, at->second.anchor().uid))
+        if (at != jobs.end() && workload::is_owned_by(json, at->second.uid()))
             at->second.has_service = true;
     }));
     TRY_VOID(each(kPods, [&](JsonValue json) {
@@ -110,6 +166,14 @@ Result<std::vector<TrainingStatus>> KubeTrainings::list(const std::string& ns,
 }
 
 Result<std::string> KubeTrainings::create(const Training& job) {
+    if (job.backend == workload::Backend::train_job) {
+        auto made = create_anchor(http_, kTrainingRuntimes, job.ns, job.anchor(),
+                                  workload::write_training_runtime(job));
+        if (made || !is_unknown_kind(made.error())) return made;
+        return fail(Code::not_found,
+                    "--backend: the cluster has no Kubeflow Trainer (trainer.kubeflow.org/"
+                    "v1alpha1); leave it out");
+    }
     const workload::Role& first = job.roles.front();
     return create_anchor(http_, kJobs, job.ns, job.object(first),
                          workload::write_training_role(job, first, ""));
@@ -136,6 +200,20 @@ Result<bool> KubeTrainings::create_role(const Training& job, const workload::Rol
                         workload::write_training_role(job, role, owner), anchor_of(job, owner));
 }
 
+Result<bool> KubeTrainings::create_train_job(const Training& job, const std::string& owner) {
+    const std::string object = workload::write_train_job(job, owner);
+    const auto end = std::chrono::steady_clock::now() + kTrainerSees;
+    while (true) {
+        auto made =
+            create_owned(http_, kTrainJobs, job.ns, job.name, object, anchor_of(job, owner));
+        const bool is_early =
+            !made &&
+            made.error().text.find("must be created before the TrainJob") != std::string::npos;
+        if (!is_early || std::chrono::steady_clock::now() > end) return made;
+        std::this_thread::sleep_for(kPoll);
+    }
+}
+
 Result<bool> KubeTrainings::create_tensorboard(const Training& job, const std::string& owner) {
     return create_owned(http_, kDeployments, job.ns, workload::tensorboard_name(job.name),
                         workload::write_tensorboard_deployment(job, owner), anchor_of(job, owner));
@@ -148,7 +226,14 @@ Result<bool> KubeTrainings::create_tensorboard_service(const Training& job,
 }
 
 Result<> KubeTrainings::remove(const TrainingStatus& job) {
-    return delete_object(http_, kJobs, job.ns, job.anchor().object, job.anchor().uid);
+    if (job.runtime_uid.empty())
+        return delete_object(http_, kJobs, job.ns, job.first().object, job.uid());
+    // Trainer keeps a runtime for as long as there is a TrainJob of it.
+    if (!job.train_job_uid.empty()) {
+        const auto done = delete_object(http_, kTrainJobs, job.ns, job.name, job.train_job_uid);
+        if (!done && done.error().code != Code::not_found) return done;
+    }
+    return delete_object(http_, kTrainingRuntimes, job.ns, job.name, job.uid());
 }
 
 Result<std::vector<NodeInventory>> KubeTrainings::nodes() {

@@ -1,7 +1,8 @@
 // The Trainings port over HTTP. The user needs the rights to list, create and delete jobs, to list
 // and create services, to create configmaps, and to list pods, in the namespace. For TensorBoard:
-// to create deployments. For MPI: to create secrets. For the GPUs, nodes and their sizes: to list
-// nodes.
+// to create deployments. For MPI: to create secrets. For TrainJobs: to list, create and delete
+// trainingruntimes and trainjobs of trainer.kubeflow.org. For the GPUs, nodes and their sizes: to
+// list nodes.
 #pragma once
 
 #include "adapters/http/http.hpp"
@@ -22,6 +23,7 @@ class KubeTrainings final : public Trainings {
     Result<bool> create_secret(const workload::Training& job, const std::string& owner) override;
     Result<bool> create_role(const workload::Training& job, const workload::Role& role,
                              const std::string& owner) override;
+    Result<bool> create_train_job(const workload::Training& job, const std::string& owner) override;
     Result<bool> create_tensorboard(const workload::Training& job,
                                     const std::string& owner) override;
     Result<bool> create_tensorboard_service(const workload::Training& job,

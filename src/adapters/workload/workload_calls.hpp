@@ -22,6 +22,11 @@ inline constexpr ObjectKind kDeployments{"/apis/apps/v1", "deployments", "deploy
 inline constexpr ObjectKind kJobs{"/apis/batch/v1", "jobs", "jobs.batch"};
 inline constexpr ObjectKind kScalers{"/apis/autoscaling/v2", "horizontalpodautoscalers",
                                      "horizontalpodautoscalers.autoscaling"};
+inline constexpr ObjectKind kTrainingRuntimes{"/apis/trainer.kubeflow.org/v1alpha1",
+                                              "trainingruntimes",
+                                              "trainingruntimes.trainer.kubeflow.org"};
+inline constexpr ObjectKind kTrainJobs{"/apis/trainer.kubeflow.org/v1alpha1", "trainjobs",
+                                       "trainjobs.trainer.kubeflow.org"};
 inline constexpr ObjectKind kServices{"/api/v1", "services", "services"};
 inline constexpr ObjectKind kConfigMaps{"/api/v1", "configmaps", "configmaps"};
 inline constexpr ObjectKind kSecrets{"/api/v1", "secrets", "secrets"};

@@ -18,13 +18,19 @@ using workload::TrainingPod;
 using workload::TrainingStatus;
 using Print = std::function<void(const std::string&)>;
 
+std::string anchor_text(const Training& job) {
+    return (job.backend == workload::Backend::train_job ? "trainingruntime.trainer.kubeflow.org/"
+                                                        : "job.batch/") +
+           job.anchor();
+}
+
 // `is_ours`: `tessera submit` made the job that has the name.
 Error exists_already(const Training& job, bool is_ours) {
     if (!is_ours) {
         return {Code::conflict,
-                fmt::format("job {} exists already in namespace {}, and tessera submit did not "
-                            "make it; choose another --name",
-                            job.object(job.roles.front()), job.ns)};
+                fmt::format("{} exists already in namespace {}, and tessera submit did not make "
+                            "it; choose another --name",
+                            anchor_text(job), job.ns)};
     }
     return {Code::conflict,
             fmt::format("the training job {0} exists already in namespace {1}; delete it with "
@@ -63,6 +69,10 @@ Result<bool> create_owned(Trainings& cluster, const Training& job, const std::st
         TRY(const bool is_new, cluster.create_role(job, role, uid));
         note(is_new, "job.batch/" + job.object(role));
     }
+    if (job.backend == workload::Backend::train_job) {
+        TRY(const bool is_new, cluster.create_train_job(job, uid));
+        note(is_new, "trainjob.trainer.kubeflow.org/" + job.name);
+    }
     if (job.tensorboard) {
         const std::string name = workload::tensorboard_name(job.name);
         TRY(const bool is_new, cluster.create_tensorboard(job, uid));
@@ -75,7 +85,9 @@ Result<bool> create_owned(Trainings& cluster, const Training& job, const std::st
 
 Result<> remove_made(Trainings& cluster, const Training& job, const std::string& uid) {
     TrainingStatus made;
+    made.name = job.name;
     made.ns = job.ns;
+    if (job.backend == workload::Backend::train_job) made.runtime_uid = uid;
     made.roles.push_back(
         {.role = {}, .object = job.object(job.roles.front()), .uid = uid, .gpus = {}, .why = {}});
     return cluster.remove(made);
@@ -88,9 +100,9 @@ Result<> create_training(Trainings& cluster, const Training& job, const Print& p
     TRY(const auto jobs, cluster.list(job.ns, job.name));
     if (!jobs.empty()) {
         const TrainingStatus& before = jobs.front();
-        if (before.anchor().is_deleting) return fail(being_deleted("training job", job.name));
+        if (before.first().is_deleting) return fail(being_deleted("training job", job.name));
         if (!may_be_begun(before, job)) return fail(exists_already(job, true));
-        TRY(const bool was_begun, create_owned(cluster, job, before.anchor().uid, print));
+        TRY(const bool was_begun, create_owned(cluster, job, before.uid(), print));
         if (!was_begun) return fail(exists_already(job, true));
         return {};
     }
@@ -106,7 +118,7 @@ Result<> create_training(Trainings& cluster, const Training& job, const Print& p
     const auto uid = cluster.create(job);
     if (!uid && uid.error().code == Code::conflict) return fail(exists_already(job, false));
     if (!uid) return fail(uid.error());
-    print(fmt::format("job.batch/{} created", job.object(job.roles.front())));
+    print(anchor_text(job) + " created");
     const auto owned = create_owned(cluster, job, *uid, print);
     if (owned) return {};
     return fail(

@@ -106,6 +106,28 @@ TEST_F(SubmitTest, Mpi) {
     EXPECT_EQ(create(made).error().code, Code::conflict);
 }
 
+// Goal: the TrainingRuntime of a TrainJob is the anchor; the TrainJob, which starts the pods, comes
+// after their files.
+TEST_F(SubmitTest, TrainJob) {
+    workload::SubmitFlags flags;
+    flags.name = "train";
+    flags.backend = "trainjob";
+    flags.pod.image = "image:1";
+    flags.pod.files = {{"/train.py", "text"}};
+    flags.words = {"python"};
+    Training made = workload::plain_job(flags).value();
+    made.ns = "team";
+    ASSERT_TRUE(create(made));
+    EXPECT_EQ(printed_,
+              (std::vector<std::string>{"trainingruntime.trainer.kubeflow.org/train created",
+                                        "configmap/" + files_name(made) + " created",
+                                        "trainjob.trainer.kubeflow.org/train created"}));
+    EXPECT_EQ(create(made).error().code, Code::conflict);
+    cluster_.forget("trainjob of train");
+    ASSERT_TRUE(create(made)) << "its TrainJob was deleted";
+    EXPECT_EQ(printed_.back(), "trainjob.trainer.kubeflow.org/train created");
+}
+
 // Goal: TensorBoard comes last, and what of it is missing is created, too.
 TEST_F(SubmitTest, Tensorboard) {
     Training made = job();

@@ -57,7 +57,7 @@ bool has_shares(const TrainingStatus& job) {
 }
 
 bool is_chief(const TrainingStatus& job, const TrainingPod& one) {
-    return one.index == 0 && one.role == job.anchor().role;
+    return one.index == 0 && one.role == job.first().role;
 }
 
 const workload::WorkloadPod* chief_of(const TrainingStatus& job) {

@@ -66,7 +66,7 @@ void write_pod(JsonWriter& w, const TrainingStatus& job, const TrainingPod& one,
 void write_job(JsonWriter& w, const TrainingStatus& job, const WorkloadView& view) {
     const TrainingState state = state_of(job);
     w.object([&] {
-        w.member("uuid", job.anchor().uid);
+        w.member("uuid", job.uid());
         w.member("name", job.name);
         w.member("namespace", job.ns);
         w.member("duration", fmt::format("{}s", duration_of(job, view.now_s)));
@@ -117,7 +117,7 @@ std::string training_head(const TrainingStatus& job, const WorkloadView& view) {
         "CreateTime:\t{}\nEndTime:\t{}\n",
         job.name, words_of(state_of(job)), job.ns, or_none(job.priority), row_of(job.type).title,
         age_text(duration_of(job, view.now_s)), time_text(job.created_s),
-        time_text(job.anchor().ended_s)));
+        time_text(job.first().ended_s)));
 }
 
 std::string training_table(std::span<const TrainingStatus> jobs, const WorkloadView& view,

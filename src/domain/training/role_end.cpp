@@ -10,17 +10,17 @@ namespace {
 
 // Why the others have to end; empty while the outcome is open.
 std::string reason_of(const TrainingStatus& job) {
-    if (job.anchor().succeeded) return fmt::format("the job {} succeeded", job.anchor().object);
+    if (job.first().succeeded) return fmt::format("the job {} succeeded", job.first().object);
     // Not one that failed because it was ended.
     const auto failed = std::ranges::find_if(
         job.roles, [](const RoleStatus& role) { return role.failed && !role.was_ended; });
     if (failed != job.roles.end()) return fmt::format("the job {} failed", failed->object);
-    return job.anchor().failed ? fmt::format("the job {} failed", job.anchor().object)
-                               : std::string();
+    return job.first().failed ? fmt::format("the job {} failed", job.first().object)
+                              : std::string();
 }
 
 std::optional<RoleEnding> ending_of(const TrainingStatus& job, const RoleStatus& role) {
-    const bool is_anchor = &role == &job.anchor();
+    const bool is_anchor = &role == &job.first();
     const bool has_ended = role.succeeded || role.failed;
     // A deadline takes effect only when a suspended Job goes on, so once is enough.
     if (role.was_ended && role.suspended) return std::nullopt;
@@ -34,7 +34,7 @@ std::optional<RoleEnding> ending_of(const TrainingStatus& job, const RoleStatus&
 }  // namespace
 
 bool may_still_succeed(const TrainingStatus& job) {
-    const bool is_decided = job.anchor().succeeded || job.anchor().failed;
+    const bool is_decided = job.first().succeeded || job.first().failed;
     return !is_decided && std::ranges::any_of(job.roles, &RoleStatus::failed);
 }
 

@@ -92,6 +92,40 @@ TEST(RoleEnd, Again) {
 }
 
 // Goal: nothing but what we made is joined, whatever its labels say.
+// Goal: what the Job of a TrainJob says is added to it, and what others say is not.
+TEST(TrainJob, ItsJob) {
+    TrainingStatus job;
+    job.name = "t";
+    job.created_s = 10;
+    job.roles.push_back(
+        {.object = "t-node-0", .uid = {}, .owner = {}, .gpus = {}, .why = "failed"});
+    TrainingStatus role = job;
+    role.roles.front() = {.object = "t-node-0",
+                          .uid = "u",
+                          .owner = "jobset",
+                          .gpus = {},
+                          .failed = true,
+                          .why = "exit code 3",
+                          .started_s = 11,
+                          .ended_s = 12};
+    for (void (*change)(TrainingStatus&) : {
+             +[](TrainingStatus& other) { other.ns = "other"; },
+             +[](TrainingStatus& other) { other.created_s = 9; },
+             +[](TrainingStatus& other) { other.roles.front().object = "t-worker"; },
+             +[](TrainingStatus& other) { other.roles.front().owner.clear(); },
+         }) {
+        TrainingStatus other = role;
+        change(other);
+        add_job_of_train_job(other, job);
+        EXPECT_EQ(job.first().uid, "");
+    }
+    add_job_of_train_job(role, job);
+    EXPECT_EQ(job.first().uid, "u");
+    EXPECT_EQ(job.first().why, "exit code 3");
+    EXPECT_EQ(state_of(job), TrainingState::failed);
+    EXPECT_EQ(duration_of(job, 100), 1);
+}
+
 TEST(JoinedRoles, OnlyOurs) {
     const auto one = [](const char* role, const char* object, const char* owner) {
         TrainingStatus out;
@@ -115,7 +149,7 @@ TEST(JoinedRoles, OnlyOurs) {
     ASSERT_EQ(jobs.size(), 1U);
     const TrainingStatus& job = jobs.begin()->second;
     ASSERT_EQ(job.roles.size(), 2U);
-    EXPECT_EQ(job.anchor().object, "t-chief");
+    EXPECT_EQ(job.first().object, "t-chief");
     EXPECT_EQ(job.roles[1].object, "t-evaluator");
 }
 

@@ -64,7 +64,8 @@ Result<PodTemplate> pod_of(const SubmitFlags& flags, TrainingType type) {
         return refuse("command", "is missing; write it after the flags, as in -- python train.py");
     }
     TRY(PodTemplate pod, read_pod_flags(pod_flags, ""));
-    pod.container = row_of(type).container;
+    const bool is_train_job = parse_backend(flags.backend) == Backend::train_job;
+    pod.container = is_train_job ? kTrainJobContainer : row_of(type).container;
     pod.restart_policy = "Never";
     pod.priority_class = flags.priority;
     pod.working_dir = flags.working_dir;
@@ -85,6 +86,11 @@ Result<Training> begin_training(const SubmitFlags& flags, TrainingType type) {
                  .queue = flags.queue,
                  .arguments = {}};
     TRY_VOID(check_training_name(flags.name));
+    const auto backend = parse_backend(flags.backend);
+    if (!backend)
+        return refuse("--backend",
+                      fmt::format("\"{}\" is neither job nor trainjob", flags.backend));
+    out.backend = *backend;
     TRY_VOID(check_number("--workers", flags.workers, 1, kMostWorkers));
     TRY_VOID(check_number("--retry", flags.retry, 0, kMostRetries));
     if (!flags.running_timeout.empty()) {
@@ -105,7 +111,7 @@ Result<Training> begin_training(const SubmitFlags& flags, TrainingType type) {
 }
 
 void connect(Training& job) {
-    job.has_service = true;
+    job.has_service = job.backend == Backend::jobs;  // a JobSet makes its own
     for (Role& role : job.roles) {
         role.pod.subdomain = job.name;
         if (role.pod.gpus.is_share() && role.name != "evaluator")
@@ -135,6 +141,7 @@ Result<Training> finished(Training job, const SubmitFlags& flags) {
         add_variable(role.pod, "gpus", std::to_string(role.pod.gpus.whole));
     }
     TRY_VOID(add_tensorboard(flags.tensorboard, job));
+    if (job.backend == Backend::train_job) TRY_VOID(check_train_job(job));
     if (!flags.gang) return job;
     const int pods = pods_with_gpus(job);
     if (pods > kMostGangPods) {

@@ -17,8 +17,9 @@ namespace tessera::workload {
 struct SubmitFlags {
     std::string ns;
     std::string name;
-    int workers = 1;  // of PyTorch, this includes the master, as in Arena
-    int retry = 0;    // for each job, how many pods may fail
+    int workers = 1;              // of PyTorch, this includes the master, as in Arena
+    std::string backend = "job";  // or trainjob
+    int retry = 0;                // for each job, how many pods may fail
     bool gang = false;
     std::string priority;
     std::string queue;

@@ -100,6 +100,36 @@ TEST(PytorchJob, Variables) {
         EXPECT_FALSE(pytorch_job({.submit = submit(), .nproc_per_node = text})) << text;
 }
 
+// Goal: the pods of a TrainJob find each other by the names that a JobSet gives them, and by its
+// Service.
+TEST(TrainJob, Names) {
+    PytorchJobFlags flags{.submit = submit(2)};
+    flags.submit.backend = "trainjob";
+    const Training job = pytorch_job(flags).value();
+    const Role& worker = job.roles.front();
+    EXPECT_EQ(job.anchor(), "train");
+    EXPECT_EQ(job.object(worker), "train-node-0");
+    EXPECT_EQ(worker.pod.container, "node");
+    EXPECT_EQ(value(worker, "PET_MASTER_ADDR"), "train-node-0-0.train");
+    EXPECT_FALSE(job.has_service);
+    EXPECT_EQ(pytorch_job({.submit = submit(2)})->anchor(), "train-worker");
+}
+
+// Goal: what a TrainJob cannot do is refused with the fix.
+TEST(TrainJob, Mistakes) {
+    SubmitFlags flags = submit();
+    flags.backend = "pytorchjob";
+    EXPECT_EQ(plain_job(flags).error().text,
+              "--backend: \"pytorchjob\" is neither job nor trainjob");
+    flags.backend = "trainjob";
+    EXPECT_TRUE(plain_job(flags));
+    flags.ttl_after_finished = "1h";
+    EXPECT_TRUE(plain_job(flags).error().text.starts_with("--ttl-after-finished: cannot be used"));
+    TensorflowJobFlags chief{.submit = submit(2), .chief = true};
+    chief.submit.backend = "trainjob";
+    EXPECT_TRUE(tensorflow_job(chief).error().text.starts_with("--backend: trainjob has pods of "));
+}
+
 // Goal: pods that do not know of each other may share a GPU.
 TEST(PlainJob, PodsAreIndependent) {
     const Training job = plain_job(submit(10)).value();

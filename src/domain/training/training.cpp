@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/dns_name.hpp"
+#include "domain/workload/refuse_flag.hpp"
 
 namespace tessera::workload {
 namespace {
@@ -37,6 +38,30 @@ std::optional<CleanPolicy> parse_clean_policy(std::string_view text) {
     const auto row = std::ranges::find(kCleanPolicies, text, &CleanPolicyRow::word);
     if (row == kCleanPolicies.end()) return std::nullopt;
     return row->policy;
+}
+
+std::optional<Backend> parse_backend(std::string_view text) {
+    const auto row = std::ranges::find(kBackends, text, &BackendRow::word);
+    if (row == kBackends.end()) return std::nullopt;
+    return row->backend;
+}
+
+std::string train_job_object(std::string_view name) {
+    return fmt::format("{}-{}-0", name, kTrainJobContainer);
+}
+
+Result<> check_train_job(const Training& job) {
+    if (job.roles.size() > 1) {
+        return refuse("--backend",
+                      "trainjob has pods of one kind; leave out the flags of the others, or use "
+                      "--backend job");
+    }
+    if (job.ttl_s >= 0) {
+        return refuse("--ttl-after-finished",
+                      "cannot be used with --backend trainjob, which is not deleted by itself; "
+                      "leave it out, and run tessera prune from time to time");
+    }
+    return {};
 }
 
 std::string files_name(const Training& job) {

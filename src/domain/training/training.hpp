@@ -76,11 +76,37 @@ std::string_view word_of(CleanPolicy policy);
 // Empty if there is no such policy.
 std::optional<CleanPolicy> parse_clean_policy(std::string_view text);
 
+// What makes the pods.
+enum class Backend {
+    jobs,  // a Job for each role
+    // A TrainJob of Kubeflow Trainer, which has one role: Trainer makes a JobSet of it, and that a
+    // Job. Its TrainingRuntime has the pods.
+    train_job,
+};
+
+// The name of the Job that a TrainJob has: of its JobSet, the replicated job `node`, and number 0.
+std::string train_job_object(std::string_view name);
+inline constexpr std::string_view kTrainJobContainer = "node";
+
+struct BackendRow {
+    Backend backend;
+    std::string_view word;  // the value of --backend
+};
+
+inline constexpr auto kBackends = std::to_array<BackendRow>({
+    {Backend::jobs, "job"},
+    {Backend::train_job, "trainjob"},
+});
+
+// Empty if there is no such backend.
+std::optional<Backend> parse_backend(std::string_view text);
+
 struct Training {
     std::string name;
     std::string ns;
     TrainingType type = TrainingType::job;
-    // The first role is the anchor: its Job owns the other objects, and decides the outcome.
+    Backend backend = Backend::jobs;
+    // The first role decides the outcome.
     std::vector<Role> roles;
     bool has_service = false;  // the headless Service, of the job's name
     std::optional<PodTemplate> tensorboard;
@@ -94,7 +120,14 @@ struct Training {
     std::vector<std::string> arguments;
 
     // The name of a role's Job.
-    [[nodiscard]] std::string object(const Role& role) const { return name + "-" + role.name; }
+    [[nodiscard]] std::string object(const Role& role) const {
+        return backend == Backend::train_job ? train_job_object(name) : name + "-" + role.name;
+    }
+    // The name of the anchor, which owns the other objects: the first role's Job, or the
+    // TrainingRuntime.
+    [[nodiscard]] std::string anchor() const {
+        return backend == Backend::train_job ? name : object(roles.front());
+    }
 };
 
 // As files_name() of pod_template.hpp. All roles have the same files.
@@ -102,6 +135,9 @@ std::string files_name(const Training& job);
 
 // The name of the Secret of `shell_secret`.
 std::string shell_secret_name(std::string_view job);
+
+// A TrainJob has fewer features than Jobs. invalid_argument names the flag and the fix.
+Result<> check_train_job(const Training& job);
 
 // A name with which the host names of all pods are legal.
 Result<> check_training_name(std::string_view name);

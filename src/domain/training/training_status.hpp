@@ -49,7 +49,11 @@ struct TrainingStatus {
     std::string name;
     std::string ns;
     TrainingType type = TrainingType::job;
-    std::vector<RoleStatus> roles;  // the anchor first; never empty
+    // The TrainingRuntime of a TrainJob, which owns the job's objects; empty: the first role's Job
+    // does.
+    std::string runtime_uid;
+    std::string train_job_uid;      // empty: it has none yet
+    std::vector<RoleStatus> roles;  // the one that decides first; never empty
     bool has_service = false;
     bool has_tensorboard = false;            // was submitted with it
     std::optional<WorkloadPod> tensorboard;  // its pod, in the view of one job, if there is one
@@ -60,7 +64,15 @@ struct TrainingStatus {
     CleanPolicy clean = CleanPolicy::none;
     std::vector<TrainingPod> pods;  // by role, as above, and index; the first one is the chief
 
-    [[nodiscard]] const RoleStatus& anchor() const { return roles.front(); }
+    [[nodiscard]] const RoleStatus& first() const { return roles.front(); }
+    // Of the object that owns the others.
+    [[nodiscard]] const std::string& uid() const {
+        return runtime_uid.empty() ? first().uid : runtime_uid;
+    }
+    // In which the command runs, in each pod.
+    [[nodiscard]] std::string_view container() const {
+        return runtime_uid.empty() ? row_of(type).container : kTrainJobContainer;
+    }
 };
 
 // By namespace and name.
@@ -70,6 +82,9 @@ using JoinedRoles = std::map<std::pair<std::string, std::string>, TrainingStatus
 // with one name the oldest counts. Left out are roles of a job that was deleted, and Jobs that only
 // have our labels: their names are not those that we give.
 JoinedRoles joined_roles(const std::vector<TrainingStatus>& roles);
+
+// Adds what the Job of a TrainJob says; nothing of another one.
+void add_job_of_train_job(const TrainingStatus& role, TrainingStatus& job);
 
 // The anchor's Job decides that a job succeeded, and any Job that it failed. A job of which a pod
 // waits is pending.

@@ -22,13 +22,13 @@ StringMap selector_of(const Training& job) {
 void write_object_head(JsonWriter& w, const Training& job, std::string_view owner_uid,
                        std::string_view api, std::string_view kind) {
     const std::string name = tensorboard_name(job.name);
-    const std::string anchor = job.object(job.roles.front());
+    const std::string anchor = job.anchor();
     write_head(w, {.api = api,
                    .kind = kind,
                    .name = name,
                    .ns = job.ns,
                    .labels = labels_of(job),
-                   .owner = {.api = "batch/v1", .kind = "Job", .name = anchor, .uid = owner_uid}});
+                   .owner = owner_of(job, anchor, owner_uid)});
 }
 
 // A volume of one node, or of which one node at a time may have it, is where the first pod is.

@@ -7,6 +7,10 @@
 namespace tessera::workload {
 namespace {
 
+constexpr std::string_view kQueueLabel = "kueue.x-k8s.io/queue-name";
+constexpr std::string_view kTrainerGroup = "trainer.kubeflow.org";
+constexpr std::string_view kTrainerApi = "trainer.kubeflow.org/v1alpha1";
+
 StringMap labels_of(const Training& job) {
     const std::string word(row_of(job.type).word);
     return {{std::string(kAppLabel), word},
@@ -20,11 +24,6 @@ StringMap labels_of(const Training& job, const Role& role) {
     StringMap out = labels_of(job);
     out.emplace(kJobRoleLabel, role.name);
     return out;
-}
-
-// `object` is the anchor's name, and outlives the result.
-Owner owner_of(std::string_view object, std::string_view uid) {
-    return {.api = "batch/v1", .kind = "Job", .name = object, .uid = uid};
 }
 
 PodTemplate pod_of(const Training& job, const Role& role) {
@@ -63,7 +62,7 @@ void write_spec(JsonWriter& w, const Training& job, const Role& role) {
     // The deletion of the anchor takes the others with it.
     const bool is_anchor = &role == &job.roles.front();
     if (is_anchor && job.ttl_s >= 0) w.member("ttlSecondsAfterFinished", job.ttl_s);
-    if (!job.queue.empty()) w.member("suspend", true);
+    if (!job.queue.empty() && job.backend == Backend::jobs) w.member("suspend", true);
     write_failure_policy(w);
     if (role.first_decides) {
         w.object("successPolicy", [&] {
@@ -75,15 +74,86 @@ void write_spec(JsonWriter& w, const Training& job, const Role& role) {
     });
 }
 
+// The Job that Trainer makes by way of a JobSet. Trainer sets its numbers of pods.
+void write_replicated_job(JsonWriter& w, const Training& job) {
+    const Role& role = job.roles.front();
+    StringMap labels = joined(labels_of(job, role), role.pod.labels);
+    labels.insert_or_assign("trainer.kubeflow.org/trainjob-ancestor-step", "trainer");
+    w.member("name", kTrainJobContainer);
+    w.member("replicas", 1);
+    w.object("template", [&] {
+        w.object("metadata", [&] { write_map(w, "labels", labels); });
+        w.object("spec", [&] { write_spec(w, job, role); });
+    });
+}
+
 }  // namespace
+
+Owner owner_of(const Training& job, std::string_view anchor, std::string_view uid) {
+    if (job.backend == Backend::train_job)
+        return {.api = kTrainerApi, .kind = "TrainingRuntime", .name = anchor, .uid = uid};
+    return {.api = "batch/v1", .kind = "Job", .name = anchor, .uid = uid};
+}
+
+std::string write_training_runtime(const Training& job) {
+    JsonWriter w;
+    w.object([&] {
+        const Role& role = job.roles.front();
+        const std::string name = job.anchor();
+        StringMap annotations = role.pod.annotations;
+        annotations.insert_or_assign(std::string(kCommandAnnotation),
+                                     write_arguments(job.arguments));
+        write_head(w, {.api = kTrainerApi,
+                       .kind = "TrainingRuntime",
+                       .name = name,
+                       .ns = job.ns,
+                       .labels = joined(labels_of(job, role), role.pod.labels),
+                       .annotations = annotations});
+        w.object("spec", [&] {
+            w.object("mlPolicy", [&] { w.member("numNodes", role.replicas); });
+            w.object("template", [&] {
+                w.object("spec", [&] {
+                    w.array("replicatedJobs",
+                            [&] { w.object([&] { write_replicated_job(w, job); }); });
+                });
+            });
+        });
+    });
+    return w.take();
+}
+
+std::string write_train_job(const Training& job, std::string_view owner_uid) {
+    JsonWriter w;
+    w.object([&] {
+        const std::string anchor = job.anchor();
+        StringMap labels = labels_of(job);
+        if (!job.queue.empty()) labels.insert_or_assign(std::string(kQueueLabel), job.queue);
+        write_head(w, {.api = kTrainerApi,
+                       .kind = "TrainJob",
+                       .name = job.name,
+                       .ns = job.ns,
+                       .labels = labels,
+                       .owner = owner_of(job, anchor, owner_uid)});
+        w.object("spec", [&] {
+            w.object("runtimeRef", [&] {
+                w.member("apiGroup", kTrainerGroup);
+                w.member("kind", "TrainingRuntime");
+                w.member("name", anchor);
+            });
+            w.object("trainer", [&] { w.member("numNodes", job.roles.front().replicas); });
+            if (!job.queue.empty()) w.member("suspend", true);
+        });
+    });
+    return w.take();
+}
 
 std::string write_training_role(const Training& job, const Role& role, std::string_view owner_uid) {
     JsonWriter w;
     w.object([&] {
         const std::string name = job.object(role);
-        const std::string anchor = job.object(job.roles.front());
+        const std::string anchor = job.anchor();
         StringMap labels = joined(labels_of(job, role), role.pod.labels);
-        if (!job.queue.empty()) labels.insert_or_assign("kueue.x-k8s.io/queue-name", job.queue);
+        if (!job.queue.empty()) labels.insert_or_assign(std::string(kQueueLabel), job.queue);
         if (job.roles.size() > 1 && job.clean != CleanPolicy::none)
             labels.insert_or_assign(std::string(kCleanPolicyLabel), word_of(job.clean));
         StringMap annotations = role.pod.annotations;
@@ -97,7 +167,7 @@ std::string write_training_role(const Training& job, const Role& role, std::stri
                        .ns = job.ns,
                        .labels = labels,
                        .annotations = annotations,
-                       .owner = owner_of(anchor, owner_uid)});
+                       .owner = owner_of(job, anchor, owner_uid)});
         w.object("spec", [&] { write_spec(w, job, role); });
     });
     return w.take();
@@ -106,13 +176,13 @@ std::string write_training_role(const Training& job, const Role& role, std::stri
 std::string write_training_service(const Training& job, std::string_view owner_uid) {
     JsonWriter w;
     w.object([&] {
-        const std::string anchor = job.object(job.roles.front());
+        const std::string anchor = job.anchor();
         write_head(w, {.api = "v1",
                        .kind = "Service",
                        .name = job.name,
                        .ns = job.ns,
                        .labels = labels_of(job),
-                       .owner = owner_of(anchor, owner_uid)});
+                       .owner = owner_of(job, anchor, owner_uid)});
         w.object("spec", [&] {
             w.member("clusterIP", "None");
             // Pods look for each other before they are ready.
@@ -127,13 +197,13 @@ std::string write_training_files(const Training& job, std::string_view owner_uid
     JsonWriter w;
     w.object([&] {
         const std::string name = files_name(job);
-        const std::string anchor = job.object(job.roles.front());
+        const std::string anchor = job.anchor();
         write_head(w, {.api = "v1",
                        .kind = "ConfigMap",
                        .name = name,
                        .ns = job.ns,
                        .labels = labels_of(job),
-                       .owner = owner_of(anchor, owner_uid)});
+                       .owner = owner_of(job, anchor, owner_uid)});
         write_files(w, job.roles.front().pod.files);
     });
     return w.take();
@@ -143,13 +213,13 @@ std::string write_training_secret(const Training& job, std::string_view owner_ui
     JsonWriter w;
     w.object([&] {
         const std::string name = shell_secret_name(job.name);
-        const std::string anchor = job.object(job.roles.front());
+        const std::string anchor = job.anchor();
         write_head(w, {.api = "v1",
                        .kind = "Secret",
                        .name = name,
                        .ns = job.ns,
                        .labels = labels_of(job),
-                       .owner = owner_of(anchor, owner_uid)});
+                       .owner = owner_of(job, anchor, owner_uid)});
         w.member("immutable", true);
         w.object("stringData", [&] { w.member(kShellSecretKey, job.shell_secret); });
     });

@@ -1,5 +1,5 @@
-// The Kubernetes objects of training jobs, as JSON. The Job of the first role is the anchor: the
-// others have an owner reference to it.
+// The Kubernetes objects of training jobs, as JSON. The Job of the first role, or the
+// TrainingRuntime, is the anchor: the others have an owner reference to it.
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 
 #include "domain/training/role_end.hpp"
 #include "domain/training/training.hpp"
+#include "wire/workload/object_json.hpp"
 
 namespace tessera::workload {
 
@@ -18,6 +19,14 @@ inline constexpr std::string_view kJobRoleLabel = "tessera.dev/job-role";  // of
 inline constexpr std::string_view kCleanPolicyLabel = "tessera.dev/clean-task-policy";
 // Annotation of a Job that tessera-controller ended, with the reason.
 inline constexpr std::string_view kEndedAnnotation = "tessera.dev/ended-because";
+
+// The anchor, as the owner of other objects. `anchor`: job.anchor(), which outlives the result.
+Owner owner_of(const Training& job, std::string_view anchor, std::string_view uid);
+
+// trainer.kubeflow.org/v1alpha1 TrainingRuntime with the pods, and the TrainJob that runs it, of
+// Kubeflow Trainer 2.0. Of a job with this backend.
+std::string write_training_runtime(const Training& job);
+std::string write_train_job(const Training& job, std::string_view owner_uid);
 
 // batch/v1 Job of a role. `owner_uid`: of the anchor's Job; empty: no owner reference.
 std::string write_training_role(const Training& job, const Role& role, std::string_view owner_uid);

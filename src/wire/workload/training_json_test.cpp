@@ -141,16 +141,84 @@ TEST(TrainingJson, RoundTrip) {
     EXPECT_EQ(read->arguments, made.arguments);
     EXPECT_EQ(read->priority, "high");
     EXPECT_EQ(read->files, files_name(made));
-    EXPECT_EQ(read->anchor().object, "train-chief");
-    EXPECT_EQ(read->anchor().owner, "");
-    EXPECT_TRUE(read->anchor().suspended);
+    EXPECT_EQ(read->first().object, "train-chief");
+    EXPECT_EQ(read->first().owner, "");
+    EXPECT_TRUE(read->first().suspended);
     const JsonDocument worker = parsed(write_training_role(made, made.roles[1], "u"));
     const auto role = read_training_role(worker.root());
-    EXPECT_EQ(role->anchor().owner, "u");
-    EXPECT_EQ(role->anchor().replicas, 2);
-    EXPECT_EQ(role->anchor().gpus.memory, gibibytes(4));
+    EXPECT_EQ(role->first().owner, "u");
+    EXPECT_EQ(role->first().replicas, 2);
+    EXPECT_EQ(role->first().gpus.memory, gibibytes(4));
     EXPECT_EQ(read_training_of(worker.root()), "train");
     EXPECT_FALSE(read_training_role(parsed(R"({"metadata":{"name":"x"}})").root()));
+}
+
+Training train_job() {
+    PytorchJobFlags flags;
+    flags.submit.name = "train";
+    flags.submit.workers = 2;
+    flags.submit.backend = "trainjob";
+    flags.submit.priority = "high";
+    flags.submit.pod.image = "image:1";
+    flags.submit.pod.gpu.gpumemory = "4";
+    flags.submit.pod.files = {{"/etc/x", "text"}};
+    flags.submit.words = {"python"};
+    Training out = pytorch_job(flags).value();
+    out.ns = "team";
+    out.queue = "gpus";
+    out.arguments = {"submit", "pytorch", "--name=train"};
+    return out;
+}
+
+TEST(TrainJobJson, Objects) {
+    const JsonDocument runtime = parsed(write_training_runtime(train_job()));
+    EXPECT_EQ(runtime.root()["kind"].text(), "TrainingRuntime");
+    EXPECT_EQ(runtime.root()["spec"]["mlPolicy"]["numNodes"].integer(), 2);
+    const auto jobs = runtime.root()["spec"]["template"]["spec"]["replicatedJobs"].elements();
+    ASSERT_EQ(jobs.size(), 1U);
+    EXPECT_EQ(jobs[0]["name"].text(), "node");
+    const JsonValue labels = jobs[0]["template"]["metadata"]["labels"];
+    EXPECT_EQ(labels["trainer.kubeflow.org/trainjob-ancestor-step"].text(), "trainer");
+    EXPECT_EQ(labels[kJobNameLabel].text(), "train");
+    const JsonValue spec = jobs[0]["template"]["spec"];
+    EXPECT_EQ(spec["completionMode"].text(), "Indexed");
+    EXPECT_FALSE(spec["suspend"].present()) << "the TrainJob says it";
+    EXPECT_EQ(spec["successPolicy"]["rules"].elements()[0]["succeededIndexes"].text(), "0");
+    EXPECT_EQ(spec["template"]["metadata"]["labels"][kJobRoleLabel].text(), "worker");
+    EXPECT_EQ(spec["template"]["spec"]["containers"].elements()[0]["name"].text(), "node");
+
+    const JsonDocument made = parsed(write_train_job(train_job(), "uid-1"));
+    EXPECT_EQ(made.root()["metadata"]["labels"]["kueue.x-k8s.io/queue-name"].text(), "gpus");
+    EXPECT_EQ(made.root()["metadata"]["ownerReferences"].elements()[0]["kind"].text(),
+              "TrainingRuntime");
+    EXPECT_EQ(made.root()["spec"]["runtimeRef"]["kind"].text(), "TrainingRuntime");
+    EXPECT_EQ(made.root()["spec"]["runtimeRef"]["name"].text(), "train");
+    EXPECT_TRUE(made.root()["spec"]["suspend"].is_true());
+    const JsonDocument files = parsed(write_training_files(train_job(), "uid-1"));
+    EXPECT_EQ(files.root()["metadata"]["ownerReferences"].elements()[0]["name"].text(), "train");
+}
+
+// Goal: what was written is read back; a TrainJob of another runtime says nothing.
+TEST(TrainJobJson, RoundTrip) {
+    const JsonDocument runtime = parsed(write_training_runtime(train_job()));
+    auto read = read_training_runtime(runtime.root());
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->name, "train");
+    EXPECT_EQ(read->type, TrainingType::pytorch);
+    EXPECT_EQ(read->arguments, train_job().arguments);
+    EXPECT_EQ(read->priority, "high");
+    EXPECT_EQ(read->files, files_name(train_job()));
+    EXPECT_EQ(read->first().object, "train-node-0");
+    EXPECT_EQ(read->first().role, "worker");
+    EXPECT_EQ(read->first().replicas, 2);
+    EXPECT_EQ(read->first().gpus.memory, gibibytes(4));
+    EXPECT_FALSE(read_training_runtime(parsed(R"({"metadata":{"name":"x"}})").root()));
+    read->runtime_uid = "uid-1";
+    read_train_job(parsed(write_train_job(train_job(), "uid-2")).root(), *read);
+    EXPECT_FALSE(read->first().suspended);
+    read_train_job(parsed(write_train_job(train_job(), "uid-1")).root(), *read);
+    EXPECT_TRUE(read->first().suspended);
+    EXPECT_EQ(read->container(), "node");
 }
 
 TEST(TrainingJson, RoleEnds) {
@@ -183,7 +251,7 @@ TEST(TrainingStatusJson, EndedByUs) {
         "tessera.dev/job-name":"t","tessera.dev/job-type":"job"},
         "annotations":{"tessera.dev/ended-because":"the job t-ps failed"}},
         "status":{"conditions":[{"type":"Failed","status":"True","message":"deadline"}]}})");
-    EXPECT_EQ(read_training_role(ended.root())->anchor().why,
+    EXPECT_EQ(read_training_role(ended.root())->first().why,
               "it was ended, because the job t-ps failed");
 }
 
@@ -195,7 +263,7 @@ TEST(TrainingStatusJson, Conditions) {
                           "status":)" +
                           status + "}")
                        .root())
-            ->anchor();
+            ->first();
     };
     const RoleStatus failed = role(R"({"startTime":"2026-07-01T09:30:00Z","conditions":[
         {"type":"FailureTarget","status":"True","message":"x"},

@@ -52,23 +52,37 @@ std::string files_of(JsonValue pod) {
     return {};
 }
 
-}  // namespace
-
-std::optional<TrainingStatus> read_training_role(JsonValue job) {
-    const JsonValue metadata = job["metadata"];
+// What the metadata of the anchor, or of a role's Job, and its pods say. Nothing if it is none.
+std::optional<TrainingStatus> read_head(JsonValue object, JsonValue pod) {
+    const JsonValue metadata = object["metadata"];
     const auto type = parse_training_type(metadata["labels"][kJobTypeLabel].text_or(""));
     if (!type) return std::nullopt;
     TrainingStatus out;
     out.name = metadata["labels"][kJobNameLabel].text_or("");
     out.ns = metadata["namespace"].text_or("");
     out.type = *type;
-    out.created_s = read_created(job);
+    out.created_s = read_created(object);
     out.arguments = read_arguments(metadata["annotations"][kCommandAnnotation].text_or(""));
     out.has_tensorboard = std::ranges::find(out.arguments, kTensorboardFlag) != out.arguments.end();
-    const JsonValue spec = job["spec"];
-    const JsonValue pod = spec["template"]["spec"];
     out.priority = pod["priorityClassName"].text_or("");
     out.files = files_of(pod);
+    return out;
+}
+
+Gpus gpus_of(JsonValue pod) {
+    const auto containers = pod["containers"].elements();
+    return containers.empty() ? Gpus() : read_gpus(containers.front()["resources"]["limits"]);
+}
+
+}  // namespace
+
+std::optional<TrainingStatus> read_training_role(JsonValue job) {
+    const JsonValue metadata = job["metadata"];
+    const JsonValue spec = job["spec"];
+    const JsonValue pod = spec["template"]["spec"];
+    auto head = read_head(job, pod);
+    if (!head) return std::nullopt;
+    TrainingStatus out = *std::move(head);
     out.clean = parse_clean_policy(metadata["labels"][kCleanPolicyLabel].text_or(""))
                     .value_or(CleanPolicy::none);
     RoleStatus role{.role = metadata["labels"][kJobRoleLabel].text_or(""),
@@ -76,13 +90,11 @@ std::optional<TrainingStatus> read_training_role(JsonValue job) {
                     .uid = metadata["uid"].text_or(""),
                     .owner = owner_of(metadata),
                     .replicas = read_count(spec["completions"]),
-                    .gpus = {},
+                    .gpus = gpus_of(pod),
                     .suspended = spec["suspend"].is_true(),
                     .is_deleting = metadata["deletionTimestamp"].present(),
                     .why = {},
                     .started_s = time_of(job["status"]["startTime"])};
-    const auto containers = pod["containers"].elements();
-    if (!containers.empty()) role.gpus = read_gpus(containers.front()["resources"]["limits"]);
     read_conditions(job["status"], role);
     role.is_recorded = metadata["annotations"][kCommandAnnotation].present();
     // Kubernetes' own reason would be a deadline.
@@ -91,6 +103,35 @@ std::optional<TrainingStatus> read_training_role(JsonValue job) {
     if (role.was_ended) role.why = "it was ended, because " + ended;
     out.roles.push_back(std::move(role));
     return out;
+}
+
+std::optional<TrainingStatus> read_training_runtime(JsonValue runtime) {
+    const JsonValue metadata = runtime["metadata"];
+    const auto jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"].elements();
+    if (jobs.size() != 1 || !metadata["annotations"][kCommandAnnotation].present())
+        return std::nullopt;
+    const JsonValue pod = jobs.front()["template"]["spec"]["template"]["spec"];
+    auto out = read_head(runtime, pod);
+    if (!out || out->name != metadata["name"].text_or("")) return std::nullopt;
+    out->runtime_uid = metadata["uid"].text_or("");
+    out->roles.push_back({.role = metadata["labels"][kJobRoleLabel].text_or(""),
+                          .object = train_job_object(out->name),
+                          .uid = {},
+                          .owner = {},
+                          .replicas = read_count(runtime["spec"]["mlPolicy"]["numNodes"]),
+                          .gpus = gpus_of(pod),
+                          .is_recorded = true,
+                          .is_deleting = metadata["deletionTimestamp"].present(),
+                          .why = {}});
+    return out;
+}
+
+void read_train_job(JsonValue train_job, TrainingStatus& job) {
+    if (!is_owned_by(train_job, job.runtime_uid)) return;
+    RoleStatus& role = job.roles.front();
+    job.train_job_uid = train_job["metadata"]["uid"].text_or("");
+    role.suspended = train_job["spec"]["suspend"].is_true();
+    read_conditions(train_job["status"], role);
 }
 
 std::string read_training_of(JsonValue object) {

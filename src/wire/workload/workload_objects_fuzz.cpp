@@ -21,10 +21,15 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         FUZZ_CHECK(serving->desired >= 0 && serving->available >= 0);
     }
     if (auto training = workload::read_training_role(object)) {
-        FUZZ_CHECK(training->roles.size() == 1 && training->anchor().replicas >= 0);
+        FUZZ_CHECK(training->roles.size() == 1 && training->first().replicas >= 0);
         (void)workload::state_of(*training);
         (void)workload::duration_of(*training, 0);
         workload::sort_pods(*training);
+    }
+    if (auto training = workload::read_training_runtime(object)) {
+        FUZZ_CHECK(training->roles.size() == 1 && training->first().replicas >= 0);
+        workload::read_train_job(object, *training);
+        (void)workload::state_of(*training);
     }
     return 0;
 }

@@ -26,7 +26,7 @@ void TrainingCleanup::take(TrainingRoleChanges changes) {
     for (const std::string& uid : changes.deleted)
         roles_.erase(uid);
     for (workload::TrainingStatus& role : changes.upserted) {
-        std::string uid = role.anchor().uid;
+        std::string uid = role.uid();
         roles_.insert_or_assign(std::move(uid), std::move(role));
     }
     if (changes.listed) {
@@ -61,7 +61,7 @@ void TrainingCleanup::forget_gone() {
 }
 
 bool TrainingCleanup::waits(const workload::TrainingStatus& job) {
-    const std::string& uid = job.anchor().uid;
+    const std::string& uid = job.uid();
     if (!may_still_succeed(job)) {
         failed_since_.erase(uid);
         return false;

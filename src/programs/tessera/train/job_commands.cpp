@@ -32,7 +32,7 @@ Result<bool> has_started(Trainings& cluster, const TrainingStatus& job, const st
     constexpr std::chrono::milliseconds kPoll{500};
     while (true) {
         TRY(const auto jobs, cluster.list(job.ns, job.name));
-        if (jobs.empty() || jobs.front().anchor().uid != job.anchor().uid) return false;
+        if (jobs.empty() || jobs.front().uid() != job.uid()) return false;
         const auto& pods = jobs.front().pods;
         const auto one = std::ranges::find(
             pods, pod, [](const workload::TrainingPod& each) -> auto& { return each.pod.name; });
@@ -50,7 +50,7 @@ Result<int> logs(const LogsOptions& options) {
     KubeTrainings cluster(api);
     TRY(const TrainingStatus job, job_of(cluster, connection, options.jobs, options.name));
     TRY(const workload::TrainingPod one, pod_for_logs(job, options.logs.instance));
-    const std::string_view container = row_of(job.type).container;
+    const std::string_view container = job.container();
     const PodName pod{job.ns, one.pod.name};
     if (!one.pod.init.empty() && options.logs.log.container.empty()) {
         warn(fmt::format("this is the log of container {}, before {} starts", one.pod.init,
@@ -76,7 +76,7 @@ Result<int> attach_to_job(const AttachJobOptions& options) {
     KubeTrainings cluster(api);
     TRY(const TrainingStatus job, job_of(cluster, connection, options.jobs, options.name));
     TRY(const workload::TrainingPod one, pod_for_command(job, options.attach.instance));
-    return attach(api, job.ns, one.pod, row_of(job.type).container, options.attach);
+    return attach(api, job.ns, one.pod, job.container(), options.attach);
 }
 
 struct DeleteOptions {

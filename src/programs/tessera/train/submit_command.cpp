@@ -56,6 +56,8 @@ void add_submit_flags(CLI::App& command, workload::SubmitFlags& flags, CreateOpt
         "folder of the command; by default that of the image, or /root with --sync-mode");
     add_flag_value(command, "-p,--priority", flags.priority, "PriorityClass of the pods");
     command.add_flag("--gang", flags.gang, "place all pods together or not at all");
+    add_default(command, "--backend", flags.backend,
+                "job; trainjob: a TrainJob of Kubeflow Trainer runs the pods");
     add_flag_value(command, "--queue", flags.queue, "LocalQueue of Kueue that admits the job");
     add_flag_value(command, "--scheduler", flags.scheduler, "scheduler of the pods");
     command.add_flag("--rdma", flags.rdma,
@@ -149,8 +151,13 @@ workload::SubmitFlags& submit_of(workload::SubmitFlags& flags) {
 std::vector<std::string> objects_of(const Training& job) {
     std::vector<std::string> objects;
     objects.reserve(job.roles.size() + 5);
-    for (const workload::Role& role : job.roles)
-        objects.push_back(workload::write_training_role(job, role, ""));
+    if (job.backend == workload::Backend::train_job) {
+        objects.push_back(workload::write_training_runtime(job));
+        objects.push_back(workload::write_train_job(job, ""));
+    } else {
+        for (const workload::Role& role : job.roles)
+            objects.push_back(workload::write_training_role(job, role, ""));
+    }
     if (!job.roles.front().pod.files.empty())
         objects.push_back(workload::write_training_files(job, ""));
     if (!job.shell_secret.empty()) objects.push_back(workload::write_training_secret(job, ""));

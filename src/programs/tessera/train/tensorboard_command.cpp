@@ -32,8 +32,7 @@ struct TensorboardOptions {
 // name.
 Result<TrainingStatus> current(HttpClient& api, const TrainingStatus& job) {
     TRY(auto jobs, KubeTrainings(api).list(job.ns, job.name));
-    if (!jobs.empty() && jobs.front().anchor().uid == job.anchor().uid)
-        return std::move(jobs.front());
+    if (!jobs.empty() && jobs.front().uid() == job.uid()) return std::move(jobs.front());
     return fail(Code::not_found, fmt::format("the job {} was deleted", job.name));
 }
 

@@ -1,0 +1,153 @@
+"""`tessera submit --backend trainjob`, with Kubeflow Trainer and JobSet from their own Helm charts.
+`./dev check trainer` runs it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, ClassVar
+
+from e2e.case import GPUS, PODS
+from e2e.chart_case import ChartCase
+from stack import builds, trainer
+from stack.gpu_node import GpuNode
+
+Json = dict[str, Any]
+SECONDS = 120  # for what takes seconds on a machine with nothing else to do
+TRAINER = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/default"
+TRAIN_JOBS, RUNTIMES = f"{TRAINER}/trainjobs", f"{TRAINER}/trainingruntimes"
+JOB_SETS = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+OBJECTS = (TRAIN_JOBS, RUNTIMES, JOB_SETS, JOBS, PODS, "/api/v1/namespaces/default/services",
+           "/api/v1/namespaces/default/configmaps")
+USAGE, CONFLICT = 2, 4  # exit statuses
+PROGRAM = builds.ROOT / "testing" / "e2e" / "trainer_program.sh"
+
+
+class TrainerTest(ChartCase):
+    with_dns = True
+    merge_patch: ClassVar[tuple[str, ...]] = ("--type=merge", "-p")
+
+    @classmethod
+    def gpu_nodes(cls) -> list[GpuNode]:
+        return [GpuNode("node-a", GPUS / "two-15gib.yaml")]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.addClassCleanup(cls.cluster.save_logs)
+        trainer.install(cls.cluster, cls.stack.registry)
+
+    def tearDown(self) -> None:
+        for job in json.loads(self.tessera_says("list", "-o", "json")):
+            self.tessera_says("delete", job["name"])
+        self.assert_nothing_is_left()
+        super().tearDown()
+
+    # ---- tools
+
+    def submit(self, name: str, *flags: str, command: str) -> str:
+        return self.tessera_says("submit", "pytorch", f"--name={name}", "--backend=trainjob",
+                                 f"--image={self.stack.gpuhog}", "--workers=2", "--gpumemory=4",
+                                 f"--config-file={PROGRAM}:/train/program.sh", *flags, "--", command)
+
+    def get(self, name: str) -> Json:
+        found: Json = json.loads(self.tessera_says("get", name, "-o", "json"))
+        return found
+
+    def becomes(self, name: str, status: str) -> Json:
+        """Waits for a status of the job, and returns the job."""
+        def found() -> Json | None:
+            job = self.get(name)
+            self.assertIn(job["status"], {status, "PENDING", "RUNNING"}, job.get("reason"))
+            return job if job["status"] == status else None
+        job: Json = self.cluster.wait_for(f"{name} is {status}", found, SECONDS)
+        return job
+
+    def condition(self, name: str, kind: str) -> Json:
+        """Of the TrainJob."""
+        job = self.api.json("GET", f"{TRAIN_JOBS}/{name}")
+        for each in job.get("status", {}).get("conditions", []):
+            if each["type"] == kind and each["status"] == "True":
+                found: Json = each
+                return found
+        return {}
+
+    def assert_nothing_is_left(self) -> None:
+        def is_gone() -> bool:
+            left = [item["metadata"]["name"] for path in OBJECTS
+                    for item in self.api.json("GET", path)["items"]]
+            return left == ["kubernetes", "kube-root-ca.crt"]
+        self.cluster.wait_for("nothing of a job is left", is_gone, SECONDS)
+
+    # ---- tests
+
+    def test_two_workers(self) -> None:
+        """Each has a share of a GPU of its own, and finds the first by its name."""
+        said = self.submit("dist", command="sh /train/program.sh 0")
+        self.assertRegex(said, r"^trainingruntime.trainer.kubeflow.org/dist created\n"
+                               r"configmap/dist-\w+ created\n"
+                               r"trainjob.trainer.kubeflow.org/dist created\nThe job dist is ")
+        job = self.becomes("dist", "RUNNING")
+        self.assertEqual(len({pod["gpus"][0]["uuid"] for pod in job["instances"]}), 2)
+        self.assertEqual([pod["chief"] for pod in job["instances"]], [True, False])
+        for views in (("list",), ("top", "job")):
+            self.assertRegex(self.tessera_says(*views), re.compile(
+                r"^dist  RUNNING  PYTORCHJOB +\S+ +0 +0\.5 +\S+ +4Gi +N/A$", re.MULTILINE))
+        for number, pod in enumerate(job["instances"]):
+            log = self.cluster.wait_for("its log", lambda name=pod["name"]: (
+                text if "ready" in (text := self.tessera_says("logs", "dist", "-i", name)) else ""),
+                SECONDS)
+            self.assertIn(f"rank {number} of 2, 1 process, dist-node-0-0.dist:29500, "
+                          f"GPU of {4 << 30} bytes\n", log)
+        self.assertEqual(self.tessera_says("attach", "dist", "--", "echo", "x").strip(), "x")
+        for pod in job["instances"]:
+            self.cluster.kubectl("exec", pod["name"], "--", "touch", "/tmp/end")
+        self.becomes("dist", "SUCCEEDED")
+        self.cluster.wait_for("the TrainJob is complete", lambda: self.condition(
+            "dist", "Complete"), SECONDS)
+        self.refused(CONFLICT, "the training job dist exists already", "submit", "pytorch",
+                     "--name=dist", "--backend=trainjob", f"--image={self.stack.gpuhog}", "--",
+                     "true")
+
+    def test_a_pod_that_fails(self) -> None:
+        self.submit("bad", command="sh /train/program.sh 3")
+        job = self.becomes("bad", "FAILED")
+        self.assertIn("BackoffLimit", job["reason"].replace(" ", ""), job["reason"])
+        self.assertIn("exit code 3", self.tessera_says("get", "bad"))
+        self.assertTrue(self.cluster.wait_for("the TrainJob has failed", lambda: self.condition(
+            "bad", "Failed"), SECONDS))
+
+    def test_a_queue(self) -> None:
+        """Nothing runs until Kueue, or a user, resumes the TrainJob."""
+        self.submit("queued", "--queue=gpus", command="true")
+        self.assertEqual(self.get("queued")["status"], "QUEUING")
+        labels = self.api.json("GET", f"{TRAIN_JOBS}/queued")["metadata"]["labels"]
+        self.assertEqual(labels["kueue.x-k8s.io/queue-name"], "gpus")
+        self.cluster.wait_for("the TrainJob is suspended", lambda: self.condition(
+            "queued", "Suspended"), SECONDS)
+        self.assertEqual(self.api.json("GET", PODS)["items"], [])
+        self.cluster.kubectl("patch", "trainjob", "queued", *self.merge_patch,
+                             '{"spec":{"suspend":false}}')
+        self.becomes("queued", "SUCCEEDED")
+
+    def test_what_was_cut_is_completed(self) -> None:
+        """A runtime without a TrainJob is shown, completed by the same command, and deleted."""
+        command = "trap 'exit 0' TERM; sleep 1000 & wait"
+        self.submit("cut", command=command)
+        self.becomes("cut", "RUNNING")
+        self.cluster.kubectl("delete", "trainjob", "cut", "--wait=true")
+        self.cluster.wait_for("its pods are gone", lambda: not self.api.json(
+            "GET", PODS)["items"], SECONDS)
+        self.assertIn("its TrainJob is missing", self.get("cut")["reason"])
+        self.assertEqual(self.submit("cut", command=command).splitlines()[0],
+                         "trainjob.trainer.kubeflow.org/cut created")
+        self.becomes("cut", "RUNNING")
+        self.cluster.kubectl("delete", "trainjob", "cut", "--wait=true")
+
+    def test_mistakes(self) -> None:
+        job = ("--name=mistake", "--backend=trainjob", f"--image={self.stack.gpuhog}")
+        self.refused(USAGE, "--backend: trainjob has pods of one kind",
+                     "submit", "tf", *job, "--ps=1", "--", "true")
+        self.refused(USAGE, "--ttl-after-finished: cannot be used with --backend trainjob",
+                     "submit", "job", *job, "--ttl-after-finished=1h", "--", "true")
