@@ -64,6 +64,14 @@ class TrainerTest(ChartCase):
         job: Json = self.cluster.wait_for(f"{name} is {status}", found, SECONDS)
         return job
 
+    def log_with(self, word: str, job: str, pod: str) -> str:
+        """Waits until the log of the pod has this word, and returns the log."""
+        def found() -> str:
+            text = self.tessera_says("logs", job, "-i", pod)
+            return text if word in text else ""
+        log: str = self.cluster.wait_for(f"{word} in the log of {pod}", found, SECONDS)
+        return log
+
     def condition(self, name: str, kind: str) -> Json:
         """Of the TrainJob."""
         job = self.api.json("GET", f"{TRAIN_JOBS}/{name}")
@@ -95,9 +103,7 @@ class TrainerTest(ChartCase):
             self.assertRegex(self.tessera_says(*views), re.compile(
                 r"^dist  RUNNING  PYTORCHJOB +\S+ +0 +0\.5 +\S+ +4Gi +N/A$", re.MULTILINE))
         for number, pod in enumerate(job["instances"]):
-            log = self.cluster.wait_for("its log", lambda name=pod["name"]: (
-                text if "ready" in (text := self.tessera_says("logs", "dist", "-i", name)) else ""),
-                SECONDS)
+            log = self.log_with("ready", "dist", pod["name"])
             self.assertIn(f"rank {number} of 2, 1 process, dist-node-0-0.dist:29500, "
                           f"GPU of {4 << 30} bytes\n", log)
         self.assertEqual(self.tessera_says("attach", "dist", "--", "echo", "x").strip(), "x")
