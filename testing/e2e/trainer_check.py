@@ -119,8 +119,7 @@ class TrainerTest(ChartCase):
     def test_a_pod_that_fails(self) -> None:
         self.submit("bad", command="sh /train/program.sh 3")
         job = self.becomes("bad", "FAILED")
-        self.assertIn("BackoffLimit", job["reason"].replace(" ", ""), job["reason"])
-        self.assertIn("exit code 3", self.tessera_says("get", "bad"))
+        self.assertIn("it ended with exit code 3", job["reason"])
         self.assertTrue(self.cluster.wait_for("the TrainJob has failed", lambda: self.condition(
             "bad", "Failed"), SECONDS))
 

@@ -4,6 +4,6 @@
 gpu=$(gpusmi | grep -o 'of [0-9]* bytes' | head -1)
 echo "rank $PET_NODE_RANK of $PET_NNODES, $PET_NPROC_PER_NODE process, $PET_MASTER_ADDR:$PET_MASTER_PORT, GPU $gpu"
 [ "$1" = 0 ] || exit "$1"
-until nslookup "$PET_MASTER_ADDR" > /dev/null 2>&1; do sleep 0.2; done
+until ping -c 1 "$PET_MASTER_ADDR" > /dev/null 2>&1; do sleep 0.2; done
 echo ready
 until [ -e /tmp/end ]; do sleep 0.2; done

@@ -111,9 +111,9 @@ bool is_unknown_kind(const Error& error) {
 Result<> add_train_jobs(const EachOfKind& each, const std::vector<TrainingStatus>& roles,
                         workload::JoinedRoles& jobs) {
     workload::JoinedRoles found;
-    const auto read = each(kTrainingRuntimes, [&](JsonValue json) {
-        if (auto job = workload::read_training_runtime(json))
-            found.emplace(std::pair(job->ns, job->name), *std::move(job));
+    auto read = each(kTrainingRuntimes, [&](JsonValue json) {
+        if (const auto job = workload::read_training_runtime(json))
+            found.emplace(std::pair(job->ns, job->name), *job);
     });
     if (!read && read.error().code != Code::not_found &&
         read.error().code != Code::permission_denied)

@@ -163,8 +163,7 @@ Result<> remove_owned(HttpClient& http, const ObjectKind& kind, const std::strin
     if (!body) return fail(with_right(body.error(), "get", kind, ns));
     TRY(const auto document, JsonDocument::parse(*body));
     if (!workload::is_owned_by(document.root(), owner)) return {};
-    const auto done =
-        delete_object(http, kind, ns, name, document.root()["metadata"]["uid"].text_or(""));
+    auto done = delete_object(http, kind, ns, name, document.root()["metadata"]["uid"].text_or(""));
     if (done || done.error().code == Code::not_found) return {};
     return done;
 }

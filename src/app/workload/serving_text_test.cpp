@@ -20,7 +20,7 @@ ServingStatus shared() {
     job.object = "mnist2-tensorflow-serving";
     job.desired = 2;
     job.available = 1;
-    job.created_s = kNow - 11 * 60;
+    job.created_s = kNow - std::int64_t{11} * 60;
     job.gpus = {.memory = gibibytes(3), .cores = {25}};
     job.address = "172.19.0.222";
     job.ports = {{"grpc-serving", 8500, 0}, {"http-serving", 8501, 31129}};
@@ -48,7 +48,7 @@ ServingStatus whole() {
     job.id = {"mnist1", "v1", ServingType::custom};
     job.ns = "team";
     job.desired = job.available = 1;
-    job.created_s = kNow - 3 * 86'400;
+    job.created_s = kNow - std::int64_t{3} * 86'400;
     job.gpus = {.whole = 1};
     job.pods = {{.name = "p",
                  .phase = "Running",
@@ -190,7 +190,7 @@ TEST(ServingText, Ages) {
     EXPECT_EQ(age_text(59), "59s");
     EXPECT_EQ(age_text(60), "1m");
     EXPECT_EQ(age_text(3'600), "1h");
-    EXPECT_EQ(age_text(86'400 * 2), "2d");
+    EXPECT_EQ(age_text(std::int64_t{86'400} * 2), "2d");
     EXPECT_EQ(age_text(std::int64_t{86'400} * 400), "1y");
 }
 

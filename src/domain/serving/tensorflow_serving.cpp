@@ -152,9 +152,10 @@ Probe probe_of(const TensorflowFlags& flags, const std::string& model) {
 
 Result<> read_request_target(const TensorflowFlags& flags, Serving& job) {
     if (flags.serve.scaling.target_request_rate == 0) return {};
-    if (flags.restful_port == 0)
+    if (flags.restful_port == 0) {
         return refuse("--target-request-rate",
                       "needs --restful-port, where the server counts its requests");
+    }
     count_requests(job.pod, {flags.restful_port, std::string(kMetricsPath), std::string(kCounter)});
     return {};
 }

@@ -113,7 +113,7 @@ TEST(TrafficSplit, Parts) {
     EXPECT_TRUE(jobs[0].traffic->is_alone);
     EXPECT_FALSE(jobs[1].traffic->is_alone);
     jobs[1].in_split = true;
-    TrafficRoute split = route();
+    const TrafficRoute split = route();
     set_traffic(jobs, &split, "10.0.0.9");
     EXPECT_EQ(percents(), (Ints{30, 70, -1}));
     EXPECT_EQ(jobs[0].traffic->address, "half.team");
