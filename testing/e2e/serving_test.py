@@ -242,7 +242,7 @@ class ServingTest(ChartCase):
     def test_the_guide_to_versions(self) -> None:
         steps = console_block.steps(PAGES / "serving.md", "Traffic of several versions")
         self.assertEqual(len(steps), 7)
-        self.assert_steps(steps, {"serve list": ("half --version=v1", "half --version=v2")})
+        self.assert_steps(steps, {"serve traffic-split": ("half --version=v1", "half --version=v2")})
 
     def test_the_guide_to_the_cluster(self) -> None:
         steps = console_block.steps(PAGES / "cluster.md", "Before and after")

@@ -246,7 +246,8 @@ class TrainingTest(examples.Examples):
             assert lines.stdout is not None
             self.assertEqual(lines.stdout.readline(), "waits: RUNNING 1/1 pods run\n")
             screen.until("Status:      RUNNING")
-            self.tessera_says("attach", "waits", "--", "kill", "-TERM", "1")
+            # With the container this command may be killed, too.
+            self.run_tessera("attach", "waits", "--", "kill", "-TERM", "1")
             last = screen.until_the_end().rpartition("\x1b[H")[2]
             self.assertIn("Status:      SUCCEEDED", last)
             self.assertEqual(screen.status(), 0, "the job has ended, and so has the view")

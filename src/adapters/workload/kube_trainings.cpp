@@ -100,10 +100,11 @@ Result<> add_tensorboard_pod(HttpClient& http, TrainingStatus& job) {
         });
 }
 
-// The API server does not know the kind, in any namespace.
+// The API server does not know the kind, or the group, in any namespace.
 bool is_unknown_kind(const Error& error) {
+    const auto says = [&](const char* text) { return error.text.find(text) != std::string::npos; };
     return error.code == Code::not_found &&
-           error.text.find("could not find the requested resource") != std::string::npos;
+           (says("could not find the requested resource") || says("404 page not found"));
 }
 
 // The jobs that Kubeflow Trainer runs, with what the Jobs in `roles` say of them. Without Trainer,
