@@ -73,7 +73,9 @@ def frameworks_archive(server: Path) -> Path:
     # glibc's are empty since its release 2.34, but wheels name them.
     libraries = [f"lib{program.name}.so.1.0", "libstdc++.so.6", "libgcc_s.so.1", "libm.so.6",
                  "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1", "libresolv.so.2"]
-    programs = [*sorted(library.glob("lib-dynload/*.so")), *(folder / name for name in libraries)]
+    # Triton starts the processes of its Python models by bash.
+    programs = [*sorted(library.glob("lib-dynload/*.so")), *(folder / name for name in libraries),
+                Path("/bin/bash")]
 
     def build(out: Path, scratch: Path) -> None:
         copy = scratch / "library"

@@ -87,9 +87,10 @@ Result<Training> begin_training(const SubmitFlags& flags, TrainingType type) {
                  .arguments = {}};
     TRY_VOID(check_training_name(flags.name));
     const auto backend = parse_backend(flags.backend);
-    if (!backend)
+    if (!backend) {
         return refuse("--backend",
                       fmt::format("\"{}\" is neither job nor trainjob", flags.backend));
+    }
     out.backend = *backend;
     TRY_VOID(check_number("--workers", flags.workers, 1, kMostWorkers));
     TRY_VOID(check_number("--retry", flags.retry, 0, kMostRetries));

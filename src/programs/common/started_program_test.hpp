@@ -49,6 +49,7 @@ class Program {
         : output_(std::move(output)) {
         arguments.insert(arguments.begin(), std::string(TESSERA_BINARY_DIR) + "/bin/" + name);
         std::vector<char*> pointers;
+        pointers.reserve(arguments.size() + 1);
         for (std::string& argument : arguments)
             pointers.push_back(argument.data());
         pointers.push_back(nullptr);

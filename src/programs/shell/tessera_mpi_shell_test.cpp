@@ -63,6 +63,10 @@ class MpiShellTest : public ::testing::Test {
     // A connection that speaks what the test says.
     [[nodiscard]] int raw() const {
         const int out = ::socket(AF_INET, SOCK_STREAM, 0);
+        if (out < 0) {
+            ADD_FAILURE() << "socket";
+            return out;
+        }
         sockaddr_in address{};
         address.sin_family = AF_INET;
         address.sin_port = htons(static_cast<std::uint16_t>(port_));
@@ -187,6 +191,7 @@ TEST_F(MpiShellTest, ADaemonOutlivesItsCommand) {
 
 TEST_F(MpiShellTest, GarbageAndSilence) {
     std::vector<int> silent;
+    silent.reserve(300);
     for (int i = 0; i < 300; ++i)
         silent.push_back(raw());  // more than it keeps
     const int http = raw();
