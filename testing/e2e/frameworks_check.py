@@ -108,7 +108,7 @@ class FrameworksTest(ChartCase):
         shutil.copy(PROGRAMS / "model", model / "1" / "model.py")
         self.tessera_says("serve", "triton", "--name=double", *self.with_wheels("triton"),
                           f"--data-dir={model.parent}:/models",
-                          "--model-repository=/models", "--wait")
+                          "--model-repository=/models", "--allow-metrics", "--wait")
         job = json.loads(self.tessera_says("serve", "get", "double", "-o", "json"))
         address = f"http://{job['ip']}:8000/v2"
         version = json.loads(self.cluster.in_network("curl", "-s", "-m", "60", address))["version"]
