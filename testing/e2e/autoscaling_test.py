@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -250,9 +251,11 @@ class AutoscalingTest(ChartCase):
         job = json.loads(self.tessera_says("serve", "get", "web", "-o", "json"))
         self.assertEqual({key: job["autoscaling"][key] for key in ("minInstances", "maxInstances")},
                          {"minInstances": 1, "maxInstances": 3})
-        text = self.tessera_says("serve", "get", "web")
-        self.assertRegex(text, rf"Autoscaling: +1 to 3 pods; {COMPUTE} [\d.]+/60\n")
-        self.assertRegex(text, r"Not scaled: +the desired replica count is more than the maximum")
+        # New pods are not measured at once.
+        shown = re.compile(rf"Autoscaling: +1 to 3 pods; {COMPUTE} [\d.]+/60\n"
+                           r"Not scaled: +the desired replica count is more than the maximum")
+        self.cluster.wait_for("the load is shown", lambda: shown.search(
+            self.tessera_says("serve", "get", "web")), SECONDS)
         self.assertRegex(self.tessera_says("serve", "list").splitlines()[1], r" 1-3$")
         # An update of the pods leaves their number to the autoscaler.
         said = self.tessera_says("serve", "update", "custom", "--name=web", "--max-surge=1")

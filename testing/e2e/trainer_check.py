@@ -156,3 +156,25 @@ class TrainerTest(ChartCase):
                      "submit", "tf", *job, "--ps=1", "--", "true")
         self.refused(USAGE, "--ttl-after-finished: cannot be used with --backend trainjob",
                      "submit", "job", *job, "--ttl-after-finished=1h", "--", "true")
+        self.refused(USAGE, "may have at most 47 with --backend trainjob", "submit", "job",
+                     f"--name={48 * 'a'}", *job[1:], "--workers=11", "--", "true")
+        # What the API server refuses of a Job is refused before anything is made.
+        done = self.run_tessera("submit", "job", *job, "--selector=zone=a/b", "--", "true")
+        self.assertIn("nodeSelector", done.stderr)
+        self.assertEqual(self.api.json("GET", RUNTIMES)["items"], [])
+        # A Service of a user has the name that the job's host names need.
+        self.cluster.kubectl("create", "service", "clusterip", "taken", "--tcp=80")
+        self.addCleanup(self.cluster.kubectl, "delete", "service", "taken", "--ignore-not-found")
+        self.refused(CONFLICT, "services taken exists already in namespace default, and does not "
+                               "belong to this job; delete it, or choose another --name; the job "
+                               "was deleted again", "submit", "pytorch", "--name=taken", *job[1:],
+                     "--workers=2", "--", "true")
+        self.cluster.kubectl("delete", "service", "taken")
+
+    def test_a_name_can_be_used_again(self) -> None:
+        """The end of the earlier job is not taken for that of the new one."""
+        self.submit("again", command="exit 3")
+        self.becomes("again", "FAILED")
+        self.tessera_says("delete", "again")
+        self.submit("again", command="trap 'exit 0' TERM; sleep 1000 & wait")
+        self.becomes("again", "RUNNING")

@@ -72,6 +72,11 @@ class FakeServings final : public Servings {
             scaling.emplace();
             scaling->least = job.scaling->least;
             scaling->most = job.scaling->most;
+            if (job.scaling->gpu_use > 0) {
+                scaling->metrics.push_back({.name = "tessera_gpu_compute_use",
+                                            .target = std::to_string(job.scaling->gpu_use),
+                                            .current = {}});
+            }
         }
         return {};
     }

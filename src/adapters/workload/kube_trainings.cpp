@@ -30,6 +30,8 @@ constexpr std::chrono::milliseconds kDeadline{10'000};
 // Until Trainer's webhook has heard of a new TrainingRuntime, and how often to try.
 constexpr std::chrono::seconds kTrainerSees{10};
 constexpr std::chrono::milliseconds kPoll{200};
+// Until what an earlier job of the name had is gone.
+constexpr std::chrono::seconds kGone{30};
 
 // Reads each object of a kind that belongs to training jobs.
 using EachOfKind = std::function<Result<>(const ObjectKind&, const ReadItem&)>;
@@ -100,6 +102,52 @@ Result<> add_tensorboard_pod(HttpClient& http, TrainingStatus& job) {
         });
 }
 
+Result<bool> exists(HttpClient& http, const ObjectKind& kind, const std::string& ns,
+                    const std::string& name) {
+    const auto body =
+        kube_call(http, {.method = "GET", .path = path_of(kind, ns) + "/" + name}, kDeadline);
+    if (body) return true;
+    if (body.error().code == Code::not_found) return false;
+    return fail(with_right(body.error(), "get", kind, ns));
+}
+
+// Trainer takes the end of any JobSet of the name for that of the TrainJob. The Job goes after its
+// JobSet.
+Result<> wait_for_earlier_job(HttpClient& http, const Training& job) {
+    const std::string name = job.object(job.roles.front());
+    const auto end = std::chrono::steady_clock::now() + kGone;
+    while (true) {
+        TRY(const bool is_there, exists(http, kJobs, job.ns, name));
+        if (!is_there) return {};
+        if (std::chrono::steady_clock::now() > end) {
+            return fail(Code::conflict,
+                        fmt::format("jobs {} exists already in namespace {}, and does not belong "
+                                    "to this job; delete it, or choose another --name",
+                                    name, job.ns));
+        }
+        std::this_thread::sleep_for(kPoll);
+    }
+}
+
+// JobSet uses any Service of the name, by which the pods would not find each other.
+Result<> check_service(HttpClient& http, const Training& job) {
+    if (job.roles.front().pod.subdomain.empty()) return {};
+    const std::string path = path_of(kServices, job.ns) + "/" + job.name;
+    const auto body = kube_call(http, {.method = "GET", .path = path}, kDeadline);
+    if (!body && body.error().code == Code::not_found) return {};
+    if (!body) return fail(with_right(body.error(), "get", kServices, job.ns));
+    TRY(const auto document, JsonDocument::parse(*body));
+    const JsonValue metadata = document.root()["metadata"];
+    const auto owners = metadata["ownerReferences"].elements();
+    const bool is_of_job_set = std::ranges::any_of(
+        owners, [](JsonValue owner) { return owner["kind"].text_or("") == "JobSet"; });
+    if (is_of_job_set || metadata["deletionTimestamp"].present()) return {};
+    return fail(Code::conflict,
+                fmt::format("services {} exists already in namespace {}, and does not belong to "
+                            "this job; delete it, or choose another --name",
+                            job.name, job.ns));
+}
+
 // The API server does not know the kind, or the group, in any namespace.
 bool is_unknown_kind(const Error& error) {
     const auto says = [&](const char* text) { return error.text.find(text) != std::string::npos; };
@@ -120,10 +168,12 @@ Result<> add_train_jobs(const EachOfKind& each, const std::vector<TrainingStatus
         read.error().code != Code::permission_denied)
         return read;
     if (found.empty()) return {};
-    TRY_VOID(each(kTrainJobs, [&](JsonValue json) {
+    auto ran = each(kTrainJobs, [&](JsonValue json) {
         if (const auto job = found.find(key_of(json)); job != found.end())
             workload::read_train_job(json, job->second);
-    }));
+    });
+    if (!ran && ran.error().code == Code::permission_denied) return {};
+    if (!ran) return ran;
     for (const TrainingStatus& role : roles) {
         if (const auto job = found.find({role.ns, role.name}); job != found.end())
             add_job_of_train_job(role, job->second);
@@ -168,6 +218,12 @@ Result<std::vector<TrainingStatus>> KubeTrainings::list(const std::string& ns,
 
 Result<std::string> KubeTrainings::create(const Training& job) {
     if (job.backend == workload::Backend::train_job) {
+        // Nothing checks the pods of a TrainingRuntime, and JobSet reports no refusal of its Job.
+        const auto checked =
+            kube_post(http_, path_of(kJobs, job.ns) + "?dryRun=All",
+                      workload::write_training_role(job, job.roles.front(), ""), kDeadline);
+        if (!checked && checked.error().code != Code::conflict)
+            return fail(with_right(checked.error(), "create", kJobs, job.ns));
         auto made = create_anchor(http_, kTrainingRuntimes, job.ns, job.anchor(),
                                   workload::write_training_runtime(job));
         if (made || !is_unknown_kind(made.error())) return made;
@@ -202,6 +258,11 @@ Result<bool> KubeTrainings::create_role(const Training& job, const workload::Rol
 }
 
 Result<bool> KubeTrainings::create_train_job(const Training& job, const std::string& owner) {
+    TRY(const bool is_there, exists(http_, kTrainJobs, job.ns, job.name));
+    if (!is_there) {
+        TRY_VOID(wait_for_earlier_job(http_, job));
+        TRY_VOID(check_service(http_, job));
+    }
     const std::string object = workload::write_train_job(job, owner);
     const auto end = std::chrono::steady_clock::now() + kTrainerSees;
     while (true) {
@@ -233,6 +294,8 @@ Result<> KubeTrainings::remove(const TrainingStatus& job) {
     if (!job.train_job_uid.empty()) {
         const auto done = delete_object(http_, kTrainJobs, job.ns, job.name, job.train_job_uid);
         if (!done && done.error().code != Code::not_found) return done;
+    } else {
+        TRY_VOID(remove_owned(http_, kTrainJobs, job.ns, job.name, job.runtime_uid));
     }
     return delete_object(http_, kTrainingRuntimes, job.ns, job.name, job.uid());
 }

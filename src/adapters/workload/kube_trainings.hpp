@@ -1,6 +1,6 @@
 // The Trainings port over HTTP. The user needs the rights to list, create and delete jobs, to list
 // and create services, to create configmaps, and to list pods, in the namespace. For TensorBoard:
-// to create deployments. For MPI: to create secrets. For TrainJobs: to list, create and delete
+// to create deployments. For MPI: to create secrets. For TrainJobs: to list, get, create and delete
 // trainingruntimes and trainjobs of trainer.kubeflow.org. For the GPUs, nodes and their sizes: to
 // list nodes.
 #pragma once

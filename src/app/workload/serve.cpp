@@ -86,7 +86,7 @@ Result<> check_split(const Serving& job, const ServingStatus& before) {
 bool is_scaled_so(const std::optional<workload::ScalingStatus>& now,
                   const std::optional<workload::Scaling>& wanted) {
     if (!now || !wanted) return now.has_value() == wanted.has_value();
-    return now->least == wanted->least && now->most == wanted->most;
+    return is_as(*now, *wanted);
 }
 
 Result<> update_scaling(Servings& cluster, const ServingStatus& before, const Serving& job,

@@ -216,6 +216,8 @@ TEST_F(ServeTest, UpdatesTheAutoscaler) {
     scaled.scaling = workload::Scaling{.least = 1, .most = 4, .gpu_use = 60};
     Serving more = scaled;
     more.scaling->most = 5;
+    Serving busier = more;
+    busier.scaling->gpu_use = 80;
     ASSERT_TRUE(create(fixed));
     struct Step {
         const Serving& recorded;
@@ -233,6 +235,7 @@ TEST_F(ServeTest, UpdatesTheAutoscaler) {
         {scaled, scaled, {"scale " + uid}, "created"},  // it was deleted by hand
         // The command that recorded the flags, or was to, was killed.
         {more, more, {"rescale " + uid}, "updated"},
+        {busier, busier, {"rescale " + uid}, "updated"},
         {fixed, fixed, {"unscale " + uid}, "deleted"},
     };
     for (const Step& step : steps) {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
+#include "domain/autoscaling/pod_metric.hpp"
 #include "domain/workload/refuse_flag.hpp"
 
 namespace tessera::workload {
@@ -79,6 +81,18 @@ Result<int> initial_replicas(int replicas, const Scaling& scaling) {
                         replicas, scaling.most));
     }
     return replicas == 0 ? 0 : std::max(replicas, scaling.least);
+}
+
+bool is_as(const ScalingStatus& now, const Scaling& wanted) {
+    const auto has = [&](PodMetric metric, int target) {
+        const auto found =
+            std::ranges::find(now.metrics, row_of(metric).name, &ScalingMetric::name);
+        if (found == now.metrics.end()) return target == 0;
+        return found->target == std::to_string(target);
+    };
+    return now.least == wanted.least && now.most == wanted.most &&
+           has(PodMetric::compute_use, wanted.gpu_use) &&
+           has(PodMetric::request_rate, wanted.request_rate);
 }
 
 }  // namespace tessera::workload

@@ -61,4 +61,7 @@ struct ScalingStatus {
     friend bool operator==(const ScalingStatus&, const ScalingStatus&) = default;
 };
 
+// Whether the HorizontalPodAutoscaler has these bounds and targets. It may have further metrics.
+bool is_as(const ScalingStatus& now, const Scaling& wanted);
+
 }  // namespace tessera::workload

@@ -123,6 +123,13 @@ TEST(TrainJob, Mistakes) {
               "--backend: \"pytorchjob\" is neither job nor trainjob");
     flags.backend = "trainjob";
     EXPECT_TRUE(plain_job(flags));
+    flags.name = std::string(48, 'a');
+    EXPECT_TRUE(plain_job(flags));
+    flags.workers = 11;
+    EXPECT_TRUE(plain_job(flags).error().text.ends_with(
+        "has 48 characters, and may have at most 47 with --backend trainjob and this many "
+        "workers"));
+    flags.name = "train";
     flags.ttl_after_finished = "1h";
     EXPECT_TRUE(plain_job(flags).error().text.starts_with("--ttl-after-finished: cannot be used"));
     TensorflowJobFlags chief{.submit = submit(2), .chief = true};

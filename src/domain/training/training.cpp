@@ -56,6 +56,17 @@ Result<> check_train_job(const Training& job) {
                       "trainjob has pods of one kind; leave out the flags of the others, or use "
                       "--backend job");
     }
+    // JobSet refuses a pod name, with an index and five random characters, beyond this.
+    const int last = job.roles.front().replicas - 1;
+    const std::string pod = fmt::format("{}-{}-random", train_job_object(job.name), last);
+    constexpr std::size_t kLongestPod = 64;  // "random" has one character more
+    if (pod.size() > kLongestPod) {
+        return refuse(
+            "--name",
+            fmt::format("\"{}\" has {} characters, and may have at most {} with "
+                        "--backend trainjob and this many workers",
+                        job.name, job.name.size(), job.name.size() - (pod.size() - kLongestPod)));
+    }
     if (job.ttl_s >= 0) {
         return refuse("--ttl-after-finished",
                       "cannot be used with --backend trainjob, which is not deleted by itself; "

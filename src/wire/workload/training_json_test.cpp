@@ -198,7 +198,8 @@ TEST(TrainJobJson, Objects) {
     EXPECT_EQ(files.root()["metadata"]["ownerReferences"].elements()[0]["name"].text(), "train");
 }
 
-// Goal: what was written is read back; a TrainJob of another runtime says nothing.
+// Goal: what was written is read back, also without an owner; a TrainJob of another name says
+// nothing.
 TEST(TrainJobJson, RoundTrip) {
     const JsonDocument runtime = parsed(write_training_runtime(train_job()));
     auto read = read_training_runtime(runtime.root());
@@ -214,9 +215,11 @@ TEST(TrainJobJson, RoundTrip) {
     EXPECT_EQ(read->first().gpus.memory, gibibytes(4));
     EXPECT_FALSE(read_training_runtime(parsed(R"({"metadata":{"name":"x"}})").root()));
     read->runtime_uid = "uid-1";
-    read_train_job(parsed(write_train_job(train_job(), "uid-2")).root(), *read);
+    Training other = train_job();
+    other.name = "other";
+    read_train_job(parsed(write_train_job(other, "uid-1")).root(), *read);
     EXPECT_FALSE(read->first().suspended);
-    read_train_job(parsed(write_train_job(train_job(), "uid-1")).root(), *read);
+    read_train_job(parsed(write_train_job(train_job(), "")).root(), *read);
     EXPECT_TRUE(read->first().suspended);
     EXPECT_EQ(read->container(), "node");
 }

@@ -127,7 +127,12 @@ std::optional<TrainingStatus> read_training_runtime(JsonValue runtime) {
 }
 
 void read_train_job(JsonValue train_job, TrainingStatus& job) {
-    if (!is_owned_by(train_job, job.runtime_uid)) return;
+    // Not by its owner: one that a user applied has none, and Trainer keeps the runtime for it,
+    // too.
+    const JsonValue runtime = train_job["spec"]["runtimeRef"];
+    if (train_job["metadata"]["name"].text_or("") != job.name ||
+        runtime["name"].text_or("") != job.name || runtime["kind"].text_or("") != "TrainingRuntime")
+        return;
     RoleStatus& role = job.roles.front();
     job.train_job_uid = train_job["metadata"]["uid"].text_or("");
     role.suspended = train_job["spec"]["suspend"].is_true();

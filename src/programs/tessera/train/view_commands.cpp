@@ -59,8 +59,10 @@ Result<std::vector<workload::ObjectEvent>> events_of(HttpClient& api, const Trai
     std::set<std::string> uids;
     for (const workload::RoleStatus& role : job.roles)
         uids.insert(role.uid);
+    uids.insert({job.runtime_uid, job.train_job_uid});
     for (const workload::TrainingPod& one : job.pods)
         uids.insert(one.pod.uid.str());
+    uids.erase("");
     return read_object_events(api, job.ns, uids);
 }
 
