@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from e2e.case import GPUS, PODS
-from e2e.chart_case import ChartCase
+from e2e.training_case import SECONDS, TrainingCase
 from kube import images, network
 from stack import builds
 from stack.gpu_node import GpuNode
 
 Json = dict[str, Any]
-SECONDS = 120
 TRAINING = builds.ROOT / "testing" / "training"
 USAGE = 2  # exit status
 SERVER = "git-server"
@@ -33,7 +32,7 @@ def git(folder: Path, *arguments: str) -> str:
     return subprocess.run(line, check=True, capture_output=True, text=True).stdout.strip()
 
 
-class CodeSyncTest(ChartCase):
+class CodeSyncTest(TrainingCase):
     image: ClassVar[str]
     git_sync: ClassVar[str]
     folder: ClassVar[Path]  # of the repositories
@@ -85,14 +84,6 @@ class CodeSyncTest(ChartCase):
         self.tessera_says("submit", "job", f"--name={name}", f"--image={self.image}",
                           "--sync-mode=git", f"--sync-source={self.url}/{source}",
                           f"--sync-image={self.git_sync}", *flags, "--", command)
-
-    def becomes(self, name: str, status: str) -> Json:
-        def found() -> Json | None:
-            job: Json = json.loads(self.tessera_says("get", name, "-o", "json"))
-            self.assertIn(job["status"], {status, "PENDING", "RUNNING"}, job.get("reason"))
-            return job if job["status"] == status else None
-        job: Json = self.cluster.wait_for(f"{name} is {status}", found, SECONDS)
-        return job
 
     def pod_of(self, job: Json) -> Json:
         found: Json = self.api.json("GET", f"{PODS}/{job['instances'][0]['name']}")

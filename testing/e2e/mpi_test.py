@@ -3,26 +3,21 @@ a GPU share of its own, by tessera-mpi-shell in place of ssh."""
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from e2e.case import GPUS, PODS
-from e2e.chart_case import ChartCase
+from e2e.case import GPUS
+from e2e.training_case import JOBS, SECONDS, TrainingCase
 from stack.gpu_node import GpuNode
 from training import mpi_image
 
-Json = dict[str, Any]
-SECONDS = 120  # for what takes seconds on a machine with nothing else to do
-JOBS = "/apis/batch/v1/namespaces/default/jobs"
-OBJECTS = (JOBS, PODS, "/api/v1/namespaces/default/services", "/api/v1/namespaces/default/secrets",
-           "/api/v1/namespaces/default/configmaps")
 PUBLIC = "/api/v1/namespaces/kube-public/configmaps/tessera"
 USAGE, NOT_FOUND = 2, 3  # exit statuses
 
 
-class MpiTest(ChartCase):
+class MpiTest(TrainingCase):
     with_dns = True
+    objects = (*TrainingCase.objects, "/api/v1/namespaces/default/secrets")
     image: ClassVar[str]
 
     @classmethod
@@ -43,19 +38,6 @@ class MpiTest(ChartCase):
     def submit(self, name: str, *flags: str, command: str) -> str:
         return self.tessera_says("submit", "mpi", f"--name={name}", f"--image={self.image}",
                                  "--workers=2", "--gpumemory=4", *flags, "--", command)
-
-    def get(self, name: str) -> Json:
-        found: Json = json.loads(self.tessera_says("get", name, "-o", "json"))
-        return found
-
-    def becomes(self, name: str, status: str) -> Json:
-        """Waits for a status of the job, and returns the job."""
-        def found() -> Json | None:
-            job = self.get(name)
-            self.assertIn(job["status"], {status, "PENDING", "RUNNING"}, job.get("reason"))
-            return job if job["status"] == status else None
-        job: Json = self.cluster.wait_for(f"{name} is {status}", found, SECONDS)
-        return job
 
     def roles(self, name: str) -> set[str]:
         return {pod["role"] for pod in self.get(name)["instances"]}
@@ -115,12 +97,7 @@ class MpiTest(ChartCase):
         self.assertIn("shell_client_refused",
                       self.tessera_says("logs", "long", "-i", workers[1]["name"]))
         self.tessera_says("delete", "long")
-
-        def is_gone() -> bool:
-            left = [item["metadata"]["name"] for path in OBJECTS
-                    for item in self.api.json("GET", path)["items"]]
-            return left == ["kubernetes", "kube-root-ca.crt"]
-        self.cluster.wait_for("nothing of a job is left", is_gone, SECONDS)
+        self.assert_nothing_is_left()
 
     def test_a_launcher_waits_for_its_workers(self) -> None:
         """Three workers need three GPUs, and there are two."""

@@ -8,24 +8,21 @@ import re
 from typing import Any, ClassVar
 
 from e2e.case import GPUS, PODS
-from e2e.chart_case import ChartCase
+from e2e.training_case import SECONDS, TrainingCase
 from stack import builds, trainer
 from stack.gpu_node import GpuNode
 
 Json = dict[str, Any]
-SECONDS = 120  # for what takes seconds on a machine with nothing else to do
 TRAINER = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/default"
 TRAIN_JOBS, RUNTIMES = f"{TRAINER}/trainjobs", f"{TRAINER}/trainingruntimes"
 JOB_SETS = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets"
-JOBS = "/apis/batch/v1/namespaces/default/jobs"
-OBJECTS = (TRAIN_JOBS, RUNTIMES, JOB_SETS, JOBS, PODS, "/api/v1/namespaces/default/services",
-           "/api/v1/namespaces/default/configmaps")
 USAGE, CONFLICT = 2, 4  # exit statuses
 PROGRAM = builds.ROOT / "testing" / "e2e" / "trainer_program.sh"
 
 
-class TrainerTest(ChartCase):
+class TrainerTest(TrainingCase):
     with_dns = True
+    objects = (TRAIN_JOBS, RUNTIMES, JOB_SETS, *TrainingCase.objects)
     merge_patch: ClassVar[tuple[str, ...]] = ("--type=merge", "-p")
 
     @classmethod
@@ -51,19 +48,6 @@ class TrainerTest(ChartCase):
                                  f"--image={self.stack.gpuhog}", "--workers=2", "--gpumemory=4",
                                  f"--config-file={PROGRAM}:/train/program.sh", *flags, "--", command)
 
-    def get(self, name: str) -> Json:
-        found: Json = json.loads(self.tessera_says("get", name, "-o", "json"))
-        return found
-
-    def becomes(self, name: str, status: str) -> Json:
-        """Waits for a status of the job, and returns the job."""
-        def found() -> Json | None:
-            job = self.get(name)
-            self.assertIn(job["status"], {status, "PENDING", "RUNNING"}, job.get("reason"))
-            return job if job["status"] == status else None
-        job: Json = self.cluster.wait_for(f"{name} is {status}", found, SECONDS)
-        return job
-
     def log_with(self, word: str, job: str, pod: str) -> str:
         """Waits until the log of the pod has this word, and returns the log."""
         def found() -> str:
@@ -80,13 +64,6 @@ class TrainerTest(ChartCase):
                 found: Json = each
                 return found
         return {}
-
-    def assert_nothing_is_left(self) -> None:
-        def is_gone() -> bool:
-            left = [item["metadata"]["name"] for path in OBJECTS
-                    for item in self.api.json("GET", path)["items"]]
-            return left == ["kubernetes", "kube-root-ca.crt"]
-        self.cluster.wait_for("nothing of a job is left", is_gone, SECONDS)
 
     # ---- tests
 

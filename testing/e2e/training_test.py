@@ -10,26 +10,23 @@ import subprocess
 from typing import Any, ClassVar
 
 from e2e import console_block, examples
-from e2e.case import GPUS, PODS
+from e2e.case import GPUS
 from e2e.terminal import Terminal
+from e2e.training_case import JOBS, SECONDS, TrainingCase
 from kube import images
 from stack import builds
 from stack.gpu_node import GpuNode
 
 Json = dict[str, Any]
-SECONDS = 120  # for what takes seconds on a machine with nothing else to do
 GIB = 1 << 30
 PROGRAM = builds.ROOT / "testing" / "training" / "linear.py"
-JOBS = "/apis/batch/v1/namespaces/default/jobs"
-SERVICES = "/api/v1/namespaces/default/services"
-CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 USAGE, NOT_FOUND, CONFLICT = 2, 3, 4  # exit statuses
 # A shell that is the first process of a container dies of no signal that it does not catch.
 WAITS = "trap 'exit 0' TERM; sleep 1000 & wait"
 TRAINED = "model: 3.00 x + -1.00"
 
 
-class TrainingTest(examples.Examples):
+class TrainingTest(TrainingCase, examples.Examples):
     with_dns = True
     image: ClassVar[str]
 
@@ -58,26 +55,6 @@ class TrainingTest(examples.Examples):
         train = f"exec python3 /train/linear.py {command}"
         return self.tessera_says("submit", kind, f"--name={name}", f"--image={self.image}",
                                  f"--config-file={PROGRAM}:/train/linear.py", *flags, "--", train)
-
-    def get(self, name: str) -> Json:
-        found: Json = json.loads(self.tessera_says("get", name, "-o", "json"))
-        return found
-
-    def becomes(self, name: str, status: str) -> Json:
-        """Waits for a status of the job, and returns the job."""
-        def found() -> Json | None:
-            job = self.get(name)
-            self.assertIn(job["status"], {status, "PENDING", "RUNNING"}, job.get("reason"))
-            return job if job["status"] == status else None
-        job: Json = self.cluster.wait_for(f"{name} is {status}", found, SECONDS)
-        return job
-
-    def assert_nothing_is_left(self) -> None:
-        def is_gone() -> bool:
-            objects = [item["metadata"]["name"] for path in (JOBS, PODS, SERVICES, CONFIG_MAPS)
-                       for item in self.api.json("GET", path)["items"]]
-            return objects == ["kubernetes", "kube-root-ca.crt"]
-        self.cluster.wait_for("nothing of a job is left", is_gone, SECONDS)
 
     def assert_attached(self, job: str) -> None:
         """Commands in the chief's pod have our input, output, errors and exit status; a shell has
