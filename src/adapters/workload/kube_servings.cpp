@@ -124,12 +124,8 @@ Result<> KubeServings::set_scaling(const Serving& job, const std::string& owner)
     TRY(const bool is_new, create_owned(http_, kScalers, job.ns, name,
                                         workload::write_scaler(job, owner), {name, owner}));
     if (is_new) return {};
-    const auto done = kube_call(http_,
-                                {.method = "PATCH",
-                                 .path = path_of(kScalers, job.ns) + "/" + name,
-                                 .body = workload::write_scaler_update(job),
-                                 .content_type = "application/merge-patch+json"},
-                                kDeadline);
+    const auto done = kube_merge_patch(http_, path_of(kScalers, job.ns) + "/" + name,
+                                       workload::write_scaler_update(job), kDeadline);
     if (!done) return fail(with_right(done.error(), "patch", kScalers, job.ns));
     return {};
 }

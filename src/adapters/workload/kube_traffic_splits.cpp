@@ -17,11 +17,6 @@ using workload::SharedService;
 using workload::SharedServiceState;
 using workload::TrafficRoute;
 
-constexpr std::chrono::milliseconds kDeadline{10'000};
-// Until the object of deleted jobs is gone, and how often to look.
-constexpr std::chrono::seconds kGone{30};
-constexpr std::chrono::milliseconds kPoll{200};
-
 std::string text_of(const ObjectKind& kind, const std::string& name) {
     return fmt::format("{}/{}", kind.right, name);
 }
@@ -33,14 +28,11 @@ Result<std::optional<State>> read_split(HttpClient& http, const ObjectKind& kind
                                         std::span<const ServingStatus> jobs,
                                         std::optional<State> (*read)(JsonValue)) {
     const std::string ns = jobs.front().ns;
-    const std::string path = path_of(kind, ns) + "/" + name;
     const auto deadline = std::chrono::steady_clock::now() + kGone;
     while (true) {
-        const auto body = kube_call(http, {.method = "GET", .path = path}, kDeadline);
-        if (!body && body.error().code == Code::not_found) return std::optional<State>();
-        if (!body) return fail(with_right(body.error(), "get", kind, ns));
-        TRY(const auto document, JsonDocument::parse(*body));
-        std::optional<State> state = read(document.root());
+        TRY(const auto object, read_object(http, kind, ns, name));
+        if (!object) return std::optional<State>();
+        std::optional<State> state = read(object->root());
         if (state && is_owned_by(state->owners, jobs)) return state;
         if (!state || std::chrono::steady_clock::now() > deadline) {
             return fail(Code::conflict,
@@ -48,7 +40,7 @@ Result<std::optional<State>> read_split(HttpClient& http, const ObjectKind& kind
                                     "serving jobs {}; delete it, or serve them by another --name",
                                     text_of(kind, name), ns, name));
         }
-        std::this_thread::sleep_for(kPoll);
+        std::this_thread::sleep_for(kGonePoll);
     }
 }
 

@@ -29,9 +29,7 @@ using workload::RoleStatus;
 constexpr std::chrono::milliseconds kDeadline{10'000};
 // Until Trainer's webhook has heard of a new TrainingRuntime, and how often to try.
 constexpr std::chrono::seconds kTrainerSees{10};
-constexpr std::chrono::milliseconds kPoll{200};
-// Until what an earlier job of the name had is gone.
-constexpr std::chrono::seconds kGone{30};
+constexpr std::chrono::milliseconds kTrainerPoll{200};
 
 // Reads each object of a kind that belongs to training jobs.
 using EachOfKind = std::function<Result<>(const ObjectKind&, const ReadItem&)>;
@@ -102,50 +100,31 @@ Result<> add_tensorboard_pod(HttpClient& http, TrainingStatus& job) {
         });
 }
 
-Result<bool> exists(HttpClient& http, const ObjectKind& kind, const std::string& ns,
-                    const std::string& name) {
-    const auto body =
-        kube_call(http, {.method = "GET", .path = path_of(kind, ns) + "/" + name}, kDeadline);
-    if (body) return true;
-    if (body.error().code == Code::not_found) return false;
-    return fail(with_right(body.error(), "get", kind, ns));
-}
-
 // Trainer takes the end of any JobSet of the name for that of the TrainJob. The Job goes after its
 // JobSet.
 Result<> wait_for_earlier_job(HttpClient& http, const Training& job) {
     const std::string name = job.object(job.roles.front());
     const auto end = std::chrono::steady_clock::now() + kGone;
     while (true) {
-        TRY(const bool is_there, exists(http, kJobs, job.ns, name));
-        if (!is_there) return {};
-        if (std::chrono::steady_clock::now() > end) {
-            return fail(Code::conflict,
-                        fmt::format("jobs {} exists already in namespace {}, and does not belong "
-                                    "to this job; delete it, or choose another --name",
-                                    name, job.ns));
-        }
-        std::this_thread::sleep_for(kPoll);
+        TRY(const auto earlier, read_object(http, kJobs, job.ns, name));
+        if (!earlier) return {};
+        if (std::chrono::steady_clock::now() > end)
+            return fail(held_by_another(kJobs, job.ns, name));
+        std::this_thread::sleep_for(kGonePoll);
     }
 }
 
 // JobSet uses any Service of the name, by which the pods would not find each other.
 Result<> check_service(HttpClient& http, const Training& job) {
     if (job.roles.front().pod.subdomain.empty()) return {};
-    const std::string path = path_of(kServices, job.ns) + "/" + job.name;
-    const auto body = kube_call(http, {.method = "GET", .path = path}, kDeadline);
-    if (!body && body.error().code == Code::not_found) return {};
-    if (!body) return fail(with_right(body.error(), "get", kServices, job.ns));
-    TRY(const auto document, JsonDocument::parse(*body));
-    const JsonValue metadata = document.root()["metadata"];
+    TRY(const auto service, read_object(http, kServices, job.ns, job.name));
+    if (!service) return {};
+    const JsonValue metadata = service->root()["metadata"];
     const auto owners = metadata["ownerReferences"].elements();
     const bool is_of_job_set = std::ranges::any_of(
         owners, [](JsonValue owner) { return owner["kind"].text_or("") == "JobSet"; });
     if (is_of_job_set || metadata["deletionTimestamp"].present()) return {};
-    return fail(Code::conflict,
-                fmt::format("services {} exists already in namespace {}, and does not belong to "
-                            "this job; delete it, or choose another --name",
-                            job.name, job.ns));
+    return fail(held_by_another(kServices, job.ns, job.name));
 }
 
 // The API server does not know the kind, or the group, in any namespace.
@@ -258,8 +237,8 @@ Result<bool> KubeTrainings::create_role(const Training& job, const workload::Rol
 }
 
 Result<bool> KubeTrainings::create_train_job(const Training& job, const std::string& owner) {
-    TRY(const bool is_there, exists(http_, kTrainJobs, job.ns, job.name));
-    if (!is_there) {
+    TRY(const auto begun, read_object(http_, kTrainJobs, job.ns, job.name));
+    if (!begun) {
         TRY_VOID(wait_for_earlier_job(http_, job));
         TRY_VOID(check_service(http_, job));
     }
@@ -272,7 +251,7 @@ Result<bool> KubeTrainings::create_train_job(const Training& job, const std::str
             !made &&
             made.error().text.find("must be created before the TrainJob") != std::string::npos;
         if (!is_early || std::chrono::steady_clock::now() > end) return made;
-        std::this_thread::sleep_for(kPoll);
+        std::this_thread::sleep_for(kTrainerPoll);
     }
 }
 

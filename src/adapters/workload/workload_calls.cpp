@@ -15,9 +15,6 @@ namespace tessera {
 namespace {
 
 constexpr std::chrono::milliseconds kDeadline{10'000};
-// Until the objects of a deleted anchor are gone, and how often to look.
-constexpr std::chrono::seconds kGone{30};
-constexpr std::chrono::milliseconds kPoll{200};
 
 Result<std::string> post(HttpClient& http, const ObjectKind& kind, const std::string& ns,
                          std::string body) {
@@ -33,13 +30,10 @@ enum class Holder {
 
 Result<Holder> holder_of(HttpClient& http, const ObjectKind& kind, const std::string& ns,
                          const std::string& name, const Anchor& anchor) {
-    const std::string path = path_of(kind, ns) + "/" + name;
-    const auto body = kube_call(http, {.method = "GET", .path = path}, kDeadline);
-    if (!body && body.error().code == Code::not_found) return Holder::gone;
-    if (!body) return fail(with_right(body.error(), "get", kind, ns));
-    TRY(const auto document, JsonDocument::parse(*body));
-    const JsonValue metadata = document.root()["metadata"];
-    if (workload::is_owned_by(document.root(), anchor.uid)) return Holder::anchor;
+    TRY(const auto object, read_object(http, kind, ns, name));
+    if (!object) return Holder::gone;
+    const JsonValue metadata = object->root()["metadata"];
+    if (workload::is_owned_by(object->root(), anchor.uid)) return Holder::anchor;
     if (metadata["deletionTimestamp"].present()) return Holder::gone;
     const bool of_earlier =
         std::ranges::any_of(metadata["ownerReferences"].elements(),
@@ -51,21 +45,16 @@ Result<Holder> holder_of(HttpClient& http, const ObjectKind& kind, const std::st
 // object of the same kind that is gone owned it.
 Result<bool> is_about_to_go(HttpClient& http, const ObjectKind& kind, const std::string& ns,
                             const std::string& name) {
-    const auto uid_and_owners = [&](const std::string& of) -> Result<JsonDocument> {
-        const std::string path = path_of(kind, ns) + "/" + of;
-        TRY(const auto body, kube_call(http, {.method = "GET", .path = path}, kDeadline));
-        return JsonDocument::parse(body);
-    };
-    const auto object = uid_and_owners(name);
-    if (!object && object.error().code == Code::not_found) return true;
-    if (!object) return fail(with_right(object.error(), "get", kind, ns));
+    TRY(const auto object, read_object(http, kind, ns, name));
+    if (!object) return true;
     const JsonValue metadata = object->root()["metadata"];
     if (metadata["deletionTimestamp"].present()) return true;
     const auto owners = metadata["ownerReferences"].elements();
     if (owners.empty()) return false;
-    const auto owner = uid_and_owners(owners.front()["name"].text_or(""));
-    if (!owner) return owner.error().code == Code::not_found;
-    return owner->root()["metadata"]["uid"].text_or("") != owners.front()["uid"].text_or("");
+    const auto owner = read_object(http, kind, ns, owners.front()["name"].text_or(""));
+    if (!owner) return false;
+    if (!*owner) return true;
+    return (*owner)->root()["metadata"]["uid"].text_or("") != owners.front()["uid"].text_or("");
 }
 
 }  // namespace
@@ -73,6 +62,23 @@ Result<bool> is_about_to_go(HttpClient& http, const ObjectKind& kind, const std:
 std::string path_of(const ObjectKind& kind, const std::string& ns) {
     if (ns.empty()) return fmt::format("{}/{}", kind.api, kind.resource);
     return fmt::format("{}/namespaces/{}/{}", kind.api, ns, kind.resource);
+}
+
+Result<std::optional<JsonDocument>> read_object(HttpClient& http, const ObjectKind& kind,
+                                                const std::string& ns, const std::string& name) {
+    const std::string path = path_of(kind, ns) + "/" + name;
+    const auto body = kube_call(http, {.method = "GET", .path = path}, kDeadline);
+    if (!body && body.error().code == Code::not_found) return std::optional<JsonDocument>();
+    if (!body) return fail(with_right(body.error(), "get", kind, ns));
+    TRY(auto document, JsonDocument::parse(*body));
+    return std::optional(std::move(document));
+}
+
+Error held_by_another(const ObjectKind& kind, const std::string& ns, const std::string& name) {
+    return {Code::conflict,
+            fmt::format("{} {} exists already in namespace {}, and does not belong to this job; "
+                        "delete it, or choose another --name",
+                        kind.resource, name, ns)};
 }
 
 Result<> each_labelled(HttpClient& http, const ObjectKind& kind, const std::string& ns,
@@ -131,7 +137,7 @@ Result<std::string> create_anchor(HttpClient& http, const ObjectKind& kind, cons
         if (made || made.error().code != Code::conflict) return made;
         TRY(const bool goes, is_about_to_go(http, kind, ns, name));
         if (!goes || std::chrono::steady_clock::now() > deadline) return made;
-        std::this_thread::sleep_for(kPoll);
+        std::this_thread::sleep_for(kGonePoll);
     }
 }
 
@@ -146,24 +152,17 @@ Result<bool> create_owned(HttpClient& http, const ObjectKind& kind, const std::s
         TRY(const Holder holder, holder_of(http, kind, ns, name, anchor));
         if (holder == Holder::anchor) return false;
         if (holder == Holder::other || std::chrono::steady_clock::now() > deadline) {
-            return fail(Code::conflict,
-                        fmt::format("{} {} exists already in namespace {}, and does not belong to "
-                                    "this job; delete it, or choose another --name",
-                                    kind.resource, name, ns));
+            return fail(held_by_another(kind, ns, name));
         }
-        std::this_thread::sleep_for(kPoll);
+        std::this_thread::sleep_for(kGonePoll);
     }
 }
 
 Result<> remove_owned(HttpClient& http, const ObjectKind& kind, const std::string& ns,
                       const std::string& name, const std::string& owner) {
-    const std::string path = path_of(kind, ns) + "/" + name;
-    const auto body = kube_call(http, {.method = "GET", .path = path}, kDeadline);
-    if (!body && body.error().code == Code::not_found) return {};
-    if (!body) return fail(with_right(body.error(), "get", kind, ns));
-    TRY(const auto document, JsonDocument::parse(*body));
-    if (!workload::is_owned_by(document.root(), owner)) return {};
-    auto done = delete_object(http, kind, ns, name, document.root()["metadata"]["uid"].text_or(""));
+    TRY(const auto object, read_object(http, kind, ns, name));
+    if (!object || !workload::is_owned_by(object->root(), owner)) return {};
+    auto done = delete_object(http, kind, ns, name, object->root()["metadata"]["uid"].text_or(""));
     if (done || done.error().code == Code::not_found) return {};
     return done;
 }

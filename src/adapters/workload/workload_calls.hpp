@@ -1,6 +1,8 @@
 // Requests to the API server about the objects of serving and training jobs.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +70,17 @@ struct Anchor {
 // it: then this waits, up to half a minute. conflict if it belongs to anything else.
 Result<bool> create_owned(HttpClient& http, const ObjectKind& kind, const std::string& ns,
                           const std::string& name, const std::string& body, const Anchor& anchor);
+
+// Until an object that is about to go is gone, and how often to look.
+inline constexpr std::chrono::seconds kGone{30};
+inline constexpr std::chrono::milliseconds kGonePoll{200};
+
+// The object of this name; nothing if there is none.
+Result<std::optional<JsonDocument>> read_object(HttpClient& http, const ObjectKind& kind,
+                                                const std::string& ns, const std::string& name);
+
+// The conflict of a job with an object that has the name it needs.
+Error held_by_another(const ObjectKind& kind, const std::string& ns, const std::string& name);
 
 // The nodes with their GPUs. permission_denied without the right to list nodes.
 Result<std::vector<NodeInventory>> read_nodes(HttpClient& http);

@@ -64,8 +64,7 @@ Result<PodTemplate> pod_of(const SubmitFlags& flags, TrainingType type) {
         return refuse("command", "is missing; write it after the flags, as in -- python train.py");
     }
     TRY(PodTemplate pod, read_pod_flags(pod_flags, ""));
-    const bool is_train_job = parse_backend(flags.backend) == Backend::train_job;
-    pod.container = is_train_job ? kTrainJobContainer : row_of(type).container;
+    pod.container = row_of(type).container;
     pod.restart_policy = "Never";
     pod.priority_class = flags.priority;
     pod.working_dir = flags.working_dir;
@@ -142,7 +141,10 @@ Result<Training> finished(Training job, const SubmitFlags& flags) {
         add_variable(role.pod, "gpus", std::to_string(role.pod.gpus.whole));
     }
     TRY_VOID(add_tensorboard(flags.tensorboard, job));
-    if (job.backend == Backend::train_job) TRY_VOID(check_train_job(job));
+    if (job.backend == Backend::train_job) {
+        TRY_VOID(check_train_job(job));
+        job.roles.front().pod.container = kTrainJobContainer;
+    }
     if (!flags.gang) return job;
     const int pods = pods_with_gpus(job);
     if (pods > kMostGangPods) {

@@ -56,10 +56,10 @@ Result<> check_train_job(const Training& job) {
                       "trainjob has pods of one kind; leave out the flags of the others, or use "
                       "--backend job");
     }
-    // JobSet refuses a pod name, with an index and five random characters, beyond this.
+    // JobSet refuses longer names of pods. They end with an index and five random characters.
+    constexpr std::size_t kLongestPod = 63;
     const int last = job.roles.front().replicas - 1;
-    const std::string pod = fmt::format("{}-{}-random", train_job_object(job.name), last);
-    constexpr std::size_t kLongestPod = 64;  // "random" has one character more
+    const std::string pod = fmt::format("{}-{}-12345", train_job_object(job.name), last);
     if (pod.size() > kLongestPod) {
         return refuse(
             "--name",

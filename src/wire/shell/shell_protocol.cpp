@@ -1,13 +1,10 @@
 #include "wire/shell/shell_protocol.hpp"
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 
-#include <array>
 #include <utility>
 
-#include "base/check.hpp"
+#include "wire/text/hmac_sha256.hpp"
 
 namespace tessera {
 namespace {
@@ -30,12 +27,7 @@ std::string shell_proof(std::string_view secret, ShellSide side, std::string_vie
     std::string text = side == ShellSide::client ? "client" : "server";
     text += server_nonce;
     text += client_nonce;
-    std::array<char, kProofBytes> proof{};
-    const auto* made = ::HMAC(::EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
-                              reinterpret_cast<const unsigned char*>(text.data()), text.size(),
-                              reinterpret_cast<unsigned char*>(proof.data()), nullptr);
-    TESSERA_CHECK(made != nullptr, "HMAC-SHA256 is there");
-    return {proof.data(), proof.size()};
+    return hmac_sha256(secret, text);
 }
 
 bool is_shell_proof(std::string_view proof, std::string_view secret, ShellSide side,

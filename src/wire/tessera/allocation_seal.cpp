@@ -2,16 +2,13 @@
 
 #include <fmt/format.h>
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
-#include "base/check.hpp"
 #include "wire/tessera/allocation_json.hpp"
 #include "wire/tessera/keys.hpp"
+#include "wire/text/hmac_sha256.hpp"
 
 namespace tessera {
 namespace {
@@ -40,15 +37,9 @@ std::optional<std::string> from_hex(std::string_view digits) {
 }
 
 std::string mac_of(const std::string& key, std::string_view text) {
-    std::array<unsigned char, EVP_MAX_MD_SIZE> mac{};
-    unsigned size = 0;
-    const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
-    const auto* made = ::HMAC(::EVP_sha256(), key.data(), static_cast<int>(key.size()), bytes,
-                              text.size(), mac.data(), &size);
-    TESSERA_CHECK(made != nullptr, "HMAC-SHA256 is there");
     std::string hex;
-    for (unsigned i = 0; i < size; ++i)
-        hex += fmt::format("{:02x}", mac[i]);
+    for (const char byte : hmac_sha256(key, text))
+        hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
     return hex;
 }
 
