@@ -134,6 +134,7 @@ class BadInputTest(StackCase):
             if self._annotation_is_whole():  # in the first call, or if the agent has repaired it
                 self.cluster.kubectl("annotate", "node", "node-a", "--overwrite",
                                      f"{truth.GPUS}={{broken")
+            elif self._controller_sees_it_broken():  # else the pod may be placed on the old report
                 self._open_gate("blocked")
             return any(truth.GPUS in event for event in self.events("blocked"))
         self.cluster.wait_for("an event names the annotation", blocked, SECONDS)
@@ -145,6 +146,10 @@ class BadInputTest(StackCase):
         """Removes the pod's scheduling gates."""
         self.api.json("PATCH", f"{PODS}/{name}", {"spec": {"schedulingGates": []}},
                       "application/merge-patch+json")
+
+    def _controller_sees_it_broken(self) -> bool:
+        text = report.http_get(self.stack.port, "/metrics")
+        return report.sample(text, "tessera_nodes", 'state="unreadable"') > 0
 
     def _annotation_is_whole(self) -> bool:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import ssl
 from typing import NamedTuple
 
@@ -14,6 +15,8 @@ from kube.handle import ClusterHandle
 from stack.deploy import NAMESPACE
 
 TAIL_LINES = 25
+# Name, labels and value of each sample of a page of metrics.
+SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.M)
 
 
 def http_get(port: int, path: str) -> str:
@@ -30,6 +33,12 @@ class Answer(NamedTuple):
     status: int
     body: str
     location: str
+
+
+def sample(text: str, name: str, label: str) -> float:
+    """The value of the first sample of this metric that has the text in its labels."""
+    return next(float(value) for metric, labels, value in SAMPLE.findall(text)
+                if metric == name and label in labels)
 
 
 def http_call(port: int, method: str, path: str, body: bytes = b"") -> tuple[int, str]:

@@ -17,7 +17,6 @@ SECRETS = f"/api/v1/namespaces/{deploy.NAMESPACE}/secrets"
 AGENTS = f"/apis/apps/v1/namespaces/{deploy.NAMESPACE}/daemonsets/tessera-agent"
 KEY = "tessera-allocation-key"
 POLICY = "tessera-immutable-allocations"
-SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.M)
 
 
 class SeeingTest(StackCase):
@@ -105,15 +104,15 @@ class SeeingTest(StackCase):
         self.wait_event("too-large", "Insufficient GPU Memory")
         text = report.http_get(self.stack.port, "/metrics")
         self.assertEqual(promtool.run("check", "metrics", text=text), "")
-        self.assertEqual(sample(text, "tessera_gpu_allocated_bytes", uuid), 2 * truth.GIB)
-        self.assertEqual(sample(text, "tessera_gpu_reserved_bytes", uuid), 0)
-        self.assertEqual(sample(text, "tessera_pending_pods", 'reason="too_large"'), 1)
-        self.assertEqual(sample(text, "tessera_nodes", 'state="open"'), 2)
-        self.assertLess(sample(text, "tessera_watch_age_seconds", "pods"), 90)
-        self.assertGreater(sample(text, "process_resident_memory_bytes", ""), 1 << 20)
+        self.assertEqual(report.sample(text, "tessera_gpu_allocated_bytes", uuid), 2 * truth.GIB)
+        self.assertEqual(report.sample(text, "tessera_gpu_reserved_bytes", uuid), 0)
+        self.assertEqual(report.sample(text, "tessera_pending_pods", 'reason="too_large"'), 1)
+        self.assertEqual(report.sample(text, "tessera_nodes", 'state="open"'), 2)
+        self.assertLess(report.sample(text, "tessera_watch_age_seconds", "pods"), 90)
+        self.assertGreater(report.sample(text, "process_resident_memory_bytes", ""), 1 << 20)
         self.delete("too-large")
         self.wait_gone("too-large")
-        self.cluster.wait_for("it waits no more", lambda: sample(
+        self.cluster.wait_for("it waits no more", lambda: report.sample(
             report.http_get(self.stack.port, "/metrics"), "tessera_pending_pods",
             'reason="too_large"') == 0, SECONDS)
 
@@ -185,14 +184,8 @@ class SeeingTest(StackCase):
     def samples_of_agent(self, node: str, name: str) -> list[tuple[str, str, float]]:
         """Node, UUID and value of each sample of this metric of a node's agent."""
         found = []
-        for metric, labels, value in SAMPLE.findall(self.agent_metrics(node)):
+        for metric, labels, value in report.SAMPLE.findall(self.agent_metrics(node)):
             if metric == name:
                 values = dict(re.findall(r'(\w+)="([^"]*)"', labels))
                 found.append((values["node"], values["uuid"], float(value)))
         return found
-
-
-def sample(text: str, name: str, label: str) -> float:
-    """The value of the first sample of this metric that has the text in its labels."""
-    return next(float(value) for metric, labels, value in SAMPLE.findall(text)
-                if metric == name and label in labels)
