@@ -64,6 +64,18 @@ void write_file(const fs::path& path, const void* data, std::size_t bytes, fs::p
     fs::permissions(path, mode);
 }
 
+void copy_programs(const fs::path& libraries, const fs::path& root) {
+    const bool beside = fs::exists(libraries / kPrograms[0]);
+    const fs::path from = beside ? libraries : libraries / "../bin";
+    const fs::path programs = root / kProgramDir;
+    fs::create_directory(programs);
+    fs::permissions(programs, kForEntering);
+    for (const char* program : kPrograms) {
+        fs::copy_file(from / program, programs / program);
+        fs::permissions(programs / program, kForEntering);
+    }
+}
+
 void fill(const fs::path& root, const RootPlan& plan) {
     const fs::path libraries = root / kLibraryDir;
     const fs::path state = libraries / "gpusim";
@@ -79,6 +91,7 @@ void fill(const fs::path& root, const RootPlan& plan) {
         fs::permissions(libraries / library, kForEntering);
         fs::create_symlink(library, libraries / fs::path(library).stem());
     }
+    copy_programs(plan.libraries, root);
     const auto file = make_state(plan.gpus);
     // The rest is zero, and mostly stays zero: it must not take space on the disk.
     write_file(state / "gpus", file.get(), offsetof(GpusFile, slots), kForEveryone);

@@ -1,6 +1,8 @@
 // A driver root on disk: what the GPU operator's driver container leaves at /run/nvidia/driver,
 // with the simulated driver in it. Every path that the simulator writes is here:
 //
+//     ROOT/usr/bin/nvidia-cuda-mps-control
+//                  nvidia-cuda-mps-server
 //     ROOT/usr/lib/x86_64-linux-gnu/libcuda.so.1
 //                                   libnvidia-ml.so.1
 //                                   libcuda.so, libnvidia-ml.so   Links to these, for linkers.
@@ -24,9 +26,12 @@ namespace gpusim {
 inline constexpr char kLibraryDir[] = "usr/lib/x86_64-linux-gnu";
 inline constexpr const char* kLibraries[] = {"libcuda.so.1", "libnvidia-ml.so.1"};
 
+inline constexpr char kProgramDir[] = "usr/bin";
+inline constexpr const char* kPrograms[] = {"nvidia-cuda-mps-control", "nvidia-cuda-mps-server"};
+
 struct RootPlan {
     std::vector<GpuSpec> gpus;
-    std::filesystem::path libraries;  // the directory that contains kLibraries
+    std::filesystem::path libraries;  // has kLibraries; kPrograms are in it, or in ../bin
     std::filesystem::path root;
 };
 

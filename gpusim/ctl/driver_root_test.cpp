@@ -21,6 +21,10 @@ TEST(DriverRoot, HasEveryFile) {
                              "gpusim/memory", "gpusim/dev/nvidia1", "gpusim/dev/nvidia3"}) {
         EXPECT_TRUE(fs::is_regular_file(node.library(name))) << name;
     }
+    for (const char* name : {"nvidia-cuda-mps-control", "nvidia-cuda-mps-server"}) {
+        const fs::path program = node.root() / "usr/bin" / name;
+        EXPECT_EQ(fs::status(program).permissions(), static_cast<fs::perms>(0755)) << name;
+    }
     for (const char* name : {"libcuda.so", "libnvidia-ml.so"})
         EXPECT_EQ(fs::read_symlink(node.library(name)), std::string(name) + ".1");
     EXPECT_FALSE(fs::exists(node.library("gpusim/dev/nvidia0")));

@@ -1,0 +1,58 @@
+#include "gpusim/mps/connection.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "gpusim/mps/wire.hpp"
+
+namespace gpusim::mps {
+
+Read read_some(Connection& connection) {
+    const std::size_t space = sizeof connection.buffer - connection.size;
+    if (space == 0) return Read::closed;
+    const ssize_t got =
+        recv(connection.fd, connection.buffer + connection.size, space, MSG_DONTWAIT);
+    if (got < 0) return errno == EAGAIN || errno == EINTR ? Read::ok : Read::closed;
+    if (got == 0) return Read::closed;
+    connection.size += static_cast<std::size_t>(got);
+    if (connection.greeted) return Read::ok;
+    if (connection.buffer[0] != kFrontEnd) return Read::closed;
+    connection.greeted = true;
+    connection.size--;
+    std::memmove(connection.buffer, connection.buffer + 1, connection.size);
+    return Read::ok;
+}
+
+bool next_command(Connection& connection, char (&line)[kMaxCommand + 1]) {
+    const auto* end =
+        static_cast<const char*>(std::memchr(connection.buffer, '\n', connection.size));
+    if (end == nullptr) return false;
+    const auto length = static_cast<std::size_t>(end - connection.buffer);
+    std::memcpy(line, connection.buffer, length);
+    line[length] = '\0';
+    connection.size -= length + 1;
+    std::memmove(connection.buffer, end + 1, connection.size);
+    return true;
+}
+
+bool send_answer(const Connection& connection, const Answer& answer, unsigned exit_status) {
+    AnswerHeader header;
+    header.bytes = static_cast<std::uint32_t>(answer.size);
+    header.exit_status = exit_status;
+    // The socket is non-blocking: a peer that reads nothing cannot stop the daemon.
+    return send_all(connection.fd, &header, sizeof header) &&
+           send_all(connection.fd, answer.text, answer.size);
+}
+
+uid_t peer_user(int fd) {
+    ucred credentials = {};
+    socklen_t size = sizeof credentials;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0)
+        return static_cast<uid_t>(-1);
+    return credentials.uid;
+}
+
+}  // namespace gpusim::mps
