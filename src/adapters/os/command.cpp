@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,94 +11,46 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <map>
 #include <string_view>
 #include <thread>
 
 #include "adapters/os/descriptor.hpp"
+#include "adapters/os/spawn.hpp"
 
 namespace tessera {
 namespace {
 
-class SpawnActions {
-  public:
-    SpawnActions() { ::posix_spawn_file_actions_init(&actions_); }
-    ~SpawnActions() { ::posix_spawn_file_actions_destroy(&actions_); }
-    SpawnActions(const SpawnActions&) = delete;
-    SpawnActions& operator=(const SpawnActions&) = delete;
-
-    posix_spawn_file_actions_t* get() { return &actions_; }
-
-  private:
-    posix_spawn_file_actions_t actions_{};
-};
-
-// Programs inherit ignored signals; this one must not ignore SIGPIPE because we do.
-class SpawnAttributes {
-  public:
-    SpawnAttributes() {
-        ::posix_spawnattr_init(&attributes_);
-        sigset_t defaults;
-        ::sigemptyset(&defaults);
-        ::sigaddset(&defaults, SIGPIPE);
-        ::posix_spawnattr_setsigdefault(&attributes_, &defaults);
-        sigset_t none;
-        ::sigemptyset(&none);
-        ::posix_spawnattr_setsigmask(&attributes_, &none);
-        ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+// A pipe in which all of the input lies already: its writer has closed it.
+Result<> fill_pipe(const std::string& text, Descriptor& reads) {
+    // Such a pipe has room for at least this much, so the write cannot wait for a reader.
+    constexpr std::size_t kMostInput = std::size_t{32} << 10;
+    if (text.size() > kMostInput) {
+        return fail(Code::invalid_argument,
+                    fmt::format("input of {} bytes; write at most {}", text.size(), kMostInput));
     }
-    ~SpawnAttributes() { ::posix_spawnattr_destroy(&attributes_); }
-    SpawnAttributes(const SpawnAttributes&) = delete;
-    SpawnAttributes& operator=(const SpawnAttributes&) = delete;
-
-    posix_spawnattr_t* get() { return &attributes_; }
-
-  private:
-    posix_spawnattr_t attributes_{};
-};
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-    std::vector<char*> out;
-    out.reserve(texts.size() + 1);
-    for (std::string& text : texts)
-        out.push_back(text.data());
-    out.push_back(nullptr);
-    return out;
-}
-
-std::vector<std::string> environment_of(const Command& command) {
-    std::map<std::string, std::string> values;
-    for (char** at = environ; *at != nullptr; ++at) {
-        const std::string_view text(*at);
-        const std::size_t equals = text.find('=');
-        if (equals != std::string_view::npos)
-            values[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-    }
-    for (const auto& [name, value] : command.environment)
-        values[name] = value;
-    std::vector<std::string> out;
-    out.reserve(values.size());
-    for (const auto& [name, value] : values)
-        out.push_back(fmt::format("{}={}", name, value));
-    return out;
+    std::array<int, 2> ends{-1, -1};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail(Code::unavailable, std::strerror(errno));
+    reads.replace(ends[0]);
+    const Descriptor writes(ends[1]);
+    if (::write(writes.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()))
+        return {};
+    return fail(Code::unavailable, std::strerror(errno));
 }
 
 Result<pid_t> spawn(const Command& command, int output) {
-    SpawnActions actions;
-    ::posix_spawn_file_actions_adddup2(actions.get(), output, STDOUT_FILENO);
-    if (!command.interactive) {
-        ::posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    }
-    std::vector<std::string> arguments = command.arguments;
-    arguments.insert(arguments.begin(), command.program);
-    std::vector<std::string> environment = environment_of(command);
-    SpawnAttributes attributes;
-    pid_t pid = 0;
-    const int error = ::posix_spawnp(&pid, command.program.c_str(), actions.get(), attributes.get(),
-                                     pointers(arguments).data(), pointers(environment).data());
-    if (error == 0) return pid;
-    return fail(error == ENOENT ? Code::not_found : Code::unavailable,
-                fmt::format("{}: {}", command.program, std::strerror(error)));
+    SpawnedProgram program{.path = command.program,
+                           .arguments = command.arguments,
+                           .environment = own_environment(),
+                           .output = output};
+    for (const auto& [name, value] : command.environment)
+        program.environment[name] = value;
+    if (command.errors_in_output) program.errors = output;
+    if (command.interactive) program.input = kOwnInput;
+    if (!command.input) return spawn_program(program);
+    Descriptor input(-1);
+    TRY_VOID(fill_pipe(*command.input, input));
+    program.input = input.get();
+    return spawn_program(program);
 }
 
 using Time = std::chrono::steady_clock::time_point;
@@ -150,6 +101,12 @@ Result<int> wait_for(const Command& command, pid_t pid, const std::optional<Time
     }
 }
 
+std::string last_line(std::string_view text) {
+    while (text.ends_with('\n'))
+        text.remove_suffix(1);
+    return std::string(text.substr(text.rfind('\n') + 1));
+}
+
 void kill_and_reap(pid_t pid) {
     ::kill(pid, SIGKILL);
     while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
@@ -174,10 +131,12 @@ Result<std::string> run_command(const Command& command) {
         return fail(status.error());
     }
     if (WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return text;
+    const std::string how = WIFEXITED(*status)
+                                ? fmt::format("exit status {}", WEXITSTATUS(*status))
+                                : fmt::format("ended by signal {}", WTERMSIG(*status));
+    const std::string said = command.errors_in_output ? last_line(*text) : "";
     return fail(Code::unavailable,
-                WIFEXITED(*status)
-                    ? fmt::format("{}: exit status {}", command.program, WEXITSTATUS(*status))
-                    : fmt::format("{}: ended by signal {}", command.program, WTERMSIG(*status)));
+                fmt::format("{}: {}{}{}", command.program, how, said.empty() ? "" : ": ", said));
 }
 
 }  // namespace tessera

@@ -29,6 +29,39 @@ TEST(RunCommand, HasNoInput) {
     EXPECT_EQ(*output, "end\n");
 }
 
+// Goal: a program gets all of its input, and then the end of it.
+TEST(RunCommand, GivesTheInput) {
+    Command command = shell("cat; echo end");
+    const std::string much(std::size_t{32} << 10, 'x');
+    command.input = much;
+    const auto output = run_command(command);
+    ASSERT_TRUE(output) << output.error().text;
+    EXPECT_EQ(*output, much + "end\n");
+    command.input = "";
+    EXPECT_EQ(run_command(command).value_or("none"), "end\n");
+    command.input = much + "x";
+    const auto refused = run_command(command);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::invalid_argument);
+    // It need not read it.
+    EXPECT_EQ(run_command({.program = "true", .input = much}).value_or("none"), "");
+}
+
+// Goal: what a failed program says reaches the caller.
+TEST(RunCommand, ReturnsErrorsInTheOutput) {
+    Command command = shell("echo one; echo two >&2");
+    command.errors_in_output = true;
+    EXPECT_EQ(run_command(command).value_or("none"), "one\ntwo\n");
+    command = shell("echo one; echo two >&2; exit 1");
+    command.errors_in_output = true;
+    const auto failed = run_command(command);
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().text, "sh: exit status 1: two");
+    command = shell("exit 1");
+    command.errors_in_output = true;
+    EXPECT_EQ(run_command(command).error().text, "sh: exit status 1");
+}
+
 TEST(RunCommand, SaysWhatFailed) {
     const auto missing = run_command({.program = "/nonexistent/plugin"});
     ASSERT_FALSE(missing);
