@@ -1,0 +1,83 @@
+// Keeps the control daemon of NVIDIA MPS on one GPU as the agent wants it: starts it, sets its
+// limits, reads everything back, restarts a daemon that ended or does not answer, and ends it.
+//
+// It has no state that must survive: a supervisor that starts again adopts the daemon that runs,
+// and clients do not notice. Clients can connect only while the settings were read back. The GPU
+// then admits a single process, the MPS server. So a program that does not reach the daemon fails,
+// and does not run without a limit.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "domain/mps/mps_state.hpp"
+#include "ports/clock.hpp"
+#include "ports/mps/compute_modes.hpp"
+#include "ports/mps/control_daemon.hpp"
+
+namespace tessera {
+
+// Used by one thread.
+class ControlSupervisor {
+  public:
+    static constexpr std::chrono::seconds kLook{1};    // the period in which look() is called
+    static constexpr std::chrono::seconds kVerify{5};  // settings are read back this often
+    static constexpr int kSilences =
+        3;  // a daemon that does not answer so often in a row is killed
+    static constexpr std::chrono::seconds kQuit{10};  // a daemon that does not end in it is killed
+    static constexpr std::chrono::seconds kLongestPause{60};  // before a start after a failure
+    static constexpr std::chrono::seconds kStable{60};        // failures are forgotten after this
+
+    // The references outlive this.
+    ControlSupervisor(GpuUuid gpu, ControlDaemon& daemon, ComputeModes& modes, Clock& clock)
+        : gpu_(std::move(gpu)), daemon_(daemon), modes_(modes), clock_(clock) {}
+
+    // Does what is due. Returns what is so now; nothing if no daemon is wanted and none is left.
+    // Takes up to some seconds if the daemon does not answer.
+    std::optional<MpsState> look(const std::optional<MpsSettings>& wanted);
+
+  private:
+    void begin(const MpsSettings& wanted);
+    void check(std::int64_t pid, const MpsSettings& wanted);
+    void stop(std::int64_t pid);
+    // Returns whether all of it is done.
+    bool finish_stop();
+
+    // Brings the daemon's settings to what is wanted, and returns only after reading them back.
+    Result<> settle(const MpsSettings& wanted);
+    Result<> settle_threads(const MpsSettings& wanted);
+    Result<> settle_memory(const MpsSettings& wanted);
+    Result<> settle_server(std::int64_t server, const MpsSettings& wanted);
+    Result<> admit_only_mps();
+    // Whether the daemon refuses this setting, which it has already, from a process in a container.
+    Result<bool> protects_settings(const MpsSettings& wanted);
+
+    Result<std::string> ask(std::string_view command);
+    Result<std::int64_t> ask_percent(std::string_view command);
+    Result<std::optional<Bytes>> ask_memory(std::string_view command);
+
+    void fail_and_pause(const std::string& reason);
+    void enter(MpsPhase phase, const std::string& reason);
+
+    const GpuUuid gpu_;
+    ControlDaemon& daemon_;
+    ComputeModes& modes_;
+    Clock& clock_;
+
+    MpsState state_;
+    MpsSettings wanted_;       // at the last look
+    bool has_daemon_ = false;  // one ran at the last look
+    bool has_answered_ = true;
+    int silences_ = 0;  // in a row
+    int failures_ = 0;  // since it was last stable
+    std::chrono::nanoseconds next_start_{};
+    std::chrono::nanoseconds next_verify_{};
+    std::chrono::nanoseconds ready_since_{};
+    std::optional<std::chrono::nanoseconds> quit_at_;
+};
+
+}  // namespace tessera

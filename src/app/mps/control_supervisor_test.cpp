@@ -1,0 +1,235 @@
+#include "app/mps/control_supervisor.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "testing/fakes/fake_clock.hpp"
+#include "testing/fakes/fake_control_daemon.hpp"
+
+namespace tessera {
+namespace {
+
+using std::chrono::seconds;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+class ControlSupervisorTest : public testing::Test {
+  protected:
+    std::optional<MpsState> look() { return supervisor_.look(wanted_); }
+    // Looks once a second, until the state is this or too much time has passed.
+    MpsState look_until(MpsPhase phase, int most = 200) {
+        MpsState state;
+        for (int i = 0; i < most; i++) {
+            state = look().value_or(MpsState{});
+            if (state.phase == phase) return state;
+            clock_.advance(ControlSupervisor::kLook);
+        }
+        ADD_FAILURE() << "not within " << most << " s; " << state.reason;
+        return state;
+    }
+    void pass(seconds time) {
+        for (seconds i{0}; i < time; i += ControlSupervisor::kLook) {
+            clock_.advance(ControlSupervisor::kLook);
+            look();
+        }
+    }
+
+    FakeClock clock_;
+    FakeControlDaemon daemon_;
+    FakeComputeModes modes_;
+    std::optional<MpsSettings> wanted_ = MpsSettings{.threads = {50}, .memory = gibibytes(3)};
+    ControlSupervisor supervisor_{GpuUuid("GPU-0"), daemon_, modes_, clock_};
+};
+
+// Goal: clients can connect only when the GPU admits MPS alone and all limits were read back.
+TEST_F(ControlSupervisorTest, StartsADaemonWithItsLimits) {
+    const auto state = look();
+    ASSERT_TRUE(state);
+    EXPECT_EQ(state->phase, MpsPhase::ready) << state->reason;
+    EXPECT_EQ(state->gpu, GpuUuid("GPU-0"));
+    EXPECT_EQ(state->pid, 101);
+    EXPECT_EQ(state->settings, *wanted_);
+    EXPECT_TRUE(state->protects_settings);
+    EXPECT_EQ(state->restarts, 0);
+    EXPECT_EQ(state->checked_unix_ns, clock_.unix_ns());
+    EXPECT_EQ(daemon_.defaults.threads, "50.0");
+    EXPECT_EQ(daemon_.defaults.memory, "3072M");
+    EXPECT_TRUE(daemon_.is_open);
+    EXPECT_EQ(modes_.mode, ComputeMode::exclusive);
+}
+
+// Goal: a supervisor that starts again changes nothing of a daemon that is right.
+TEST_F(ControlSupervisorTest, AdoptsADaemon) {
+    daemon_.running = 7;
+    daemon_.defaults = {.threads = "50.0", .memory = "3G"};
+    daemon_.servers["8"] = daemon_.defaults;
+    modes_.mode = ComputeMode::exclusive;
+    const auto state = look();
+    ASSERT_TRUE(state);
+    EXPECT_EQ(state->phase, MpsPhase::ready) << state->reason;
+    EXPECT_EQ(state->pid, 7);
+    EXPECT_EQ(daemon_.starts, 0);
+    EXPECT_EQ(daemon_.clears, 0);
+    EXPECT_THAT(daemon_.asked, Not(Contains(HasSubstr("set_"))));
+}
+
+// Goal: limits that somebody changed are set again within 5 seconds, also those of servers.
+TEST_F(ControlSupervisorTest, RestoresLimits) {
+    look();
+    daemon_.defaults = {.threads = "90.0", .memory = "15G"};
+    daemon_.servers["8"] = {.threads = "100.0", .memory = ""};
+    pass(ControlSupervisor::kVerify);
+    EXPECT_EQ(daemon_.defaults.threads, "50.0");
+    EXPECT_EQ(daemon_.defaults.memory, "3072M");
+    EXPECT_EQ(daemon_.servers["8"].threads, "50.0");
+    EXPECT_EQ(daemon_.servers["8"].memory, "3072M");
+}
+
+TEST_F(ControlSupervisorTest, AppliesNewSettingsAtOnce) {
+    look();
+    daemon_.servers["8"] = daemon_.defaults;
+    wanted_ = MpsSettings{.threads = {75}, .memory = {gibibytes(5).count + 1}};
+    const auto state = look();
+    ASSERT_TRUE(state);
+    EXPECT_EQ(state->settings, (MpsSettings{.threads = {75}, .memory = gibibytes(5)}));
+    EXPECT_EQ(daemon_.defaults.threads, "75.0");
+    EXPECT_EQ(daemon_.servers["8"].memory, "5120M");
+}
+
+// Goal: a daemon that ignores a setting, as the vendor's does without a message, gets no clients.
+TEST_F(ControlSupervisorTest, ClosesADaemonThatIgnoresSettings) {
+    daemon_.ignores_settings = true;
+    auto state = look();
+    ASSERT_TRUE(state);
+    EXPECT_EQ(state->phase, MpsPhase::failed);
+    EXPECT_EQ(state->reason,
+              "MPS's control daemon does not take 50 % of the GPU's threads as "
+              "default; daemon.log beside its pipes says why");
+    EXPECT_FALSE(daemon_.is_open);
+    pass(seconds(60));
+    EXPECT_THAT(daemon_.killed, IsEmpty()) << "it answers";
+    daemon_.ignores_settings = false;
+    EXPECT_EQ(look_until(MpsPhase::ready).restarts, 0);
+    EXPECT_TRUE(daemon_.is_open);
+}
+
+TEST_F(ControlSupervisorTest, ReportsADaemonThatTenantsCanChange) {
+    daemon_.protects = false;
+    EXPECT_FALSE(look()->protects_settings);
+    EXPECT_EQ(look()->phase, MpsPhase::ready);
+}
+
+// Goal: a daemon that ended is started again, with growing pauses while it keeps ending.
+TEST_F(ControlSupervisorTest, RestartsADaemonThatEnded) {
+    look();
+    daemon_.running = 0;
+    const auto state = look();
+    EXPECT_EQ(state->phase, MpsPhase::failed);
+    EXPECT_EQ(state->pid, 0);
+    EXPECT_EQ(state->reason, "MPS's control daemon ended; it is started again in 1 s");
+    EXPECT_FALSE(daemon_.is_open);
+    const MpsState again = look_until(MpsPhase::ready);
+    EXPECT_EQ(again.pid, 102);
+    EXPECT_EQ(again.restarts, 1);
+    daemon_.running = 0;
+    EXPECT_THAT(look()->reason, HasSubstr("in 2 s"));
+    look_until(MpsPhase::ready);
+    pass(ControlSupervisor::kStable);
+    daemon_.running = 0;
+    EXPECT_THAT(look()->reason, HasSubstr("in 1 s")) << "it was stable";
+}
+
+TEST_F(ControlSupervisorTest, PausesAreBounded) {
+    daemon_.start_error = "no such program";
+    look();
+    pass(seconds(1'000));
+    EXPECT_EQ(look()->reason, "no such program; it is started again in 60 s");
+    const int starts = daemon_.starts;
+    pass(ControlSupervisor::kLongestPause);
+    EXPECT_EQ(daemon_.starts, starts + 1);
+}
+
+// Goal: a daemon that hangs is killed after three questions, and not before.
+TEST_F(ControlSupervisorTest, KillsADaemonThatHangs) {
+    look();
+    daemon_.hangs = true;
+    pass(ControlSupervisor::kVerify);
+    EXPECT_EQ(look()->phase, MpsPhase::failed);
+    EXPECT_FALSE(daemon_.is_open);
+    clock_.advance(seconds(1));
+    look();
+    EXPECT_THAT(daemon_.killed, ElementsAre(101));
+    EXPECT_EQ(look_until(MpsPhase::ready).pid, 102);
+    daemon_.hangs = true;
+    pass(ControlSupervisor::kVerify);
+    daemon_.hangs = false;
+    look_until(MpsPhase::ready);
+    EXPECT_THAT(daemon_.killed, ElementsAre(101)) << "it answered in time";
+}
+
+// Goal: on a GPU whose mode cannot be set, a program could run beside MPS, so nothing starts.
+TEST_F(ControlSupervisorTest, NeedsTheComputeMode) {
+    modes_.error = Error{Code::permission_denied, "NVML: no permission"};
+    EXPECT_EQ(look()->reason, "NVML: no permission; it is started again in 1 s");
+    EXPECT_EQ(daemon_.starts, 0);
+    modes_.error.reset();
+    modes_.ignores = true;
+    clock_.advance(seconds(1));
+    EXPECT_THAT(look()->reason, HasSubstr("does not keep the compute mode EXCLUSIVE_PROCESS"));
+    modes_.ignores = false;
+    look_until(MpsPhase::ready);
+    modes_.mode = ComputeMode::shared;
+    pass(ControlSupervisor::kVerify);
+    EXPECT_EQ(modes_.mode, ComputeMode::exclusive) << "somebody reset it";
+}
+
+// Goal: nothing is left of a daemon that is no longer wanted, and the GPU admits all programs.
+TEST_F(ControlSupervisorTest, Stops) {
+    look();
+    wanted_.reset();
+    EXPECT_EQ(look()->phase, MpsPhase::stopping);
+    EXPECT_FALSE(daemon_.is_open);
+    EXPECT_EQ(look(), std::nullopt);
+    EXPECT_EQ(modes_.mode, ComputeMode::shared);
+    EXPECT_EQ(daemon_.clears, 2);
+    EXPECT_THAT(daemon_.killed, IsEmpty());
+}
+
+TEST_F(ControlSupervisorTest, KillsADaemonThatDoesNotStop) {
+    look();
+    daemon_.ignores_quit = true;
+    wanted_.reset();
+    look();
+    pass(ControlSupervisor::kQuit);
+    EXPECT_THAT(daemon_.killed, ElementsAre(101));
+    EXPECT_EQ(look(), std::nullopt);
+}
+
+TEST_F(ControlSupervisorTest, RestoresTheModeOfAGpuThatIsGone) {
+    look();
+    wanted_.reset();
+    look();
+    modes_.error = Error{Code::unavailable, "driver"};
+    EXPECT_EQ(look()->reason, "driver");
+    modes_.error = Error{Code::not_found, "no GPU"};
+    EXPECT_EQ(look(), std::nullopt);
+}
+
+// Goal: a pod that arrives while the daemon stops gets a daemon.
+TEST_F(ControlSupervisorTest, IsWantedAgainWhileItStops) {
+    look();
+    daemon_.ignores_quit = true;
+    const auto wanted = std::exchange(wanted_, std::nullopt);
+    look();
+    wanted_ = wanted;
+    EXPECT_EQ(look()->phase, MpsPhase::ready);
+    EXPECT_TRUE(daemon_.is_open);
+    daemon_.running = 0;  // it carries out the command after all
+    EXPECT_EQ(look_until(MpsPhase::ready).pid, 102);
+}
+
+}  // namespace
+}  // namespace tessera

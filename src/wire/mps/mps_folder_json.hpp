@@ -1,0 +1,31 @@
+// The files by which tessera-agent and tessera-mps agree about the control daemon of one GPU
+// (docs/formats/mps-folder.md).
+//
+// wanted.json, of the agent:
+//     {"version":1,"threadsPercent":50,"memoryBytes":3221225472}
+// state.json, of tessera-mps:
+//     {"version":1,"gpu":"GPU-…","phase":"ready","pid":4711,"threadsPercent":50,"memoryBytes":
+//      3221225472,"protectsSettings":true,"restarts":0,"checkedUnixNs":…}
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "domain/mps/mps_state.hpp"
+
+namespace tessera {
+
+inline constexpr int kMpsFolderVersion = 1;
+// The longest of these files that is read; those that are written are shorter.
+inline constexpr std::size_t kMostMpsFileBytes = std::size_t{16} << 10;
+
+std::string_view mps_phase_name(MpsPhase phase);
+
+std::string write_mps_settings(const MpsSettings& settings);
+std::string write_mps_state(const MpsState& state);
+// The error names the field: invalid_argument for broken text, unsupported for a newer version.
+Result<MpsSettings> read_mps_settings(std::string_view text);
+Result<MpsState> read_mps_state(std::string_view text);
+
+}  // namespace tessera

@@ -1,0 +1,70 @@
+#include "wire/mps/mps_folder_json.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+MpsState ready() {
+    return {.gpu = GpuUuid("GPU-0"),
+            .phase = MpsPhase::ready,
+            .pid = 4711,
+            .settings = {.threads = {50}, .memory = gibibytes(3)},
+            .protects_settings = true,
+            .restarts = 2,
+            .checked_unix_ns = 1'700'000'000'000'000'000};
+}
+
+TEST(MpsFolderJson, KeepsWhatIsWritten) {
+    const MpsSettings settings{.threads = {50}, .memory = gibibytes(3)};
+    EXPECT_EQ(write_mps_settings(settings),
+              "{\"version\":1,\"threadsPercent\":50,\"memoryBytes\":3221225472}\n");
+    EXPECT_EQ(read_mps_settings(write_mps_settings(settings)).value(), settings);
+    EXPECT_EQ(write_mps_state(ready()),
+              "{\"version\":1,\"gpu\":\"GPU-0\",\"phase\":\"ready\",\"pid\":4711,"
+              "\"threadsPercent\":50,\"memoryBytes\":3221225472,\"protectsSettings\":true,"
+              "\"restarts\":2,\"checkedUnixNs\":1700000000000000000}\n");
+    EXPECT_EQ(read_mps_state(write_mps_state(ready())).value(), ready());
+    const MpsState failed{.gpu = GpuUuid("GPU-1"), .phase = MpsPhase::failed, .reason = "why"};
+    EXPECT_EQ(read_mps_state(write_mps_state(failed)).value(), failed);
+}
+
+struct BadText {
+    std::string_view text;
+    std::string_view error;
+};
+
+// Goal: a setting that is no limit, or that is not understood, is an error that names the field.
+TEST(MpsFolderJson, RefusesBadSettings) {
+    const BadText texts[] = {
+        {R"({"threadsPercent":50,"memoryBytes":1048576})", "version: missing"},
+        {R"({"version":2,"threadsPercent":50})", "version: 2 is of a newer release"},
+        {R"({"version":1,"threadsPercent":0,"memoryBytes":1048576})",
+         "threadsPercent: is not a whole number from 1 to 100"},
+        {R"({"version":1,"threadsPercent":101,"memoryBytes":1048576})",
+         "threadsPercent: is not a whole number from 1 to 100"},
+        {R"({"version":1,"threadsPercent":50,"memoryBytes":1048575})",
+         "memoryBytes: is not a whole number from 1048576 to 1125899906842624"},
+    };
+    for (const auto& [text, error] : texts) {
+        const auto settings = read_mps_settings(text);
+        ASSERT_FALSE(settings) << text;
+        EXPECT_EQ(settings.error().text, error);
+    }
+    EXPECT_FALSE(read_mps_settings("{"));
+    EXPECT_FALSE(read_mps_settings(""));
+}
+
+TEST(MpsFolderJson, RefusesBadStates) {
+    const std::string good = write_mps_state(ready());
+    const std::pair<std::string, std::string> changes[] = {
+        {"\"GPU-0\"", "7"}, {"\"ready\"", "\"done\""}, {"4711", "-1"}, {"true", "1"}};
+    for (const auto& [from, to] : changes) {
+        std::string text = good;
+        text.replace(text.find(from), from.size(), to);
+        EXPECT_FALSE(read_mps_state(text)) << text;
+    }
+}
+
+}  // namespace
+}  // namespace tessera

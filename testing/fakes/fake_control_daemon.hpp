@@ -1,0 +1,126 @@
+// A control daemon of MPS that answers by the protocol, and the compute modes of its GPU. A test
+// makes it fail: by `hangs`, `ignores_settings`, `start_error` and by setting `running` to 0.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ports/mps/compute_modes.hpp"
+#include "ports/mps/control_daemon.hpp"
+
+namespace tessera {
+
+class FakeControlDaemon final : public ControlDaemon {
+  public:
+    struct Settings {
+        std::string threads = "100.0";
+        std::string memory;  // empty: no limit
+    };
+
+    std::optional<std::int64_t> pid() override {
+        if (running == 0) return std::nullopt;
+        return running;
+    }
+    Result<> start() override {
+        starts++;
+        if (!start_error.empty()) return fail(Code::unavailable, start_error);
+        running = 100 + starts;
+        defaults = {};
+        servers.clear();
+        return {};
+    }
+    Result<> kill(std::int64_t pid) override {
+        killed.push_back(pid);
+        running = 0;
+        hangs = false;
+        return {};
+    }
+    Result<std::string> ask(std::string_view command) override {
+        asked.emplace_back(command);
+        if (hangs) return fail(Code::unavailable, "no answer within 2 s");
+        return answer(command);
+    }
+    Result<std::string> ask_as_tenant(std::string_view command) override {
+        if (protects) return "Insufficient privileges for UID 0.\n";
+        return ask(command);
+    }
+    Result<> open() override {
+        is_open = true;
+        return {};
+    }
+    void close() override { is_open = false; }
+    void clear() override { clears++; }
+
+    std::int64_t running = 0;
+    int starts = 0;
+    int clears = 0;
+    bool is_open = false;
+    bool hangs = false;
+    bool ignores_settings = false;
+    bool ignores_quit = false;
+    bool protects = true;
+    std::string start_error;
+    Settings defaults;
+    std::map<std::string, Settings> servers;  // by pid
+    std::vector<std::int64_t> killed;
+    std::vector<std::string> asked;
+
+  private:
+    static std::vector<std::string> words(std::string_view text) {
+        std::vector<std::string> out(1);
+        for (const char c : text) {
+            if (c == ' ') {
+                out.emplace_back();
+            } else {
+                out.back() += c;
+            }
+        }
+        return out;
+    }
+    std::string answer(std::string_view command) {
+        const std::vector<std::string> word = words(command);
+        if (word[0] == "quit") {
+            if (!ignores_quit) running = 0;
+            return "";
+        }
+        if (word[0] == "get_server_list") {
+            std::string pids;
+            for (const auto& [pid, settings] : servers)
+                pids += pid + "\n";
+            return pids;
+        }
+        const bool is_default = word[0].find("_default_") != std::string::npos;
+        if (!is_default && !servers.contains(word[1])) return "Server " + word[1] + " not found\n";
+        Settings& settings = is_default ? defaults : servers[word[1]];
+        const bool sets = word[0].starts_with("set_") && !ignores_settings;
+        if (word[0].ends_with("percentage")) {
+            if (sets) settings.threads = word.back() + ".0";
+            return settings.threads + "\n";
+        }
+        if (word[0].starts_with("get_")) return settings.memory + "\n";
+        if (sets) settings.memory = word.back();
+        return "";
+    }
+};
+
+class FakeComputeModes final : public ComputeModes {
+  public:
+    Result<ComputeMode> get(const GpuUuid&) override {
+        if (error) return fail(*error);
+        return mode;
+    }
+    Result<> set(const GpuUuid&, ComputeMode wanted) override {
+        if (error) return fail(*error);
+        if (!ignores) mode = wanted;
+        return {};
+    }
+
+    ComputeMode mode = ComputeMode::shared;
+    bool ignores = false;
+    std::optional<Error> error;
+};
+
+}  // namespace tessera
