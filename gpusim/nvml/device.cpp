@@ -261,6 +261,20 @@ nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, nvmlComputeMode_t* mo
     return NVML_SUCCESS;
 }
 
+nvmlReturn_t nvmlDeviceSetComputeMode(nvmlDevice_t device, nvmlComputeMode_t mode) {
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
+        return error;
+    }
+    // The driver takes the first two as one since CUDA 8.
+    if (mode > NVML_COMPUTEMODE_EXCLUSIVE_PROCESS) return NVML_ERROR_INVALID_ARGUMENT;
+    if (geteuid() != 0) return NVML_ERROR_NO_PERMISSION;
+    const auto set = [](Gpu& of, unsigned value) { of.compute_mode.store(value); };
+    const int index = static_cast<int>(gpu - nvml.state.file->gpus);
+    const gpusim::OpenResult changed = gpusim::change_gpu(nvml.state, index, set, mode);
+    return changed == gpusim::OpenResult::ok ? NVML_SUCCESS : NVML_ERROR_NO_PERMISSION;
+}
+
 nvmlReturn_t nvmlDeviceGetMemoryAffinity(nvmlDevice_t device, unsigned int set_size,
                                          unsigned long* set, nvmlAffinityScope_t scope) {
     const Gpu* gpu = nullptr;

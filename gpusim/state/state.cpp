@@ -137,6 +137,16 @@ OpenResult open_state(State& state, const char* directory, Access access) {
     return OpenResult::ok;
 }
 
+OpenResult change_gpu(const State& state, int gpu, void (*change)(Gpu& gpu, unsigned value),
+                      unsigned value) {
+    GpusFile* file = nullptr;
+    const OpenResult mapped = map_gpus(state.directory, Access::read_write, file);
+    if (mapped != OpenResult::ok) return mapped;
+    change(file->gpus[gpu], value);
+    munmap(file, sizeof(GpusFile));
+    return OpenResult::ok;
+}
+
 void close_state(State& state) {
     if (state.file != nullptr) munmap(state.file, sizeof(GpusFile));
     if (state.locks_fd >= 0) close(state.locks_fd);

@@ -35,6 +35,11 @@ struct State {
 // descriptor of `locks` is kept if it still is the same file. On failure `state` is unchanged.
 OpenResult open_state(State& state, const char* directory, Access access);
 
+// Changes one GPU in the file of a state that may be open for reading only. It touches no lock.
+// Anything but OpenResult::ok: nothing was changed.
+OpenResult change_gpu(const State& state, int gpu, void (*change)(Gpu& gpu, unsigned value),
+                      unsigned value);
+
 // Unmaps and closes what open_state opened. Do not call it in a process that may hold a lock of
 // `locks`: closing any descriptor of that file drops them all (locks.hpp).
 void close_state(State& state);

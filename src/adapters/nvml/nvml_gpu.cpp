@@ -12,19 +12,6 @@ namespace {
 // nor, perhaps, the memory per process. No driver that we know keeps more.
 constexpr std::int64_t kReservePart = 32;
 
-ComputeMode mode_of(nvmlComputeMode_t mode) {
-    switch (mode) {
-        case NVML_COMPUTEMODE_DEFAULT:
-            return ComputeMode::shared;
-        case NVML_COMPUTEMODE_PROHIBITED:
-            return ComputeMode::prohibited;
-        case NVML_COMPUTEMODE_EXCLUSIVE_THREAD:
-        case NVML_COMPUTEMODE_EXCLUSIVE_PROCESS:
-            break;
-    }
-    return ComputeMode::exclusive;
-}
-
 RecoveryAction action_of(unsigned action) {
     switch (action) {
         case NVML_GPU_RECOVERY_ACTION_NONE:
@@ -53,6 +40,19 @@ bool is_size(Bytes memory) {
 }
 
 }  // namespace
+
+ComputeMode compute_mode_of(nvmlComputeMode_t mode) {
+    switch (mode) {
+        case NVML_COMPUTEMODE_DEFAULT:
+            return ComputeMode::shared;
+        case NVML_COMPUTEMODE_PROHIBITED:
+            return ComputeMode::prohibited;
+        case NVML_COMPUTEMODE_EXCLUSIVE_THREAD:
+        case NVML_COMPUTEMODE_EXCLUSIVE_PROCESS:
+            break;
+    }
+    return ComputeMode::exclusive;
+}
 
 nvmlReturn_t GpuReader::read(nvmlDevice_t device, unsigned index, GpuReading& out) {
     std::array<char, NVML_DEVICE_UUID_V2_BUFFER_SIZE> uuid{};
@@ -132,7 +132,7 @@ void GpuReader::read_modes(nvmlDevice_t device, GpuSetup& out) const {
     nvmlComputeMode_t mode = NVML_COMPUTEMODE_DEFAULT;
     if (nvml_.nvmlDeviceGetComputeMode != nullptr &&
         nvml_.nvmlDeviceGetComputeMode(device, &mode) == NVML_SUCCESS) {
-        out.compute_mode = mode_of(mode);
+        out.compute_mode = compute_mode_of(mode);
     }
 }
 

@@ -9,6 +9,8 @@
 
 namespace tessera {
 
+ComputeMode compute_mode_of(nvmlComputeMode_t mode);
+
 // Used by one thread. `nvml` must outlive it.
 class GpuReader {
   public:

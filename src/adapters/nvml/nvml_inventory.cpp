@@ -1,10 +1,8 @@
 #include "adapters/nvml/nvml_inventory.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
@@ -17,79 +15,11 @@
 namespace tessera {
 namespace {
 
-// The folders in which distributions install the driver's libraries, under the driver root.
-constexpr std::array kLibraryFolders = {
-    "usr/lib/x86_64-linux-gnu",  "usr/lib64", "usr/lib",
-    "usr/lib/aarch64-linux-gnu", "lib64",     "lib/x86_64-linux-gnu",
-};
-constexpr const char* kLibrary = "libnvidia-ml.so.1";
-
-Result<Nvml> resolve(void* library) {
-    Nvml nvml;
-    std::string missing;
-#define NVML_SYMBOL(symbol)                                                         \
-    nvml.symbol = reinterpret_cast<decltype(nvml.symbol)>(dlsym(library, #symbol)); \
-    if (nvml.symbol == nullptr) missing += " " #symbol;
-#define NVML_OPTIONAL(symbol) \
-    nvml.symbol = reinterpret_cast<decltype(nvml.symbol)>(dlsym(library, #symbol));
-#include "adapters/nvml/nvml_symbols.def"
-#undef NVML_SYMBOL
-#undef NVML_OPTIONAL
-    if (missing.empty()) return nvml;
-    return fail(Code::unsupported, "the driver's NVML is too old; it lacks" + missing);
-}
-
 std::string fix_for_agents(const std::string& driver_root) {
     if (driver_root != "/") return "is NVIDIA's driver installed, and is driver_root right?";
     return "the container runtime did not give the agent NVIDIA's driver; set "
            "agent.driver.runtimeClassName, agent.driver.privileged or agent.driver.root of the "
            "Helm chart (docs/install/helm.md, Driver)";
-}
-
-// A loaded library with NVML initialized; the destructor undoes both.
-class OpenNvml {
-  public:
-    // Errors: unavailable, with the folders that were searched or NVML's answer; unsupported.
-    static Result<std::unique_ptr<OpenNvml>> open(const std::string& driver_root,
-                                                  const std::string& fix);
-    ~OpenNvml() {
-        if (is_up_) nvml.nvmlShutdown();
-        dlclose(library_);
-    }
-    OpenNvml(const OpenNvml&) = delete;
-    OpenNvml& operator=(const OpenNvml&) = delete;
-
-    Nvml nvml;
-
-  private:
-    explicit OpenNvml(void* library) : library_(library) {}
-    void* library_;
-    bool is_up_ = false;
-};
-
-Result<std::unique_ptr<OpenNvml>> OpenNvml::open(const std::string& driver_root,
-                                                 const std::string& fix) {
-    std::string searched;
-    for (const char* folder : kLibraryFolders) {
-        const std::string path =
-            driver_root + (driver_root.ends_with('/') ? "" : "/") + folder + "/" + kLibrary;
-        void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-        if (library == nullptr) {
-            searched += "; " + std::string(dlerror());
-            continue;
-        }
-        std::unique_ptr<OpenNvml> out(new OpenNvml(library));
-        TRY(out->nvml, resolve(library));
-        const nvmlReturn_t got = out->nvml.nvmlInit_v2();
-        if (got != NVML_SUCCESS) {
-            return fail(Code::unavailable,
-                        fmt::format("{}: nvmlInit: {}", path, out->nvml.nvmlErrorString(got)));
-        }
-        out->is_up_ = true;
-        return out;
-    }
-    return fail(Code::unavailable,
-                fmt::format("no {} under {}: {}{}", kLibrary, driver_root, fix, searched));
 }
 
 class NvmlInventory final : public GpuInventory {

@@ -1,0 +1,47 @@
+#include "adapters/mps/bounded_log.hpp"
+
+#include <sys/stat.h>
+
+#include <fstream>
+#include <system_error>
+
+#include "adapters/os/text_file.hpp"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A writer that does not append leaves a hole in front of what it writes next, so what the file
+// has on the disk counts, not its length.
+std::uintmax_t bytes_on_disk(const fs::path& path) {
+    constexpr std::uintmax_t kBlock = 512;
+    struct stat found{};
+    if (::lstat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return 0;
+    return static_cast<std::uintmax_t>(found.st_blocks) * kBlock;
+}
+
+}  // namespace
+
+void keep_logs_small(const fs::path& folder) {
+    for (const fs::path& path : paths_in(folder)) {
+        if (path.extension() != ".log" || bytes_on_disk(path) <= kMostLogBytes) continue;
+        std::error_code ignored;
+        fs::copy_file(path, path.string() + ".1", fs::copy_options::overwrite_existing, ignored);
+        fs::resize_file(path, 0, ignored);
+    }
+}
+
+std::string written_since(const fs::path& log, std::uintmax_t offset) {
+    constexpr std::size_t kMost = 400;
+    std::ifstream in(log);
+    in.seekg(static_cast<std::streamoff>(offset));
+    std::string text;
+    for (std::string line; text.size() < kMost && std::getline(in, line);) {
+        if (!line.empty()) text += (text.empty() ? "" : " | ") + line;
+    }
+    if (text.empty()) return "no output";
+    return text.substr(0, kMost);
+}
+
+}  // namespace tessera

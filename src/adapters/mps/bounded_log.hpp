@@ -1,0 +1,23 @@
+// The logs of MPS's programs, which grow without a limit: each command to the control daemon adds
+// some lines.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace tessera {
+
+// Of the control daemon: what it writes to its standard output.
+inline constexpr const char* kDaemonLog = "daemon.log";
+inline constexpr std::uintmax_t kMostLogBytes = std::uintmax_t{4} << 20;
+
+// Each larger `*.log` of the folder is copied to `*.log.1`, in place of an earlier copy, and
+// emptied. Its writer goes on; what it writes between the two is lost. Errors are ignored.
+void keep_logs_small(const std::filesystem::path& folder);
+
+// What was written after `offset` bytes, in one line and at most 400 bytes of it; "no output" if
+// nothing was.
+std::string written_since(const std::filesystem::path& log, std::uintmax_t offset);
+
+}  // namespace tessera

@@ -1,0 +1,221 @@
+#include "adapters/mps/vendor_control_daemon.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <system_error>
+#include <thread>
+
+#include "adapters/mps/bounded_log.hpp"
+#include "adapters/mps/mps_servers.hpp"
+#include "adapters/os/command.hpp"
+#include "adapters/os/descriptor.hpp"
+#include "adapters/os/driver_folders.hpp"
+#include "adapters/os/spawn.hpp"
+#include "adapters/os/text_file.hpp"
+#include "wire/mps/control_protocol.hpp"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kControl = "nvidia-cuda-mps-control";
+constexpr const char* kPipesVariable = "CUDA_MPS_PIPE_DIRECTORY";
+// What a client opens, by what the drivers' manuals say. `control_privileged` stays out of the
+// containers: through it, root in a container could change the limits of all.
+constexpr std::array kTenantFiles = {"control", "log"};
+constexpr std::chrono::seconds kAnswer{2};
+constexpr std::chrono::seconds kStart{10};
+constexpr std::chrono::seconds kEnd{5};
+constexpr std::chrono::milliseconds kPause{10};
+
+using Time = std::chrono::steady_clock::time_point;
+
+Time in(std::chrono::seconds duration) {
+    return std::chrono::steady_clock::now() + duration;
+}
+
+bool is_over(Time end) {
+    return std::chrono::steady_clock::now() >= end;
+}
+
+std::string joined(const std::vector<std::string>& folders) {
+    return fmt::format("{}", fmt::join(folders, ":"));
+}
+
+tl::unexpected<Error> failed(const fs::path& path, const std::error_code& error) {
+    return fail(Code::unavailable, fmt::format("{}: {}", path.string(), error.message()));
+}
+
+Result<> make_folder(const fs::path& path) {
+    std::error_code error;
+    fs::create_directories(path, error);
+    // Servers of other users than root go through it, whatever our umask is.
+    if (!error) fs::permissions(path, fs::perms{0755}, error);
+    if (error) return failed(path, error);
+    return {};
+}
+
+bool is_same(const fs::path& one, const fs::path& other) {
+    struct stat a{};
+    struct stat b{};
+    return ::lstat(one.c_str(), &a) == 0 && ::lstat(other.c_str(), &b) == 0 &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+}  // namespace
+
+Result<VendorMpsPrograms> find_mps_programs(const std::string& driver_root) {
+    VendorMpsPrograms programs;
+    for (const char* folder : {"usr/bin", "usr/sbin", "usr/local/nvidia/bin", "bin"}) {
+        const std::string path = in_driver_root(driver_root, folder);
+        programs.folders.push_back(path);
+        const std::string control = path + "/" + kControl;
+        if (programs.control.empty() && ::access(control.c_str(), X_OK) == 0)
+            programs.control = control;
+    }
+    for (const char* folder : kDriverLibraryFolders)
+        programs.libraries.push_back(in_driver_root(driver_root, folder));
+    // Debian's packages.
+    programs.libraries.push_back(
+        in_driver_root(driver_root, "usr/lib/x86_64-linux-gnu/nvidia/current"));
+    if (!programs.control.empty()) return programs;
+    return fail(Code::not_found,
+                fmt::format("no {} in {}; install the part of NVIDIA's driver with MPS, or set "
+                            "driver_root",
+                            kControl, fmt::join(programs.folders, ", ")));
+}
+
+std::optional<std::int64_t> VendorControlDaemon::pid() {
+    if (child_ != 0 && ::waitpid(child_, nullptr, WNOHANG) != 0) child_ = 0;
+    keep_logs_small(paths_.logs());
+    const Descriptor lock(
+        ::open((paths_.pipes() / "control_lock").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (lock.get() < 0) return std::nullopt;
+    struct flock asked{};
+    asked.l_type = F_WRLCK;
+    asked.l_whence = SEEK_SET;
+    // A holder that is not in our pid namespace has no number here.
+    if (::fcntl(lock.get(), F_GETLK, &asked) != 0 || asked.l_type == F_UNLCK || asked.l_pid <= 0)
+        return std::nullopt;
+    return asked.l_pid;
+}
+
+Result<> VendorControlDaemon::start() {
+    for (const fs::path& folder : {paths_.pipes(), paths_.logs(), paths_.tenants()})
+        TRY_VOID(make_folder(folder));
+    const fs::path log = paths_.logs() / kDaemonLog;
+    const Descriptor output(
+        ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644));
+    if (output.get() < 0) return failed(log, {errno, std::generic_category()});
+    struct stat before{};
+    if (::fstat(output.get(), &before) != 0) return failed(log, {errno, std::generic_category()});
+    const auto logged = static_cast<std::uintmax_t>(before.st_size);
+    // Nothing of our own environment: the daemon passes it to its servers.
+    const auto started =
+        spawn_program({.path = programs_.control,
+                       .arguments = {"-f"},
+                       .environment = {{kPipesVariable, paths_.pipes()},
+                                       {"CUDA_MPS_LOG_DIRECTORY", paths_.logs()},
+                                       {"CUDA_VISIBLE_DEVICES", gpu_.str()},
+                                       {"LD_LIBRARY_PATH", joined(programs_.libraries)},
+                                       {"PATH", joined(programs_.folders)}},
+                       .output = output.get(),
+                       .errors = output.get(),
+                       .new_session = true});
+    if (!started) return fail(started.error());
+    child_ = *started;
+    auto waited = wait_for_commands(child_, logged);
+    if (waited || child_ == 0) return waited;
+    (void)kill(child_);
+    return waited;
+}
+
+Result<> VendorControlDaemon::wait_for_commands(pid_t child, std::uintmax_t logged) {
+    const Time end = in(kStart);
+    while (!is_over(end)) {
+        const auto now = pid();
+        if (child_ == 0) {
+            return fail(Code::unavailable,
+                        fmt::format("MPS's control daemon ended as it started: {}",
+                                    written_since(paths_.logs() / kDaemonLog, logged)));
+        }
+        if (now == child && ask(mps::kGetDefaultThreads)) return {};
+        std::this_thread::sleep_for(kPause);
+    }
+    return fail(Code::unavailable, fmt::format("MPS's control daemon takes no command {} s after "
+                                               "its start",
+                                               kStart.count()));
+}
+
+Result<> VendorControlDaemon::kill(std::int64_t daemon) {
+    const Time end = in(kEnd);
+    // The lock again: the process may have ended, and its number belong to another.
+    if (pid() == daemon || daemon == child_) ::kill(static_cast<pid_t>(daemon), SIGKILL);
+    while (pid() == daemon || daemon == child_) {
+        if (is_over(end)) {
+            return fail(Code::unavailable,
+                        fmt::format("MPS's control daemon {} does not end by SIGKILL", daemon));
+        }
+        std::this_thread::sleep_for(kPause);
+    }
+    end_mps_servers(paths_.pipes());
+    return {};
+}
+
+Result<std::string> VendorControlDaemon::ask(std::string_view command) {
+    return run(command, paths_.pipes());
+}
+
+Result<std::string> VendorControlDaemon::ask_as_tenant(std::string_view command) {
+    return run(command, paths_.tenants());
+}
+
+Result<std::string> VendorControlDaemon::run(std::string_view command,
+                                             const fs::path& pipes) const {
+    return run_command(
+        {.program = programs_.control,
+         .environment = {{kPipesVariable, pipes}, {"LD_LIBRARY_PATH", joined(programs_.libraries)}},
+         .input = std::string(command) + "\n",
+         .errors_in_output = true,
+         .deadline = kAnswer});
+}
+
+Result<> VendorControlDaemon::open() {
+    TRY_VOID(make_folder(paths_.tenants()));
+    for (const char* name : kTenantFiles) {
+        const fs::path of_daemon = paths_.pipes() / name;
+        const fs::path of_tenants = paths_.tenants() / name;
+        if (is_same(of_daemon, of_tenants)) continue;
+        std::error_code error;
+        fs::remove(of_tenants, error);
+        fs::create_hard_link(of_daemon, of_tenants, error);
+        if (error) return failed(of_tenants, error);
+    }
+    return {};
+}
+
+void VendorControlDaemon::close() {
+    for (const char* name : kTenantFiles) {
+        std::error_code ignored;
+        fs::remove(paths_.tenants() / name, ignored);
+    }
+}
+
+void VendorControlDaemon::clear() {
+    end_mps_servers(paths_.pipes());
+    for (const fs::path& path : paths_in(paths_.pipes())) {
+        std::error_code ignored;
+        fs::remove(path, ignored);
+    }
+}
+
+}  // namespace tessera
