@@ -38,14 +38,14 @@ class FakeControlDaemon final : public ControlDaemon {
         hangs = false;
         return {};
     }
-    Result<std::string> ask(std::string_view command) override {
+    Result<std::string> execute(std::string_view command) override {
         asked.emplace_back(command);
         if (hangs) return fail(Code::unavailable, "no answer within 2 s");
         return answer(command);
     }
-    Result<std::string> ask_as_tenant(std::string_view command) override {
+    Result<std::string> execute_as_tenant(std::string_view command) override {
         if (protects) return "Insufficient privileges for UID 0.\n";
-        return ask(command);
+        return execute(command);
     }
     Result<> open() override {
         is_open = true;

@@ -27,7 +27,8 @@ KEY_TABLES = (("Pods, written by users", "pod", True),
               ("The same, written by Tessera's controller", "workload", False),
               ("Leases, written by Tessera", "lease", False))
 PROGRAMS = {"tessera-controller": "src/programs/controller/controller.def",
-            "tessera-agent": "src/programs/agent/agent.def"}
+            "tessera-agent": "src/programs/agent/agent.def",
+            "tessera-mps": "src/programs/mps/mps.def"}
 
 _FIELD = re.compile(r'"((?:[^"\\]|\\.)*)"|([^",\s][^",]*)')
 
@@ -44,7 +45,7 @@ def rows(table: str, name: str) -> Iterator[list[str]]:
 
 
 def configuration() -> str:
-    """Flags, keys of the configuration file and variables of the two programs."""
+    """Flags, keys of the configuration file and variables of the daemons."""
     out = ["# Configuration\n\n", GENERATED, "\n\n",
            "A key of the configuration file has the name of its flag, with `_` for `-`. A flag counts\n"
            "before a variable, a variable before the file. `--print-config` prints the result, and\n"
@@ -206,7 +207,7 @@ def index() -> str:
 # What a page has, and the function that makes it.
 CONTENT: dict[str, tuple[str, Callable[[], str]]] = {
     "requests.md": ("resources, annotations and labels of pods, nodes and Leases", requests),
-    "configuration.md": ("flags, configuration files and variables of the two programs",
+    "configuration.md": ("flags, configuration files and variables of the daemons",
                          configuration),
     "metrics.md": ("metrics, in Prometheus' format", tables.document),
     "events.md": ("events that users see on their pods", pod_events),

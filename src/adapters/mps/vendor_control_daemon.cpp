@@ -148,7 +148,7 @@ Result<> VendorControlDaemon::wait_for_commands(pid_t child, std::uintmax_t logg
                         fmt::format("MPS's control daemon ended as it started: {}",
                                     written_since(paths_.logs() / kDaemonLog, logged)));
         }
-        if (now == child && ask(mps::kGetDefaultThreads)) return {};
+        if (now == child && execute(mps::kGetDefaultThreads)) return {};
         std::this_thread::sleep_for(kPause);
     }
     return fail(Code::unavailable, fmt::format("MPS's control daemon takes no command {} s after "
@@ -171,11 +171,11 @@ Result<> VendorControlDaemon::kill(std::int64_t daemon) {
     return {};
 }
 
-Result<std::string> VendorControlDaemon::ask(std::string_view command) {
+Result<std::string> VendorControlDaemon::execute(std::string_view command) {
     return run(command, paths_.pipes());
 }
 
-Result<std::string> VendorControlDaemon::ask_as_tenant(std::string_view command) {
+Result<std::string> VendorControlDaemon::execute_as_tenant(std::string_view command) {
     return run(command, paths_.tenants());
 }
 

@@ -39,8 +39,8 @@ class VendorControlDaemon final : public ControlDaemon {
     std::optional<std::int64_t> pid() override;
     Result<> start() override;
     Result<> kill(std::int64_t pid) override;
-    Result<std::string> ask(std::string_view command) override;
-    Result<std::string> ask_as_tenant(std::string_view command) override;
+    Result<std::string> execute(std::string_view command) override;
+    Result<std::string> execute_as_tenant(std::string_view command) override;
     Result<> open() override;
     void close() override;
     void clear() override;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "adapters/nvml/nvml_gpu.hpp"
+#include "adapters/nvml/nvml_library.hpp"
+#include "base/mutex.hpp"
 
 namespace tessera {
 namespace {
@@ -32,7 +34,23 @@ Code code_of(nvmlReturn_t got) {
     }
 }
 
-}  // namespace
+class NvmlComputeModes final : public ComputeModes {
+  public:
+    NvmlComputeModes(std::string driver_root, std::string fix)
+        : driver_root_(std::move(driver_root)), fix_(std::move(fix)) {}
+
+    Result<ComputeMode> get(const GpuUuid& gpu) override;
+    Result<> set(const GpuUuid& gpu, ComputeMode mode) override;
+
+  private:
+    Result<nvmlDevice_t> device_of(const GpuUuid& gpu) TESSERA_REQUIRES(mutex_);
+    Result<> checked(nvmlReturn_t got, const char* call) TESSERA_REQUIRES(mutex_);
+
+    const std::string driver_root_;
+    const std::string fix_;
+    Mutex mutex_;
+    std::unique_ptr<OpenNvml> open_ TESSERA_GUARDED_BY(mutex_);
+};
 
 Result<ComputeMode> NvmlComputeModes::get(const GpuUuid& gpu) {
     const MutexLock lock(mutex_);
@@ -70,6 +88,12 @@ Result<> NvmlComputeModes::checked(nvmlReturn_t got, const char* call) {
         fail(code_of(got), fmt::format("nvmlDevice{}: {}", call, open_->nvml.nvmlErrorString(got)));
     if (failed.value().code == Code::unavailable) open_.reset();
     return failed;
+}
+
+}  // namespace
+
+std::unique_ptr<ComputeModes> nvml_compute_modes(std::string driver_root, std::string fix) {
+    return std::make_unique<NvmlComputeModes>(std::move(driver_root), std::move(fix));
 }
 
 }  // namespace tessera

@@ -79,15 +79,15 @@ void ControlSupervisor::check(std::int64_t pid, const MpsSettings& wanted) {
     if (now < next_verify_) return;
     next_verify_ = now + kVerify;
     has_answered_ = true;
-    const Result<> settled = settle(wanted);
-    if (settled) {
+    const Result<> reconciled = reconcile(wanted);
+    if (reconciled) {
         silences_ = 0;
         if (state_.phase != MpsPhase::ready) ready_since_ = now;
         return enter(MpsPhase::ready, "");
     }
     // A client that connects now might not be limited.
     daemon_.close();
-    enter(MpsPhase::failed, settled.error().text);
+    enter(MpsPhase::failed, reconciled.error().text);
     if (has_answered_) {
         silences_ = 0;
         return;
@@ -102,7 +102,7 @@ void ControlSupervisor::check(std::int64_t pid, const MpsSettings& wanted) {
     fail_and_pause(
         fmt::format("MPS's control daemon did not answer {} times in a row and was "
                     "killed ({})",
-                    kSilences, settled.error().text));
+                    kSilences, reconciled.error().text));
 }
 
 void ControlSupervisor::stop(std::int64_t pid) {
@@ -113,7 +113,7 @@ void ControlSupervisor::stop(std::int64_t pid) {
     if (!quit_at_) {
         quit_at_ = now;
         // Whether it was taken shows in the process.
-        (void)daemon_.ask(mps::kQuit);
+        (void)daemon_.execute(mps::kQuit);
         return;
     }
     if (now - *quit_at_ < kQuit) return;
@@ -135,16 +135,16 @@ bool ControlSupervisor::finish_stop() {
     return false;
 }
 
-Result<> ControlSupervisor::settle(const MpsSettings& wanted) {
+Result<> ControlSupervisor::reconcile(const MpsSettings& wanted) {
     TRY_VOID(admit_only_mps());
-    TRY_VOID(settle_threads(wanted));
-    TRY_VOID(settle_memory(wanted));
-    TRY(const std::string list, ask(mps::kGetServers));
+    TRY_VOID(reconcile_threads(wanted));
+    TRY_VOID(reconcile_memory(wanted));
+    TRY(const std::string list, execute(mps::kGetServers));
     TRY(const auto servers, mps::read_pids(list));
     for (const std::int64_t server : servers) {
-        const auto settled = settle_server(server, wanted);
+        const auto reconciled = reconcile_server(server, wanted);
         // It may have ended meanwhile, and the next one begins with the defaults.
-        if (!settled && settled.error().code != Code::not_found) return settled;
+        if (!reconciled && reconciled.error().code != Code::not_found) return reconciled;
     }
     TRY_VOID(daemon_.open());
     TRY(state_.protects_settings, protects_settings(wanted));
@@ -152,38 +152,38 @@ Result<> ControlSupervisor::settle(const MpsSettings& wanted) {
     return {};
 }
 
-Result<> ControlSupervisor::settle_threads(const MpsSettings& wanted) {
-    TRY(const auto now, ask_percent(mps::kGetDefaultThreads));
+Result<> ControlSupervisor::reconcile_threads(const MpsSettings& wanted) {
+    TRY(const auto now, read_percent(mps::kGetDefaultThreads));
     if (now == milli(wanted.threads)) return {};
-    TRY(const auto set, ask_percent(mps::set_default_threads(wanted.threads)));
-    TRY(const auto read, ask_percent(mps::kGetDefaultThreads));
+    TRY(const auto set, read_percent(mps::set_default_threads(wanted.threads)));
+    TRY(const auto read, read_percent(mps::kGetDefaultThreads));
     if (set == milli(wanted.threads) && read == set) return {};
     return is_kept(fmt::format("{} % of the GPU's threads as default", wanted.threads.value));
 }
 
-Result<> ControlSupervisor::settle_memory(const MpsSettings& wanted) {
+Result<> ControlSupervisor::reconcile_memory(const MpsSettings& wanted) {
     const Bytes memory = whole_mebibytes(wanted.memory);
-    TRY(const auto now, ask_memory(mps::kGetDefaultMemory));
+    TRY(const auto now, read_memory_limit(mps::kGetDefaultMemory));
     if (now == memory) return {};
-    TRY(const std::string answer, ask(mps::set_default_memory(memory)));
+    TRY(const std::string answer, execute(mps::set_default_memory(memory)));
     TRY_VOID(mps::read_nothing(answer));
-    TRY(const auto read, ask_memory(mps::kGetDefaultMemory));
+    TRY(const auto read, read_memory_limit(mps::kGetDefaultMemory));
     if (read == memory) return {};
     return is_kept(fmt::format("{} of memory as default", to_string(memory)));
 }
 
-Result<> ControlSupervisor::settle_server(std::int64_t server, const MpsSettings& wanted) {
-    TRY(auto threads, ask_percent(mps::get_threads(server)));
+Result<> ControlSupervisor::reconcile_server(std::int64_t server, const MpsSettings& wanted) {
+    TRY(auto threads, read_percent(mps::get_threads(server)));
     if (threads != milli(wanted.threads)) {
-        TRY_VOID(ask_percent(mps::set_threads(server, wanted.threads)));
-        TRY(threads, ask_percent(mps::get_threads(server)));
+        TRY_VOID(read_percent(mps::set_threads(server, wanted.threads)));
+        TRY(threads, read_percent(mps::get_threads(server)));
     }
     const Bytes memory = whole_mebibytes(wanted.memory);
-    TRY(auto limit, ask_memory(mps::get_memory(server)));
+    TRY(auto limit, read_memory_limit(mps::get_memory(server)));
     if (limit != memory) {
-        TRY(const std::string answer, ask(mps::set_memory(server, memory)));
+        TRY(const std::string answer, execute(mps::set_memory(server, memory)));
         TRY_VOID(mps::read_nothing(answer));
-        TRY(limit, ask_memory(mps::get_memory(server)));
+        TRY(limit, read_memory_limit(mps::get_memory(server)));
     }
     if (threads == milli(wanted.threads) && limit == memory) return {};
     return is_kept(fmt::format("{} % of the threads and {} of memory for the server {}",
@@ -200,26 +200,27 @@ Result<> ControlSupervisor::admit_only_mps() {
 }
 
 Result<bool> ControlSupervisor::protects_settings(const MpsSettings& wanted) {
-    TRY(const std::string answer, daemon_.ask_as_tenant(mps::set_default_threads(wanted.threads)));
+    TRY(const std::string answer,
+        daemon_.execute_as_tenant(mps::set_default_threads(wanted.threads)));
     const auto taken = mps::read_milli_percent(answer);
     if (taken) return false;
     if (taken.error().code == Code::permission_denied) return true;
     return fail(taken.error());
 }
 
-Result<std::string> ControlSupervisor::ask(std::string_view command) {
-    auto answer = daemon_.ask(command);
+Result<std::string> ControlSupervisor::execute(std::string_view command) {
+    auto answer = daemon_.execute(command);
     if (!answer) has_answered_ = false;
     return answer;
 }
 
-Result<std::int64_t> ControlSupervisor::ask_percent(std::string_view command) {
-    TRY(const std::string answer, ask(command));
+Result<std::int64_t> ControlSupervisor::read_percent(std::string_view command) {
+    TRY(const std::string answer, execute(command));
     return mps::read_milli_percent(answer);
 }
 
-Result<std::optional<Bytes>> ControlSupervisor::ask_memory(std::string_view command) {
-    TRY(const std::string answer, ask(command));
+Result<std::optional<Bytes>> ControlSupervisor::read_memory_limit(std::string_view command) {
+    TRY(const std::string answer, execute(command));
     return mps::read_memory(answer);
 }
 

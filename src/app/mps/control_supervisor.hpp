@@ -48,17 +48,17 @@ class ControlSupervisor {
     bool finish_stop();
 
     // Brings the daemon's settings to what is wanted, and returns only after reading them back.
-    Result<> settle(const MpsSettings& wanted);
-    Result<> settle_threads(const MpsSettings& wanted);
-    Result<> settle_memory(const MpsSettings& wanted);
-    Result<> settle_server(std::int64_t server, const MpsSettings& wanted);
+    Result<> reconcile(const MpsSettings& wanted);
+    Result<> reconcile_threads(const MpsSettings& wanted);
+    Result<> reconcile_memory(const MpsSettings& wanted);
+    Result<> reconcile_server(std::int64_t server, const MpsSettings& wanted);
     Result<> admit_only_mps();
     // Whether the daemon refuses this setting, which it has already, from a process in a container.
     Result<bool> protects_settings(const MpsSettings& wanted);
 
-    Result<std::string> ask(std::string_view command);
-    Result<std::int64_t> ask_percent(std::string_view command);
-    Result<std::optional<Bytes>> ask_memory(std::string_view command);
+    Result<std::string> execute(std::string_view command);
+    Result<std::int64_t> read_percent(std::string_view command);
+    Result<std::optional<Bytes>> read_memory_limit(std::string_view command);
 
     void fail_and_pause(const std::string& reason);
     void enter(MpsPhase phase, const std::string& reason);

@@ -76,7 +76,7 @@ TEST_F(ControlSupervisorTest, AdoptsADaemon) {
     EXPECT_THAT(daemon_.asked, Not(Contains(HasSubstr("set_"))));
 }
 
-// Goal: limits that somebody changed are set again within 5 seconds, also those of servers.
+// Goal: limits that were changed are set again within 5 seconds, also those of servers.
 TEST_F(ControlSupervisorTest, RestoresLimits) {
     look();
     daemon_.defaults = {.threads = "90.0", .memory = "15G"};
@@ -183,7 +183,7 @@ TEST_F(ControlSupervisorTest, NeedsTheComputeMode) {
     look_until(MpsPhase::ready);
     modes_.mode = ComputeMode::shared;
     pass(ControlSupervisor::kVerify);
-    EXPECT_EQ(modes_.mode, ComputeMode::exclusive) << "somebody reset it";
+    EXPECT_EQ(modes_.mode, ComputeMode::exclusive) << "it was reset";
 }
 
 // Goal: nothing is left of a daemon that is no longer wanted, and the GPU admits all programs.

@@ -16,7 +16,8 @@ class ControlDaemon {
   public:
     virtual ~ControlDaemon() = default;
 
-    // The process that is this GPU's control daemon, whoever started it. Nothing: there is none.
+    // The process that is this GPU's control daemon, also one of an earlier program. Nothing: there
+    // is none.
     virtual std::optional<std::int64_t> pid() = 0;
     // Starts one where there is none, and waits until it takes commands. Clients cannot connect
     // yet. unavailable with what the daemon said.
@@ -26,9 +27,9 @@ class ControlDaemon {
     virtual Result<> kill(std::int64_t pid) = 0;
     // The answer to a command (wire/mps/control_protocol.hpp), also if it was refused. unavailable
     // if none comes within 2 seconds.
-    virtual Result<std::string> ask(std::string_view command) = 0;
+    virtual Result<std::string> execute(std::string_view command) = 0;
     // The same, with the rights that a process in a container has.
-    virtual Result<std::string> ask_as_tenant(std::string_view command) = 0;
+    virtual Result<std::string> execute_as_tenant(std::string_view command) = 0;
     // Clients in containers can connect from now on; containers keep their mount for any later
     // daemon of this GPU.
     virtual Result<> open() = 0;

@@ -70,6 +70,7 @@ class Program {
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
 
+    [[nodiscard]] pid_t pid() const { return pid_; }
     void terminate() const { ::kill(pid_, SIGTERM); }
     // The exit status; -1 if the program did not end in time, or was killed.
     int wait(std::chrono::seconds most = std::chrono::seconds(15)) {

@@ -35,7 +35,7 @@ struct BadAnswer {
     std::string_view error;
 };
 
-// Goal: a refusal is told from an answer, and its reason is kept.
+// Goal: a refusal is no answer, and its reason is kept.
 TEST(MpsControlProtocol, ReadsRefusals) {
     const BadAnswer answers[] = {
         {"Server 1 not found\n", Code::not_found, "Server 1 not found"},

@@ -1,0 +1,84 @@
+#include "programs/mps/mps_node.hpp"
+
+#include <chrono>
+
+#include "app/mps/control_supervisor.hpp"
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+// Writes a state when it has changed, and often enough that its reader sees that we live.
+class StateFile {
+  public:
+    StateFile(MpsFolder& folder, Clock& clock) : folder_(folder), clock_(clock) {}
+
+    void write(const MpsState& state) {
+        const bool is_same = same(state, written_);
+        if (is_same && clock_.steady() < next_) return;
+        const auto result = folder_.write_state(state);
+        if (result) {
+            written_ = state;
+            next_ = clock_.steady() + ControlSupervisor::kVerify;
+            error_.clear();
+        } else if (result.error().text != error_) {
+            error_ = result.error().text;
+            log_event(Event::mps_state_error, {{"gpu", state.gpu.str()}, {"reason", error_}});
+        }
+    }
+
+  private:
+    static bool same(MpsState one, const MpsState& other) {
+        one.checked_unix_ns = other.checked_unix_ns;
+        return one == other;
+    }
+
+    MpsFolder& folder_;
+    Clock& clock_;
+    MpsState written_;
+    std::chrono::nanoseconds next_{};
+    std::string error_;
+};
+
+}  // namespace
+
+void MpsNode::run(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+        std::erase_if(supervised_, [](const auto& entry) { return entry.second.has_ended.load(); });
+        for (const GpuUuid& gpu : folder_.gpus()) {
+            const auto [entry, is_new] = supervised_.try_emplace(gpu);
+            if (!is_new) continue;
+            Supervised& made = entry->second;
+            made.thread = std::jthread([this, gpu, stop, &made] {
+                supervise(gpu, stop);
+                made.has_ended = true;
+            });
+        }
+        clock_.sleep_for(ControlSupervisor::kLook, stop);
+    }
+    supervised_.clear();
+}
+
+void MpsNode::supervise(const GpuUuid& gpu, const std::stop_token& stop) {
+    VendorControlDaemon daemon(gpu, folder_.paths(gpu), programs_);
+    ControlSupervisor supervisor(gpu, daemon, modes_, clock_);
+    StateFile file(folder_, clock_);
+    std::optional<MpsSettings> wanted;
+    while (!stop.stop_requested()) {
+        const auto read = folder_.wanted(gpu);
+        if (read) wanted = *read;
+        // What cannot be read changes nothing: tenants of a daemon that runs stay limited.
+        std::optional<MpsState> state;
+        if (read || wanted) state = supervisor.look(wanted);
+        if (!read) {
+            if (!state) state = MpsState{.gpu = gpu, .checked_unix_ns = clock_.unix_ns()};
+            state->phase = MpsPhase::failed;
+            state->reason = read.error().text;
+        }
+        if (!state) return folder_.forget(gpu);
+        file.write(*state);
+        clock_.sleep_for(ControlSupervisor::kLook, stop);
+    }
+}
+
+}  // namespace tessera
