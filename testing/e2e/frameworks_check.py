@@ -13,6 +13,7 @@ import re
 import shutil
 from typing import Any, ClassVar
 
+from e2e import models
 from e2e.case import GPUS
 from e2e.chart_case import ChartCase
 from frameworks import versions
@@ -51,6 +52,15 @@ class FrameworksTest(ChartCase):
         return [f"--image={self.image}", f"--data-dir={versions.folder(name)}:/site",
                 "--env=PYTHONPATH=/site", "--env=TF_CPP_MIN_LOG_LEVEL=2"]
 
+    def ended(self, name: str) -> None:
+        """Waits until the job has succeeded."""
+        def succeeded() -> bool:
+            job = json.loads(self.tessera_says("get", name, "-o", "json"))
+            self.assertNotEqual(job["status"], "FAILED",
+                                job.get("reason", "") + self.tessera("logs", name)[-4000:])
+            return bool(job["status"] == "SUCCEEDED")
+        self.cluster.wait_for(f"{name} has ended", succeeded, SECONDS)
+
     def trained(self, kind: str, name: str, program: str, wheels: str, *flags: str,
                 run: str = "python3") -> str:
         """Submits the program, waits for its end, and returns the line with the model."""
@@ -59,12 +69,7 @@ class FrameworksTest(ChartCase):
                           f"--config-file={PROGRAMS / program}:/app/{program}.py", "--",
                           f"exec {run} /app/{program}.py")
 
-        def ended() -> Json | None:
-            job: Json = json.loads(self.tessera_says("get", name, "-o", "json"))
-            self.assertNotEqual(job["status"], "FAILED",
-                                job.get("reason", "") + self.tessera("logs", name)[-4000:])
-            return job if job["status"] == "SUCCEEDED" else None
-        self.cluster.wait_for(f"{name} has trained", ended, SECONDS)
+        self.ended(name)
         said = self.tessera_says("logs", name)
         found = re.search(r"^.*model: .*$", said, re.MULTILINE)
         assert found is not None, said
@@ -94,6 +99,23 @@ class FrameworksTest(ChartCase):
             pods = json.loads(self.tessera_says("get", "served", "-o", "json"))["instances"]
             return {pod["role"] for pod in pods} == {"chief"}
         self.cluster.wait_for("the others have ended", ended, SECONDS)
+
+    def test_serving_client(self) -> None:
+        """The official client of TensorFlow Serving calls our model server by gRPC."""
+        models.make_volume(self.api, self.cluster.directory / "volume")
+        server = self.stack.registry.push(
+            builds.model_server_image(self.cluster.directory / "model-server"), "model-server:test")
+        self.tessera_says("serve", "tensorflow", "--name=half", f"--image={server}",
+                          "--data=models:/models", "--model-name=half",
+                          "--model-path=/models/half", "--gpumemory=1", "--wait")
+        address = json.loads(self.tessera_says("serve", "get", "half", "-o", "json"))["ip"]
+        self.tessera_says("submit", "job", "--name=client", *self.with_wheels("tensorflow"),
+                          f"--data-dir={versions.folder('serving')}:/client",
+                          "--env=PYTHONPATH=/site:/client",
+                          f"--config-file={PROGRAMS / 'serving_client'}:/app/client.py", "--",
+                          f"exec python3 /app/client.py {address}:8500 half 4 6")
+        self.ended("client")
+        self.assertIn("version 2: AVAILABLE\n5.0 6.0\n", self.tessera_says("logs", "client"))
 
     def test_triton(self) -> None:
         """Triton's own server, with a model of its Python backend."""

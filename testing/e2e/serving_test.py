@@ -195,6 +195,10 @@ class ServingTest(ChartCase):
             self.assertRegex(log, rf"allocated {int(3 * GIB * fraction(3 * GIB))} of {3 * GIB}")
         self.assert_nodes_show(jobs)
         self.assertEqual(self.serve("attach", "one", "--", "ls", "/models"), "double\nhalf\n")
+        # By gRPC, over the Service of another job.
+        client = ("attach", "one", "--", "model-client", f"{jobs[1]['ip']}:8500")
+        self.assertEqual(self.serve(*client, "status", "half"), "2 AVAILABLE\n")
+        self.assertEqual(self.serve(*client, "predict", "half", "4", "6"), "5\n6\n")
         table = self.serve("list").splitlines()
         self.assertEqual(re.split(r"\s{2,}", table[0]), [
             "NAME", "TYPE", "VERSION", "DESIRED", "AVAILABLE", "ADDRESS", "PORTS", "GPU", "GPU_MEM",

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from kube import binaries
 
-# Folder -> arguments of pip. NVIDIA's wheel needs more packages only for its own Python interface. Its
+# Folder -> arguments of pip. The client of TensorFlow Serving needs TensorFlow, which is there already. NVIDIA's wheel needs more packages only for its own Python interface. Its
 # server was built for NumPy 1: with NumPy 2 arrays have wrong strides.
 WHEELS = {"torch": ["torch==2.15.0", "numpy==2.4.6"],
           "tensorflow": ["tensorflow-cpu==2.21.0"],
+          "serving": ["--no-deps", "tensorflow-serving-api==2.21.0"],
           "triton": ["--no-deps", "nvidia-pytriton==0.7.0", "numpy==1.26.4"]}
 
 

@@ -51,7 +51,8 @@ def model_server_image(directory: Path) -> Path:
     """Makes the image of the model server of the tests, where TensorFlow Serving has its own."""
     directory.mkdir(parents=True, exist_ok=True)
     return make_image(directory, "model-server", "--program",
-                      f"{program('model-server')}=/usr/bin/tensorflow_model_server", "--busybox",
+                      f"{program('model-server')}=/usr/bin/tensorflow_model_server", "--program",
+                      f"{program('model-client')}=/usr/bin/model-client", "--busybox",
                       "--without", "libcuda.so.1")
 
 
