@@ -73,18 +73,55 @@ Outcome get_server_status(Call& call) {
         call.answer.line("A server PID is required");
         return {};
     }
-    if (const Server* server = server_of(call, 1); server != nullptr)
-        call.answer.line("%s", server->ready ? "ACTIVE" : "INITIALIZING");
+    const Server* server = server_of(call, 1);
+    if (server == nullptr) return {};
+    const char* active = server->has_fault ? "FAULT" : "ACTIVE";
+    call.answer.line("%s", server->ready ? active : "INITIALIZING");
     return {};
+}
+
+// Calls `body(client, context)` for each context of the server's clients; with 0, of all servers'.
+template <typename Body>
+void for_each_context(const Control& control, pid_t server, const Body& body) {
+    for (int i = 0; i < control.clients.count; i++) {
+        const Client& client = control.clients.list[i];
+        if (server != 0 && client.server != server) continue;
+        for (const ClientContext& context : client.contexts)
+            if (context.id != 0) body(client, context);
+    }
 }
 
 Outcome get_client_list(Call& call) {
-    server_of(call, 1);
+    const Server* server = server_of(call, 1);
+    if (server == nullptr) return {};
+    const Clients& clients = call.control.clients;
+    for (int i = 0; i < clients.count; i++)
+        if (clients.list[i].server == server->pid) call.answer.line("%d", clients.list[i].pid);
     return {};
 }
 
+// The bus ID is as seen: the vendor's program writes zeros.
+void list_device(const Call& call, const Server& server, int ordinal) {
+    bool has_title = false;
+    const std::uint32_t gpu = server.gpus.gpus[ordinal];
+    for_each_context(call.control, server.pid, [&](const Client& client, const auto& context) {
+        if (context.gpu != gpu) return;
+        if (!has_title) call.answer.line("[%d] 00:00.0, %s", ordinal, context.name.model);
+        has_title = true;
+        call.answer.line("%d.%u", client.pid, context.id);
+    });
+}
+
 Outcome get_device_client_list(Call& call) {
-    if (call.number(1) != 0) server_of(call, 1);
+    const pid_t wanted = call.number(1);
+    if (wanted != 0 && server_of(call, 1) == nullptr) return {};
+    const Servers& servers = call.control.servers;
+    for (int i = 0; i < servers.count; i++) {
+        const Server& server = servers.list[i];
+        if (wanted != 0 && server.pid != wanted) continue;
+        for (int ordinal = 0; ordinal < server.device_count; ordinal++)
+            list_device(call, server, ordinal);
+    }
     return {};
 }
 
@@ -170,23 +207,48 @@ Outcome set_default_priority(Call& call) {
     return {};
 }
 
+// The columns are those of the manual; the width of the gaps is a guess.
+void list_processes(const Call& call, pid_t server) {
+    bool has_title = false;
+    for_each_context(call.control, server, [&](const Client& client, const auto& context) {
+        constexpr char kTitle[] =
+            "PID       ID    SERVER    DEVICE                  NAMESPACE      COMMAND";
+        if (!has_title) call.answer.line("%s", kTitle);
+        has_title = true;
+        call.answer.line("%-9d %-5u %-9d %-23.22s %-14lu %s", client.pid, context.id, client.server,
+                         context.name.uuid, client.pid_namespace, client.command);
+    });
+}
+
 Outcome ps(Call& call) {
     if (call.is(1, "-p")) {
-        if (server_of(call, 2) == nullptr) {
+        if (const Server* server = server_of(call, 2); server != nullptr) {
+            list_processes(call, server->pid);
+        } else {
             call.answer.line("Server %d not found", call.number(2));
             call.answer.line("%s", "");
         }
     } else if (call.control.servers.count == 0) {
         call.answer.line("Server not found");
+    } else {
+        list_processes(call, 0);
     }
     return {};
 }
 
 Outcome terminate_client(Call& call) {
-    if (server_of(call, 1) == nullptr) {
+    const Server* server = server_of(call, 1);
+    if (server == nullptr) {
         call.answer.line("Server %d not found!", call.number(1));
-    } else {
+    } else if (call.control.clients.find_process(server->pid, call.number(2)) == nullptr) {
         call.answer.line("Client %d not found!", call.number(2));  // a guess: not seen
+    } else {
+        call.answer.line("0");
+        Outcome outcome;
+        outcome.action = Action::terminate_client;
+        outcome.pid = server->pid;
+        outcome.client = call.number(2);
+        return outcome;
     }
     call.answer.line("1");
     return {};
@@ -215,7 +277,7 @@ Outcome start_server(Call& call) {
 Outcome shutdown_server(Call& call) {
     Outcome outcome;
     if (const Server* server = server_of(call, 1); server != nullptr) {
-        outcome.action = Action::shutdown_server;
+        outcome.action = call.is(2, "-f") ? Action::kill_server : Action::shutdown_server;
         outcome.pid = server->pid;
     }
     return outcome;

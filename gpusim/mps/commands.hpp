@@ -4,6 +4,7 @@
 #pragma once
 
 #include "gpusim/mps/answer.hpp"
+#include "gpusim/mps/clients.hpp"
 #include "gpusim/mps/settings.hpp"
 
 namespace gpusim::mps {
@@ -15,6 +16,7 @@ struct Control {
     Version version = Version::v550;
     Settings defaults;
     Servers servers;
+    Clients clients;
 };
 
 // The sender of a command: its user, and whether it came through `control_privileged`.
@@ -23,12 +25,20 @@ struct Caller {
     bool privileged = false;
 };
 
-enum class Action { none, start_server, shutdown_server, quit };
+enum class Action {
+    none,
+    start_server,
+    shutdown_server,  // when its clients have left
+    kill_server,      // shutdown_server -f: at once
+    terminate_client,
+    quit
+};
 
 struct Outcome {
     Action action = Action::none;
     uid_t uid = 0;       // of start_server
-    pid_t pid = 0;       // of shutdown_server
+    pid_t pid = 0;       // the server of shutdown_server and terminate_client
+    pid_t client = 0;    // of terminate_client
     int timeout_s = -1;  // of quit; -1: none
     // What the log says beyond the answer, or null.
     const char* note = nullptr;

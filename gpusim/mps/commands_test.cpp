@@ -61,8 +61,11 @@ TEST_F(MpsCommands, ChangesOfProcesses) {
     EXPECT_EQ(outcome_.uid, 1000U);
     EXPECT_EQ(run("start_server -uid 0"), "");  // there is one
     EXPECT_EQ(outcome_.action, Action::none);
-    EXPECT_EQ(run("shutdown_server 77 -f"), "");
+    EXPECT_EQ(run("shutdown_server 77"), "");
     EXPECT_EQ(outcome_.action, Action::shutdown_server);
+    EXPECT_EQ(outcome_.pid, 77);
+    EXPECT_EQ(run("shutdown_server 77 -f"), "");
+    EXPECT_EQ(outcome_.action, Action::kill_server);
     EXPECT_EQ(outcome_.pid, 77);
     EXPECT_EQ(run("quit"), "");
     EXPECT_EQ(outcome_.action, Action::quit);

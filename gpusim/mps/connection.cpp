@@ -18,9 +18,10 @@ Read read_some(Connection& connection) {
     if (got < 0) return errno == EAGAIN || errno == EINTR ? Read::ok : Read::closed;
     if (got == 0) return Read::closed;
     connection.size += static_cast<std::size_t>(got);
-    if (connection.greeted) return Read::ok;
-    if (connection.buffer[0] != kFrontEnd) return Read::closed;
-    connection.greeted = true;
+    if (connection.peer != Peer::unknown) return Read::ok;
+    const char greeting = connection.buffer[0];
+    if (greeting != kFrontEnd && greeting != kClient) return Read::closed;
+    connection.peer = greeting == kClient ? Peer::client : Peer::front_end;
     connection.size--;
     std::memmove(connection.buffer, connection.buffer + 1, connection.size);
     return Read::ok;
@@ -38,6 +39,14 @@ bool next_command(Connection& connection, char (&line)[kMaxCommand + 1]) {
     return true;
 }
 
+bool next_report(Connection& connection, Report& report) {
+    if (connection.size < sizeof report) return false;
+    std::memcpy(&report, connection.buffer, sizeof report);
+    connection.size -= sizeof report;
+    std::memmove(connection.buffer, connection.buffer + sizeof report, connection.size);
+    return true;
+}
+
 bool send_answer(const Connection& connection, const Answer& answer, unsigned exit_status) {
     AnswerHeader header;
     header.bytes = static_cast<std::uint32_t>(answer.size);
@@ -47,12 +56,11 @@ bool send_answer(const Connection& connection, const Answer& answer, unsigned ex
            send_all(connection.fd, answer.text, answer.size);
 }
 
-uid_t peer_user(int fd) {
+PeerProcess peer_process(int fd) {
     ucred credentials = {};
     socklen_t size = sizeof credentials;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0)
-        return static_cast<uid_t>(-1);
-    return credentials.uid;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return {};
+    return {credentials.pid, credentials.uid};
 }
 
 }  // namespace gpusim::mps

@@ -1,7 +1,4 @@
 // The MPS control daemon: one thread that owns the settings, and never waits for one peer.
-//
-// A later libcuda connects to `control` with a greeting of its own (wire.hpp); get_client_list, ps
-// and terminate_client then have clients to show.
 #pragma once
 
 #include "gpusim/mps/commands.hpp"

@@ -68,6 +68,7 @@ int EventLoop::run() {
         collect_servers();
         if (polled[1].revents != 0) accept_all(polled[1].fd, false);
         if (polled[2].revents != 0) accept_all(polled[2].fd, true);
+        admit_waiting();
         if (quitting_) finish_quit();
     }
     return static_cast<int>(exit_status_);
@@ -84,35 +85,49 @@ void EventLoop::accept_all(int listener, bool privileged) {
         const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) return;
         plan_.log.line("Accepting connection...");
-        int free_place = 0;
-        while (free_place < kMaxConnections && connections_[free_place] != nullptr)
-            free_place++;
-        if (free_place == kMaxConnections) {
-            // Peers that say nothing must not keep others out.
-            free_place = next_victim_;
-            next_victim_ = (next_victim_ + 1) % kMaxConnections;
-            drop(*connections_[free_place]);
-        }
+        Connection** place = place_for_peer();
         auto* connection = static_cast<Connection*>(std::calloc(1, sizeof(Connection)));
-        if (connection == nullptr) {
+        if (connection == nullptr || place == nullptr) {
+            std::free(connection);
             close(fd);
             return;
         }
+        const PeerProcess process = peer_process(fd);
         connection->fd = fd;
-        connection->caller = {peer_user(fd), privileged};
-        connections_[free_place] = connection;
+        connection->pid = process.pid;
+        connection->caller = {process.uid, privileged};
+        *place = connection;
     }
 }
 
+// Peers that say nothing must not keep others out. Null if all are clients.
+Connection** EventLoop::place_for_peer() {
+    for (Connection*& connection : connections_)
+        if (connection == nullptr) return &connection;
+    for (int tries = 0; tries < kMaxConnections; tries++) {
+        Connection*& victim = connections_[next_victim_];
+        next_victim_ = (next_victim_ + 1) % kMaxConnections;
+        if (victim->peer == Peer::client) continue;
+        drop(*victim);
+        return &victim;
+    }
+    return nullptr;
+}
+
 void EventLoop::serve(Connection& connection) {
-    const bool greeted = connection.greeted;
+    const Peer before = connection.peer;
     if (connection.waits_for != 0 || &connection == quit_caller_ ||
         read_some(connection) == Read::closed) {
-        if (greeted) plan_.log.line("UI closed");
+        if (before == Peer::front_end) plan_.log.line("UI closed");
         drop(connection);
         return;
     }
-    if (!greeted && connection.greeted) plan_.log.line("NEW UI");
+    if (connection.peer == Peer::client) {
+        if (before == Peer::unknown) connection.ticket = ++tickets_;
+        serve_client(connection);
+        return;
+    }
+    if (before == Peer::unknown && connection.peer == Peer::front_end) plan_.log.line("NEW UI");
     run_commands(connection);
 }
 
@@ -148,7 +163,14 @@ void EventLoop::apply(Connection& connection, const Outcome& outcome) {
             begin_quit(connection, outcome.timeout_s);
             return;
         case Action::shutdown_server:
+            if (Server* server = control_.servers.find(outcome.pid); server != nullptr)
+                end_when_idle(*server);
+            break;
+        case Action::kill_server:
             close_channel(outcome.pid);
+            break;
+        case Action::terminate_client:
+            terminate(outcome.pid, outcome.client);
             break;
         case Action::none:
             break;
@@ -157,29 +179,34 @@ void EventLoop::apply(Connection& connection, const Outcome& outcome) {
 }
 
 void EventLoop::start(Connection& connection, uid_t uid) {
+    connection.waits_for = start_process(uid);
+    if (connection.waits_for == 0) answer(connection);
+}
+
+// The new server's pid; 0 if there is none.
+pid_t EventLoop::start_process(uid_t uid) {
     Channel* place = nullptr;
     for (Channel& channel : channels_)
         if (channel.pid == 0) place = &channel;
-    if (place == nullptr) {
-        answer(connection);
-        return;
-    }
+    if (place == nullptr) return 0;
     const ServerProcess server = start_server_process({uid, plan_.server_output_fd}, plan_.log);
-    if (server.pid < 0) {
-        answer(connection);
-        return;
-    }
+    if (server.pid < 0) return 0;
     *place = {server.pid, server.channel};
     control_.servers.add(server.pid, uid, control_.defaults);
-    connection.waits_for = server.pid;
+    return server.pid;
+}
+
+void EventLoop::end_when_idle(Server& server) {
+    server.is_ending = true;
+    if (control_.clients.count_of(server.pid) == 0) close_channel(server.pid);
 }
 
 void EventLoop::begin_quit(Connection& connection, int timeout_s) {
     quitting_ = true;
     quit_caller_ = &connection;
     if (timeout_s >= 0) quit_deadline_ms_ = now_ms() + 1000L * timeout_s;
-    for (const Channel& channel : channels_)
-        close_channel(channel.pid);
+    for (int i = 0; i < control_.servers.count; i++)
+        end_when_idle(control_.servers.list[i]);
 }
 
 void EventLoop::finish_quit() {
@@ -200,17 +227,18 @@ void EventLoop::finish_quit() {
 }
 
 void EventLoop::read_channel(Channel& channel) {
-    unsigned char devices_plus_one = 0;
-    const ssize_t got = recv(channel.fd, &devices_plus_one, 1, MSG_DONTWAIT);
-    if (got <= 0) {
+    ServerReady ready;
+    const ssize_t got = recv(channel.fd, &ready, sizeof ready, MSG_DONTWAIT);
+    if (got != static_cast<ssize_t>(sizeof ready) || ready.gpus.count > kMaxDevices) {
         close_channel(channel.pid);
         return;
     }
     Server* server = control_.servers.find(channel.pid);
-    if (server == nullptr || devices_plus_one == 0) return;
+    if (server == nullptr) return;
     server->ready = true;
-    const int devices = devices_plus_one - 1;
-    server->device_count = devices < kMaxDevices ? devices : kMaxDevices;
+    server->number = ready.number;
+    server->gpus = ready.gpus;
+    server->device_count = static_cast<int>(ready.gpus.count);
     plan_.log.line("NEW SERVER %d: Ready", channel.pid);
     answer_waiters(channel.pid);
 }
@@ -238,6 +266,7 @@ void EventLoop::collect_servers() {
         }
         plan_.log.line("Server %d exited with status %d", pid, code);
         close_channel(pid);
+        lose_clients(pid);
         control_.servers.remove(pid);
         for (Channel& channel : channels_)
             if (channel.pid == pid) channel.pid = 0;
@@ -275,6 +304,12 @@ void EventLoop::drop(Connection& connection) {
     if (quit_caller_ == &connection) quit_caller_ = nullptr;
     for (Connection*& other : connections_)
         if (other == &connection) other = nullptr;
+    if (const Client* client = control_.clients.find(connection.fd); client != nullptr) {
+        const pid_t server = client->server;
+        plan_.log.line("Client %d disconnected", client->pid);
+        control_.clients.remove(connection.fd);
+        after_client_left(server);
+    }
     close(connection.fd);
     std::free(&connection);
 }

@@ -1,8 +1,10 @@
-// The loop of the daemon over its sockets, its servers and their ends.
+// The loop of the daemon over its sockets, its servers and their ends. event_loop.cpp has front
+// ends and servers, event_clients.cpp has clients.
 #pragma once
 
 #include <poll.h>
 
+#include "api/nvidia/cuda.h"
 #include "gpusim/mps/commands.hpp"
 #include "gpusim/mps/connection.hpp"
 #include "gpusim/mps/log.hpp"
@@ -50,12 +52,32 @@ class EventLoop {
     void answer(Connection& connection);
     void log_answer() const;
     void drop(Connection& connection);
+    Connection** place_for_peer();
+    pid_t start_process(uid_t uid);
+    // The server ends when it has no clients, or at once if it has none.
+    void end_when_idle(Server& server);
+
+    void serve_client(Connection& connection);
+    void take_report(Client& client, const Report& report);
+    // Admits the clients that wait for a server, or starts and ends servers for them.
+    void admit_waiting();
+    void admit(Connection& connection);
+    bool has_earlier_of_other_user(const Connection& connection) const;
+    bool end_servers_of_others(uid_t uid);
+    void welcome(Connection& connection, const Server& server);
+    void refuse(Connection& connection, CUresult error);
+    void refuse_waiting(uid_t uid);
+    void fail_clients(const Server& server, std::uint32_t gpu, std::uint32_t error);
+    void lose_clients(pid_t server);
+    void terminate(pid_t server, pid_t client);
+    void after_client_left(pid_t server);
 
     Plan plan_;
     Control control_;
     int signals_fd_ = -1;
     Connection* connections_[kMaxConnections] = {};
     int next_victim_ = 0;
+    std::uint64_t tickets_ = 0;
     Channel channels_[kMaxServers];
     Answer answer_;
     char line_[kMaxCommand + 1] = {};

@@ -1,6 +1,8 @@
 // nvidia-cuda-mps-server: a simulated MPS server. Only nvidia-cuda-mps-control starts it. It ends
 // with status 1 if it sees no simulated GPU, and with 0 if it cannot reach the daemon's socket,
-// as the vendor's does. It lives until the daemon closes its channel (server_process.hpp).
+// as the vendor's does. It holds a context on each GPU that it sees and that admits it, so that a
+// GPU of exclusive mode is its own. It lives until the daemon closes its channel
+// (server_process.hpp).
 #include <libgen.h>
 #include <unistd.h>
 
@@ -10,6 +12,7 @@
 #include "gpusim/mps/log.hpp"
 #include "gpusim/mps/server_process.hpp"
 #include "gpusim/mps/wire.hpp"
+#include "gpusim/state/compute_mode.hpp"
 #include "gpusim/state/visible.hpp"
 
 namespace {
@@ -18,7 +21,7 @@ using gpusim::mps::MpsPath;
 using gpusim::mps::path_in;
 
 bool open_in(gpusim::State& state, const char* directory) {
-    return open_state(state, directory, gpusim::Access::read_only) == gpusim::OpenResult::ok;
+    return open_state(state, directory, gpusim::Access::read_write) == gpusim::OpenResult::ok;
 }
 
 // $GPUSIM_DIR, or what belongs to this program's driver root.
@@ -32,12 +35,44 @@ bool open_driver(gpusim::State& state) {
            open_in(state, path_in(folder, "gpusim").text);
 }
 
-int visible_gpus() {
-    static gpusim::State state;
-    if (!open_driver(state)) return 0;
+gpusim::GpuList visible_gpus(const gpusim::State& state) {
     const gpusim::GpuList present =
         gpusim::present_gpus(state, std::getenv("NVIDIA_VISIBLE_DEVICES"));
-    return gpusim::cuda_gpus(state, present, std::getenv("CUDA_VISIBLE_DEVICES")).count;
+    return gpusim::cuda_gpus(state, present, std::getenv("CUDA_VISIBLE_DEVICES"));
+}
+
+// What a server's context takes: 66 MiB on an H100 (docs/research/mps-580.md), and no more than
+// other contexts of this GPU.
+std::uint64_t context_bytes(const gpusim::Gpu& gpu) {
+    constexpr std::uint64_t kMost = std::uint64_t{66} << 20;
+    return gpu.context_overhead_bytes < kMost ? gpu.context_overhead_bytes : kMost;
+}
+
+// Under the decision lock. A GPU that does not admit the server, or is full, is left out.
+void hold(gpusim::State& state, int gpu, int slot) {
+    const gpusim::Gpu& on = state.file->gpus[gpu];
+    const std::uint64_t used = gpusim::used_bytes(state, gpu);
+    const std::uint64_t bytes = context_bytes(on);
+    if (!gpusim::is_admitted(state, gpu, slot)) return;
+    if (used > gpusim::capacity_bytes(on) || bytes > gpusim::capacity_bytes(on) - used) return;
+    state.file->slots[slot].bytes[gpu].store(bytes);
+    state.file->slots[slot].contexts[gpu].store(1);
+}
+
+// False if the node has no slot left.
+bool become_server(gpusim::State& state, const gpusim::GpuList& gpus,
+                   gpusim::mps::ServerReady& ready) {
+    if (!gpusim::lock_byte(state.locks_fd, gpusim::kDecisionLock)) return false;
+    const int slot = gpusim::claim_slot(state);
+    if (slot >= 0) {
+        ready.number = gpusim::become_mps_server(state, slot);
+        for (int i = 0; i < gpus.count && i < gpusim::mps::kMaxDevices; i++) {
+            hold(state, gpus.gpus[i], slot);
+            ready.gpus.gpus[ready.gpus.count++] = static_cast<std::uint32_t>(gpus.gpus[i]);
+        }
+    }
+    gpusim::unlock_byte(state.locks_fd, gpusim::kDecisionLock);
+    return slot >= 0;
 }
 
 }  // namespace
@@ -49,14 +84,23 @@ int main() {
     log.line("Startup");
     log.line("Connecting to control daemon on socket: %s", control.text);
     log.line("Initializing server process");
-    const int gpus = visible_gpus();
-    if (gpus == 0) {
+    static gpusim::State state;
+    const gpusim::GpuList gpus = open_driver(state) ? visible_gpus(state) : gpusim::GpuList{};
+    if (gpus.count == 0) {
         log.line("Driver initialization failed with: no CUDA-capable device is detected");
         log.line("Failed to start : no CUDA-capable device is detected");
         return 1;
     }
-    const auto gpus_plus_one = static_cast<unsigned char>(gpus + 1);
-    if (!gpusim::mps::send_all(gpusim::mps::kServerChannel, &gpus_plus_one, 1)) return 1;
+    gpusim::mps::ServerReady ready;
+    if (!become_server(state, gpus, ready)) {
+        log.line("Failed to start : CUDA-capable device(s) is/are busy or unavailable");
+        return 1;
+    }
+    for (std::uint32_t i = 0; i < ready.gpus.count; i++) {
+        const gpusim::Gpu& gpu = state.file->gpus[ready.gpus.gpus[i]];
+        log.line("Device %s (uuid %s) is associated", gpu.model, gpu.uuid);
+    }
+    if (!gpusim::mps::send_all(gpusim::mps::kServerChannel, &ready, sizeof ready)) return 1;
     char byte = 0;
     gpusim::mps::receive_all(gpusim::mps::kServerChannel, &byte, 1);
     return 0;

@@ -1,8 +1,8 @@
 // How the daemon starts and ends nvidia-cuda-mps-server.
 //
-// A server has one end of a socket pair as descriptor kServerChannel. It sends one byte, the number
-// of GPUs that it sees plus one, when it is ready. It ends when the other end is closed: by
-// shutdown_server or quit, or because the daemon died.
+// A server has one end of a socket pair as descriptor kServerChannel. It sends a ServerReady when
+// it is ready. It ends when the other end is closed: by shutdown_server or quit, or because the
+// daemon died.
 #pragma once
 
 #include <sys/types.h>

@@ -6,9 +6,10 @@
 
 #include <cstdint>
 
+#include "gpusim/mps/wire.hpp"
+
 namespace gpusim::mps {
 
-inline constexpr int kMaxDevices = 32;
 inline constexpr int kMaxServers = 64;
 
 struct Settings {
@@ -43,8 +44,12 @@ struct Server {
     pid_t pid = 0;
     uid_t uid = 0;
     bool ready = false;
-    int device_count = 0;  // GPUs that it sees; known when it is ready
-    Settings settings;     // a copy of the defaults when it started
+    bool has_fault = false;    // until the clients that it ended have left
+    bool is_ending = false;    // it was told to end, or ends when its clients have left
+    std::uint64_t number = 0;  // Slot::mps_server; known when it is ready, as the next two
+    ServerGpus gpus;
+    int device_count = 0;
+    Settings settings;  // a copy of the defaults when it started
 };
 
 struct Servers {

@@ -2,7 +2,9 @@
 // vendor's protocol: only gpusim's programs speak it.
 //
 // After connecting, a peer sends one byte that says what it is. A front end then sends commands,
-// each with a line end, and reads for each an AnswerHeader and that many bytes of text.
+// each with a line end, and reads for each an AnswerHeader and that many bytes of text. A client,
+// which is libcuda in a program, waits for a Welcome. Then it sends Reports, and finds a Notice
+// when the daemon has ended it. The end of the connection is the end of the client.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +12,59 @@
 
 namespace gpusim::mps {
 
+inline constexpr int kMaxDevices = 32;
+
 inline constexpr char kFrontEnd = 'U';
+inline constexpr char kClient = 'C';
 
 struct AnswerHeader {
     std::uint32_t bytes = 0;
     std::uint32_t exit_status = 0;  // with which the front end must end; 0: it goes on
+};
+
+// The GPUs of a server in the order of its ordinals, by their index on the node.
+struct ServerGpus {
+    std::uint32_t count = 0;
+    std::uint32_t gpus[kMaxDevices] = {};
+};
+
+// What a server sends through its channel when it is ready.
+struct ServerReady {
+    std::uint64_t number = 0;  // Slot::mps_server
+    ServerGpus gpus;
+    std::uint32_t unused = 0;
+};
+
+struct Welcome {
+    std::uint32_t error = 0;  // a CUresult; if it is not CUDA_SUCCESS, the rest is zero
+    std::uint32_t unused = 0;
+    std::uint64_t server = 0;  // Slot::mps_server
+    ServerGpus gpus;
+    std::uint32_t unused_2 = 0;
+    double active_thread_percentage = 100;
+    std::uint64_t pinned_limit_bytes[kMaxDevices] = {};  // by the server's ordinal; 0: no limit
+};
+
+enum class Event : std::uint32_t { context_made, context_ended, fault };
+
+// A GPU as answers show it.
+struct GpuName {
+    char uuid[48] = {};
+    char model[96] = {};
+};
+
+struct Report {
+    Event event = Event::context_made;
+    std::uint32_t context = 0;  // 1, 2, ... in the client
+    std::uint32_t gpu = 0;      // its index on the node
+    std::uint32_t error = 0;    // of a fault: the CUresult that every client gets
+    GpuName name;               // of a context that was made
+};
+
+// Every call of the client fails with this CUresult from now on.
+struct Notice {
+    std::uint32_t error = 0;
+    std::uint32_t unused = 0;
 };
 
 inline constexpr char kControl[] = "control";

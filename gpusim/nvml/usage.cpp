@@ -2,6 +2,7 @@
 #include <ctime>
 
 #include "gpusim/nvml/session.hpp"
+#include "gpusim/state/compute_mode.hpp"
 #include "gpusim/state/timeline.hpp"
 
 using gpusim::Gpu;
@@ -47,9 +48,12 @@ void set_info(nvmlProcessInfo_v2_t& info, pid_t pid, std::uint64_t bytes) {
     info = {static_cast<unsigned>(pid), bytes, kNoMigInstance, kNoMigInstance};
 }
 
+enum class Which { all, mps_clients };
+
 // A process without a pid in this pid namespace is left out, as the real driver leaves it out.
 template <class Info>
-nvmlReturn_t list_processes(nvmlDevice_t device, unsigned* count, Info* infos) {
+nvmlReturn_t list_processes(nvmlDevice_t device, unsigned* count, Info* infos,
+                            Which which = Which::all) {
     const Gpu* gpu = nullptr;
     if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
         return error;
@@ -61,6 +65,7 @@ nvmlReturn_t list_processes(nvmlDevice_t device, unsigned* count, Info* infos) {
         const gpusim::Slot& slot = nvml.state.file->slots[i];
         const std::uint64_t bytes = gpusim::slot_bytes(nvml.state, i, device->gpu);
         if (bytes == 0 && slot.contexts[device->gpu].load() == 0) continue;
+        if (which == Which::mps_clients && !gpusim::is_mps_client(nvml.state, i)) continue;
         const pid_t pid = gpusim::slot_owner(nvml.state, i);
         if (pid == gpusim::kNobody || pid == gpusim::kInvisible) continue;
         const bool is_hidden = gpusim::hides(*gpu, gpusim::kHidesProcessMemory);
@@ -71,7 +76,7 @@ nvmlReturn_t list_processes(nvmlDevice_t device, unsigned* count, Info* infos) {
     return found <= room ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_SIZE;
 }
 
-// There are no graphics processes, and there is no MPS.
+// There are no graphics processes.
 template <class Info>
 nvmlReturn_t list_nobody(nvmlDevice_t device, unsigned* count, const Info* infos) {
     const Gpu* gpu = nullptr;
@@ -152,17 +157,17 @@ nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsig
 
 nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses(nvmlDevice_t device, unsigned int* count,
                                                      nvmlProcessInfo_v1_t* infos) {
-    return list_nobody(device, count, infos);
+    return list_processes(device, count, infos, Which::mps_clients);
 }
 
 nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v2(nvmlDevice_t device, unsigned int* count,
                                                         nvmlProcessInfo_v2_t* infos) {
-    return list_nobody(device, count, infos);
+    return list_processes(device, count, infos, Which::mps_clients);
 }
 
 nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int* count,
                                                         nvmlProcessInfo_t* infos) {
-    return list_nobody(device, count, infos);
+    return list_processes(device, count, infos, Which::mps_clients);
 }
 
 // Utilization over a recent window, as a real driver averages. How much of the memory is busy is

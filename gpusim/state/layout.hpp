@@ -27,7 +27,7 @@
 namespace gpusim {
 
 inline constexpr char kMagic[8] = {'g', 'p', 'u', 's', 'i', 'm', '\n', '\0'};
-inline constexpr std::uint32_t kLayoutVersion = 8;
+inline constexpr std::uint32_t kLayoutVersion = 9;
 
 inline constexpr int kMaxGpus = 64;
 inline constexpr int kMaxSlots = 1024;
@@ -163,6 +163,9 @@ struct Event {
 
 struct Slot {
     std::atomic<std::uint32_t> in_use;  // 0: never a live owner, so that readers need not check
+    std::atomic<std::uint32_t> is_mps_server;
+    // The MPS server that the owner is, or is a client of: its number; 0: neither.
+    std::atomic<std::uint64_t> mps_server;
     std::atomic<std::uint32_t> contexts[kMaxGpus];
     std::atomic<std::uint64_t>
         bytes[kMaxGpus];  // whole allocation units, context overhead included
@@ -193,10 +196,11 @@ struct GpusFile {
     std::atomic<NvmlKind> nvml_kind;
     std::atomic<std::uint32_t> driver_loads;  // an NVML from before the last load fails
     Gpu gpus[kMaxGpus];
-    std::atomic<std::uint32_t> event_bell;    // futex: changes with every event
-    std::atomic<std::uint64_t> events_total;  // number of the newest event
-    Event events[kMaxEvents];                 // event n is at n % kMaxEvents
-    std::atomic<std::int32_t> slots_end;      // no slot from here on was ever taken
+    std::atomic<std::uint32_t> event_bell;         // futex: changes with every event
+    std::atomic<std::uint64_t> events_total;       // number of the newest event
+    Event events[kMaxEvents];                      // event n is at n % kMaxEvents
+    std::atomic<std::uint64_t> mps_servers_total;  // the number of the newest MPS server
+    std::atomic<std::int32_t> slots_end;           // no slot from here on was ever taken
     Slot slots[kMaxSlots];
     std::atomic<std::uint64_t> shared_total;  // serial of the newest entry
     std::atomic<std::int32_t> shared_end;     // no entry from here on was ever taken

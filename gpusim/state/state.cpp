@@ -188,8 +188,9 @@ int claim_slot(State& state) {
         Slot& slot = state.file->slots[i];
         // Wiped before it is locked: a reader must not take a dead owner's values for the new
         // one's.
-        // one's.
         slot.in_use.store(0);
+        slot.is_mps_server.store(0);
+        slot.mps_server.store(0);
         for (int gpu = 0; gpu < kMaxGpus; gpu++) {
             slot.bytes[gpu].store(0);
             slot.contexts[gpu].store(0);

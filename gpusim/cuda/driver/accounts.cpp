@@ -1,6 +1,7 @@
 #include "gpusim/cuda/driver/accounts.hpp"
 
 #include "gpusim/cuda/driver/driver.hpp"
+#include "gpusim/state/compute_mode.hpp"
 #include "gpusim/state/shared.hpp"
 
 namespace gpusim {
@@ -27,8 +28,11 @@ class DecisionLock {
 // The three functions below require the decision lock.
 
 CUresult need_slot() {
-    if (driver.slot < 0) driver.slot = claim_slot(driver.state);
-    return driver.slot < 0 ? CUDA_ERROR_DEVICE_UNAVAILABLE : CUDA_SUCCESS;
+    if (driver.slot >= 0) return CUDA_SUCCESS;
+    driver.slot = claim_slot(driver.state);
+    if (driver.slot < 0) return CUDA_ERROR_DEVICE_UNAVAILABLE;
+    driver.state.file->slots[driver.slot].mps_server.store(driver.mps.server);
+    return CUDA_SUCCESS;
 }
 
 CUresult check_room(int gpu, std::uint64_t bytes) {
@@ -51,6 +55,8 @@ CUresult add(int gpu, std::uint64_t bytes, unsigned contexts, Purpose purpose) {
     const DecisionLock lock;
     if (!lock.is_held()) return CUDA_ERROR_OPERATING_SYSTEM;
     if (const CUresult error = need_slot(); error != CUDA_SUCCESS) return error;
+    if (contexts > 0 && !is_admitted(driver.state, gpu, driver.slot))
+        return CUDA_ERROR_DEVICE_UNAVAILABLE;
     if (const CUresult error = check_room(gpu, bytes); error != CUDA_SUCCESS) return error;
     if (purpose == Purpose::allocation && is_ordered_to_fail(gpu)) return CUDA_ERROR_OUT_OF_MEMORY;
     Slot& slot = driver.state.file->slots[driver.slot];

@@ -9,7 +9,8 @@
 namespace gpusim {
 
 // Adds `bytes` and `contexts` to what this process holds of the GPU, if the GPU has that much left.
-// CUDA_ERROR_OUT_OF_MEMORY if not; CUDA_ERROR_DEVICE_UNAVAILABLE if the node has no slot left.
+// CUDA_ERROR_OUT_OF_MEMORY if not; CUDA_ERROR_DEVICE_UNAVAILABLE if the node has no slot left, or
+// the GPU's compute mode does not admit a context of this process.
 CUresult charge(int gpu, std::uint64_t bytes, unsigned contexts);
 void discharge(int gpu, std::uint64_t bytes, unsigned contexts);
 

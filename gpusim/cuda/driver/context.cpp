@@ -58,11 +58,14 @@ std::uint64_t green_bytes(const Context& context) {
 }
 
 CUresult bring_up(Context& context) {
+    if (driver.mps.error != CUDA_SUCCESS) return driver.mps.error;
     if (gpusim::is_lost(context.gpu)) return CUDA_ERROR_DEVICE_UNAVAILABLE;
     const CUresult charged =
         gpusim::charge(context.gpu, gpusim::gpu_of(context).context_overhead_bytes, 1);
-    if (charged == CUDA_SUCCESS) context.alive = true;
-    return charged;
+    if (charged != CUDA_SUCCESS) return charged;
+    context.alive = true;
+    gpusim::report_context_made(context);
+    return CUDA_SUCCESS;
 }
 
 // Green contexts have no memory of their own to release.
@@ -86,6 +89,7 @@ void bring_down(Context& context) {
     gpusim::reset_limits(context);
     gpusim::release_idle_memory();
     gpusim::discharge(context.gpu, gpusim::gpu_of(context).context_overhead_bytes, 1);
+    gpusim::report_context_ended(context);
     context.alive = false;
     context.error = CUDA_SUCCESS;
 }

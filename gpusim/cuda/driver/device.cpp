@@ -32,7 +32,6 @@ constexpr Attribute kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 40},
     {CU_DEVICE_ATTRIBUTE_INTEGRATED, 0},
     {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
-    {CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, 0},
     {CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
     {CU_DEVICE_ATTRIBUTE_ECC_ENABLED, 1},
     {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 1024},
@@ -146,6 +145,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
     if (gpu == nullptr) return error;
     if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const Attribute own[] = {
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, static_cast<int>(gpu->compute_mode.load())},
         {CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, static_cast<int>(gpu->pci_domain)},
         {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, static_cast<int>(gpu->pci_bus)},
         {CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, static_cast<int>(gpu->pci_device)},

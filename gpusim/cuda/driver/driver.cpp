@@ -8,7 +8,8 @@
 
 namespace gpusim {
 
-constinit Driver driver = {.mutex = PTHREAD_MUTEX_INITIALIZER, .slot = -1, .contexts = nullptr};
+constinit Driver driver = {
+    .mutex = PTHREAD_MUTEX_INITIALIZER, .slot = -1, .contexts = nullptr, .mps = {.fd = -1}};
 
 namespace {
 
@@ -31,14 +32,19 @@ CUresult start() {
     if (!find_directory(&driver, directory)) return CUDA_ERROR_NO_DEVICE;
     const CUresult opened = result_of(open_state(driver.state, directory, Access::read_write));
     if (opened != CUDA_SUCCESS) return opened;
-    const GpuList present = present_gpus(driver.state, std::getenv("NVIDIA_VISIBLE_DEVICES"));
+    const CUresult connected = connect_to_mps();
+    if (connected != CUDA_SUCCESS) return connected;
+    const GpuList present =
+        gpus_of_mps(present_gpus(driver.state, std::getenv("NVIDIA_VISIBLE_DEVICES")));
     driver.devices = cuda_gpus(driver.state, present, std::getenv("CUDA_VISIBLE_DEVICES"));
     for (int device = 0; device < driver.devices.count; device++) {
         Context& context = driver.primary[device].context;
         context.device = device;
         context.gpu = driver.devices.gpus[device];
     }
-    return driver.devices.count > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+    if (driver.devices.count > 0) return CUDA_SUCCESS;
+    disconnect_from_mps();
+    return CUDA_ERROR_NO_DEVICE;
 }
 
 }  // namespace
@@ -48,6 +54,7 @@ Session::Session() : error_(CUDA_ERROR_NOT_INITIALIZED) {
     if (driver.owner.load() != getpid()) return;
     pthread_mutex_lock(&driver.mutex);
     error_ = CUDA_SUCCESS;
+    if (driver.mps.fd >= 0) check_mps();
 }
 
 Session::~Session() {

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "api/nvidia/cuda.h"
+#include "gpusim/cuda/driver/mps_client.hpp"
 #include "gpusim/state/state.hpp"
 #include "gpusim/state/visible.hpp"
 
@@ -43,6 +44,7 @@ struct Context {
     Context* home;                // for a green context: the primary one, whose memory it uses
     std::size_t limits[kLimits];  // by CUlimit; 0: initial value (context_limits.hpp)
     std::uint64_t limit_bytes[kLimits];  // what the GPU has given for each
+    std::uint32_t mps_context;           // its number among those of this client of MPS
     Context* next;                       // in Driver::contexts
 };
 
@@ -59,6 +61,7 @@ struct Driver {
     int slot;
     PrimaryContext primary[kMaxGpus];  // by CUdevice
     Context* contexts;                 // made by cuCtxCreate, dead ones included
+    MpsClient mps;
 };
 
 extern constinit Driver driver;

@@ -418,6 +418,7 @@ void sleep_until(std::int64_t time_ns) {
     prctl(PR_SET_TIMERSLACK, slack);
     pthread_mutex_lock(&driver.mutex);
     sleepers.fetch_sub(1);
+    check_mps();
     if (until != time_ns) look_for_dead();
 }
 

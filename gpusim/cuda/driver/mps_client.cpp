@@ -1,0 +1,154 @@
+#include "gpusim/cuda/driver/mps_client.hpp"
+
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "gpusim/cuda/driver/driver.hpp"
+#include "gpusim/cuda/work/work.hpp"
+#include "gpusim/mps/wire.hpp"
+
+namespace gpusim {
+namespace {
+
+// The daemon must see the end of this process, also while a fork child lives.
+void close_in_fork_child() {
+    if (driver.mps.fd < 0) return;
+    close(driver.mps.fd);
+    driver.mps.fd = -1;
+}
+
+CUresult greet(int fd) {
+    mps::Welcome welcome;
+    if (!mps::send_all(fd, &mps::kClient, 1) || !mps::receive_all(fd, &welcome, sizeof welcome) ||
+        welcome.gpus.count > mps::kMaxDevices) {
+        return CUDA_ERROR_MPS_CONNECTION_FAILED;
+    }
+    if (welcome.error != CUDA_SUCCESS) return static_cast<CUresult>(welcome.error);
+    driver.mps.server = welcome.server;
+    driver.mps.gpus = {};
+    for (std::uint32_t i = 0; i < welcome.gpus.count; i++) {
+        const std::uint32_t gpu = welcome.gpus.gpus[i];
+        if (gpu >= driver.state.file->gpu_count) return CUDA_ERROR_MPS_CONNECTION_FAILED;
+        driver.mps.gpus.gpus[driver.mps.gpus.count++] = static_cast<int>(gpu);
+    }
+    return CUDA_SUCCESS;
+}
+
+bool has(const GpuList& list, int gpu) {
+    for (int i = 0; i < list.count; i++)
+        if (list.gpus[i] == gpu) return true;
+    return false;
+}
+
+void cut_off_all() {
+    if (driver.slot < 0) return;
+    for (int device = 0; device < driver.devices.count; device++) {
+        for (const Engine engine : {Engine::compute, Engine::copies}) {
+            const EngineId id = {driver.devices.gpus[device], engine};
+            const EngineLock lock(driver.state, id);
+            cut_off(driver.state, id, driver.slot, monotonic_ns());
+        }
+    }
+}
+
+void end(Context& context) {
+    if (context.alive && context.error == CUDA_SUCCESS) context.error = driver.mps.error;
+}
+
+void end_client(CUresult error) {
+    if (driver.mps.error != CUDA_SUCCESS) return;
+    driver.mps.error = error;
+    for (int device = 0; device < driver.devices.count; device++)
+        end(driver.primary[device].context);
+    for (Context* context = driver.contexts; context != nullptr; context = context->next)
+        end(*context);
+    cut_off_all();
+    ring();
+}
+
+// A daemon that does not read cannot stop this process.
+void send_report(const mps::Report& report) {
+    send(driver.mps.fd, &report, sizeof report, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+}  // namespace
+
+CUresult connect_to_mps() {
+    const mps::MpsPath control = mps::path_in(mps::pipe_directory(), mps::kControl);
+    const int fd = mps::connect_to(control.text);
+    if (fd < 0) return CUDA_SUCCESS;
+    const CUresult result = greet(fd);
+    if (result != CUDA_SUCCESS) {
+        close(fd);
+        return result;
+    }
+    driver.mps.fd = fd;
+    static constinit bool is_registered = false;
+    if (!is_registered) is_registered = pthread_atfork(nullptr, nullptr, close_in_fork_child) == 0;
+    return CUDA_SUCCESS;
+}
+
+void disconnect_from_mps() {
+    if (driver.mps.fd >= 0) close(driver.mps.fd);
+    driver.mps.fd = -1;
+    driver.mps.server = 0;
+}
+
+GpuList gpus_of_mps(const GpuList& present) {
+    if (driver.mps.server == 0) return present;
+    GpuList both;
+    for (int i = 0; i < driver.mps.gpus.count; i++) {
+        const int gpu = driver.mps.gpus.gpus[i];
+        if (has(present, gpu)) both.gpus[both.count++] = gpu;
+    }
+    return both;
+}
+
+// After the end of the connection the server is gone, or its daemon, which ends it. The error is
+// the one that cuda.h gives for a server that does not answer its client any more.
+void check_mps() {
+    if (driver.mps.fd < 0 || driver.mps.error != CUDA_SUCCESS) return;
+    mps::Notice notice;
+    const ssize_t got = recv(driver.mps.fd, &notice, sizeof notice, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    const bool is_notice = got == static_cast<ssize_t>(sizeof notice);
+    end_client(is_notice ? static_cast<CUresult>(notice.error) : CUDA_ERROR_MPS_RPC_FAILURE);
+}
+
+void report_context_made(Context& context) {
+    if (driver.mps.fd < 0) return;
+    context.mps_context = ++driver.mps.contexts_total;
+    mps::Report report;
+    report.event = mps::Event::context_made;
+    report.context = context.mps_context;
+    report.gpu = static_cast<std::uint32_t>(context.gpu);
+    const Gpu& gpu = gpu_of(context);
+    std::snprintf(report.name.uuid, sizeof report.name.uuid, "%s", gpu.uuid);
+    std::snprintf(report.name.model, sizeof report.name.model, "%s", gpu.model);
+    send_report(report);
+}
+
+void report_context_ended(const Context& context) {
+    if (driver.mps.fd < 0) return;
+    mps::Report report;
+    report.event = mps::Event::context_ended;
+    report.context = context.mps_context;
+    report.gpu = static_cast<std::uint32_t>(context.gpu);
+    send_report(report);
+}
+
+void report_fault(const Context& context, CUresult error) {
+    if (driver.mps.fd < 0) return;
+    mps::Report report;
+    report.event = mps::Event::fault;
+    report.gpu = static_cast<std::uint32_t>(context.gpu);
+    report.error = static_cast<std::uint32_t>(error);
+    send_report(report);
+    end_client(error);
+}
+
+}  // namespace gpusim

@@ -1,0 +1,52 @@
+#include "gpusim/state/compute_mode.hpp"
+
+#include "api/nvidia/nvml.h"
+
+namespace gpusim {
+namespace {
+
+bool is_alive(const State& state, std::uint64_t server) {
+    for (int i = 0; i < kMaxSlots; i++) {
+        const Slot& slot = state.file->slots[i];
+        if (slot.in_use.load() == 0 || slot.is_mps_server.load() == 0) continue;
+        if (slot.mps_server.load() == server && slot_owner(state, i) != kNobody) return true;
+    }
+    return false;
+}
+
+// Whether the owner of `slot`, which has contexts, keeps processes of `server` (0: none) out.
+bool keeps_out(const State& state, int slot, std::uint64_t server) {
+    if (slot_owner(state, slot) == kNobody) return false;
+    const std::uint64_t other = state.file->slots[slot].mps_server.load();
+    if (other == 0) return true;
+    return other != server && is_alive(state, other);
+}
+
+}  // namespace
+
+bool is_admitted(const State& state, int gpu, int slot) {
+    const std::uint32_t mode = state.file->gpus[gpu].compute_mode.load();
+    if (mode == NVML_COMPUTEMODE_DEFAULT) return true;
+    if (mode == NVML_COMPUTEMODE_PROHIBITED) return false;
+    const std::uint64_t server = state.file->slots[slot].mps_server.load();
+    for (int i = 0; i < kMaxSlots; i++) {
+        if (i == slot || state.file->slots[i].contexts[gpu].load() == 0) continue;
+        if (keeps_out(state, i, server)) return false;
+    }
+    return true;
+}
+
+std::uint64_t become_mps_server(const State& state, int slot) {
+    const std::uint64_t number = state.file->mps_servers_total.load() + 1;
+    state.file->mps_servers_total.store(number);
+    state.file->slots[slot].is_mps_server.store(1);
+    state.file->slots[slot].mps_server.store(number);
+    return number;
+}
+
+bool is_mps_client(const State& state, int slot) {
+    const Slot& owned = state.file->slots[slot];
+    return owned.mps_server.load() != 0 && owned.is_mps_server.load() == 0;
+}
+
+}  // namespace gpusim

@@ -1,0 +1,23 @@
+// Which processes a GPU's compute mode admits, and the MPS servers that count as one process with
+// their clients. Source: nvmlComputeMode_t, and NVIDIA's MPS manual.
+#pragma once
+
+#include <cstdint>
+
+#include "gpusim/state/state.hpp"
+
+namespace gpusim {
+
+// Whether the owner of `slot` may make a context on the GPU. Exclusive: if no other process has
+// one there, or only the server of this client, and clients of the same server. What was a client
+// of a server that is dead does not count. Call it under the decision lock.
+bool is_admitted(const State& state, int gpu, int slot);
+
+// Makes the owner of `slot` an MPS server, and returns the server's number, which is never given
+// twice. Call it under the decision lock.
+std::uint64_t become_mps_server(const State& state, int slot);
+
+// Whether the owner of `slot` is a client of an MPS server.
+bool is_mps_client(const State& state, int slot);
+
+}  // namespace gpusim
