@@ -36,7 +36,7 @@ void read_process(Client& client) {
 void notify(int fd, std::uint32_t error) {
     Notice notice;
     notice.error = error;
-    // One that cannot be told notices the end of its connection.
+    // One that cannot receive it notices the end of its connection.
     send_all(fd, &notice, sizeof notice);
 }
 

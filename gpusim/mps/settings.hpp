@@ -45,7 +45,7 @@ struct Server {
     uid_t uid = 0;
     bool ready = false;
     bool has_fault = false;    // until the clients that it ended have left
-    bool is_ending = false;    // it was told to end, or ends when its clients have left
+    bool is_ending = false;    // it ends, or it will when its clients have left
     std::uint64_t number = 0;  // Slot::mps_server; known when it is ready, as the next two
     ServerGpus gpus;
     int device_count = 0;
