@@ -44,6 +44,7 @@ std::unique_ptr<GpusFile> make_state(const std::vector<GpuSpec>& specs) {
         gpu.numa = spec.numa;
         gpu.pcie_switch = spec.pcie_switch;
         gpu.nvlink = spec.nvlink;
+        gpu.multiprocessors = spec.multiprocessors;
         gpu.event_clock_fast_ppm = spec.event_clock_fast_ppm;
         gpu.minor = spec.minor;
         gpu.pci_domain = spec.pci_domain;

@@ -130,6 +130,11 @@ unsigned number(const YAML::Node& node, const std::string& field, unsigned most)
     return value;
 }
 
+void read_multiprocessors(GpuSpec& gpu, const YAML::Node& node) {
+    gpu.multiprocessors = number(node, "multiprocessors", 999);
+    if (gpu.multiprocessors == 0) refuse(node, "multiprocessors", "is zero");
+}
+
 void read_minor(GpuSpec& gpu, const YAML::Node& node) {
     gpu.minor = number(node, "minor", 255);
 }
@@ -164,6 +169,19 @@ void read_compute_capability(GpuSpec& gpu, const YAML::Node& node) {
     }
 }
 
+// The first row whose text the model's name contains. Source: NVIDIA's data sheets.
+unsigned multiprocessors_of_model(const std::string& model) {
+    static constexpr struct {
+        const char* text;
+        unsigned count;
+    } kModels[] = {{"RTX PRO 6000", 188}, {"B200", 148}, {"H200", 132}, {"H100 PCIe", 114},
+                   {"H100", 132},         {"A100", 108}, {"A40", 84},   {"A10", 72},
+                   {"L40", 142},          {"L4", 58},    {"V100", 80},  {"T4", 40}};
+    for (const auto& row : kModels)
+        if (model.find(row.text) != std::string::npos) return row.count;
+    return 40;
+}
+
 struct Field {
     const char* name;
     bool required;
@@ -178,6 +196,7 @@ constexpr Field kFields[] = {
     {"minor", false, read_minor},
     {"pci_bus_id", false, read_pci_bus_id},
     {"compute_capability", false, read_compute_capability},
+    {"multiprocessors", false, read_multiprocessors},
     {"context_overhead", false, read_context_overhead},
     {"graph_overhead", false, read_graph_overhead},
     {"time_slice", false, read_time_slice},
@@ -226,6 +245,7 @@ void read_fields(GpuSpec& gpu, const YAML::Node& node) {
     for (const Field& field : kFields) {
         if (field.required && !seen.contains(field.name)) refuse(node, field.name, "is missing");
     }
+    if (gpu.multiprocessors == 0) gpu.multiprocessors = multiprocessors_of_model(gpu.model);
     if (gpu.reserved_bytes >= gpu.memory_bytes) refuse(node, "reserved", "leaves no memory");
     if (gpu.switch_ns > 0 && gpu.time_slice_ns == 0)
         refuse(node["switch_time"], "switch_time", "needs time_slice: add it (2ms)");

@@ -9,6 +9,7 @@
 //         minor: 3                  # Optional: the index; names the marker dev/nvidia3.
 //         pci_bus_id: 0000:17:00.0  # Optional: 0000:<16 + index in hex>:00.0.
 //         compute_capability: 7.5   # Optional: 7.5.
+//         multiprocessors: 40       # Optional: 1 to 999; those of known models, else 40.
 //         context_overhead: 0       # Optional: what each CUDA context costs; 0.
 //         graph_overhead: 0         # Optional: what each executable graph costs; 0.
 //         time_slice: 2ms           # Optional: of each process that has work, from 10us to 10s;
@@ -44,6 +45,7 @@ struct GpuSpec {
     unsigned pci_device = 0;
     int compute_major = 7;
     int compute_minor = 5;
+    unsigned multiprocessors = 0;
     unsigned numa = 0;
     std::uint32_t pcie_switch = kNone;
     std::uint32_t nvlink = kNone;

@@ -28,6 +28,7 @@ TEST(GpusFile, ReadsEveryField) {
                           "    minor: 3\n"
                           "    pci_bus_id: 0001:3b:02.0\n"
                           "    compute_capability: 8.9\n"
+                          "    multiprocessors: 188\n"
                           "    context_overhead: 300MiB\n"));
     ASSERT_TRUE(gpus) << gpus.error();
     ASSERT_EQ(gpus->size(), 1U);
@@ -40,9 +41,22 @@ TEST(GpusFile, ReadsEveryField) {
     EXPECT_EQ(gpu.pci_domain, 1U);
     EXPECT_EQ(gpu.pci_bus, 0x3bU);
     EXPECT_EQ(gpu.pci_device, 2U);
+    EXPECT_EQ(gpu.multiprocessors, 188U);
     EXPECT_EQ(gpu.compute_major, 8);
     EXPECT_EQ(gpu.compute_minor, 9);
     EXPECT_EQ(gpu.context_overhead_bytes, std::uint64_t{300} << 20);
+}
+
+TEST(GpusFile, KnowsTheMultiprocessorsOfModels) {
+    for (const auto& [model, count] :
+         {std::pair("Tesla T4", 40U), std::pair("NVIDIA H100 80GB HBM3", 132U),
+          std::pair("NVIDIA A100-SXM4-40GB", 108U), std::pair("NVIDIA L40S", 142U),
+          std::pair("NVIDIA L4", 58U), std::pair("Other", 40U)}) {
+        const auto gpus = parse("gpus: [{memory: 1GiB, model: " + std::string(model) + "}]\n");
+        ASSERT_TRUE(gpus) << gpus.error();
+        EXPECT_EQ((*gpus)[0].multiprocessors, count) << model;
+    }
+    EXPECT_FALSE(parse("gpus: [{memory: 1GiB, model: A, multiprocessors: 0}]\n"));
 }
 
 TEST(GpusFile, FillsInWhatIsLeftOut) {

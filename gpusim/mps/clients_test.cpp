@@ -5,78 +5,27 @@
 #include "gpusim/mps/clients.hpp"
 
 #include <gmock/gmock.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <fstream>
 
 #include "api/nvidia/nvml.h"
-#include "gpusim/test_support/cuda_program.hpp"
-#include "gpusim/test_support/mps_daemon.hpp"
+#include "gpusim/test_support/mps_test.hpp"
 
 namespace gpusim {
 namespace {
 
 using testing::HasSubstr;
 using testing::MatchesRegex;
-using testing::Not;
 
 constexpr char kGpus[] =
     "gpus:\n"
     "  - {model: A, memory: 4GiB, context_overhead: 300MiB}\n"
     "  - {model: B, memory: 1GiB}\n";
 
-class MpsClients : public testing::Test {
+class MpsClients : public MpsTest {
   protected:
-    std::filesystem::path library() const { return node_.library("libcuda.so.1"); }
-
-    // A process with a context on device 0. It answers each number that it receives with what an
-    // allocation returns, 0 for success; then it ends when the wire does.
-    std::unique_ptr<ChildProcess> start_program(uid_t uid = getuid()) const {
-        auto child = std::make_unique<ChildProcess>([this, uid](Wire& wire) {
-            if (uid != getuid() && setuid(uid) != 0) return;
-            CudaProgram program(library());
-            wire.send();
-            while (wire.receive() != 0)
-                wire.send(1000 + static_cast<unsigned>(program.allocate(kMiB)));
-        });
-        return child;
-    }
-    std::unique_ptr<ChildProcess> client() const {
-        auto child = start_program();
-        EXPECT_EQ(child->wire().receive(), 1U);
-        return child;
-    }
-    // What the program's next call returns.
-    static CUresult call(ChildProcess& program) {
-        program.wire().send();
-        return static_cast<CUresult>(program.wire().receive() - 1000);
-    }
-    // What a new program gets for a context on device 0.
-    CUresult try_context() const {
-        ChildProcess child([this](Wire& wire) {
-            const Library cuda(library());
-            CUcontext context = nullptr;
-            CUresult result = CALL(cuda, cuInit)(0);
-            if (result == CUDA_SUCCESS) result = CALL(cuda, cuCtxCreate_v2)(&context, 0, 0);
-            wire.send(1000 + static_cast<unsigned>(result));
-        });
-        const auto result = static_cast<CUresult>(child.wire().receive() - 1000);
-        EXPECT_EQ(child.join(), 0);
-        return result;
-    }
-    CUresult try_context_without_mps() const {
-        const std::string pipes = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
-        setenv("CUDA_MPS_PIPE_DIRECTORY", "/nonexistent", 1);
-        const CUresult result = try_context();
-        setenv("CUDA_MPS_PIPE_DIRECTORY", pipes.c_str(), 1);
-        return result;
-    }
-    std::string pid(ChildProcess& child) const { return std::to_string(child.pid()); }
-
-    SimulatedNode node_{kGpus};
-    MpsDaemon daemon_{node_};
+    MpsClients() : MpsTest(kGpus) {}
 };
 
 TEST_F(MpsClients, AreListedUntilTheyEnd) {
@@ -149,7 +98,7 @@ TEST_F(MpsClients, UsersWaitForEachOther) {
 
 TEST_F(MpsClients, AnExclusiveGpuIsTheServers) {
     ASSERT_EQ(node_.control("set 0 compute-mode exclusive-process"), 0);
-    const std::string server = daemon_.server();
+    daemon_.server();
     EXPECT_EQ(try_context_without_mps(), CUDA_ERROR_DEVICE_UNAVAILABLE) << "before any client";
     const auto one = client();
     const auto two = client();
@@ -162,7 +111,7 @@ TEST_F(MpsClients, AnExclusiveGpuIsTheServers) {
 
 TEST_F(MpsClients, WithoutAServerOneProcessHasAnExclusiveGpu) {
     ASSERT_EQ(node_.control("set 0 compute-mode exclusive-process"), 0);
-    setenv("CUDA_MPS_PIPE_DIRECTORY", "/nonexistent", 1);
+    const Variable no_daemon("CUDA_MPS_PIPE_DIRECTORY", "/nonexistent");
     const auto one = client();
     EXPECT_EQ(try_context(), CUDA_ERROR_DEVICE_UNAVAILABLE);
     one->kill_hard();

@@ -27,7 +27,7 @@
 namespace gpusim {
 
 inline constexpr char kMagic[8] = {'g', 'p', 'u', 's', 'i', 'm', '\n', '\0'};
-inline constexpr std::uint32_t kLayoutVersion = 9;
+inline constexpr std::uint32_t kLayoutVersion = 10;
 
 inline constexpr int kMaxGpus = 64;
 inline constexpr int kMaxSlots = 1024;
@@ -89,6 +89,7 @@ struct Gpu {
     std::uint32_t numa;         // the NUMA node of its slot
     std::uint32_t pcie_switch;  // GPUs with the same number are behind one; kNone
     std::uint32_t nvlink;       // GPUs with the same number are linked, each with each; or kNone
+    std::uint32_t multiprocessors;
     std::uint32_t event_clock_fast_ppm;  // how fast the event clock is, compared with the host's
     std::atomic<std::uint32_t> lost;     // 1 from `gpusimctl lose` to `recover`
     std::atomic<std::uint32_t> recovery_action;  // an nvmlDeviceGpuRecoveryAction_t

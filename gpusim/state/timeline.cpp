@@ -5,6 +5,7 @@
 
 #include <ctime>
 
+#include "gpusim/state/compute_mode.hpp"
 #include "gpusim/state/slices.hpp"
 
 namespace gpusim {
@@ -58,13 +59,22 @@ Load load_beyond(const State& state, EngineId id, std::int64_t work_ps) {
     const EngineState& engine = engine_of(state, id);
     const int end = state.file->slots_end.load();
     Load load;
+    std::int64_t processes = 0;
+    std::uint64_t server = 0;
+    bool takes_turns = false;
     for (int slot = 0; slot < end; slot++) {
         const Booking& booking = engine.bookings[slot];
         const std::int64_t until = booking.until_ps.load();
         if (until <= work_ps) continue;
         load.demand += booking.demand.load();
         if (until < load.first_until) load.first_until = until;
+        const std::uint64_t other = state.file->slots[slot].mps_server.load();
+        takes_turns |= processes > 0 && (other == 0 || other != server);
+        server = other;
+        processes++;
     }
+    if (takes_turns && state.file->gpus[id.gpu].sharing.load() == Sharing::turns)
+        load.demand = processes * kWholeEngine;
     return load;
 }
 
@@ -132,6 +142,10 @@ bool is_sliced(const State& state, EngineId id) {
     return may_be_sliced(state, id) && state.file->gpus[id.gpu].sharing.load() == Sharing::turns;
 }
 
+bool is_sliced(const State& state, EngineId id, int slot) {
+    return is_sliced(state, id) && !is_mps_client(state, slot);
+}
+
 std::int64_t monotonic_ns() {
     timespec now = {};
     // A GPU's clock is independent of a clock function that the program provides in place of
@@ -150,9 +164,11 @@ EngineLock::~EngineLock() {
 }
 
 std::int64_t book(State& state, EngineId id, int slot, Work work, std::int64_t now) {
-    if (is_sliced(state, id)) return kSliced + slices::book(state, id.gpu, slot, work.work_ps, now);
+    if (is_sliced(state, id, slot))
+        return kSliced + slices::book(state, id.gpu, slot, work.work_ps, now);
     // By turns, each process has the whole engine during its turn.
-    if (state.file->gpus[id.gpu].sharing.load() == Sharing::turns) work.demand = kWholeEngine;
+    const bool takes_turns = state.file->gpus[id.gpu].sharing.load() == Sharing::turns;
+    if (takes_turns && !is_mps_client(state, slot)) work.demand = kWholeEngine;
     Booking& booking = engine_of(state, id).bookings[slot];
     std::int64_t at = settle(state, id, now);
     const bool has_work = booking.until_ps.load() > at;
@@ -175,20 +191,17 @@ std::int64_t book_turn(State& state, EngineId id, int slot, std::int64_t now) {
 }
 
 void cut_off(State& state, EngineId id, int slot, std::int64_t now) {
+    Booking& booking = engine_of(state, id).bookings[slot];
     if (is_sliced(state, id)) {
         slices::cut_off(state, id.gpu, slot, now);
-        return;
+        if (booking.until_ps.load() == 0) return;  // it never was a client of MPS
     }
-    Booking& booking = engine_of(state, id).bookings[slot];
     const std::int64_t at = change_rate(state, id, now);
     if (booking.until_ps.load() > at) booking.until_ps.store(at);
 }
 
 void cut_off_dead(State& state, EngineId id, std::int64_t now) {
-    if (is_sliced(state, id)) {
-        slices::cut_off_dead(state, id.gpu, now);
-        return;
-    }
+    if (is_sliced(state, id)) slices::cut_off_dead(state, id.gpu, now);
     const std::int64_t at = settle(state, id, now);
     const int end = state.file->slots_end.load();
     for (int slot = 0; slot < end; slot++) {
@@ -286,10 +299,8 @@ bool set_sharing(State& state, int gpu, Sharing sharing) {
     if (may_be_sliced(state, id)) {
         // What was booked in one way cannot go on in the other.
         cut_off_dead(state, id, now);
-        const bool has_work = is_sliced(state, id)
-                                  ? slices::has_work(state, gpu, now)
-                                  : load_beyond(state, id, settle(state, id, now)).demand > 0;
-        if (has_work) return false;
+        if (is_sliced(state, id) && slices::has_work(state, gpu, now)) return false;
+        if (load_beyond(state, id, settle(state, id, now)).demand > 0) return false;
     }
     change_rate(state, id, now);
     state.file->gpus[gpu].sharing.store(sharing);

@@ -10,6 +10,9 @@
 // each runs at full rate while their demands together fit the engine; otherwise all slow down
 // alike.
 //
+// Clients of one MPS server run side by side while no other process has work; otherwise all
+// processes take turns.
+//
 // By turns on a GPU with time slices (Gpu::time_slice_ns), the engine for kernels serves one
 // process at a time (slices.hpp). What book() returns then is the slot's own work, and only
 // done_at() knows the difference.
@@ -55,6 +58,8 @@ struct Work {
 
 // Whether processes have the engine in time slices that are not infinitely short.
 bool is_sliced(const State& state, EngineId id);
+// The same for the owner of a slot: clients of MPS have no time slices.
+bool is_sliced(const State& state, EngineId id, int slot);
 
 // (locked) Books work for a slot, after the slot's earlier work. Returns the work_ps at which it is
 // done.

@@ -36,9 +36,11 @@ CUresult need_slot() {
 }
 
 CUresult check_room(int gpu, std::uint64_t bytes) {
-    const std::uint64_t capacity = capacity_bytes(driver.state.file->gpus[gpu]);
-    const std::uint64_t used = used_bytes(driver.state, gpu);
-    return used > capacity || bytes > capacity - used ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+    return bytes > free_bytes(gpu) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
+std::uint64_t rest_of(std::uint64_t bytes, std::uint64_t used) {
+    return used < bytes ? bytes - used : 0;
 }
 
 // Counts an allocation that there is room for; true for the one that must fail.
@@ -66,6 +68,16 @@ CUresult add(int gpu, std::uint64_t bytes, unsigned contexts, Purpose purpose) {
 }
 
 }  // namespace
+
+std::uint64_t free_bytes(int gpu) {
+    const std::uint64_t capacity = capacity_bytes(driver.state.file->gpus[gpu]);
+    const std::uint64_t free = rest_of(capacity, used_bytes(driver.state, gpu));
+    const std::uint64_t limit = driver.mps.pinned_limit_bytes[gpu];
+    if (limit == 0) return free;
+    const std::uint64_t own = driver.slot >= 0 ? slot_bytes(driver.state, driver.slot, gpu) : 0;
+    const std::uint64_t allowed = rest_of(limit, own);
+    return allowed < free ? allowed : free;
+}
 
 CUresult charge(int gpu, std::uint64_t bytes, unsigned contexts) {
     return add(gpu, bytes, contexts, Purpose::context);

@@ -8,6 +8,10 @@
 
 namespace gpusim {
 
+// What this process can still get of the GPU: what no process uses, and at most what a pinned limit
+// of MPS leaves it. It may change at any time.
+std::uint64_t free_bytes(int gpu);
+
 // Adds `bytes` and `contexts` to what this process holds of the GPU, if the GPU has that much left.
 // CUDA_ERROR_OUT_OF_MEMORY if not; CUDA_ERROR_DEVICE_UNAVAILABLE if the node has no slot left, or
 // the GPU's compute mode does not admit a context of this process.

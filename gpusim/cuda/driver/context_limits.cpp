@@ -11,16 +11,14 @@ using gpusim::Session;
 
 namespace {
 
-constexpr std::uint64_t kThreadsOfMultiprocessor = 1024;
-
 struct Limit {
     std::size_t begins_with;
-    std::uint64_t units;  // how many bytes one byte of the limit takes
+    std::uint64_t units;  // how many bytes one byte of the limit takes; 0: one for each thread
 };
 
 // By CUlimit.
 constexpr Limit kOf[gpusim::kLimits] = {
-    {1024, gpusim::kMultiprocessors* kThreadsOfMultiprocessor},
+    {1024, 0},
     {std::size_t{1} << 20, 1},
     {std::size_t{8} << 20, 1},
 };
@@ -31,12 +29,15 @@ std::size_t value_of(const Context& context, int limit) {
 }
 
 // Cut to more bytes than any GPU has, so that nothing here overflows.
-std::uint64_t growth(int limit, std::size_t value) {
+std::uint64_t growth(const Context& context, int limit, std::size_t value) {
     constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
     const Limit& of = kOf[limit];
+    const std::uint64_t threads =
+        gpusim::gpu_of(context).multiprocessors * gpusim::kThreadsPerMultiprocessor;
+    const std::uint64_t units = of.units != 0 ? of.units : threads;
     if (value <= of.begins_with) return 0;
     const std::uint64_t more = value - of.begins_with;
-    const std::uint64_t bytes = more < kMost / of.units ? more * of.units : kMost;
+    const std::uint64_t bytes = more < kMost / units ? more * units : kMost;
     return (bytes + gpusim::kAllocationUnitBytes - 1) / gpusim::kAllocationUnitBytes *
            gpusim::kAllocationUnitBytes;
 }
@@ -58,7 +59,7 @@ void reset_limits(Context& context) {
 }
 
 CUresult grow_stack(Context& context, std::size_t bytes) {
-    const std::uint64_t wanted = growth(CU_LIMIT_STACK_SIZE, bytes);
+    const std::uint64_t wanted = growth(context, CU_LIMIT_STACK_SIZE, bytes);
     std::uint64_t& given = context.limit_bytes[CU_LIMIT_STACK_SIZE];
     if (wanted <= given) return CUDA_SUCCESS;
     const CUresult full = charge(context.gpu, wanted - given, 0);
@@ -74,7 +75,7 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     Context* context = nullptr;
     if (const CUresult none = gpusim::current_context(&context); none != CUDA_SUCCESS) return none;
     if (!is_modelled(limit)) return CUDA_ERROR_UNSUPPORTED_LIMIT;
-    const std::uint64_t wanted = growth(limit, value);
+    const std::uint64_t wanted = growth(*context, limit, value);
     std::uint64_t& given = context->limit_bytes[limit];
     if (wanted > given) {
         const CUresult full = gpusim::charge(context->gpu, wanted - given, 0);

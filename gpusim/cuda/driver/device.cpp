@@ -29,7 +29,6 @@ constexpr Attribute kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1590000},
     {CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512},
     {CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT, 32},
-    {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 40},
     {CU_DEVICE_ATTRIBUTE_INTEGRATED, 0},
     {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
     {CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
@@ -145,6 +144,8 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
     if (gpu == nullptr) return error;
     if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const Attribute own[] = {
+        {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+         static_cast<int>(gpusim::multiprocessors_of(driver.devices.gpus[device]))},
         {CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, static_cast<int>(gpu->compute_mode.load())},
         {CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, static_cast<int>(gpu->pci_domain)},
         {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, static_cast<int>(gpu->pci_bus)},

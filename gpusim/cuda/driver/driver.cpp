@@ -8,8 +8,10 @@
 
 namespace gpusim {
 
-constinit Driver driver = {
-    .mutex = PTHREAD_MUTEX_INITIALIZER, .slot = -1, .contexts = nullptr, .mps = {.fd = -1}};
+constinit Driver driver = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+                           .slot = -1,
+                           .contexts = nullptr,
+                           .mps = {.fd = -1, .active_thread_percentage = 100}};
 
 namespace {
 
@@ -42,6 +44,7 @@ CUresult start() {
         context.device = device;
         context.gpu = driver.devices.gpus[device];
     }
+    read_mps_environment();
     if (driver.devices.count > 0) return CUDA_SUCCESS;
     disconnect_from_mps();
     return CUDA_ERROR_NO_DEVICE;

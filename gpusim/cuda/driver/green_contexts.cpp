@@ -34,7 +34,7 @@ CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource* resource, CUdevR
     if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
     *resource = {};
     resource->type = type;
-    resource->of.sm.smCount = gpusim::kMultiprocessors;
+    resource->of.sm.smCount = gpusim::multiprocessors_of(gpusim::driver.devices.gpus[device]);
     return CUDA_SUCCESS;
 }
 

@@ -6,9 +6,12 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 #include "gpusim/cuda/driver/driver.hpp"
 #include "gpusim/cuda/work/work.hpp"
+#include "gpusim/mps/limits.hpp"
 #include "gpusim/mps/wire.hpp"
 
 namespace gpusim {
@@ -34,8 +37,42 @@ CUresult greet(int fd) {
         const std::uint32_t gpu = welcome.gpus.gpus[i];
         if (gpu >= driver.state.file->gpu_count) return CUDA_ERROR_MPS_CONNECTION_FAILED;
         driver.mps.gpus.gpus[driver.mps.gpus.count++] = static_cast<int>(gpu);
+        driver.mps.pinned_limit_bytes[gpu] = welcome.pinned_limit_bytes[i];
     }
+    driver.mps.active_thread_percentage = welcome.active_thread_percentage;
     return CUDA_SUCCESS;
+}
+
+// The GPU of this process that an entry of the environment names; -1: none. By the ordinal in this
+// process, or by the whole UUID.
+int gpu_named(const mps::PinnedLimit& limit) {
+    const int ordinal = mps::ordinal_of(limit);
+    if (ordinal >= 0) return ordinal < driver.devices.count ? driver.devices.gpus[ordinal] : -1;
+    for (int device = 0; device < driver.devices.count; device++) {
+        const int gpu = driver.devices.gpus[device];
+        const char* uuid = driver.state.file->gpus[gpu].uuid;
+        if (std::strlen(uuid) == limit.length &&
+            std::strncmp(uuid, limit.device, limit.length) == 0)
+            return gpu;
+    }
+    return -1;
+}
+
+// An entry that names no GPU of this process removes all limits, also the server's, as in the
+// driver 580 (docs/research/mps-580.md).
+void read_pinned_limits(const char* text) {
+    std::uint64_t(&limits)[kMaxGpus] = driver.mps.pinned_limit_bytes;
+    mps::PinnedLimit entry;
+    while (mps::next_pinned_limit(text, entry)) {
+        const int gpu = gpu_named(entry);
+        if (gpu < 0) {
+            for (std::uint64_t& limit : limits)
+                limit = 0;
+            return;
+        }
+        if (entry.bytes == 0) continue;
+        if (limits[gpu] == 0 || entry.bytes < limits[gpu]) limits[gpu] = entry.bytes;
+    }
 }
 
 bool has(const GpuList& list, int gpu) {
@@ -94,8 +131,19 @@ CUresult connect_to_mps() {
 
 void disconnect_from_mps() {
     if (driver.mps.fd >= 0) close(driver.mps.fd);
-    driver.mps.fd = -1;
-    driver.mps.server = 0;
+    driver.mps = {.fd = -1, .active_thread_percentage = 100};
+}
+
+void read_mps_environment() {
+    if (driver.mps.server == 0) return;
+    driver.mps.active_thread_percentage = mps::lower_percentage(
+        driver.mps.active_thread_percentage, std::getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"));
+    read_pinned_limits(std::getenv("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"));
+}
+
+unsigned multiprocessors_of(int gpu) {
+    return mps::multiprocessors_of(driver.state.file->gpus[gpu].multiprocessors,
+                                   driver.mps.active_thread_percentage);
 }
 
 GpuList gpus_of_mps(const GpuList& present) {

@@ -19,6 +19,8 @@ struct MpsClient {
     CUresult error;        // of every context from now on, once it is not CUDA_SUCCESS
     GpuList gpus;          // the server's, by its ordinals
     std::uint32_t contexts_total;
+    double active_thread_percentage;             // what the server and the environment allow
+    std::uint64_t pinned_limit_bytes[kMaxGpus];  // by GPU of the node; 0: no limit
 };
 
 // Waits until a server takes this process; without a daemon it does nothing. The errors are those
@@ -28,6 +30,12 @@ void disconnect_from_mps();
 
 // Those of `present` that the server has, in the server's order; without MPS, `present`.
 GpuList gpus_of_mps(const GpuList& present);
+
+// Lowers the server's limits to those of the environment. Call it when the devices are known.
+void read_mps_environment();
+
+// How many multiprocessors of the GPU this process has: without MPS all.
+unsigned multiprocessors_of(int gpu);
 
 // Ends this client if the server or the daemon has ended it: all its contexts get the error.
 void check_mps();

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "gpusim/cuda/driver/accounts.hpp"
 #include "gpusim/cuda/pools/pools.hpp"
 #include "gpusim/cuda/work/capture.hpp"
 #include "gpusim/cuda/work/work.hpp"
@@ -82,10 +83,8 @@ CUresult cuMemGetInfo_v2(size_t* free_bytes, size_t* total_bytes) {
     if (const CUresult error = gpusim::current_context(&context); error != CUDA_SUCCESS) {
         return error;
     }
-    const std::uint64_t capacity = gpusim::capacity_bytes(gpusim::gpu_of(*context));
-    const std::uint64_t used = gpusim::used_bytes(driver.state, context->gpu);
-    if (total_bytes != nullptr) *total_bytes = capacity;
-    if (free_bytes != nullptr) *free_bytes = used < capacity ? capacity - used : 0;
+    if (total_bytes != nullptr) *total_bytes = gpusim::capacity_bytes(gpusim::gpu_of(*context));
+    if (free_bytes != nullptr) *free_bytes = gpusim::free_bytes(context->gpu);
     return CUDA_SUCCESS;
 }
 

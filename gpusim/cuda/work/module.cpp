@@ -271,16 +271,17 @@ CUresult operation_of(const Launch& launch, Operation** operation) {
         if (const CUresult error = first_parameter(launch, &block_ns); error != CUDA_SUCCESS)
             return error;
     }
-    const std::uint64_t room =
-        std::uint64_t{kMultiprocessors} * blocks_at_once(static_cast<unsigned>(threads));
+    const std::uint64_t at_once = blocks_at_once(static_cast<unsigned>(threads));
+    const std::uint64_t room = multiprocessors_of(context->gpu) * at_once;
+    const std::uint64_t room_of_gpu = gpu_of(*context).multiprocessors * at_once;
     if (launch.is_cooperative && blocks > room) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
     if (const CUresult full = grow_stack(*context, function->local_bytes); full != CUDA_SUCCESS)
         return full;
     Operation* made = make_operation(Operation::Place::engine);
     if (made == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     const std::uint64_t waves = (blocks + room - 1) / room;
-    const std::uint64_t demand =
-        waves > 1 ? kWholeEngine : (blocks * kWholeEngine + room - 1) / room;
+    const std::uint64_t running = waves > 1 ? room : blocks;
+    const std::uint64_t demand = (running * kWholeEngine + room_of_gpu - 1) / room_of_gpu;
     made->id = {context->gpu, Engine::compute};
     made->work = {static_cast<std::int64_t>(waves * block_ns) * kPsPerNs,
                   static_cast<std::uint32_t>(demand)};

@@ -9,14 +9,14 @@
 // Without one a block takes kDefaultBlockNs.
 //
 // A multiprocessor runs as many blocks at once as it has threads for; the GPU as many as all its
-// multiprocessors. The remaining blocks run in further waves.
+// multiprocessors, and a client of MPS as many as its part of them. The remaining blocks run in
+// further waves.
 #pragma once
 
 #include "gpusim/cuda/work/work.hpp"
 
 namespace gpusim {
 
-inline constexpr unsigned kMultiprocessors = 40;
 inline constexpr unsigned kThreadsPerMultiprocessor = 1024;
 inline constexpr unsigned kMaxThreadsPerBlock = 1024;
 inline constexpr std::uint64_t kDefaultBlockNs = 5000;

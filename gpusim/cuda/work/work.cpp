@@ -97,9 +97,10 @@ void take_fault(Operation& operation) {
 // On a GPU with time slices, a marker is reached in a turn of its process, as an H100's events are.
 bool waits_for_turn(Operation& operation, std::int64_t begin) {
     const EngineId id = {context_of(operation).gpu, Engine::compute};
-    if (!is_sliced(driver.state, id)) return false;
+    if (!is_sliced(driver.state, id, driver.slot)) return false;
     const EngineLock lock(driver.state, id);
-    if (!is_sliced(driver.state, id)) return false;  // changed before this had the lock
+    if (!is_sliced(driver.state, id, driver.slot))
+        return false;  // changed before this had the lock
     operation.id = id;
     operation.until_ps = book_turn(driver.state, id, driver.slot, begin);
     return true;
