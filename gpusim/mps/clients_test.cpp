@@ -15,7 +15,6 @@
 namespace gpusim {
 namespace {
 
-using testing::HasSubstr;
 using testing::MatchesRegex;
 
 constexpr char kGpus[] =

@@ -33,7 +33,7 @@ std::uint64_t growth(const Context& context, int limit, std::size_t value) {
     constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
     const Limit& of = kOf[limit];
     const std::uint64_t threads =
-        gpusim::gpu_of(context).multiprocessors * gpusim::kThreadsPerMultiprocessor;
+        std::uint64_t{gpusim::gpu_of(context).multiprocessors} * gpusim::kThreadsPerMultiprocessor;
     const std::uint64_t units = of.units != 0 ? of.units : threads;
     if (value <= of.begins_with) return 0;
     const std::uint64_t more = value - of.begins_with;

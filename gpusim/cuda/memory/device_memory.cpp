@@ -10,7 +10,6 @@
 
 using gpusim::Context;
 using gpusim::DeviceRange;
-using gpusim::driver;
 using gpusim::Range;
 using gpusim::RangeKind;
 using gpusim::Session;

@@ -360,8 +360,11 @@ void finish(Operation& operation, std::int64_t done_ns) {
     if (context.error == CUDA_SUCCESS && operation.deed != nullptr) operation.deed(operation);
     if (const CUresult error = error_of(operation.fault); error != CUDA_SUCCESS) {
         context.error = error;
-        const EngineLock lock(driver.state, operation.id);
-        cut_off(driver.state, operation.id, driver.slot, done_ns);
+        {
+            const EngineLock lock(driver.state, operation.id);
+            cut_off(driver.state, operation.id, driver.slot, done_ns);
+        }
+        report_fault(context, error);
     }
     stream.first = operation.next;
     stream.pending--;
