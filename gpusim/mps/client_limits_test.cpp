@@ -26,7 +26,7 @@ class MpsClientLimits : public MpsTest {
     void as_client(const Body& body, int line = __builtin_LINE()) const {
         in_child(
             [&] {
-                Worker worker(library());
+                const Worker worker(library());
                 body(worker);
             },
             line);
@@ -80,11 +80,11 @@ TEST_F(MpsClientLimits, TheLowerThreadPercentageCounts) {
 
 TEST_F(MpsClientLimits, AKernelThatFillsTheGpuTakesLonger) {
     const std::string server = daemon_.server();
-    for (const std::uint64_t percentage : {100, 50, 25, 10}) {
+    for (const unsigned percentage : {100U, 50U, 25U, 10U}) {
         daemon_.command("set_active_thread_percentage " + server + " " +
                         std::to_string(percentage));
         as_client([=](const Worker& worker) {
-            EXPECT_EQ(kernel_us(worker), 100'000 / percentage) << percentage << " %";
+            EXPECT_EQ(kernel_us(worker), 100'000U / percentage) << percentage << " %";
         });
     }
 }
@@ -134,7 +134,8 @@ TEST_F(MpsClientLimits, APinnedLimitCountsTheContext) {
     const std::string server = daemon_.server();
     daemon_.command("set_device_pinned_mem_limit " + server + " 0 10G");
     daemon_.command("set_device_pinned_mem_limit " + server + " 1 2G");
-    as_client([](Worker& worker) {
+    in_child([this] {
+        Worker worker(library());
         EXPECT_EQ(worker.total_bytes(), 16 * kGiB) << "the whole GPU";
         const std::uint64_t free = worker.free_bytes() / kMiB;
         EXPECT_LE(free, 9728U);

@@ -12,14 +12,15 @@ namespace {
 
 TEST(MpsLimits, MultiprocessorsComeInPairs) {
     const struct {
-        unsigned all;
         double percentage;
+        unsigned all;
         unsigned expected;
-    } rows[] = {{188, 50, 94}, {188, 25, 46}, {188, 75, 140}, {132, 10, 12}, {132, 90, 118},
-                {40, 55, 22},  {40, 1, 2},    {132, 0.04, 2}, {35, 100, 35}, {132, 100, 132}};
-    for (const auto& row : rows)
+    } rows[] = {{50, 188, 94}, {25, 188, 46}, {75, 188, 140}, {10, 132, 12}, {90, 132, 118},
+                {55, 40, 22},  {1, 40, 2},    {0.04, 132, 2}, {100, 35, 35}, {100, 132, 132}};
+    for (const auto& row : rows) {
         EXPECT_EQ(multiprocessors_of(row.all, row.percentage), row.expected)
             << row.percentage << " % of " << row.all;
+    }
 }
 
 TEST(MpsLimits, TheLowerPercentageCounts) {
@@ -28,9 +29,10 @@ TEST(MpsLimits, TheLowerPercentageCounts) {
         double expected;
     } rows[] = {{nullptr, 50}, {"25", 25}, {"75", 50}, {"12.5", 12.5},
                 {"0", 50},     {"", 50},   {"x", 50},  {"-1", 50}};
-    for (const auto& row : rows)
+    for (const auto& row : rows) {
         EXPECT_EQ(lower_percentage(50, row.text), row.expected)
             << (row.text != nullptr ? row.text : "unset");
+    }
 }
 
 std::string read(const char* text) {
