@@ -68,6 +68,7 @@ class DaemonCase(unittest.TestCase):
         daemon = self.daemon()
         daemon.command("get_server_list")
         daemon.command("bogus")
+        soon(lambda: daemon.logged().endswith("UI closed\n"), "the front end is gone")
         lines = daemon.logged().splitlines()
         for line in lines:
             self.assertRegex(line, LOG_LINE)
