@@ -53,6 +53,21 @@ TEST_F(TimelineTest, AloneItTakesItsTime) {
     EXPECT_EQ(used(0, 400 * kMs), 9 * kMs);
 }
 
+TEST_F(TimelineTest, ClientsOfOneMpsServerRunSideBySide) {
+    for (const int slot : {0, 1})
+        state_.file->slots[slot].mps_server.store(7);
+    state_.file->slots[3].mps_server.store(8);
+    constexpr std::uint32_t kHalf = kWholeEngine / 2;
+    const std::int64_t a = book_at(0, 0, {10 * kMs * kPsPerNs, kHalf});
+    book_at(0, 1, {10 * kMs * kPsPerNs, kHalf});
+    EXPECT_EQ(done(a, 0), 10 * kMs) << "they fit";
+    book_at(5 * kMs, 2, work(kMs));
+    EXPECT_EQ(done(a, 5 * kMs), 12 * kMs) << "by turns while a process without MPS has work";
+    const std::int64_t b = book_at(20 * kMs, 0, {kMs * kPsPerNs, kHalf});
+    book_at(20 * kMs, 3, {10 * kMs * kPsPerNs, kHalf});
+    EXPECT_EQ(done(b, 20 * kMs), 22 * kMs) << "by turns with a client of another server";
+}
+
 TEST_F(TimelineTest, TwoGetHalfEach) {
     const std::int64_t a = book_at(0, 0, work(10 * kMs));
     const std::int64_t b = book_at(5 * kMs, 1, work(10 * kMs));
