@@ -18,12 +18,14 @@
 #include <strings.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 extern void __cxa_finalize(void*);
 extern int __isoc99_sscanf(const char*, const char*, ...);
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void*);
 
 #define IMPORT(name) {#name, (uintptr_t)&name}
 
@@ -32,15 +34,17 @@ static const struct {
     uintptr_t address;
 } kImports[] = {
     IMPORT(__cxa_finalize), IMPORT(__errno_location), IMPORT(__isoc99_sscanf),
-    IMPORT(access), IMPORT(calloc), IMPORT(close), IMPORT(dl_iterate_phdr), IMPORT(fallocate),
-    IMPORT(fclose), IMPORT(fcntl), IMPORT(fopen), IMPORT(fread), IMPORT(free), IMPORT(ftruncate),
-    IMPORT(getenv), IMPORT(getpid), IMPORT(isspace), IMPORT(lseek), IMPORT(memcmp),
+    IMPORT(__register_atfork), IMPORT(access), IMPORT(bind), IMPORT(calloc), IMPORT(chmod),
+    IMPORT(close), IMPORT(connect), IMPORT(dl_iterate_phdr), IMPORT(fallocate), IMPORT(fclose),
+    IMPORT(fcntl), IMPORT(fopen), IMPORT(fread), IMPORT(free), IMPORT(ftruncate), IMPORT(getenv),
+    IMPORT(getpid), IMPORT(isspace), IMPORT(listen), IMPORT(lseek), IMPORT(memchr), IMPORT(memcmp),
     IMPORT(memcpy), IMPORT(memfd_create), IMPORT(memmove), IMPORT(memset), IMPORT(mmap),
     IMPORT(mprotect), IMPORT(msync), IMPORT(munmap), IMPORT(open), IMPORT(prctl),
     IMPORT(pthread_create), IMPORT(pthread_mutex_lock), IMPORT(pthread_mutex_unlock),
-    IMPORT(pwrite), IMPORT(realloc), IMPORT(realpath), IMPORT(sigfillset), IMPORT(sigprocmask),
-    IMPORT(snprintf), IMPORT(statx), IMPORT(strchr), IMPORT(strcmp), IMPORT(strlen),
-    IMPORT(strncasecmp), IMPORT(strncmp), IMPORT(strrchr), IMPORT(strtoul), IMPORT(strtoull),
+    IMPORT(pwrite), IMPORT(realloc), IMPORT(realpath), IMPORT(recv), IMPORT(send),
+    IMPORT(sigfillset), IMPORT(sigprocmask), IMPORT(snprintf), IMPORT(socket), IMPORT(statx),
+    IMPORT(strchr), IMPORT(strcmp), IMPORT(strlen), IMPORT(strncasecmp), IMPORT(strncmp),
+    IMPORT(strrchr), IMPORT(strtod), IMPORT(strtol), IMPORT(strtoul), IMPORT(strtoull),
     IMPORT(syscall), IMPORT(tdelete), IMPORT(tfind), IMPORT(tsearch),
 };
 
