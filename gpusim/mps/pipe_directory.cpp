@@ -1,6 +1,7 @@
 #include "gpusim/mps/pipe_directory.hpp"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr char kLock[] = "control_lock";
 constexpr char kLog[] = "log";
+constexpr int kBacklog = 128;
 constexpr char kPid[] = "nvidia-cuda-mps-control.pid";
 
 int open_for_all(const char* path, int flags) {
@@ -48,14 +50,15 @@ Claim claim(PipeDirectory& directory, const char* path, Version version) {
     if (fcntl(directory.lock_fd, F_SETLK, &whole_file) != 0) return Claim::already_running;
     for (const char* stale : {kControl, kControlPrivileged, kLog, kPid})
         unlink(path_in(path, stale).text);
-    directory.privileged_fd = listen_at(path_in(path, kControlPrivileged).text, 0755);
-    if (directory.privileged_fd < 0 || !make_fifo(path_in(path, kLog).text) ||
-        (version >= Version::v550 && !write_pid(path))) {
-        return Claim::not_accessible;
-    }
-    // Last: a program that finds `control` finds the others too.
-    directory.control_fd = listen_at(path_in(path, kControl).text, 0666);
-    return directory.control_fd < 0 ? Claim::not_accessible : Claim::made;
+    if (!make_fifo(path_in(path, kLog).text)) return Claim::not_accessible;
+    if (version >= Version::v550 && !write_pid(path)) return Claim::not_accessible;
+    directory.control_fd = bind_to(path_in(path, kControl).text, 0666);
+    directory.privileged_fd = bind_to(path_in(path, kControlPrivileged).text, 0755);
+    // A front end finds all files once one socket accepts it. The privileged socket is first, so
+    // that no front end falls back to the other one.
+    for (const int fd : {directory.privileged_fd, directory.control_fd})
+        if (fd < 0 || listen(fd, kBacklog) != 0) return Claim::not_accessible;
+    return Claim::made;
 }
 
 void release(PipeDirectory& directory) {

@@ -62,15 +62,13 @@ int connect_to(const char* path) {
     return connect(fd, name, sizeof address) == 0 ? fd : close_after_error(fd);
 }
 
-int listen_at(const char* path, unsigned mode) {
-    constexpr int kBacklog = 128;
+int bind_to(const char* path, unsigned mode) {
     sockaddr_un address = {};
     if (!fill_address(address, path)) return -1;
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) return -1;
     const auto* name = reinterpret_cast<const sockaddr*>(&address);
-    if (bind(fd, name, sizeof address) != 0 || chmod(path, mode) != 0 || listen(fd, kBacklog) != 0)
-        return close_after_error(fd);
+    if (bind(fd, name, sizeof address) != 0 || chmod(path, mode) != 0) return close_after_error(fd);
     return fd;
 }
 

@@ -83,8 +83,8 @@ MpsPath path_in(const char* directory, const char* name);
 
 // A blocking stream socket, or -1 with errno.
 int connect_to(const char* path);
-// A non-blocking socket that listens at `path`, which must be free, or -1 with errno.
-int listen_at(const char* path, unsigned mode);
+// A non-blocking socket at `path`, which must be free, or -1 with errno. It does not listen yet.
+int bind_to(const char* path, unsigned mode);
 
 // All bytes; false if the other side is gone.
 bool send_all(int fd, const void* data, std::size_t bytes);

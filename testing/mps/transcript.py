@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mps.programs import OTHER_USER, PATIENCE, Daemon, Programs
+from mps.programs import OTHER_USER, PATIENCE, Daemon, Programs, soon
 
 GOLDEN = Path(__file__).resolve().parents[2] / "gpusim" / "mps" / "golden"
 # What a user without privilege may do.
@@ -80,6 +80,7 @@ def unprivileged_steps(programs: Programs) -> Iterator[Step]:
     daemon = Daemon(programs, mode=0o755)
     try:
         daemon.start()
+        soon(lambda: daemon.send(b"", OTHER_USER).status == 0, "other users find the daemon")
         for command in UNPRIVILEGED:
             answer = daemon.command(command, OTHER_USER)
             yield Step(f"UID {OTHER_USER}: {command}", f"{answer.text}[exit {answer.status}]\n")
