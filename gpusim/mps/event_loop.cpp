@@ -221,9 +221,9 @@ void EventLoop::finish_quit() {
     release(*plan_.directory);
     done_ = true;
     if (quit_caller_ == nullptr) return;
-    // 550's front end ends with the daemon's status; 535's does not.
+    // Where a server has failed, the vendor's front end ends with 1 or, in a race, with 0.
     answer_.clear();
-    send_answer(*quit_caller_, answer_, control_.version >= Version::v550 ? exit_status_ : 0);
+    send_answer(*quit_caller_, answer_, exit_status_);
 }
 
 void EventLoop::read_channel(Channel& channel) {

@@ -7,11 +7,13 @@ usage: python3 -m mps.check FOLDER    with the folders 535 and 550 of `tools/set
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from mps.programs import CONTROL, Programs, simulated
+from mps.programs import CONTROL, SERVER, Programs, simulated
 from mps.transcript import Step, corner_case_steps, golden_steps, unprivileged_steps
 
 VERSIONS = ("535", "550")
@@ -19,8 +21,7 @@ VERSIONS = ("535", "550")
 
 def vendors(root: Path) -> Programs:
     """The programs of unpacked Debian packages."""
-    return Programs(root / "usr/bin" / CONTROL, {
-        "PATH": f"{root}/usr/sbin:{root}/usr/bin:/usr/bin:/bin",
+    return Programs(root / "usr/bin" / CONTROL, root / "usr/sbin" / SERVER, {
         "LD_LIBRARY_PATH": str(root / "usr/lib/x86_64-linux-gnu/nvidia/current")})
 
 
@@ -58,8 +59,15 @@ def main() -> int:
         print("check mps: needs root, because commands run as several users", file=sys.stderr)
         return 1
     build = Path(os.environ["TESSERA_BUILD"])
-    return 1 if sum(compare(version, Path(sys.argv[1]) / version, build)
-                    for version in VERSIONS) else 0
+    differences = 0
+    with tempfile.TemporaryDirectory(prefix="mps-drivers-") as scratch:
+        # Servers of other users must be able to load the driver's libraries.
+        os.chmod(scratch, 0o755)
+        for version in VERSIONS:
+            root = shutil.copytree(Path(sys.argv[1]) / version, Path(scratch) / version,
+                                   symlinks=True)
+            differences += compare(version, root, build)
+    return 1 if differences else 0
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 CONTROL = "nvidia-cuda-mps-control"
+SERVER = "nvidia-cuda-mps-server"
 PATIENCE = 30.0  # seconds; far more than anything here takes
 OTHER_USER = 65534
 
@@ -21,6 +22,7 @@ OTHER_USER = 65534
 class Programs:
     """Where the programs are, and what is in their environment."""
     control: Path
+    server: Path
     environment: dict[str, str] = field(default_factory=dict)
 
 
@@ -33,7 +35,8 @@ class Answer:
 
 def simulated(build: Path, version: str, **environment: str) -> Programs:
     """gpusim's programs as those of driver `version`, without a GPU unless GPUSIM_DIR is given."""
-    return Programs(build / "gpusim" / "bin" / CONTROL,
+    programs = build / "gpusim" / "bin"
+    return Programs(programs / CONTROL, programs / SERVER,
                     {"GPUSIM_MPS_VERSION": version, "GPUSIM_DIR": "/nonexistent", **environment})
 
 
@@ -60,9 +63,9 @@ class Daemon:
         self.bin = Path(tempfile.mkdtemp(prefix="mps-bin-"))
         self.bin.chmod(0o755)
         self.program = self.bin / CONTROL
-        for program in programs.control.parent.glob("nvidia-cuda-mps-*"):
+        for program in (programs.control, programs.server):
             shutil.copy(program, self.bin / program.name)
-        self.environment = {"PATH": "/usr/bin:/bin", **programs.environment,
+        self.environment = {"PATH": f"{self.bin}:/usr/bin:/bin", **programs.environment,
                             "CUDA_MPS_PIPE_DIRECTORY": str(self.pipe),
                             "CUDA_MPS_LOG_DIRECTORY": str(self.log)}
         self.process: subprocess.Popen[bytes] | None = None
