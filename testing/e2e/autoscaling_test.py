@@ -10,14 +10,13 @@ import threading
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from e2e import models, rights
-from e2e.case import GPUS, PODS
-from e2e.chart_case import ChartCase
+from e2e import rights
+from e2e.case import PODS
+from e2e.serving_case import ServingCase
 from kube.api import ApiError
 from kube.errors import CommandError
-from stack import builds, deploy
+from stack import deploy
 from stack.chart import NAMESPACE
-from stack.gpu_node import GpuNode
 
 Json = dict[str, Any]
 SECONDS = 150  # for what takes some rounds of 5 to 15 s
@@ -36,9 +35,8 @@ SERVER = ("trap 'exit 0' TERM; httpd -p 8080; while :; do if [ -e /tmp/busy ]; t
           "timeout 1 gpuspin 1000; else sleep 1; fi; done")
 
 
-class AutoscalingTest(ChartCase):
+class AutoscalingTest(ServingCase):
     audit_users = (deploy.CONTROLLER_USER,)
-    image: ClassVar[str]
     adapter: ClassVar[Json] = {
         "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
         "metadata": {"name": OLDER},
@@ -48,23 +46,8 @@ class AutoscalingTest(ChartCase):
                  "service": {"name": "prometheus-adapter", "namespace": "monitoring"}}}
 
     @classmethod
-    def gpu_nodes(cls) -> list[GpuNode]:
-        return [GpuNode("node-a", GPUS / "two-15gib.yaml")]
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        super().setUpClass()
-        archive = builds.model_server_image(cls.cluster.directory / "model-server")
-        cls.image = cls.stack.registry.push(archive, "model-server:test")
-        models.make_volume(cls.api, cls.cluster.directory / "models")
-
-    @classmethod
     def install_chart(cls) -> None:
         cls.stack.install("controller.customMetrics=true", "agent.listen=true")
-
-    def tearDown(self) -> None:
-        self.cluster.kubectl("delete", "deployments", "--all", "--wait=true")
-        super().tearDown()
 
     # ---- tools
 

@@ -131,7 +131,7 @@ class CodeSyncTest(TrainingCase):
                       "--sync-revision and --sync-secret", reason)
         self.assertIn("Init:Error", self.tessera_says("get", "closed"))
         done = self.run_tessera("logs", "closed")
-        self.assertIn("cannot fetch HEAD of", done.stdout)
+        self.assertRegex(done.stdout, r"cannot fetch HEAD of \S+ \(3 failures\)")
         self.assertIn("this is the log of container init-code", done.stderr)
         # A Secret that does not exist.
         self.submit("missing", "--sync-secret=missing", source="private/train.git")

@@ -11,14 +11,13 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from e2e import console_block, models
-from e2e.case import GPUS, PODS
-from e2e.chart_case import ChartCase
+from e2e import console_block
+from e2e.case import PODS
+from e2e.serving_case import ServingCase
 from kube import gateway
 from stack import builds
-from stack.gpu_node import GpuNode
 
 Json = dict[str, Any]
 SECONDS = 120  # for what takes seconds on a machine with nothing else to do
@@ -46,24 +45,7 @@ def general(text: str) -> str:
     return re.sub(r"-{2,}|(?<=\S) {2,}", " ", text)
 
 
-class ServingTest(ChartCase):
-    image: ClassVar[str]
-
-    @classmethod
-    def gpu_nodes(cls) -> list[GpuNode]:
-        return [GpuNode("node-a", GPUS / "two-15gib.yaml")]
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        super().setUpClass()
-        archive = builds.model_server_image(cls.cluster.directory / "model-server")
-        cls.image = cls.stack.registry.push(archive, "model-server:test")
-        models.make_volume(cls.api, cls.cluster.directory / "models")
-
-    def tearDown(self) -> None:
-        self.cluster.kubectl("delete", "deployments", "--all", "--wait=true")
-        super().tearDown()
-
+class ServingTest(ServingCase):
     # ---- tools
 
     def serve(self, *arguments: str) -> str:

@@ -24,7 +24,7 @@ Status worst_of(std::span<const Finding> findings) {
 std::string doctor_text(std::span<const Finding> findings) {
     std::string out;
     for (const Finding& finding : findings) {
-        out += fmt::format("{:<8} {:<13} {}", status_name(finding.status), finding.check,
+        out += fmt::format("{:<8} {:<14} {}", status_name(finding.status), finding.check,
                            finding.found);
         if (!finding.fix.empty()) out += " -> " + finding.fix;
         out += '\n';

@@ -18,9 +18,9 @@ const std::vector<Finding> kFindings = {
 // changes the exit status.
 TEST(DoctorText, LinesAndJson) {
     EXPECT_EQ(doctor_text(kFindings),
-              "ok       api_server    v1.36.3\n"
-              "failed   key           no \"Secret\" -> make one\n"
-              "warning  gpus          sick -> reset\n");
+              "ok       api_server     v1.36.3\n"
+              "failed   key            no \"Secret\" -> make one\n"
+              "warning  gpus           sick -> reset\n");
     EXPECT_EQ(doctor_json(kFindings),
               R"({"version":1,"status":"failed","checks":[)"
               R"({"check":"api_server","status":"ok","found":"v1.36.3","fix":""},)"

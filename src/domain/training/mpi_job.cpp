@@ -106,10 +106,11 @@ Result<> check_flags(const MpiJobFlags& flags, const Training& job) {
                       "cannot be used with mpi: Kueue would admit the launcher and the workers "
                       "separately; leave it out");
     }
-    if (job.roles.front().pod.labels.contains("kueue.x-k8s.io/queue-name")) {
+    if (job.roles.front().pod.labels.contains(kKueueQueueLabel)) {
         return refuse("--label",
-                      "kueue.x-k8s.io/queue-name cannot be used with mpi: Kueue would admit the "
-                      "launcher and the workers separately; leave it out");
+                      fmt::format("{} cannot be used with mpi: Kueue would admit the launcher and "
+                                  "the workers separately; leave it out",
+                                  kKueueQueueLabel));
     }
     if (submit.tensorboard.wanted && !flags.mounts_on_launcher) {
         return refuse("--tensorboard",

@@ -33,6 +33,10 @@ constexpr SyncVariable kUser{"GITSYNC_USERNAME", "GIT_SYNC_USERNAME"};
 constexpr SyncVariable kPassword{"GITSYNC_PASSWORD", "GIT_SYNC_PASSWORD"};
 constexpr SyncVariable kBranch{"GITSYNC_REF", "GIT_SYNC_BRANCH"};
 constexpr SyncVariable kRevision{"GITSYNC_REF", "GIT_SYNC_REV"};
+// Without it the first failure to reach the repository ends the job. git-sync pauses for 10 seconds
+// between its tries.
+constexpr SyncVariable kMaxFailures{"GITSYNC_MAX_FAILURES", "GIT_SYNC_MAX_SYNC_FAILURES"};
+constexpr const char* kTries = "3";
 
 // Which commit: a flag and a variable of the user cannot both say it.
 constexpr auto kRefNames =
@@ -264,6 +268,11 @@ Result<> add_code(const SyncFlags& flags, PodTemplate& pod) {
     TRY_VOID(add_credentials(flags, source.transport, code));
     const bool has_ref = !flags.branch.empty() || !flags.revision.empty();
     TRY_VOID(move_variables(has_ref, pod, code));
+    const auto is_set = [&code](std::string_view name) {
+        return std::ranges::find(code.env, name, &EnvVar::name) != code.env.end();
+    };
+    if (!is_set(kMaxFailures.name) && !is_set(kMaxFailures.earlier))
+        add(code, kMaxFailures, kTries);
     pod.code = std::move(code);
     return {};
 }

@@ -121,6 +121,21 @@ TEST(SyncFlags, Secrets) {
     EXPECT_EQ(value(pod.code->env, "GITSYNC_SSH"), "true");
 }
 
+// Goal: one failure to reach the repository does not end the job, unless the user wants that.
+TEST(SyncFlags, Tries) {
+    PodTemplate pod;
+    ASSERT_TRUE(add_code(git(), pod));
+    EXPECT_EQ(value(pod.code->env, "GITSYNC_MAX_FAILURES"), "3");
+    EXPECT_EQ(value(pod.code->env, "GIT_SYNC_MAX_SYNC_FAILURES"), "3");
+    for (const char* name : {"GITSYNC_MAX_FAILURES", "GIT_SYNC_MAX_SYNC_FAILURES"}) {
+        PodTemplate other;
+        other.env = {{.name = name, .value = "0"}};
+        ASSERT_TRUE(add_code(git(), other));
+        EXPECT_EQ(std::ranges::count(other.code->env, "3", &EnvVar::value), 0);
+        EXPECT_EQ(value(other.code->env, name), "0");
+    }
+}
+
 // Goal: variables that Arena's users set for git-sync reach it, and not the program.
 TEST(SyncFlags, Variables) {
     PodTemplate pod;
@@ -132,7 +147,7 @@ TEST(SyncFlags, Variables) {
     const PodTemplate before = pod;
     ASSERT_TRUE(add_code(git(), pod));
     EXPECT_EQ(pod.env, (std::vector{before.env[3], before.env[4]}));
-    EXPECT_EQ((std::vector<EnvVar>(pod.code->env.begin() + 8, pod.code->env.end())),
+    EXPECT_EQ((std::vector<EnvVar>(pod.code->env.begin() + 8, pod.code->env.end() - 2)),
               (std::vector<EnvVar>(before.env.begin(), before.env.begin() + 4)));
     // Without code from git they are the program's.
     PodTemplate other = before;

@@ -160,10 +160,11 @@ Result<> check_policies(const TensorflowJobFlags& flags, const Training& job) {
         return refuse("--clean-task-policy",
                       "needs --chief, --ps or --evaluator: the pods of one role end together");
     }
-    if (has_roles && job.roles.front().pod.labels.contains("kueue.x-k8s.io/queue-name")) {
+    if (has_roles && job.roles.front().pod.labels.contains(kKueueQueueLabel)) {
         return refuse("--label",
-                      "kueue.x-k8s.io/queue-name cannot be used with --chief, --ps and "
-                      "--evaluator: Kueue would admit their Jobs separately");
+                      fmt::format("{} cannot be used with --chief, --ps and --evaluator: Kueue "
+                                  "would admit their Jobs separately",
+                                  kKueueQueueLabel));
     }
     if (has_roles && !flags.submit.queue.empty()) {
         return refuse("--queue",

@@ -86,6 +86,9 @@ enum class Backend {
 
 // The name of the Job that a TrainJob has: of its JobSet, the replicated job `node`, and number 0.
 std::string train_job_object(std::string_view name);
+// The label by which Kueue admits a Job or TrainJob, with the name of a queue.
+inline constexpr std::string_view kKueueQueueLabel = "kueue.x-k8s.io/queue-name";
+
 inline constexpr std::string_view kTrainJobContainer = "node";
 
 struct BackendRow {

@@ -7,7 +7,6 @@
 namespace tessera::workload {
 namespace {
 
-constexpr std::string_view kQueueLabel = "kueue.x-k8s.io/queue-name";
 constexpr std::string_view kTrainerGroup = "trainer.kubeflow.org";
 constexpr std::string_view kTrainerApi = "trainer.kubeflow.org/v1alpha1";
 
@@ -127,7 +126,7 @@ std::string write_train_job(const Training& job, std::string_view owner_uid) {
     w.object([&] {
         const std::string anchor = job.anchor();
         StringMap labels = labels_of(job);
-        if (!job.queue.empty()) labels.insert_or_assign(std::string(kQueueLabel), job.queue);
+        if (!job.queue.empty()) labels.insert_or_assign(std::string(kKueueQueueLabel), job.queue);
         write_head(w, {.api = kTrainerApi,
                        .kind = "TrainJob",
                        .name = job.name,
@@ -153,7 +152,7 @@ std::string write_training_role(const Training& job, const Role& role, std::stri
         const std::string name = job.object(role);
         const std::string anchor = job.anchor();
         StringMap labels = joined(labels_of(job, role), role.pod.labels);
-        if (!job.queue.empty()) labels.insert_or_assign(std::string(kQueueLabel), job.queue);
+        if (!job.queue.empty()) labels.insert_or_assign(std::string(kKueueQueueLabel), job.queue);
         if (job.roles.size() > 1 && job.clean != CleanPolicy::none)
             labels.insert_or_assign(std::string(kCleanPolicyLabel), word_of(job.clean));
         StringMap annotations = role.pod.annotations;
