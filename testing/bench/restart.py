@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bench.controller import Controller
 from bench.load import Load
-from bench.row import Variant, say, scheduler_config
+from bench.row import Variant, say, scheduler_config, scheduler_is_ready
 from kube.cluster import Cluster
 from kube.errors import KubeError
 
@@ -71,7 +71,7 @@ def after_restart(cluster: Cluster, load: Load) -> Again:
     controller.start()
     cluster.write_scheduler_config(scheduler_config(Variant("ours"), controller.port))
     cluster.start_component("kube-scheduler")
-    cluster.wait_for("kube-scheduler", lambda: cluster.scheduler_api().ok("/readyz"), SECONDS)
+    cluster.wait_for("kube-scheduler", lambda: scheduler_is_ready(cluster), SECONDS)
     load.request("pods", "before", "ours", 1)
     _bound(load, "before")
     began = time.monotonic()

@@ -11,12 +11,14 @@ import sys
 import time
 from dataclasses import dataclass, field
 from enum import Enum
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from bench import own_scheduler
 from bench.controller import Controller
 from bench.load import Bound, Load
+from kube.api import ApiError
 from kube.cluster import Cluster
 from kube.errors import KubeError
 from stack import deploy
@@ -135,15 +137,21 @@ def options_of(variant: Variant) -> list[str]:
     return options
 
 
+def scheduler_is_ready(cluster: Cluster) -> bool:
+    """Kubernetes 1.30 has no /readyz there; /healthz says only that it runs."""
+    api = cluster.scheduler_api()
+    try:
+        return api.text("GET", "/readyz") == "ok"
+    except ApiError as error:
+        return error.code == HTTPStatus.NOT_FOUND and api.ok("/healthz")
+
+
 def wait_ready(cluster: Cluster) -> None:
     """Waits until kube-scheduler has read the cluster, and takes its first pod."""
     end = time.monotonic() + READY_SECONDS
     while time.monotonic() < end:
-        try:
-            if cluster.scheduler_api().text("GET", "/readyz") == "ok":
-                return
-        except KubeError:
-            pass
+        if scheduler_is_ready(cluster):
+            return
         time.sleep(POLL_SECONDS)
     raise KubeError(f"kube-scheduler is not ready after {READY_SECONDS:.0f} s")
 

@@ -80,7 +80,7 @@ TEST(SyncFlags, Defaults) {
         EXPECT_EQ(value(env, name), "train");
     for (const char* name : {"GITSYNC_ONE_TIME", "GIT_SYNC_ONE_TIME"})
         EXPECT_EQ(value(env, name), "true");
-    EXPECT_EQ(env.size(), 8U);
+    EXPECT_EQ(env.size(), 10U);
 }
 
 TEST(SyncFlags, BranchAndRevision) {
