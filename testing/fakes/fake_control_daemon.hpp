@@ -69,6 +69,11 @@ class FakeControlDaemon final : public ControlDaemon {
     std::vector<std::string> asked;
 
   private:
+    // As the drivers 535 and 550 show a limit, in whole GiB if it is so large.
+    static std::string shown(const std::string& memory) {
+        const long mebibytes = memory.ends_with('M') ? std::stol(memory) : 0;
+        return mebibytes >= 1024 ? std::to_string(mebibytes / 1024) + "G" : memory;
+    }
     static std::vector<std::string> words(std::string_view text) {
         std::vector<std::string> out(1);
         for (const char c : text) {
@@ -100,7 +105,7 @@ class FakeControlDaemon final : public ControlDaemon {
             if (sets) settings.threads = word.back() + ".0";
             return settings.threads + "\n";
         }
-        if (word[0].starts_with("get_")) return settings.memory + "\n";
+        if (word[0].starts_with("get_")) return shown(settings.memory) + "\n";
         if (sets) settings.memory = word.back();
         return "";
     }

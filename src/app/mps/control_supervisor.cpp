@@ -44,7 +44,10 @@ std::optional<MpsState> ControlSupervisor::look(const std::optional<MpsSettings>
         }
         return state_;
     }
-    if (quit_at_ || *wanted != wanted_) next_verify_ = {};
+    if (quit_at_ || *wanted != wanted_) {
+        next_verify_ = {};
+        sets_memory_ = true;
+    }
     quit_at_.reset();
     wanted_ = *wanted;
     if (pid) {
@@ -68,6 +71,7 @@ void ControlSupervisor::begin(const MpsSettings& wanted) {
     if (!pid) return fail_and_pause("MPS's control daemon ended while it started");
     state_.pid = *pid;
     next_verify_ = {};
+    sets_memory_ = true;
     silences_ = 0;
     check(*pid, wanted);
 }
@@ -146,6 +150,7 @@ Result<> ControlSupervisor::reconcile(const MpsSettings& wanted) {
         // It may have ended meanwhile, and the next one begins with the defaults.
         if (!reconciled && reconciled.error().code != Code::not_found) return reconciled;
     }
+    sets_memory_ = false;
     TRY_VOID(daemon_.open());
     TRY(state_.protects_settings, protects_settings(wanted));
     state_.settings = {.threads = wanted.threads, .memory = whole_mebibytes(wanted.memory)};
@@ -162,14 +167,14 @@ Result<> ControlSupervisor::reconcile_threads(const MpsSettings& wanted) {
 }
 
 Result<> ControlSupervisor::reconcile_memory(const MpsSettings& wanted) {
-    const Bytes memory = whole_mebibytes(wanted.memory);
-    TRY(const auto now, read_memory_limit(mps::kGetDefaultMemory));
-    if (now == memory) return {};
-    TRY(const std::string answer, execute(mps::set_default_memory(memory)));
-    TRY_VOID(mps::read_nothing(answer));
-    TRY(const auto read, read_memory_limit(mps::kGetDefaultMemory));
-    if (read == memory) return {};
-    return is_kept(fmt::format("{} of memory as default", to_string(memory)));
+    TRY(auto shown, read_memory_limit(mps::kGetDefaultMemory));
+    if (sets_memory_ || !mps::shows_memory(shown, wanted.memory)) {
+        TRY(const std::string answer, execute(mps::set_default_memory(wanted.memory)));
+        TRY_VOID(mps::read_nothing(answer));
+        TRY(shown, read_memory_limit(mps::kGetDefaultMemory));
+    }
+    if (mps::shows_memory(shown, wanted.memory)) return {};
+    return is_kept(fmt::format("{} of memory as default", to_string(wanted.memory)));
 }
 
 Result<> ControlSupervisor::reconcile_server(std::int64_t server, const MpsSettings& wanted) {
@@ -178,16 +183,15 @@ Result<> ControlSupervisor::reconcile_server(std::int64_t server, const MpsSetti
         TRY_VOID(read_percent(mps::set_threads(server, wanted.threads)));
         TRY(threads, read_percent(mps::get_threads(server)));
     }
-    const Bytes memory = whole_mebibytes(wanted.memory);
-    TRY(auto limit, read_memory_limit(mps::get_memory(server)));
-    if (limit != memory) {
-        TRY(const std::string answer, execute(mps::set_memory(server, memory)));
+    TRY(auto shown, read_memory_limit(mps::get_memory(server)));
+    if (sets_memory_ || !mps::shows_memory(shown, wanted.memory)) {
+        TRY(const std::string answer, execute(mps::set_memory(server, wanted.memory)));
         TRY_VOID(mps::read_nothing(answer));
-        TRY(limit, read_memory_limit(mps::get_memory(server)));
+        TRY(shown, read_memory_limit(mps::get_memory(server)));
     }
-    if (threads == milli(wanted.threads) && limit == memory) return {};
+    if (threads == milli(wanted.threads) && mps::shows_memory(shown, wanted.memory)) return {};
     return is_kept(fmt::format("{} % of the threads and {} of memory for the server {}",
-                               wanted.threads.value, to_string(memory), server));
+                               wanted.threads.value, to_string(wanted.memory), server));
 }
 
 Result<> ControlSupervisor::admit_only_mps() {

@@ -72,6 +72,8 @@ class ControlSupervisor {
     MpsSettings wanted_;       // at the last look
     bool has_daemon_ = false;  // one ran at the last look
     bool has_answered_ = true;
+    // The daemon may have limits of memory that only look like ours: it shows them rounded.
+    bool sets_memory_ = true;
     int silences_ = 0;  // in a row
     int failures_ = 0;  // since it was last stable
     std::chrono::nanoseconds next_start_{};

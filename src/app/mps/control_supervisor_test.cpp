@@ -5,6 +5,7 @@
 
 #include "testing/fakes/fake_clock.hpp"
 #include "testing/fakes/fake_control_daemon.hpp"
+#include "wire/mps/control_protocol.hpp"
 
 namespace tessera {
 namespace {
@@ -64,7 +65,7 @@ TEST_F(ControlSupervisorTest, StartsADaemonWithItsLimits) {
 // Goal: a supervisor that starts again changes nothing of a daemon that is right.
 TEST_F(ControlSupervisorTest, AdoptsADaemon) {
     daemon_.running = 7;
-    daemon_.defaults = {.threads = "50.0", .memory = "3G"};
+    daemon_.defaults = {.threads = "50.0", .memory = "3072M"};
     daemon_.servers["8"] = daemon_.defaults;
     modes_.mode = ComputeMode::exclusive;
     const auto state = look();
@@ -73,7 +74,25 @@ TEST_F(ControlSupervisorTest, AdoptsADaemon) {
     EXPECT_EQ(state->pid, 7);
     EXPECT_EQ(daemon_.starts, 0);
     EXPECT_EQ(daemon_.clears, 0);
+    EXPECT_THAT(daemon_.asked, Not(Contains(HasSubstr("set_default_active"))));
+    EXPECT_EQ(daemon_.servers["8"].memory, "3072M");
+}
+
+// Goal: a limit that only looks like the right one, because the daemon rounds it, is corrected
+// once.
+TEST_F(ControlSupervisorTest, SetsMemoryThatIsShownRounded) {
+    wanted_ = MpsSettings{.threads = {50}, .memory = mebibytes(1500)};
+    daemon_.running = 7;
+    daemon_.defaults = {.threads = "50.0", .memory = "2000M"};
+    daemon_.servers["8"] = daemon_.defaults;
+    EXPECT_EQ(look()->phase, MpsPhase::ready);
+    EXPECT_EQ(daemon_.defaults.memory, "1500M");
+    EXPECT_EQ(daemon_.servers["8"].memory, "1500M");
+    daemon_.asked.clear();
+    pass(ControlSupervisor::kVerify);
+    EXPECT_THAT(daemon_.asked, Contains(std::string(mps::kGetDefaultMemory)));
     EXPECT_THAT(daemon_.asked, Not(Contains(HasSubstr("set_"))));
+    EXPECT_EQ(look()->settings.memory, mebibytes(1500));
 }
 
 // Goal: limits that were changed are set again within 5 seconds, also those of servers.

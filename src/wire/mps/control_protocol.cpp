@@ -109,6 +109,12 @@ Result<std::optional<Bytes>> read_memory(std::string_view answer) {
     return std::optional(Bytes{amount * unit});
 }
 
+bool shows_memory(const std::optional<Bytes>& shown, Bytes limit) {
+    if (!shown) return false;
+    const Bytes whole{limit.count / kMiB * kMiB};
+    return *shown == whole || (whole.count >= kGiB && *shown == Bytes{limit.count / kGiB * kGiB});
+}
+
 Result<std::vector<std::int64_t>> read_pids(std::string_view answer) {
     std::vector<std::int64_t> pids;
     std::string_view left = answer;

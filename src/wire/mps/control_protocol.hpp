@@ -3,7 +3,7 @@
 // the programs did (docs/research/mps-580.md, docs/research/mps-debian.md).
 //
 // The program's exit status is 0 for refused commands, too, and an invalid value is ignored without
-// a message. So each setting is read back.
+// a message. So each setting is read back, as far as the daemon shows it.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,11 @@ std::string set_memory(std::int64_t server, Bytes memory);
 
 // "33.3" is 33,300.
 Result<std::int64_t> read_milli_percent(std::string_view answer);
-// Nothing if there is no limit.
+// Nothing if there is no limit. The drivers 535 and 550 show 1500M as "1G".
 Result<std::optional<Bytes>> read_memory(std::string_view answer);
+// Whether a daemon that shows this limit can have that one: also rounded down to whole GiB, if it
+// is larger.
+bool shows_memory(const std::optional<Bytes>& shown, Bytes limit);
 // Process ids, at most 4,096.
 Result<std::vector<std::int64_t>> read_pids(std::string_view answer);
 // The answer to a command that answers only if it was refused.

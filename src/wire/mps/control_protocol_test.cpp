@@ -29,6 +29,18 @@ TEST(MpsControlProtocol, ReadsAnswers) {
     EXPECT_TRUE(mps::read_nothing("\n"));
 }
 
+// Goal: what a daemon shows of a limit is not taken for another limit, nor for none.
+TEST(MpsControlProtocol, ComparesWhatIsShown) {
+    EXPECT_TRUE(mps::shows_memory(gibibytes(3), gibibytes(3)));
+    EXPECT_TRUE(mps::shows_memory(gibibytes(1), mebibytes(1500)));
+    EXPECT_TRUE(mps::shows_memory(mebibytes(1500), {mebibytes(1500).count + 7}));
+    EXPECT_TRUE(mps::shows_memory(mebibytes(512), mebibytes(512)));
+    EXPECT_FALSE(mps::shows_memory(std::nullopt, gibibytes(3)));
+    EXPECT_FALSE(mps::shows_memory(Bytes{0}, mebibytes(512)));
+    EXPECT_FALSE(mps::shows_memory(gibibytes(2), mebibytes(1500)));
+    EXPECT_FALSE(mps::shows_memory(gibibytes(2), gibibytes(3)));
+}
+
 struct BadAnswer {
     std::string_view text;
     Code code;
