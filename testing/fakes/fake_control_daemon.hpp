@@ -18,12 +18,15 @@ class FakeControlDaemon final : public ControlDaemon {
     struct Settings {
         std::string threads = "100.0";
         std::string memory;  // empty: no limit
+        std::string status = "ACTIVE";
     };
 
-    std::optional<std::int64_t> pid() override {
-        if (running == 0) return std::nullopt;
-        return running;
+    Result<std::optional<std::int64_t>> pid() override {
+        if (pid_error) return fail(*pid_error);
+        if (running == 0) return std::optional<std::int64_t>();
+        return std::optional(running);
     }
+    bool has_servers() override { return !servers.empty(); }
     Result<> start() override {
         starts++;
         if (!start_error.empty()) return fail(Code::unavailable, start_error);
@@ -40,10 +43,12 @@ class FakeControlDaemon final : public ControlDaemon {
     }
     Result<std::string> execute(std::string_view command) override {
         asked.emplace_back(command);
+        if (execute_error) return fail(*execute_error);
         if (hangs) return fail(Code::unavailable, "no answer within 2 s");
         return answer(command);
     }
     Result<std::string> execute_as_tenant(std::string_view command) override {
+        if (!is_open) return fail(Code::conflict, "Cannot find MPS control daemon process");
         if (protects) return "Insufficient privileges for UID 0.\n";
         return execute(command);
     }
@@ -52,7 +57,11 @@ class FakeControlDaemon final : public ControlDaemon {
         return {};
     }
     void close() override { is_open = false; }
-    void clear() override { clears++; }
+    Result<> clear() override {
+        clears++;
+        if (clear_error) return fail(*clear_error);
+        return {};
+    }
 
     std::int64_t running = 0;
     int starts = 0;
@@ -63,6 +72,9 @@ class FakeControlDaemon final : public ControlDaemon {
     bool ignores_quit = false;
     bool protects = true;
     std::string start_error;
+    std::optional<Error> pid_error;
+    std::optional<Error> execute_error;
+    std::optional<Error> clear_error;
     Settings defaults;
     std::map<std::string, Settings> servers;  // by pid
     std::vector<std::int64_t> killed;
@@ -97,6 +109,8 @@ class FakeControlDaemon final : public ControlDaemon {
                 pids += pid + "\n";
             return pids;
         }
+        if (word[0] == "get_server_status" && servers.contains(word[1]))
+            return servers[word[1]].status + "\n";
         const bool is_default = word[0].find("_default_") != std::string::npos;
         if (!is_default && !servers.contains(word[1])) return "Server " + word[1] + " not found\n";
         Settings& settings = is_default ? defaults : servers[word[1]];

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,13 +36,14 @@ class ControlDaemonFixture : public testing::Test {
         ASSERT_NE(::mkdtemp(name.data()), nullptr);
         folder_ = name;
         const char* root = std::getenv("TESSERA_MPS_ROOT");
-        auto programs = find_mps_programs(root != nullptr ? root : node_.root().string());
+        auto programs = find_mps_programs(root != nullptr ? root : node_.root().string(),
+                                          folder_ / "libraries");
         ASSERT_TRUE(programs) << programs.error().text;
         programs_ = *programs;
     }
     void TearDown() override {
         VendorControlDaemon daemon = made();
-        if (const auto pid = daemon.pid()) (void)daemon.kill(*pid);
+        if (const auto pid = pid_of(daemon)) (void)daemon.kill(*pid);
         reap();
         std::filesystem::remove_all(folder_);
     }
@@ -49,6 +51,12 @@ class ControlDaemonFixture : public testing::Test {
         return {GpuUuid(node_.gpus()[0].uuid), paths(), programs_};
     }
     [[nodiscard]] MpsPaths paths() const { return MpsPaths(folder_ / "GPU-0"); }
+    static std::optional<std::int64_t> pid_of(VendorControlDaemon& daemon) {
+        const auto pid = daemon.pid();
+        if (pid) return *pid;
+        ADD_FAILURE() << pid.error().text;
+        return std::nullopt;
+    }
     // A daemon that another object started in this process, when its end was seen elsewhere.
     static void reap() {
         while (::waitpid(-1, nullptr, WNOHANG) > 0) {

@@ -77,7 +77,6 @@ void MpsFolder::forget(const GpuUuid& gpu) const {
     const MpsPaths of = paths(gpu);
     std::error_code ignored;
     fs::remove_all(of.pipes(), ignored);
-    fs::remove_all(of.tenants(), ignored);
     fs::remove(of.state(), ignored);
 }
 

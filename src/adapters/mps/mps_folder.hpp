@@ -24,13 +24,16 @@ class MpsFolder {
     // has it.
     Result<> take();
 
+    // Links to the libraries of the driver.
+    [[nodiscard]] std::filesystem::path libraries() const { return folder_ / "libraries"; }
     // GPUs of which something is wanted, stated or left.
     [[nodiscard]] std::vector<GpuUuid> gpus() const;
     [[nodiscard]] MpsPaths paths(const GpuUuid& gpu) const { return MpsPaths(folder_ / gpu.str()); }
     // Nothing: no daemon is wanted. Errors as read_mps_settings, and unavailable.
     [[nodiscard]] Result<std::optional<MpsSettings>> wanted(const GpuUuid& gpu) const;
     Result<> write_state(const MpsState& state) const;
-    // Removes what there is of a GPU, apart from `wanted.json` and the logs.
+    // Removes what there is of a GPU, apart from `wanted.json`, the logs, and the folder that
+    // containers may have mounted.
     void forget(const GpuUuid& gpu) const;
 
   private:

@@ -83,7 +83,7 @@ TEST_F(MpsFolderTest, WritesStatesAndForgets) {
     folder.forget(gpu_);
     EXPECT_FALSE(fs::exists(folder.paths(gpu_).state()));
     EXPECT_FALSE(fs::exists(folder.paths(gpu_).pipes()));
-    EXPECT_FALSE(fs::exists(folder.paths(gpu_).tenants()));
+    EXPECT_TRUE(fs::exists(folder.paths(gpu_).tenants())) << "a container may have mounted it";
     EXPECT_TRUE(fs::exists(folder.paths(gpu_).wanted()));
     EXPECT_TRUE(fs::exists(folder.paths(gpu_).logs())) << "they say what happened";
 }

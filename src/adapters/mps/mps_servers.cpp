@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kServer = "nvidia-cuda-mps-server";
+constexpr std::string_view kControl = "nvidia-cuda-mps-control";
 constexpr std::size_t kMostNameBytes = 15;  // of /proc/PID/comm
 constexpr int kLooks = 100;
 constexpr std::chrono::milliseconds kPause{20};
@@ -30,36 +31,53 @@ std::string content(const fs::path& path) {
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-// A process that has ended and is not reaped has no environment, so it is not among them.
-std::vector<pid_t> servers_of(const fs::path& pipes) {
-    const std::string variable = fmt::format("CUDA_MPS_PIPE_DIRECTORY={}", pipes.string());
+bool has_short_name(pid_t pid) {
+    const fs::path process = fs::path("/proc") / std::to_string(pid);
+    return content(process / "comm") == std::string(kServer.substr(0, kMostNameBytes)) + "\n";
+}
+
+// The first word of its command line. A process that has ended and is not reaped has none.
+std::string program_of(pid_t pid) {
+    return content(fs::path("/proc") / std::to_string(pid) / "cmdline").c_str();
+}
+
+}  // namespace
+
+std::vector<pid_t> mps_servers_of(const fs::path& pipes) {
+    const std::string variable = fmt::format("{}={}", kMpsPipesVariable, pipes.string());
     std::vector<pid_t> found;
     for (const fs::path& process : paths_in("/proc")) {
         const std::string name = process.filename();
         pid_t pid = 0;
         const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
         if (error != std::errc() || end != name.data() + name.size()) continue;
-        if (content(process / "comm") != std::string(kServer.substr(0, kMostNameBytes)) + "\n")
-            continue;
         // The daemon and its front ends have the same short name.
-        const std::string program = content(process / "cmdline");
-        if (std::string_view(program.c_str()).find(kServer) == std::string_view::npos) continue;
-        const std::string environment = '\0' + content(process / "environ");
-        if (environment.find('\0' + variable + '\0') != std::string::npos) found.push_back(pid);
+        if (!has_short_name(pid) || program_of(pid).find(kServer) == std::string::npos) continue;
+        const std::string environment = content(process / "environ");
+        const bool is_ours = ('\0' + environment).find('\0' + variable + '\0') != std::string::npos;
+        if (is_ours || environment.empty()) found.push_back(pid);
     }
     return found;
 }
 
-}  // namespace
-
-void end_mps_servers(const fs::path& pipes) {
-    for (int look = 0; look < kLooks; look++) {
-        const std::vector<pid_t> servers = servers_of(pipes);
-        if (servers.empty()) return;
-        for (const pid_t server : servers)
+Result<> end_mps_servers(const fs::path& pipes) {
+    std::vector<pid_t> left = mps_servers_of(pipes);
+    for (int look = 0; look < kLooks && !left.empty(); look++) {
+        for (const pid_t server : left)
             ::kill(server, SIGKILL);
         std::this_thread::sleep_for(kPause);
+        left = mps_servers_of(pipes);
     }
+    if (left.empty()) return {};
+    return fail(Code::unavailable,
+                fmt::format("the MPS server {} does not end by SIGKILL; if it stays, the GPU needs "
+                            "a reset",
+                            left.front()));
+}
+
+bool is_mps_control(pid_t pid) {
+    const std::string program = program_of(pid);
+    return has_short_name(pid) && (program.empty() || program.find(kControl) != std::string::npos);
 }
 
 }  // namespace tessera

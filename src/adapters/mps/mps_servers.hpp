@@ -1,13 +1,27 @@
-// The servers of a control daemon that has ended. They keep the GPU, and no daemon reads or changes
-// their limits any more.
+// The servers of a control daemon, by what their processes show: also of a daemon that has ended.
+// They keep the GPU then, and no daemon reads or changes their limits any more.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
+#include <vector>
+
+#include "base/result.hpp"
 
 namespace tessera {
 
-// Kills each process nvidia-cuda-mps-server whose daemon had these pipes, and waits some seconds
-// until they are gone. Their clients get an error from the driver.
-void end_mps_servers(const std::filesystem::path& pipes);
+inline constexpr const char* kMpsPipesVariable = "CUDA_MPS_PIPE_DIRECTORY";
+
+// Each process nvidia-cuda-mps-server whose daemon had these pipes, and each one of which that
+// cannot be known.
+std::vector<pid_t> mps_servers_of(const std::filesystem::path& pipes);
+
+// Kills them, and waits up to 2 seconds until they are gone. Their clients get an error from the
+// driver. unavailable names one that is left.
+Result<> end_mps_servers(const std::filesystem::path& pipes);
+
+// Whether the process is a control daemon, or its front end; also while it ends.
+bool is_mps_control(pid_t pid);
 
 }  // namespace tessera

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "adapters/mps/bounded_log.hpp"
+#include "adapters/mps/driver_libraries.hpp"
 #include "adapters/mps/mps_servers.hpp"
 #include "adapters/os/command.hpp"
 #include "adapters/os/descriptor.hpp"
@@ -28,10 +29,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kControl = "nvidia-cuda-mps-control";
-constexpr const char* kPipesVariable = "CUDA_MPS_PIPE_DIRECTORY";
-// What a client opens, by what the drivers' manuals say. `control_privileged` stays out of the
-// containers: through it, root in a container could change the limits of all.
-constexpr std::array kTenantFiles = {"control", "log"};
+// What a client needs. Not `control_privileged`: through it, root in a container could change the
+// limits of all. Not `log`: a line that a container writes there stops the daemon some minutes
+// later (docs/research/mps-debian.md).
+constexpr const char* kTenantFile = "control";
+constexpr const char* kLock = "control_lock";
 constexpr std::chrono::seconds kAnswer{2};
 constexpr std::chrono::seconds kStart{10};
 constexpr std::chrono::seconds kEnd{5};
@@ -58,7 +60,7 @@ tl::unexpected<Error> failed(const fs::path& path, const std::error_code& error)
 Result<> make_folder(const fs::path& path) {
     std::error_code error;
     fs::create_directories(path, error);
-    // Servers of other users than root go through it, whatever our umask is.
+    // Servers of other users than root go through it.
     if (!error) fs::permissions(path, fs::perms{0755}, error);
     if (error) return failed(path, error);
     return {};
@@ -73,7 +75,7 @@ bool is_same(const fs::path& one, const fs::path& other) {
 
 }  // namespace
 
-Result<VendorMpsPrograms> find_mps_programs(const std::string& driver_root) {
+Result<VendorMpsPrograms> find_mps_programs(const std::string& driver_root, const fs::path& links) {
     VendorMpsPrograms programs;
     for (const char* folder : {"usr/bin", "usr/sbin", "usr/local/nvidia/bin", "bin"}) {
         const std::string path = in_driver_root(driver_root, folder);
@@ -82,31 +84,42 @@ Result<VendorMpsPrograms> find_mps_programs(const std::string& driver_root) {
         if (programs.control.empty() && ::access(control.c_str(), X_OK) == 0)
             programs.control = control;
     }
-    for (const char* folder : kDriverLibraryFolders)
-        programs.libraries.push_back(in_driver_root(driver_root, folder));
-    // Debian's packages.
-    programs.libraries.push_back(
-        in_driver_root(driver_root, "usr/lib/x86_64-linux-gnu/nvidia/current"));
-    if (!programs.control.empty()) return programs;
+    if (!programs.control.empty()) {
+        TRY_VOID(link_driver_libraries(driver_root, links));
+        programs.libraries = links;
+        return programs;
+    }
     return fail(Code::not_found,
                 fmt::format("no {} in {}; install the part of NVIDIA's driver with MPS, or set "
                             "driver_root",
                             kControl, fmt::join(programs.folders, ", ")));
 }
 
-std::optional<std::int64_t> VendorControlDaemon::pid() {
+Result<std::optional<std::int64_t>> VendorControlDaemon::pid() {
     if (child_ != 0 && ::waitpid(child_, nullptr, WNOHANG) != 0) child_ = 0;
     keep_logs_small(paths_.logs());
-    const Descriptor lock(
-        ::open((paths_.pipes() / "control_lock").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    if (lock.get() < 0) return std::nullopt;
+    const fs::path path = paths_.pipes() / kLock;
+    const Descriptor lock(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (lock.get() < 0 && errno == ENOENT) return std::optional<std::int64_t>();
+    if (lock.get() < 0) return failed(path, {errno, std::generic_category()});
     struct flock asked{};
     asked.l_type = F_WRLCK;
     asked.l_whence = SEEK_SET;
-    // A holder that is not in our pid namespace has no number here.
-    if (::fcntl(lock.get(), F_GETLK, &asked) != 0 || asked.l_type == F_UNLCK || asked.l_pid <= 0)
-        return std::nullopt;
-    return asked.l_pid;
+    if (::fcntl(lock.get(), F_GETLK, &asked) != 0)
+        return failed(path, {errno, std::generic_category()});
+    if (asked.l_type == F_UNLCK) return std::optional<std::int64_t>();
+    if (asked.l_pid <= 0) {
+        return fail(Code::conflict,
+                    fmt::format("{} is locked by a process that tessera-mps does not see; give its "
+                                "pod hostPID",
+                                path.string()));
+    }
+    // All users of the node may lock the file.
+    if (!is_mps_control(asked.l_pid)) {
+        return fail(Code::conflict, fmt::format("{} is locked by the process {}, which is no {}",
+                                                path.string(), asked.l_pid, kControl));
+    }
+    return std::optional<std::int64_t>(asked.l_pid);
 }
 
 Result<> VendorControlDaemon::start() {
@@ -120,17 +133,16 @@ Result<> VendorControlDaemon::start() {
     if (::fstat(output.get(), &before) != 0) return failed(log, {errno, std::generic_category()});
     const auto logged = static_cast<std::uintmax_t>(before.st_size);
     // Nothing of our own environment: the daemon passes it to its servers.
-    const auto started =
-        spawn_program({.path = programs_.control,
-                       .arguments = {"-f"},
-                       .environment = {{kPipesVariable, paths_.pipes()},
-                                       {"CUDA_MPS_LOG_DIRECTORY", paths_.logs()},
-                                       {"CUDA_VISIBLE_DEVICES", gpu_.str()},
-                                       {"LD_LIBRARY_PATH", joined(programs_.libraries)},
-                                       {"PATH", joined(programs_.folders)}},
-                       .output = output.get(),
-                       .errors = output.get(),
-                       .new_session = true});
+    const auto started = spawn_program({.path = programs_.control,
+                                        .arguments = {"-f"},
+                                        .environment = {{kMpsPipesVariable, paths_.pipes()},
+                                                        {"CUDA_MPS_LOG_DIRECTORY", paths_.logs()},
+                                                        {"CUDA_VISIBLE_DEVICES", gpu_.str()},
+                                                        {"LD_LIBRARY_PATH", programs_.libraries},
+                                                        {"PATH", joined(programs_.folders)}},
+                                        .output = output.get(),
+                                        .errors = output.get(),
+                                        .new_session = true});
     if (!started) return fail(started.error());
     child_ = *started;
     auto waited = wait_for_commands(child_, logged);
@@ -148,7 +160,7 @@ Result<> VendorControlDaemon::wait_for_commands(pid_t child, std::uintmax_t logg
                         fmt::format("MPS's control daemon ended as it started: {}",
                                     written_since(paths_.logs() / kDaemonLog, logged)));
         }
-        if (now == child && execute(mps::kGetDefaultThreads)) return {};
+        if (now && *now == child && execute(mps::kGetDefaultThreads)) return {};
         std::this_thread::sleep_for(kPause);
     }
     return fail(Code::unavailable, fmt::format("MPS's control daemon takes no command {} s after "
@@ -158,17 +170,26 @@ Result<> VendorControlDaemon::wait_for_commands(pid_t child, std::uintmax_t logg
 
 Result<> VendorControlDaemon::kill(std::int64_t daemon) {
     const Time end = in(kEnd);
+    const auto lives = [&]() -> Result<bool> {
+        TRY(const auto now, pid());
+        return now == daemon || daemon == child_;
+    };
     // The lock again: the process may have ended, and its number belong to another.
-    if (pid() == daemon || daemon == child_) ::kill(static_cast<pid_t>(daemon), SIGKILL);
-    while (pid() == daemon || daemon == child_) {
+    TRY(bool is_left, lives());
+    if (is_left) ::kill(static_cast<pid_t>(daemon), SIGKILL);
+    while (is_left) {
         if (is_over(end)) {
             return fail(Code::unavailable,
                         fmt::format("MPS's control daemon {} does not end by SIGKILL", daemon));
         }
         std::this_thread::sleep_for(kPause);
+        TRY(is_left, lives());
     }
-    end_mps_servers(paths_.pipes());
-    return {};
+    return end_mps_servers(paths_.pipes());
+}
+
+bool VendorControlDaemon::has_servers() {
+    return !mps_servers_of(paths_.pipes()).empty();
 }
 
 Result<std::string> VendorControlDaemon::execute(std::string_view command) {
@@ -181,41 +202,47 @@ Result<std::string> VendorControlDaemon::execute_as_tenant(std::string_view comm
 
 Result<std::string> VendorControlDaemon::run(std::string_view command,
                                              const fs::path& pipes) const {
-    return run_command(
+    const Time end = in(kAnswer);
+    auto answer = run_command(
         {.program = programs_.control,
-         .environment = {{kPipesVariable, pipes}, {"LD_LIBRARY_PATH", joined(programs_.libraries)}},
+         .environment = {{kMpsPipesVariable, pipes}, {"LD_LIBRARY_PATH", programs_.libraries}},
          .input = std::string(command) + "\n",
          .errors_in_output = true,
          .deadline = kAnswer});
+    if (answer || is_over(end)) return answer;
+    // The daemon has not kept silent: our own process could not ask.
+    return fail(Code::conflict, answer.error().text);
 }
 
 Result<> VendorControlDaemon::open() {
     TRY_VOID(make_folder(paths_.tenants()));
-    for (const char* name : kTenantFiles) {
-        const fs::path of_daemon = paths_.pipes() / name;
-        const fs::path of_tenants = paths_.tenants() / name;
-        if (is_same(of_daemon, of_tenants)) continue;
-        std::error_code error;
-        fs::remove(of_tenants, error);
-        fs::create_hard_link(of_daemon, of_tenants, error);
-        if (error) return failed(of_tenants, error);
-    }
+    const fs::path of_daemon = paths_.pipes() / kTenantFile;
+    const fs::path of_tenants = paths_.tenants() / kTenantFile;
+    if (is_same(of_daemon, of_tenants)) return {};
+    std::error_code error;
+    fs::remove_all(of_tenants, error);
+    fs::create_hard_link(of_daemon, of_tenants, error);
+    if (error) return failed(of_tenants, error);
     return {};
 }
 
 void VendorControlDaemon::close() {
-    for (const char* name : kTenantFiles) {
+    for (const fs::path& path : paths_in(paths_.tenants())) {
         std::error_code ignored;
-        fs::remove(paths_.tenants() / name, ignored);
+        fs::remove_all(path, ignored);
     }
 }
 
-void VendorControlDaemon::clear() {
-    end_mps_servers(paths_.pipes());
+Result<> VendorControlDaemon::clear() {
+    TRY_VOID(end_mps_servers(paths_.pipes()));
     for (const fs::path& path : paths_in(paths_.pipes())) {
-        std::error_code ignored;
-        fs::remove(path, ignored);
+        // A daemon that starts and has not locked it yet would be lost.
+        if (path.filename() == kLock) continue;
+        std::error_code error;
+        fs::remove(path, error);
+        if (error) return failed(path, error);
     }
+    return {};
 }
 
 }  // namespace tessera

@@ -20,14 +20,16 @@
 namespace tessera {
 
 struct VendorMpsPrograms {
-    std::string control;                 // path of nvidia-cuda-mps-control
-    std::vector<std::string> folders;    // with the server: PATH of the daemon
-    std::vector<std::string> libraries;  // LD_LIBRARY_PATH
+    std::string control;               // path of nvidia-cuda-mps-control
+    std::vector<std::string> folders;  // with the server: PATH of the daemon
+    std::string libraries;             // LD_LIBRARY_PATH
 };
 
 // Those of a driver root, in the folders where distributions and the GPU operator put them.
-// not_found names the folders that were searched.
-Result<VendorMpsPrograms> find_mps_programs(const std::string& driver_root);
+// `links` becomes a folder of links to the driver's libraries. not_found names the folders that
+// were searched.
+Result<VendorMpsPrograms> find_mps_programs(const std::string& driver_root,
+                                            const std::filesystem::path& links);
 
 class VendorControlDaemon final : public ControlDaemon {
   public:
@@ -36,14 +38,15 @@ class VendorControlDaemon final : public ControlDaemon {
 
     // It also reaps a daemon that this process started and that has ended, and keeps its log below
     // some MiB.
-    std::optional<std::int64_t> pid() override;
+    Result<std::optional<std::int64_t>> pid() override;
     Result<> start() override;
     Result<> kill(std::int64_t pid) override;
+    bool has_servers() override;
     Result<std::string> execute(std::string_view command) override;
     Result<std::string> execute_as_tenant(std::string_view command) override;
     Result<> open() override;
     void close() override;
-    void clear() override;
+    Result<> clear() override;
 
   private:
     [[nodiscard]] Result<std::string> run(std::string_view command,

@@ -14,27 +14,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::UnorderedElementsAre;
 
 class VendorControlDaemonTest : public ControlDaemonFixture {};
 
 // Goal: a daemon takes commands when start() returns, and containers get only what clients need.
 TEST_F(VendorControlDaemonTest, StartsAndOpens) {
     VendorControlDaemon daemon = made();
-    EXPECT_EQ(daemon.pid(), std::nullopt);
+    EXPECT_EQ(pid_of(daemon), std::nullopt);
     const auto started = daemon.start();
     ASSERT_TRUE(started) << started.error().text;
-    ASSERT_TRUE(daemon.pid());
+    ASSERT_TRUE(pid_of(daemon));
     EXPECT_EQ(daemon.execute("set_default_active_thread_percentage 25").value(), "25.0\n");
     EXPECT_EQ(daemon.execute("get_server_list").value(), "");
     EXPECT_THAT(names_in(paths().tenants()), testing::IsEmpty());
     EXPECT_FALSE(daemon.execute_as_tenant("get_server_list")) << "it is not open";
     ASSERT_TRUE(daemon.open());
-    EXPECT_THAT(names_in(paths().tenants()), UnorderedElementsAre("control", "log"));
+    EXPECT_THAT(names_in(paths().tenants()), ElementsAre("control"));
     EXPECT_EQ(daemon.execute_as_tenant("get_default_active_thread_percentage").value(), "25.0\n");
     EXPECT_THAT(daemon.execute_as_tenant("quit").value(), HasSubstr("Not enough privilege"));
-    EXPECT_TRUE(daemon.pid());
+    EXPECT_TRUE(pid_of(daemon));
     daemon.close();
     EXPECT_FALSE(daemon.execute_as_tenant("get_server_list"));
 }
@@ -44,12 +44,12 @@ TEST_F(VendorControlDaemonTest, FindsARunningDaemon) {
     VendorControlDaemon first = made();
     ASSERT_TRUE(first.start());
     VendorControlDaemon second = made();
-    EXPECT_EQ(second.pid(), first.pid());
+    EXPECT_EQ(pid_of(second), pid_of(first));
     EXPECT_EQ(second.execute("get_default_active_thread_percentage").value(), "100.0\n");
     const auto again = second.start();
     ASSERT_FALSE(again);
     EXPECT_THAT(again.error().text, HasSubstr("already running"));
-    EXPECT_EQ(second.pid(), first.pid()) << "it is unharmed";
+    EXPECT_EQ(pid_of(second), pid_of(first)) << "it is unharmed";
 }
 
 // Goal: what a killed daemon leaves does not look like a daemon, and does not keep the next from
@@ -58,15 +58,15 @@ TEST_F(VendorControlDaemonTest, StartsAfterAKill) {
     VendorControlDaemon daemon = made();
     ASSERT_TRUE(daemon.start());
     ASSERT_TRUE(daemon.open());
-    const std::int64_t pid = *daemon.pid();
+    const std::int64_t pid = *pid_of(daemon);
     ASSERT_EQ(::kill(static_cast<pid_t>(pid), SIGKILL), 0);
-    wait_until([&] { return !daemon.pid(); });
+    wait_until([&] { return !pid_of(daemon); });
     EXPECT_TRUE(fs::exists(paths().pipes() / "control"));
     const auto answer = daemon.execute("get_server_list");
     ASSERT_FALSE(answer);
     EXPECT_THAT(answer.error().text, HasSubstr("Cannot find MPS control daemon process"));
     ASSERT_TRUE(daemon.start());
-    EXPECT_NE(*daemon.pid(), pid);
+    EXPECT_NE(*pid_of(daemon), pid);
     EXPECT_FALSE(daemon.execute_as_tenant("get_server_list")) << "the socket of the dead daemon";
     ASSERT_TRUE(daemon.open());
     EXPECT_TRUE(daemon.execute_as_tenant("get_server_list"));
@@ -76,14 +76,14 @@ TEST_F(VendorControlDaemonTest, StartsAfterAKill) {
 TEST_F(VendorControlDaemonTest, EndsADaemonThatHangs) {
     VendorControlDaemon daemon = made();
     ASSERT_TRUE(daemon.start());
-    const std::int64_t pid = *daemon.pid();
+    const std::int64_t pid = *pid_of(daemon);
     ASSERT_EQ(::kill(static_cast<pid_t>(pid), SIGSTOP), 0);
     const auto answer = daemon.execute("get_server_list");
     ASSERT_FALSE(answer);
     EXPECT_THAT(answer.error().text, HasSubstr("does not end within 2 s"));
-    EXPECT_EQ(daemon.pid(), pid);
+    EXPECT_EQ(pid_of(daemon), pid);
     ASSERT_TRUE(daemon.kill(pid));
-    EXPECT_EQ(daemon.pid(), std::nullopt);
+    EXPECT_EQ(pid_of(daemon), std::nullopt);
     EXPECT_TRUE(daemon.kill(pid)) << "it is gone";
 }
 
@@ -92,15 +92,15 @@ TEST_F(VendorControlDaemonTest, EndsByItsCommand) {
     ASSERT_TRUE(daemon.start());
     ASSERT_TRUE(daemon.open());
     ASSERT_TRUE(daemon.execute("quit -t 5"));
-    wait_until([&] { return !daemon.pid(); });
+    wait_until([&] { return !pid_of(daemon); });
     daemon.close();
-    daemon.clear();
-    EXPECT_THAT(names_in(paths().pipes()), testing::IsEmpty());
+    ASSERT_TRUE(daemon.clear());
+    EXPECT_THAT(names_in(paths().pipes()), ElementsAre("control_lock"));
     EXPECT_THAT(names_in(paths().tenants()), testing::IsEmpty());
 }
 
 TEST_F(VendorControlDaemonTest, SaysWhyItDoesNotStart) {
-    const auto missing = find_mps_programs("/nonexistent");
+    const auto missing = find_mps_programs("/nonexistent", folder_ / "libraries");
     ASSERT_FALSE(missing);
     EXPECT_THAT(missing.error().text, HasSubstr("/nonexistent/usr/bin, /nonexistent/usr/sbin"));
     programs_.control = "/bin/false";
@@ -110,6 +110,7 @@ TEST_F(VendorControlDaemonTest, SaysWhyItDoesNotStart) {
     fs::remove_all(folder_ / "GPU-0");
     ASSERT_TRUE(write_text_file((folder_ / "GPU-0").string(), "a file"));
     EXPECT_THAT(made().start().error().text, HasSubstr("GPU-0"));
+    fs::remove(folder_ / "GPU-0");
 }
 
 TEST(BoundedLog, EmptiesWhatIsTooLong) {

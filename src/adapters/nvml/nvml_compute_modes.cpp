@@ -23,6 +23,7 @@ nvmlComputeMode_t vendor_mode(ComputeMode mode) {
 
 Code code_of(nvmlReturn_t got) {
     switch (got) {
+        case NVML_ERROR_INVALID_ARGUMENT:  // text that is no UUID
         case NVML_ERROR_NOT_FOUND:
             return Code::not_found;
         case NVML_ERROR_NO_PERMISSION:

@@ -50,8 +50,10 @@ class Parent {
 
     // Whether another child may start.
     bool pause() {
-        const int signal = is_stopping_ ? 0 : ::sigtimedwait(&signals_, nullptr, &kPause);
-        if (signal == SIGTERM || signal == SIGINT) is_stopping_ = true;
+        // The end of an orphan does not shorten the pause.
+        sigset_t ends = signals_;
+        ::sigdelset(&ends, SIGCHLD);
+        if (!is_stopping_ && ::sigtimedwait(&ends, nullptr, &kPause) > 0) is_stopping_ = true;
         return !is_stopping_;
     }
 

@@ -22,9 +22,9 @@ Bytes whole_mebibytes(Bytes memory) {
     return mebibytes(memory.count / kMiB);
 }
 
-tl::unexpected<Error> is_kept(std::string_view setting) {
+tl::unexpected<Error> not_taken(std::string_view setting) {
     return fail(Code::conflict,
-                fmt::format("MPS's control daemon does not take {}; daemon.log beside its pipes "
+                fmt::format("MPS's control daemon does not take {}; daemon.log in its folder logs "
                             "says why",
                             setting));
 }
@@ -32,23 +32,26 @@ tl::unexpected<Error> is_kept(std::string_view setting) {
 }  // namespace
 
 std::optional<MpsState> ControlSupervisor::look(const std::optional<MpsSettings>& wanted) {
-    const auto pid = daemon_.pid();
+    const auto found = daemon_.pid();
     state_.gpu = gpu_;
-    state_.pid = pid.value_or(0);
     state_.checked_unix_ns = clock_.unix_ns();
-    if (!wanted) {
-        if (pid) {
-            stop(*pid);
-        } else if (finish_stop()) {
-            return std::nullopt;
-        }
+    if (!found) {
+        enter(MpsPhase::failed, found.error().text);
         return state_;
     }
-    if (quit_at_ || *wanted != wanted_) {
-        next_verify_ = {};
-        sets_memory_ = true;
+    const auto pid = *found;
+    state_.pid = pid.value_or(0);
+    if (pid && (!wanted || quit_at_)) {
+        // A daemon that was asked to quit may end at any moment, so it gets no clients any more.
+        stop(*pid);
+        return state_;
     }
     quit_at_.reset();
+    if (!wanted) {
+        if (finish_stop()) return std::nullopt;
+        return state_;
+    }
+    if (*wanted != wanted_) next_verify_ = {};
     wanted_ = *wanted;
     if (pid) {
         check(*pid, *wanted);
@@ -58,22 +61,31 @@ std::optional<MpsState> ControlSupervisor::look(const std::optional<MpsSettings>
     return state_;
 }
 
+MpsState ControlSupervisor::observe() {
+    const auto pid = daemon_.pid();
+    state_.gpu = gpu_;
+    state_.checked_unix_ns = clock_.unix_ns();
+    state_.pid = pid ? pid->value_or(0) : 0;
+    return state_;
+}
+
 void ControlSupervisor::begin(const MpsSettings& wanted) {
     daemon_.close();
     if (has_daemon_) return fail_and_pause("MPS's control daemon ended");
     if (clock_.steady() < next_start_) return;
-    daemon_.clear();
-    enter(MpsPhase::starting, "");
-    const Result<> admits = admit_only_mps();
+    // The caller writes down that it starts, before that takes its time.
+    is_starting_ = !is_starting_;
+    if (is_starting_) return enter(MpsPhase::starting, "");
+    const Result<> cleared = daemon_.clear();
+    const Result<> admits = cleared ? admit_only_mps() : cleared;
     const Result<> started = admits ? daemon_.start() : admits;
     if (!started) return fail_and_pause(started.error().text);
     const auto pid = daemon_.pid();
-    if (!pid) return fail_and_pause("MPS's control daemon ended while it started");
-    state_.pid = *pid;
+    if (!pid || !*pid) return fail_and_pause("MPS's control daemon ended while it started");
+    state_.pid = **pid;
     next_verify_ = {};
-    sets_memory_ = true;
     silences_ = 0;
-    check(*pid, wanted);
+    check(state_.pid, wanted);
 }
 
 void ControlSupervisor::check(std::int64_t pid, const MpsSettings& wanted) {
@@ -91,28 +103,38 @@ void ControlSupervisor::check(std::int64_t pid, const MpsSettings& wanted) {
     }
     // A client that connects now might not be limited.
     daemon_.close();
+    if (!has_answered_) return take_silence(pid, reconciled.error());
+    silences_ = 0;
     enter(MpsPhase::failed, reconciled.error().text);
-    if (has_answered_) {
-        silences_ = 0;
-        return;
-    }
+}
+
+void ControlSupervisor::take_silence(std::int64_t pid, const Error& error) {
     next_verify_ = {};
+    if (daemon_.has_servers()) {
+        silences_ = 0;
+        return enter(MpsPhase::failed,
+                     fmt::format("MPS's control daemon does not answer ({}). Programs that are "
+                                 "connected go on; no other can connect. A process in a container "
+                                 "may have connected to it without saying anything: end the pods "
+                                 "of this GPU that do not compute",
+                                 error.text));
+    }
+    enter(MpsPhase::failed, error.text);
     if (++silences_ < kSilences) return;
     silences_ = 0;
-    if (const auto killed = daemon_.kill(pid); !killed) {
+    if (const auto killed = daemon_.kill(pid); !killed)
         return enter(MpsPhase::failed, killed.error().text);
-    }
     state_.pid = 0;
     fail_and_pause(
         fmt::format("MPS's control daemon did not answer {} times in a row and was "
                     "killed ({})",
-                    kSilences, reconciled.error().text));
+                    kSilences, error.text));
 }
 
 void ControlSupervisor::stop(std::int64_t pid) {
     has_daemon_ = false;
     daemon_.close();
-    enter(MpsPhase::stopping, "");
+    if (state_.phase != MpsPhase::stopping) enter(MpsPhase::stopping, "");
     const auto now = clock_.steady();
     if (!quit_at_) {
         quit_at_ = now;
@@ -121,20 +143,25 @@ void ControlSupervisor::stop(std::int64_t pid) {
         return;
     }
     if (now - *quit_at_ < kQuit) return;
-    if (const auto killed = daemon_.kill(pid); !killed) {
+    if (const auto killed = daemon_.kill(pid); !killed)
         enter(MpsPhase::stopping, killed.error().text);
-    }
 }
 
 bool ControlSupervisor::finish_stop() {
     has_daemon_ = false;
     daemon_.close();
-    daemon_.clear();
+    if (const auto cleared = daemon_.clear(); !cleared) {
+        enter(MpsPhase::stopping, cleared.error().text);
+        return false;
+    }
     const auto mode = modes_.get(gpu_);
     Result<> admits = mode ? Result<>() : Result<>(fail(mode.error()));
     if (mode && *mode == ComputeMode::exclusive) admits = modes_.set(gpu_, ComputeMode::shared);
-    // A GPU that is gone has no mode to restore.
-    if (admits || admits.error().code == Code::not_found) return true;
+    // A GPU that is gone, or that has no modes, has none to restore.
+    if (admits || admits.error().code == Code::not_found ||
+        admits.error().code == Code::unsupported) {
+        return true;
+    }
     enter(MpsPhase::stopping, admits.error().text);
     return false;
 }
@@ -143,14 +170,7 @@ Result<> ControlSupervisor::reconcile(const MpsSettings& wanted) {
     TRY_VOID(admit_only_mps());
     TRY_VOID(reconcile_threads(wanted));
     TRY_VOID(reconcile_memory(wanted));
-    TRY(const std::string list, execute(mps::kGetServers));
-    TRY(const auto servers, mps::read_pids(list));
-    for (const std::int64_t server : servers) {
-        const auto reconciled = reconcile_server(server, wanted);
-        // It may have ended meanwhile, and the next one begins with the defaults.
-        if (!reconciled && reconciled.error().code != Code::not_found) return reconciled;
-    }
-    sets_memory_ = false;
+    TRY_VOID(reconcile_servers(wanted));
     TRY_VOID(daemon_.open());
     TRY(state_.protects_settings, protects_settings(wanted));
     state_.settings = {.threads = wanted.threads, .memory = whole_mebibytes(wanted.memory)};
@@ -158,45 +178,75 @@ Result<> ControlSupervisor::reconcile(const MpsSettings& wanted) {
 }
 
 Result<> ControlSupervisor::reconcile_threads(const MpsSettings& wanted) {
-    TRY(const auto now, read_percent(mps::kGetDefaultThreads));
-    if (now == milli(wanted.threads)) return {};
-    TRY(const auto set, read_percent(mps::set_default_threads(wanted.threads)));
-    TRY(const auto read, read_percent(mps::kGetDefaultThreads));
-    if (set == milli(wanted.threads) && read == set) return {};
-    return is_kept(fmt::format("{} % of the GPU's threads as default", wanted.threads.value));
-}
-
-Result<> ControlSupervisor::reconcile_memory(const MpsSettings& wanted) {
-    TRY(auto shown, read_memory_limit(mps::kGetDefaultMemory));
-    if (sets_memory_ || !mps::shows_memory(shown, wanted.memory)) {
-        TRY(const std::string answer, execute(mps::set_default_memory(wanted.memory)));
-        TRY_VOID(mps::read_nothing(answer));
-        TRY(shown, read_memory_limit(mps::kGetDefaultMemory));
+    TRY(auto now, read_percent(mps::kGetDefaultThreads));
+    if (now != milli(wanted.threads)) {
+        TRY_VOID(execute(mps::set_default_threads(wanted.threads)));
+        TRY(now, read_percent(mps::kGetDefaultThreads));
     }
-    if (mps::shows_memory(shown, wanted.memory)) return {};
-    return is_kept(fmt::format("{} of memory as default", to_string(wanted.memory)));
+    if (now == milli(wanted.threads)) return {};
+    return not_taken(fmt::format("{} % of the GPU's threads as default", wanted.threads.value));
 }
 
-Result<> ControlSupervisor::reconcile_server(std::int64_t server, const MpsSettings& wanted) {
+// The daemon shows a limit rounded, so one that looks right may be another: it is always set.
+Result<> ControlSupervisor::reconcile_memory(const MpsSettings& wanted) {
+    TRY(const std::string answer, execute(mps::set_default_memory(wanted.memory)));
+    TRY_VOID(mps::check_taken(answer));
+    TRY(const auto shown, read_memory_limit(mps::kGetDefaultMemory));
+    if (mps::shows_memory(shown, wanted.memory)) return {};
+    return not_taken(fmt::format("{} of memory as default", to_string(wanted.memory)));
+}
+
+Result<> ControlSupervisor::reconcile_servers(const MpsSettings& wanted) {
+    TRY(const std::string list, execute(mps::kGetServers));
+    TRY(const auto servers, mps::read_pids(list));
+    for (const std::int64_t server : servers) {
+        const auto reconciled = reconcile_server(server, wanted);
+        // It may have ended meanwhile, and the next one begins with the defaults.
+        if (!reconciled && reconciled.error().code == Code::not_found) continue;
+        if (!reconciled) return fail(reconciled.error());
+        if (*reconciled) continue;
+        if (++server_tries_ >= kServerTries) {
+            return not_taken(fmt::format("{} % of the threads and {} of memory for the server {}",
+                                         wanted.threads.value, to_string(wanted.memory), server));
+        }
+        next_verify_ = {};
+        return {};
+    }
+    server_tries_ = 0;
+    return {};
+}
+
+Result<bool> ControlSupervisor::reconcile_server(std::int64_t server, const MpsSettings& wanted) {
+    TRY(const std::string status, execute(mps::get_status(server)));
+    TRY(const auto condition, mps::read_status(status));
+    if (condition == mps::ServerStatus::starting) return false;
+    if (condition == mps::ServerStatus::fault) {
+        return fail(Code::conflict,
+                    fmt::format("the MPS server {} has had a fatal error of one of its programs. "
+                                "All of its programs got it, and new ones can start when they "
+                                "have ended",
+                                server));
+    }
     TRY(auto threads, read_percent(mps::get_threads(server)));
     if (threads != milli(wanted.threads)) {
-        TRY_VOID(read_percent(mps::set_threads(server, wanted.threads)));
+        TRY_VOID(execute(mps::set_threads(server, wanted.threads)));
         TRY(threads, read_percent(mps::get_threads(server)));
     }
-    TRY(auto shown, read_memory_limit(mps::get_memory(server)));
-    if (sets_memory_ || !mps::shows_memory(shown, wanted.memory)) {
-        TRY(const std::string answer, execute(mps::set_memory(server, wanted.memory)));
-        TRY_VOID(mps::read_nothing(answer));
-        TRY(shown, read_memory_limit(mps::get_memory(server)));
-    }
-    if (threads == milli(wanted.threads) && mps::shows_memory(shown, wanted.memory)) return {};
-    return is_kept(fmt::format("{} % of the threads and {} of memory for the server {}",
-                               wanted.threads.value, to_string(wanted.memory), server));
+    TRY(const std::string answer, execute(mps::set_memory(server, wanted.memory)));
+    TRY_VOID(mps::check_taken(answer));
+    TRY(const auto shown, read_memory_limit(mps::get_memory(server)));
+    return threads == milli(wanted.threads) && mps::shows_memory(shown, wanted.memory);
 }
 
 Result<> ControlSupervisor::admit_only_mps() {
     TRY(const ComputeMode mode, modes_.get(gpu_));
     if (mode == ComputeMode::exclusive) return {};
+    if (mode == ComputeMode::prohibited) {
+        return fail(Code::conflict,
+                    fmt::format("the GPU's compute mode is PROHIBITED, which Tessera does not "
+                                "change; run: nvidia-smi -i {} -c DEFAULT",
+                                gpu_.str()));
+    }
     TRY_VOID(modes_.set(gpu_, ComputeMode::exclusive));
     TRY(const ComputeMode read, modes_.get(gpu_));
     if (read == ComputeMode::exclusive) return {};
@@ -214,7 +264,7 @@ Result<bool> ControlSupervisor::protects_settings(const MpsSettings& wanted) {
 
 Result<std::string> ControlSupervisor::execute(std::string_view command) {
     auto answer = daemon_.execute(command);
-    if (!answer) has_answered_ = false;
+    if (!answer && answer.error().code == Code::unavailable) has_answered_ = false;
     return answer;
 }
 
@@ -233,7 +283,7 @@ void ControlSupervisor::fail_and_pause(const std::string& reason) {
     // 1, 2, 4 ... seconds.
     const auto pause = std::min(kLongestPause, std::chrono::seconds(1 << std::min(failures_, 6)));
     failures_++;
-    state_.restarts++;
+    state_.failures++;
     next_start_ = clock_.steady() + pause;
     enter(MpsPhase::failed, fmt::format("{}; it is started again in {} s", reason, pause.count()));
 }

@@ -1,16 +1,20 @@
 // Keeps the control daemon of NVIDIA MPS on one GPU as the agent wants it: starts it, sets its
-// limits, reads everything back, restarts a daemon that ended or does not answer, and ends it.
+// limits, reads them back, restarts a daemon that ended, and ends it.
 //
 // It has no state that must survive: a supervisor that starts again adopts the daemon that runs,
 // and clients do not notice. Clients can connect only while the settings were read back. The GPU
-// then admits a single process, the MPS server. So a program that does not reach the daemon fails,
-// and does not run without a limit.
+// admits a single process, the MPS server. So while a server runs, a program that does not reach
+// the daemon fails, and does not run without a limit.
+//
+// A daemon that does not answer is ended only if it has no server. Any process in a container can
+// make it wait (docs/research/mps-debian.md), and programs that are connected need it no more.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/ids.hpp"
 #include "base/result.hpp"
@@ -26,8 +30,8 @@ class ControlSupervisor {
   public:
     static constexpr std::chrono::seconds kLook{1};    // the period in which look() is called
     static constexpr std::chrono::seconds kVerify{5};  // settings are read back this often
-    static constexpr int kSilences =
-        3;  // a daemon that does not answer so often in a row is killed
+    static constexpr int kSilences = 3;     // that many in a row end a daemon without servers
+    static constexpr int kServerTries = 5;  // a server that starts does not have its limits at once
     static constexpr std::chrono::seconds kQuit{10};  // a daemon that does not end in it is killed
     static constexpr std::chrono::seconds kLongestPause{60};  // before a start after a failure
     static constexpr std::chrono::seconds kStable{60};        // failures are forgotten after this
@@ -36,13 +40,17 @@ class ControlSupervisor {
     ControlSupervisor(GpuUuid gpu, ControlDaemon& daemon, ComputeModes& modes, Clock& clock)
         : gpu_(std::move(gpu)), daemon_(daemon), modes_(modes), clock_(clock) {}
 
-    // Does what is due. Returns what is so now; nothing if no daemon is wanted and none is left.
-    // Takes up to some seconds if the daemon does not answer.
+    // Does the next step of what is due. Returns what is so now; nothing if no daemon is wanted and
+    // none is left. In the phase `starting` the next step is due at once. Takes up to 20 seconds
+    // when a daemon does not answer, start or end.
     std::optional<MpsState> look(const std::optional<MpsSettings>& wanted);
+    // What is so, when it is not known what is wanted. Changes nothing.
+    MpsState observe();
 
   private:
     void begin(const MpsSettings& wanted);
     void check(std::int64_t pid, const MpsSettings& wanted);
+    void take_silence(std::int64_t pid, const Error& error);
     void stop(std::int64_t pid);
     // Returns whether all of it is done.
     bool finish_stop();
@@ -51,7 +59,9 @@ class ControlSupervisor {
     Result<> reconcile(const MpsSettings& wanted);
     Result<> reconcile_threads(const MpsSettings& wanted);
     Result<> reconcile_memory(const MpsSettings& wanted);
-    Result<> reconcile_server(std::int64_t server, const MpsSettings& wanted);
+    Result<> reconcile_servers(const MpsSettings& wanted);
+    // False: the server does not have the settings yet.
+    Result<bool> reconcile_server(std::int64_t server, const MpsSettings& wanted);
     Result<> admit_only_mps();
     // Whether the daemon refuses this setting, which it has already, from a process in a container.
     Result<bool> protects_settings(const MpsSettings& wanted);
@@ -71,11 +81,11 @@ class ControlSupervisor {
     MpsState state_;
     MpsSettings wanted_;       // at the last look
     bool has_daemon_ = false;  // one ran at the last look
+    bool is_starting_ = false;
     bool has_answered_ = true;
-    // The daemon may have limits of memory that only look like ours: it shows them rounded.
-    bool sets_memory_ = true;
-    int silences_ = 0;  // in a row
-    int failures_ = 0;  // since it was last stable
+    int silences_ = 0;      // in a row
+    int server_tries_ = 0;  // in a row
+    int failures_ = 0;      // since it was last stable
     std::chrono::nanoseconds next_start_{};
     std::chrono::nanoseconds next_verify_{};
     std::chrono::nanoseconds ready_since_{};

@@ -5,7 +5,6 @@
 
 #include "testing/fakes/fake_clock.hpp"
 #include "testing/fakes/fake_control_daemon.hpp"
-#include "wire/mps/control_protocol.hpp"
 
 namespace tessera {
 namespace {
@@ -19,7 +18,12 @@ using testing::Not;
 
 class ControlSupervisorTest : public testing::Test {
   protected:
-    std::optional<MpsState> look() { return supervisor_.look(wanted_); }
+    // In the phase `starting` the next look is due at once.
+    std::optional<MpsState> look() {
+        auto state = supervisor_.look(wanted_);
+        if (state && state->phase == MpsPhase::starting) state = supervisor_.look(wanted_);
+        return state;
+    }
     // Looks once a second, until the state is this or too much time has passed.
     MpsState look_until(MpsPhase phase, int most = 200) {
         MpsState state;
@@ -54,7 +58,7 @@ TEST_F(ControlSupervisorTest, StartsADaemonWithItsLimits) {
     EXPECT_EQ(state->pid, 101);
     EXPECT_EQ(state->settings, *wanted_);
     EXPECT_TRUE(state->protects_settings);
-    EXPECT_EQ(state->restarts, 0);
+    EXPECT_EQ(state->failures, 0);
     EXPECT_EQ(state->checked_unix_ns, clock_.unix_ns());
     EXPECT_EQ(daemon_.defaults.threads, "50.0");
     EXPECT_EQ(daemon_.defaults.memory, "3072M");
@@ -78,8 +82,7 @@ TEST_F(ControlSupervisorTest, AdoptsADaemon) {
     EXPECT_EQ(daemon_.servers["8"].memory, "3072M");
 }
 
-// Goal: a limit that only looks like the right one, because the daemon rounds it, is corrected
-// once.
+// Goal: a limit that only looks like the right one, because the daemon rounds it, is corrected.
 TEST_F(ControlSupervisorTest, SetsMemoryThatIsShownRounded) {
     wanted_ = MpsSettings{.threads = {50}, .memory = mebibytes(1500)};
     daemon_.running = 7;
@@ -88,10 +91,9 @@ TEST_F(ControlSupervisorTest, SetsMemoryThatIsShownRounded) {
     EXPECT_EQ(look()->phase, MpsPhase::ready);
     EXPECT_EQ(daemon_.defaults.memory, "1500M");
     EXPECT_EQ(daemon_.servers["8"].memory, "1500M");
-    daemon_.asked.clear();
+    daemon_.defaults.memory = "1999M";  // shown as before
     pass(ControlSupervisor::kVerify);
-    EXPECT_THAT(daemon_.asked, Contains(std::string(mps::kGetDefaultMemory)));
-    EXPECT_THAT(daemon_.asked, Not(Contains(HasSubstr("set_"))));
+    EXPECT_EQ(daemon_.defaults.memory, "1500M");
     EXPECT_EQ(look()->settings.memory, mebibytes(1500));
 }
 
@@ -126,12 +128,12 @@ TEST_F(ControlSupervisorTest, ClosesADaemonThatIgnoresSettings) {
     EXPECT_EQ(state->phase, MpsPhase::failed);
     EXPECT_EQ(state->reason,
               "MPS's control daemon does not take 50 % of the GPU's threads as "
-              "default; daemon.log beside its pipes says why");
+              "default; daemon.log in its folder logs says why");
     EXPECT_FALSE(daemon_.is_open);
     pass(seconds(60));
     EXPECT_THAT(daemon_.killed, IsEmpty()) << "it answers";
     daemon_.ignores_settings = false;
-    EXPECT_EQ(look_until(MpsPhase::ready).restarts, 0);
+    EXPECT_EQ(look_until(MpsPhase::ready).failures, 0);
     EXPECT_TRUE(daemon_.is_open);
 }
 
@@ -152,7 +154,7 @@ TEST_F(ControlSupervisorTest, RestartsADaemonThatEnded) {
     EXPECT_FALSE(daemon_.is_open);
     const MpsState again = look_until(MpsPhase::ready);
     EXPECT_EQ(again.pid, 102);
-    EXPECT_EQ(again.restarts, 1);
+    EXPECT_EQ(again.failures, 1);
     daemon_.running = 0;
     EXPECT_THAT(look()->reason, HasSubstr("in 2 s"));
     look_until(MpsPhase::ready);
@@ -187,6 +189,98 @@ TEST_F(ControlSupervisorTest, KillsADaemonThatHangs) {
     daemon_.hangs = false;
     look_until(MpsPhase::ready);
     EXPECT_THAT(daemon_.killed, ElementsAre(101)) << "it answered in time";
+}
+
+// Goal: programs that are connected need the daemon no more, and any container can make it wait. So
+// it is not killed while programs may use the GPU.
+TEST_F(ControlSupervisorTest, KeepsASilentDaemonThatHasServers) {
+    look();
+    daemon_.servers["8"] = daemon_.defaults;
+    daemon_.hangs = true;
+    pass(seconds(600));
+    EXPECT_THAT(daemon_.killed, IsEmpty());
+    EXPECT_FALSE(daemon_.is_open);
+    EXPECT_THAT(look()->reason, HasSubstr("end the pods of this GPU that do not compute"));
+    daemon_.hangs = false;
+    EXPECT_EQ(look()->phase, MpsPhase::ready);
+    EXPECT_TRUE(daemon_.is_open);
+}
+
+// Goal: that our own process cannot ask, for want of memory or a file, says nothing of the daemon.
+TEST_F(ControlSupervisorTest, OwnTroubleKillsNoDaemon) {
+    look();
+    daemon_.execute_error = Error{Code::conflict, "Resource temporarily unavailable"};
+    pass(seconds(600));
+    EXPECT_THAT(daemon_.killed, IsEmpty());
+    EXPECT_EQ(look()->reason, "Resource temporarily unavailable");
+    daemon_.execute_error.reset();
+    look_until(MpsPhase::ready);
+    EXPECT_EQ(daemon_.starts, 1);
+}
+
+// Goal: when it cannot be known which process is the daemon, none is started, and none is ended.
+TEST_F(ControlSupervisorTest, DoesNothingWithoutKnowingTheDaemon) {
+    look();
+    daemon_.pid_error = Error{Code::conflict, "give its pod hostPID"};
+    pass(seconds(60));
+    EXPECT_EQ(look()->phase, MpsPhase::failed);
+    EXPECT_EQ(look()->reason, "give its pod hostPID");
+    wanted_.reset();
+    pass(seconds(60));
+    EXPECT_THAT(daemon_.killed, IsEmpty());
+    EXPECT_EQ(daemon_.starts, 1);
+    EXPECT_EQ(daemon_.clears, 1);
+}
+
+// Goal: a server that starts does not close the GPU, and one that stays without limits does.
+TEST_F(ControlSupervisorTest, WaitsForAServerThatStarts) {
+    look();
+    daemon_.servers["8"] = {.threads = "100.0", .memory = "", .status = "INITIALIZING"};
+    pass(ControlSupervisor::kVerify);
+    EXPECT_EQ(look()->phase, MpsPhase::ready);
+    daemon_.servers["8"].status = "ACTIVE";
+    pass(seconds(1));
+    EXPECT_EQ(daemon_.servers["8"].threads, "50.0");
+    daemon_.servers["9"] = {.threads = "100.0", .memory = "", .status = "INITIALIZING"};
+    look_until(MpsPhase::failed);
+    EXPECT_FALSE(daemon_.is_open);
+}
+
+TEST_F(ControlSupervisorTest, ReportsAServerWithAFault) {
+    look();
+    daemon_.servers["8"] = daemon_.defaults;
+    daemon_.servers["8"].status = "FAULT";
+    const MpsState state = look_until(MpsPhase::failed);
+    EXPECT_THAT(state.reason, HasSubstr("the MPS server 8 has had a fatal error"));
+    EXPECT_FALSE(daemon_.is_open);
+    daemon_.servers.clear();
+    look_until(MpsPhase::ready);
+    EXPECT_THAT(daemon_.killed, IsEmpty());
+}
+
+TEST_F(ControlSupervisorTest, SaysThatItStarts) {
+    EXPECT_EQ(supervisor_.look(wanted_)->phase, MpsPhase::starting);
+    EXPECT_EQ(daemon_.starts, 0);
+    EXPECT_EQ(supervisor_.look(wanted_)->phase, MpsPhase::ready);
+}
+
+TEST_F(ControlSupervisorTest, ObservesWithoutAChange) {
+    daemon_.running = 7;
+    const MpsState state = supervisor_.observe();
+    EXPECT_EQ(state.gpu, GpuUuid("GPU-0"));
+    EXPECT_EQ(state.pid, 7);
+    EXPECT_THAT(daemon_.asked, IsEmpty());
+    EXPECT_FALSE(daemon_.is_open);
+}
+
+TEST_F(ControlSupervisorTest, LeavesAProhibitedGpu) {
+    modes_.mode = ComputeMode::prohibited;
+    EXPECT_THAT(look()->reason, HasSubstr("nvidia-smi -i GPU-0 -c DEFAULT"));
+    EXPECT_EQ(modes_.mode, ComputeMode::prohibited);
+    EXPECT_EQ(daemon_.starts, 0);
+    wanted_.reset();
+    EXPECT_EQ(look(), std::nullopt);
+    EXPECT_EQ(modes_.mode, ComputeMode::prohibited);
 }
 
 // Goal: on a GPU whose mode cannot be set, a program could run beside MPS, so nothing starts.
@@ -237,17 +331,33 @@ TEST_F(ControlSupervisorTest, RestoresTheModeOfAGpuThatIsGone) {
     EXPECT_EQ(look(), std::nullopt);
 }
 
-// Goal: a pod that arrives while the daemon stops gets a daemon.
+// Goal: a pod that arrives while the daemon quits gets another daemon, and not one that will end.
 TEST_F(ControlSupervisorTest, IsWantedAgainWhileItStops) {
     look();
     daemon_.ignores_quit = true;
     const auto wanted = std::exchange(wanted_, std::nullopt);
     look();
     wanted_ = wanted;
-    EXPECT_EQ(look()->phase, MpsPhase::ready);
-    EXPECT_TRUE(daemon_.is_open);
-    daemon_.running = 0;  // it carries out the command after all
-    EXPECT_EQ(look_until(MpsPhase::ready).pid, 102);
+    EXPECT_EQ(look()->phase, MpsPhase::stopping);
+    EXPECT_FALSE(daemon_.is_open);
+    daemon_.running = 0;  // now it has ended
+    const auto state = look();
+    EXPECT_EQ(state->phase, MpsPhase::ready);
+    EXPECT_EQ(state->pid, 102);
+    EXPECT_EQ(state->failures, 0);
+}
+
+// Goal: a server that cannot be ended keeps the GPU, so its mode stays.
+TEST_F(ControlSupervisorTest, StopsOnlyWhenServersAreGone) {
+    look();
+    wanted_.reset();
+    look();
+    daemon_.clear_error = Error{Code::unavailable, "the MPS server 8 does not end"};
+    EXPECT_EQ(look()->reason, "the MPS server 8 does not end");
+    EXPECT_EQ(modes_.mode, ComputeMode::exclusive);
+    daemon_.clear_error.reset();
+    EXPECT_EQ(look(), std::nullopt);
+    EXPECT_EQ(modes_.mode, ComputeMode::shared);
 }
 
 }  // namespace

@@ -27,13 +27,15 @@ enum class MpsPhase {
 struct MpsState {
     GpuUuid gpu;
     MpsPhase phase = MpsPhase::starting;
-    std::string reason;    // of a failure, with what to do or what happens next; else empty
+    // Of a failure, with what to do or what happens next, or why `wanted.json` is not followed;
+    // else empty.
+    std::string reason;
     std::int64_t pid = 0;  // of the control daemon on the node; 0: none runs
     MpsSettings settings;  // as read back; meaningful while ready
     // Whether the daemon refuses settings from processes in containers. If not, a tenant can raise
     // the limits of all (driver 535: docs/research/mps-debian.md).
     bool protects_settings = false;
-    int restarts = 0;                  // since the supervisor started
+    int failures = 0;  // how often it ended, or did not start, since the supervisor started
     std::int64_t checked_unix_ns = 0;  // when this was found
 
     friend bool operator==(const MpsState&, const MpsState&) = default;

@@ -61,23 +61,22 @@ void MpsNode::run(const std::stop_token& stop) {
 
 void MpsNode::supervise(const GpuUuid& gpu, const std::stop_token& stop) {
     VendorControlDaemon daemon(gpu, folder_.paths(gpu), programs_);
-    ControlSupervisor supervisor(gpu, daemon, modes_, clock_);
+    const auto modes = new_modes_();
+    ControlSupervisor supervisor(gpu, daemon, *modes, clock_);
     StateFile file(folder_, clock_);
     std::optional<MpsSettings> wanted;
     while (!stop.stop_requested()) {
         const auto read = folder_.wanted(gpu);
         if (read) wanted = *read;
         // What cannot be read changes nothing: tenants of a daemon that runs stay limited.
-        std::optional<MpsState> state;
-        if (read || wanted) state = supervisor.look(wanted);
-        if (!read) {
-            if (!state) state = MpsState{.gpu = gpu, .checked_unix_ns = clock_.unix_ns()};
-            state->phase = MpsPhase::failed;
+        auto state = read || wanted ? supervisor.look(wanted) : supervisor.observe();
+        if (!read && state) {
+            if (!wanted) state->phase = MpsPhase::failed;
             state->reason = read.error().text;
         }
         if (!state) return folder_.forget(gpu);
         file.write(*state);
-        clock_.sleep_for(ControlSupervisor::kLook, stop);
+        if (state->phase != MpsPhase::starting) clock_.sleep_for(ControlSupervisor::kLook, stop);
     }
 }
 

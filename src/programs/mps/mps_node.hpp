@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
+#include <memory>
 #include <stop_token>
 #include <thread>
 
@@ -15,11 +17,17 @@ namespace tessera {
 
 class MpsNode {
   public:
-    // The references outlive this.
-    MpsNode(MpsFolder& folder, VendorMpsPrograms programs, ComputeModes& modes, Clock& clock)
-        : folder_(folder), programs_(std::move(programs)), modes_(modes), clock_(clock) {}
+    // A driver that does not answer for one GPU must not delay the others, so each has its own.
+    using NewModes = std::function<std::unique_ptr<ComputeModes>()>;
 
-    // Supervises until `stop`; the daemons stay.
+    // The references outlive this.
+    MpsNode(MpsFolder& folder, VendorMpsPrograms programs, NewModes new_modes, Clock& clock)
+        : folder_(folder),
+          programs_(std::move(programs)),
+          new_modes_(std::move(new_modes)),
+          clock_(clock) {}
+
+    // Supervises until `stop`. The daemons stay; in a container, its runtime then ends them.
     void run(const std::stop_token& stop);
 
   private:
@@ -32,7 +40,7 @@ class MpsNode {
 
     MpsFolder& folder_;
     const VendorMpsPrograms programs_;
-    ComputeModes& modes_;
+    const NewModes new_modes_;
     Clock& clock_;
     std::map<GpuUuid, Supervised> supervised_;
 };

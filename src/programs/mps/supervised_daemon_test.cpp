@@ -1,10 +1,13 @@
 // The supervisor with real processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include <csignal>
 
 #include "adapters/mps/control_daemon_fixture_test.hpp"
+#include "adapters/os/descriptor.hpp"
 #include "app/mps/control_supervisor.hpp"
 #include "testing/fakes/fake_clock.hpp"
 #include "testing/fakes/fake_control_daemon.hpp"
@@ -52,7 +55,7 @@ TEST_F(SupervisedDaemonTest, IsKept) {
 
     // The daemon is killed, and is ended by a signal that it handles.
     for (const int signal : {SIGKILL, SIGTERM}) {
-        const std::int64_t pid = *daemon.pid();
+        const std::int64_t pid = *pid_of(daemon);
         ASSERT_EQ(::kill(static_cast<pid_t>(pid), signal), 0);
         look_until(supervisor, MpsPhase::failed);
         EXPECT_NE(look_until(supervisor, MpsPhase::ready).pid, pid);
@@ -63,9 +66,30 @@ TEST_F(SupervisedDaemonTest, IsKept) {
     // It is no longer wanted.
     wanted_.reset();
     wait_until([&] { return !supervisor.look(wanted_); });
-    EXPECT_EQ(daemon.pid(), std::nullopt);
-    EXPECT_THAT(names_in(paths().pipes()), testing::IsEmpty());
+    EXPECT_EQ(pid_of(daemon), std::nullopt);
+    EXPECT_THAT(names_in(paths().pipes()), testing::ElementsAre("control_lock"));
     EXPECT_EQ(modes_.mode, ComputeMode::shared);
+}
+
+// Goal: a container that connects and says nothing, for which the vendor's daemons wait, does not
+// keep the GPU from others for ever.
+TEST_F(SupervisedDaemonTest, SurvivesASilentContainer) {
+    VendorControlDaemon daemon = made();
+    ControlSupervisor supervisor(GpuUuid("GPU-0"), daemon, modes_, clock_);
+    look_until(supervisor, MpsPhase::ready);
+    const Descriptor silent(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    const std::string path = paths().tenants() / "control";
+    ASSERT_LT(path.size(), sizeof address.sun_path);
+    path.copy(address.sun_path, path.size());
+    // gpusim's daemon listens for another kind of socket, and then nothing happens.
+    (void)::connect(silent.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    for (int look = 0; look < 20; look++) {
+        clock_.advance(ControlSupervisor::kLook);
+        (void)supervisor.look(wanted_);
+    }
+    look_until(supervisor, MpsPhase::ready);
+    EXPECT_EQ(daemon.execute("get_default_active_thread_percentage").value(), "50.0\n");
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // tessera-mps: supervises the control daemons of NVIDIA MPS on one node.
+#include <sys/stat.h>
+
 #include "adapters/mps/mps_folder.hpp"
 #include "adapters/mps/vendor_control_daemon.hpp"
 #include "adapters/nvml/nvml_compute_modes.hpp"
@@ -15,16 +17,22 @@ namespace {
 #include "programs/common/typed_config.inc"
 #undef CONFIG_TABLE
 
+constexpr mode_t kUmask = 022;
+
 Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     const Config config = typed(values);
-    TRY(auto programs, find_mps_programs(config.driver_root));
+    // Servers of other users than root go through our folders.
+    ::umask(kUmask);
     MpsFolder folder(config.mps_folder);
     TRY_VOID(folder.take());
-    const auto modes = nvml_compute_modes(
-        config.driver_root, "is NVIDIA's driver installed, and is driver_root right?");
+    TRY(auto programs, find_mps_programs(config.driver_root, folder.libraries()));
+    const auto modes = [&config] {
+        return nvml_compute_modes(config.driver_root,
+                                  "is NVIDIA's driver installed, and is driver_root right?");
+    };
     SystemClock clock;
     log_event(Event::started, {{"version", TESSERA_VERSION}, {"mps_folder", config.mps_folder}});
-    MpsNode(folder, std::move(programs), *modes, clock).run(stop);
+    MpsNode(folder, std::move(programs), modes, clock).run(stop);
     return {};
 }
 

@@ -20,11 +20,15 @@ using testing::HasSubstr;
 
 class TesseraMpsTest : public testing::Test {
   protected:
+    void SetUp() override {
+        if (::geteuid() != 0) GTEST_SKIP() << "only root may set a compute mode";
+    }
     void TearDown() override {
         mps_.reset();
         for (const auto& gpu : node_.gpus()) {
             VendorControlDaemon daemon = daemon_of(GpuUuid(gpu.uuid));
-            if (const auto pid = daemon.pid()) (void)daemon.kill(*pid);
+            const auto pid = daemon.pid();
+            if (pid && *pid) (void)daemon.kill(**pid);
         }
     }
     void start() {
@@ -39,7 +43,8 @@ class TesseraMpsTest : public testing::Test {
         ASSERT_TRUE(write_text_file(paths.wanted(), write_mps_settings(settings)));
     }
     [[nodiscard]] VendorControlDaemon daemon_of(const GpuUuid& gpu) const {
-        return {gpu, folder_.paths(gpu), find_mps_programs(node_.root().string()).value()};
+        return {gpu, folder_.paths(gpu),
+                find_mps_programs(node_.root().string(), files_.file("libraries")).value()};
     }
     // Waits for a state that is so; the test's time limit ends it otherwise.
     MpsState wait_for(const GpuUuid& gpu, const std::function<bool(const MpsState&)>& is_so) {
@@ -88,17 +93,17 @@ TEST_F(TesseraMpsTest, SupervisesEachGpu) {
     const MpsState again = wait_for(first_, [&](const MpsState& state) {
         return state.phase == MpsPhase::ready && state.pid != first.pid;
     });
-    EXPECT_EQ(again.restarts, 1);
-    EXPECT_EQ(daemon_of(second_).pid(), second.pid);
+    EXPECT_EQ(again.failures, 1);
+    EXPECT_EQ(daemon_of(second_).pid().value(), second.pid);
     fs::remove(folder_.paths(first_).wanted());
     while (fs::exists(folder_.paths(first_).state()))
         pause();
-    EXPECT_EQ(daemon_of(first_).pid(), std::nullopt);
+    EXPECT_EQ(daemon_of(first_).pid().value(), std::nullopt);
     EXPECT_FALSE(fs::exists(folder_.paths(first_).pipes()));
-    EXPECT_EQ(daemon_of(second_).pid(), second.pid);
+    EXPECT_EQ(daemon_of(second_).pid().value(), second.pid);
     mps_->terminate();
     EXPECT_EQ(mps_->wait(), 0);
-    EXPECT_EQ(daemon_of(second_).pid(), second.pid) << "tenants need it";
+    EXPECT_EQ(daemon_of(second_).pid().value(), second.pid) << "tenants need it";
 }
 
 // Goal: when the supervisor is killed, tenants keep their daemon, and it is supervised again.
@@ -115,7 +120,8 @@ TEST_F(TesseraMpsTest, AdoptsAfterAKill) {
     });
     EXPECT_EQ(after.pid, before.pid);
     EXPECT_NE(worker(), killed);
-    // The whole program, as a container that is replaced.
+    // The whole program, as a service that is restarted. In a container the runtime would end the
+    // daemon, too.
     mps_->terminate();
     EXPECT_EQ(mps_->wait(), 0);
     start();
@@ -132,9 +138,18 @@ TEST_F(TesseraMpsTest, KeepsADaemonWhoseSettingsAreBroken) {
     want(first_, settings_);
     const MpsState before = wait_for(first_, MpsPhase::ready);
     ASSERT_TRUE(write_text_file(folder_.paths(first_).wanted(), "{\"version\":2}"));
-    const MpsState failed = wait_for(first_, MpsPhase::failed);
-    EXPECT_THAT(failed.reason, HasSubstr("version: 2 is of a newer release"));
-    EXPECT_EQ(failed.pid, before.pid);
+    const auto is_reported = [](const MpsState& state) {
+        return state.reason.find("version: 2 is of a newer release") != std::string::npos;
+    };
+    const MpsState kept = wait_for(first_, is_reported);
+    EXPECT_EQ(kept.phase, MpsPhase::ready);
+    EXPECT_EQ(kept.pid, before.pid);
+    // A later supervisor does not know what was wanted.
+    ASSERT_EQ(::kill(worker(), SIGKILL), 0);
+    const MpsState unknown = wait_for(first_, [&](const MpsState& state) {
+        return is_reported(state) && state.phase == MpsPhase::failed;
+    });
+    EXPECT_EQ(unknown.pid, before.pid);
     want(first_, settings_);
     EXPECT_EQ(wait_for(first_, MpsPhase::ready).pid, before.pid);
 }

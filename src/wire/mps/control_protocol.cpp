@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <limits>
@@ -42,14 +43,21 @@ std::string quoted(std::string_view answer) {
     return out;
 }
 
+const Refusal* refusal_of(std::string_view first_line) {
+    const auto found = std::ranges::find_if(kRefusals, [&](const Refusal& refusal) {
+        return first_line.starts_with(refusal.begins) && first_line.ends_with(refusal.ends);
+    });
+    return found == kRefusals.end() ? nullptr : &*found;
+}
+
+std::string_view first_line_of(std::string_view answer) {
+    return trimmed(answer.substr(0, answer.find('\n')));
+}
+
 tl::unexpected<Error> refused(std::string_view answer) {
-    const std::string_view first = trimmed(answer.substr(0, answer.find('\n')));
-    for (const Refusal& refusal : kRefusals) {
-        if (first.starts_with(refusal.begins) && first.ends_with(refusal.ends))
-            return fail(refusal.code, quoted(first));
-    }
-    return fail(Code::unavailable,
-                fmt::format("MPS's control daemon answers \"{}\"", quoted(answer)));
+    const std::string_view first = first_line_of(answer);
+    if (const Refusal* refusal = refusal_of(first)) return fail(refusal->code, quoted(first));
+    return fail(Code::conflict, fmt::format("MPS's control daemon answers \"{}\"", quoted(answer)));
 }
 
 std::string mebibytes_of(Bytes memory) {
@@ -64,6 +72,10 @@ std::string set_default_threads(Percent threads) {
 
 std::string set_default_memory(Bytes memory) {
     return "set_default_device_pinned_mem_limit 0 " + mebibytes_of(memory);
+}
+
+std::string get_status(std::int64_t server) {
+    return fmt::format("get_server_status {}", server);
 }
 
 std::string get_threads(std::int64_t server) {
@@ -133,8 +145,18 @@ Result<std::vector<std::int64_t>> read_pids(std::string_view answer) {
     return pids;
 }
 
-Result<> read_nothing(std::string_view answer) {
-    if (trimmed(answer).empty()) return {};
+Result<> check_taken(std::string_view answer) {
+    if (refusal_of(first_line_of(answer)) == nullptr) return {};
+    return refused(answer);
+}
+
+Result<ServerStatus> read_status(std::string_view answer) {
+    const std::string_view text = trimmed(answer);
+    if (text == "ACTIVE") return ServerStatus::active;
+    if (text == "INITIALIZING") return ServerStatus::starting;
+    if (text == "FAULT") return ServerStatus::fault;
+    const Refusal* refusal = refusal_of(first_line_of(answer));
+    if (refusal != nullptr && refusal->code == Code::unsupported) return ServerStatus::unknown;
     return refused(answer);
 }
 

@@ -28,13 +28,14 @@ std::string set_default_threads(Percent threads);
 // Of device 0. `memory` is rounded down to whole MiB, the smallest unit of the protocol.
 std::string set_default_memory(Bytes memory);
 // Of a server: they count for its clients that connect later.
+std::string get_status(std::int64_t server);
 std::string get_threads(std::int64_t server);
 std::string set_threads(std::int64_t server, Percent threads);
 std::string get_memory(std::int64_t server);
 std::string set_memory(std::int64_t server, Bytes memory);
 
 // The readers of answers. Errors: not_found for a server that does not exist (any more);
-// unsupported for a command that the driver does not know; permission_denied; otherwise unavailable
+// unsupported for a command that the driver does not know; permission_denied; otherwise conflict
 // with the answer.
 
 // "33.3" is 33,300.
@@ -46,7 +47,12 @@ Result<std::optional<Bytes>> read_memory(std::string_view answer);
 bool shows_memory(const std::optional<Bytes>& shown, Bytes limit);
 // Process ids, at most 4,096.
 Result<std::vector<std::int64_t>> read_pids(std::string_view answer);
-// The answer to a command that answers only if it was refused.
-Result<> read_nothing(std::string_view answer);
+// The known refusals of a command that answers nothing. Whether it was taken shows in what is read
+// back.
+Result<> check_taken(std::string_view answer);
+
+// unknown: the driver does not say (535).
+enum class ServerStatus { unknown, starting, active, fault };
+Result<ServerStatus> read_status(std::string_view answer);
 
 }  // namespace tessera::mps

@@ -11,7 +11,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     FUZZ_CHECK(!memory || !*memory || **memory >= Bytes{});
     const auto pids = mps::read_pids(text);
     FUZZ_CHECK(!pids || pids->size() <= 4096);
-    const auto nothing = mps::read_nothing(text);
-    FUZZ_CHECK(nothing || !nothing.error().text.empty());
+    const auto taken = mps::check_taken(text);
+    FUZZ_CHECK(taken || !taken.error().text.empty());
+    const auto status = mps::read_status(text);
+    FUZZ_CHECK(status || !status.error().text.empty());
     return 0;
 }

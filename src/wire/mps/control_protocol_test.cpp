@@ -22,11 +22,16 @@ TEST(MpsControlProtocol, ReadsAnswers) {
     EXPECT_EQ(mps::read_milli_percent("100.0\n").value(), 100'000);
     EXPECT_EQ(mps::read_milli_percent("33.3\n").value(), 33'300);
     EXPECT_EQ(mps::read_memory("3G\n").value(), gibibytes(3));
-    EXPECT_EQ(mps::read_memory("3073M\n").value(), mebibytes(3073));
+    EXPECT_EQ(mps::read_memory("512M\n").value(), mebibytes(512));
     EXPECT_EQ(mps::read_memory("").value(), std::nullopt);
     EXPECT_EQ(mps::read_pids("").value(), std::vector<std::int64_t>{});
     EXPECT_EQ(mps::read_pids("2957\n13\n").value(), (std::vector<std::int64_t>{2957, 13}));
-    EXPECT_TRUE(mps::read_nothing("\n"));
+    EXPECT_TRUE(mps::check_taken("\n"));
+    EXPECT_EQ(mps::read_status("ACTIVE\n").value(), mps::ServerStatus::active);
+    EXPECT_EQ(mps::read_status("FAULT").value(), mps::ServerStatus::fault);
+    EXPECT_EQ(mps::read_status("INITIALIZING").value(), mps::ServerStatus::starting);
+    EXPECT_EQ(mps::read_status("Unknown command \"get_server_status\"\n").value(),
+              mps::ServerStatus::unknown);
 }
 
 // Goal: what a daemon shows of a limit is not taken for another limit, nor for none.
@@ -60,13 +65,12 @@ TEST(MpsControlProtocol, ReadsRefusals) {
          "the user started it or by the root user."},
         {"Not enough privilege to execute quit command\n", Code::permission_denied,
          "Not enough privilege to execute quit command"},
-        {"\x01 bad", Code::unavailable, "MPS's control daemon answers \"  bad\""},
     };
     for (const auto& [text, code, error] : answers) {
         for (const auto& failure :
              {Result<>(fail(mps::read_milli_percent(text).error())),
               Result<>(fail(mps::read_memory(text).error())),
-              Result<>(fail(mps::read_pids(text).error())), mps::read_nothing(text)}) {
+              Result<>(fail(mps::read_pids(text).error())), mps::check_taken(text)}) {
             ASSERT_FALSE(failure) << text;
             EXPECT_EQ(failure.error().code, code) << text;
             EXPECT_EQ(failure.error().text, error);
@@ -76,6 +80,12 @@ TEST(MpsControlProtocol, ReadsRefusals) {
 
 // Goal: what is no value is never read as one.
 TEST(MpsControlProtocol, RefusesWhatIsNoValue) {
+    const auto bad = mps::read_milli_percent("\x01 bad");
+    ASSERT_FALSE(bad);
+    EXPECT_EQ(bad.error(), (Error{Code::conflict, "MPS's control daemon answers \"  bad\""}));
+    EXPECT_FALSE(mps::read_status("READY"));
+    EXPECT_FALSE(mps::read_status(""));
+    EXPECT_TRUE(mps::check_taken("Limit set\n")) << "what a later driver may say";
     for (const char* text : {"", "100.1", "-1", "1k", "0x10", "1 2", "nan", "25.0\n25.0"})
         EXPECT_FALSE(mps::read_milli_percent(text)) << text;
     for (const char* text : {"3", "G", "-3G", "1.5G", "3T", "3 G", "9223372036854775807G"})

@@ -64,7 +64,7 @@ std::string write_mps_state(const MpsState& state) {
         w.member("pid", state.pid);
         write_settings(w, state.settings);
         w.member("protectsSettings", state.protects_settings);
-        w.member("restarts", state.restarts);
+        w.member("failures", state.failures);
         w.member("checkedUnixNs", state.checked_unix_ns);
     });
     return w.take() + "\n";
@@ -90,8 +90,8 @@ Result<MpsState> read_mps_state(std::string_view text) {
     TRY(state.pid, root["pid"].number(0, std::numeric_limits<std::int32_t>::max()));
     TRY(state.settings, settings_of(root, 0, 0));
     TRY(state.protects_settings, root["protectsSettings"].yes_or_no());
-    TRY(const auto restarts, root["restarts"].number(0, std::numeric_limits<int>::max()));
-    state.restarts = static_cast<int>(restarts);
+    TRY(const auto failures, root["failures"].number(0, std::numeric_limits<int>::max()));
+    state.failures = static_cast<int>(failures);
     TRY(state.checked_unix_ns, root["checkedUnixNs"].number(0, kMostNumber));
     return state;
 }

@@ -5,7 +5,7 @@
 //     {"version":1,"threadsPercent":50,"memoryBytes":3221225472}
 // state.json, of tessera-mps:
 //     {"version":1,"gpu":"GPU-…","phase":"ready","pid":4711,"threadsPercent":50,"memoryBytes":
-//      3221225472,"protectsSettings":true,"restarts":0,"checkedUnixNs":…}
+//      3221225472,"protectsSettings":true,"failures":0,"checkedUnixNs":…}
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@ MpsState ready() {
             .pid = 4711,
             .settings = {.threads = {50}, .memory = gibibytes(3)},
             .protects_settings = true,
-            .restarts = 2,
+            .failures = 2,
             .checked_unix_ns = 1'700'000'000'000'000'000};
 }
 
@@ -23,7 +23,7 @@ TEST(MpsFolderJson, KeepsWhatIsWritten) {
     EXPECT_EQ(write_mps_state(ready()),
               "{\"version\":1,\"gpu\":\"GPU-0\",\"phase\":\"ready\",\"pid\":4711,"
               "\"threadsPercent\":50,\"memoryBytes\":3221225472,\"protectsSettings\":true,"
-              "\"restarts\":2,\"checkedUnixNs\":1700000000000000000}\n");
+              "\"failures\":2,\"checkedUnixNs\":1700000000000000000}\n");
     EXPECT_EQ(read_mps_state(write_mps_state(ready())).value(), ready());
     const MpsState failed{.gpu = GpuUuid("GPU-1"), .phase = MpsPhase::failed, .reason = "why"};
     EXPECT_EQ(read_mps_state(write_mps_state(failed)).value(), failed);
