@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -176,9 +177,7 @@ void serve(int port, const Models& models, Metrics& metrics) {
     server.serve({});
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+void run(int argc, char** argv) {
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
     // PID 1 of a container has no default actions.
     std::signal(SIGTERM, [](int) { std::_Exit(0); });
@@ -193,4 +192,14 @@ int main(int argc, char** argv) {
     std::optional<model_server::GrpcApi> grpc;
     if (options.port != 0) grpc.emplace(options.port, models, metrics.predictions);
     serve(options.rest_port, models, metrics);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        run(argc, argv);
+    } catch (const std::exception& error) {
+        fail(error.what());
+    }
 }

@@ -57,7 +57,7 @@ void fail(const std::string& text) {
 }
 
 std::string read_file(const std::string& path) {
-    std::ifstream file(path);
+    const std::ifstream file(path);
     if (!file) fail("cannot read " + path);
     std::ostringstream text;
     text << file.rdbuf();

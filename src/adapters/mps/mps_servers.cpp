@@ -38,7 +38,8 @@ bool has_short_name(pid_t pid) {
 
 // The first word of its command line. A process that has ended and is not reaped has none.
 std::string program_of(pid_t pid) {
-    return content(fs::path("/proc") / std::to_string(pid) / "cmdline").c_str();
+    const std::string line = content(fs::path("/proc") / std::to_string(pid) / "cmdline");
+    return line.substr(0, line.find('\0'));
 }
 
 }  // namespace

@@ -34,6 +34,9 @@ constexpr const char* kControl = "nvidia-cuda-mps-control";
 // later (docs/research/mps-debian.md).
 constexpr const char* kTenantFile = "control";
 constexpr const char* kLock = "control_lock";
+constexpr fs::perms kReadable = fs::perms::owner_all | fs::perms::group_read |
+                                fs::perms::group_exec | fs::perms::others_read |
+                                fs::perms::others_exec;
 constexpr std::chrono::seconds kAnswer{2};
 constexpr std::chrono::seconds kStart{10};
 constexpr std::chrono::seconds kEnd{5};
@@ -61,7 +64,7 @@ Result<> make_folder(const fs::path& path) {
     std::error_code error;
     fs::create_directories(path, error);
     // Servers of other users than root go through it.
-    if (!error) fs::permissions(path, fs::perms{0755}, error);
+    if (!error) fs::permissions(path, kReadable, error);
     if (error) return failed(path, error);
     return {};
 }

@@ -33,7 +33,7 @@ class KeepProcessTest : public testing::Test {
         const pid_t parent = ::fork();
         if (parent != 0) return parent;
         const auto counted = [&] {
-            std::ofstream(starts, std::ios::app) << ::getpid() << std::endl;
+            std::ofstream(starts, std::ios::app) << ::getpid() << "\n" << std::flush;
             return body();
         };
         ::_exit(keep_process(counted, {0, 3}));

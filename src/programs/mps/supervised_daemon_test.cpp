@@ -83,7 +83,8 @@ TEST_F(SupervisedDaemonTest, SurvivesASilentContainer) {
     ASSERT_LT(path.size(), sizeof address.sun_path);
     path.copy(address.sun_path, path.size());
     // gpusim's daemon listens for another kind of socket, and then nothing happens.
-    (void)::connect(silent.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    [[maybe_unused]] const int connected =
+        ::connect(silent.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
     for (int look = 0; look < 20; look++) {
         clock_.advance(ControlSupervisor::kLook);
         (void)supervisor.look(wanted_);
