@@ -13,12 +13,16 @@ namespace tessera {
 
 inline constexpr const char* kMpsPipesVariable = "CUDA_MPS_PIPE_DIRECTORY";
 
-// Each process nvidia-cuda-mps-server whose daemon had these pipes, and each one of which that
-// cannot be known.
-std::vector<pid_t> mps_servers_of(const std::filesystem::path& pipes);
+// The processes nvidia-cuda-mps-server of the node.
+struct MpsServers {
+    std::vector<pid_t> ours;     // their daemon has, or had, these pipes
+    std::vector<pid_t> unknown;  // neither they nor their parent show which pipes they have
+};
+// unavailable if the processes cannot be listed.
+Result<MpsServers> mps_servers_of(const std::filesystem::path& pipes);
 
-// Kills them, and waits up to 2 seconds until they are gone. Their clients get an error from the
-// driver. unavailable names one that is left.
+// Kills ours, and waits up to 2 seconds until they are gone. Their clients get an error from the
+// driver. unavailable names one that is left, or one that is unknown.
 Result<> end_mps_servers(const std::filesystem::path& pipes);
 
 // Whether the process is a control daemon, or its front end; also while it ends.

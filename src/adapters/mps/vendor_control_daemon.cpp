@@ -105,24 +105,30 @@ Result<std::optional<std::int64_t>> VendorControlDaemon::pid() {
     const Descriptor lock(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (lock.get() < 0 && errno == ENOENT) return std::optional<std::int64_t>();
     if (lock.get() < 0) return failed(path, {errno, std::generic_category()});
-    struct flock asked{};
-    asked.l_type = F_WRLCK;
-    asked.l_whence = SEEK_SET;
-    if (::fcntl(lock.get(), F_GETLK, &asked) != 0)
-        return failed(path, {errno, std::generic_category()});
-    if (asked.l_type == F_UNLCK) return std::optional<std::int64_t>();
-    if (asked.l_pid <= 0) {
-        return fail(Code::conflict,
-                    fmt::format("{} is locked by a process that tessera-mps does not see; give its "
-                                "pod hostPID",
-                                path.string()));
+    // Twice, because a daemon may end between the two questions.
+    std::int64_t stranger = 0;
+    while (true) {
+        struct flock asked{};
+        asked.l_type = F_WRLCK;
+        asked.l_whence = SEEK_SET;
+        if (::fcntl(lock.get(), F_GETLK, &asked) != 0)
+            return failed(path, {errno, std::generic_category()});
+        if (asked.l_type == F_UNLCK) return std::optional<std::int64_t>();
+        if (asked.l_pid <= 0) {
+            return fail(Code::conflict,
+                        fmt::format("{} is locked by a process that tessera-mps does not see; give "
+                                    "its pod hostPID",
+                                    path.string()));
+        }
+        if (is_mps_control(asked.l_pid)) return std::optional<std::int64_t>(asked.l_pid);
+        // All users of the node may lock the file.
+        if (asked.l_pid == stranger) {
+            return fail(Code::conflict,
+                        fmt::format("{} is locked by the process {}, which is no {}", path.string(),
+                                    stranger, kControl));
+        }
+        stranger = asked.l_pid;
     }
-    // All users of the node may lock the file.
-    if (!is_mps_control(asked.l_pid)) {
-        return fail(Code::conflict, fmt::format("{} is locked by the process {}, which is no {}",
-                                                path.string(), asked.l_pid, kControl));
-    }
-    return std::optional<std::int64_t>(asked.l_pid);
 }
 
 Result<> VendorControlDaemon::start() {
@@ -192,7 +198,8 @@ Result<> VendorControlDaemon::kill(std::int64_t daemon) {
 }
 
 bool VendorControlDaemon::has_servers() {
-    return !mps_servers_of(paths_.pipes()).empty();
+    const auto servers = mps_servers_of(paths_.pipes());
+    return !servers || !servers->ours.empty() || !servers->unknown.empty();
 }
 
 Result<std::string> VendorControlDaemon::execute(std::string_view command) {
@@ -212,7 +219,10 @@ Result<std::string> VendorControlDaemon::run(std::string_view command,
          .input = std::string(command) + "\n",
          .errors_in_output = true,
          .deadline = kAnswer});
-    if (answer || is_over(end)) return answer;
+    // A daemon that lives without its sockets is as silent as one that hangs.
+    const bool has_no_socket =
+        !answer && answer.error().text.find("Cannot find MPS control") != std::string::npos;
+    if (answer || has_no_socket || is_over(end)) return answer;
     // The daemon has not kept silent: our own process could not ask.
     return fail(Code::conflict, answer.error().text);
 }
@@ -238,6 +248,8 @@ void VendorControlDaemon::close() {
 
 Result<> VendorControlDaemon::clear() {
     TRY_VOID(end_mps_servers(paths_.pipes()));
+    TRY(const auto now, pid());
+    if (now) return fail(Code::conflict, "another control daemon has just started");
     for (const fs::path& path : paths_in(paths_.pipes())) {
         // A daemon that starts and has not locked it yet would be lost.
         if (path.filename() == kLock) continue;

@@ -35,7 +35,11 @@ std::optional<MpsState> ControlSupervisor::look(const std::optional<MpsSettings>
     const auto found = daemon_.pid();
     state_.gpu = gpu_;
     state_.checked_unix_ns = clock_.unix_ns();
+    const bool was_starting = std::exchange(is_starting_, false);
     if (!found) {
+        // Whether clients that connect now are limited cannot be verified.
+        daemon_.close();
+        next_verify_ = {};
         enter(MpsPhase::failed, found.error().text);
         return state_;
     }
@@ -56,7 +60,7 @@ std::optional<MpsState> ControlSupervisor::look(const std::optional<MpsSettings>
     if (pid) {
         check(*pid, *wanted);
     } else {
-        begin(*wanted);
+        begin(*wanted, was_starting);
     }
     return state_;
 }
@@ -66,16 +70,20 @@ MpsState ControlSupervisor::observe() {
     state_.gpu = gpu_;
     state_.checked_unix_ns = clock_.unix_ns();
     state_.pid = pid ? pid->value_or(0) : 0;
+    daemon_.close();
+    next_verify_ = {};
     return state_;
 }
 
-void ControlSupervisor::begin(const MpsSettings& wanted) {
+void ControlSupervisor::begin(const MpsSettings& wanted, bool was_starting) {
     daemon_.close();
     if (has_daemon_) return fail_and_pause("MPS's control daemon ended");
     if (clock_.steady() < next_start_) return;
     // The caller writes down that it starts, before that takes its time.
-    is_starting_ = !is_starting_;
-    if (is_starting_) return enter(MpsPhase::starting, "");
+    if (!was_starting) {
+        is_starting_ = true;
+        return enter(MpsPhase::starting, "");
+    }
     const Result<> cleared = daemon_.clear();
     const Result<> admits = cleared ? admit_only_mps() : cleared;
     const Result<> started = admits ? daemon_.start() : admits;
@@ -91,6 +99,12 @@ void ControlSupervisor::begin(const MpsSettings& wanted) {
 void ControlSupervisor::check(std::int64_t pid, const MpsSettings& wanted) {
     has_daemon_ = true;
     const auto now = clock_.steady();
+    if (pid != verified_pid_) {
+        // Another daemon took the place of the one that was verified.
+        if (verified_pid_ != 0) daemon_.close();
+        verified_pid_ = 0;
+        next_verify_ = {};
+    }
     if (state_.phase == MpsPhase::ready && now - ready_since_ >= kStable) failures_ = 0;
     if (now < next_verify_) return;
     next_verify_ = now + kVerify;
@@ -98,6 +112,7 @@ void ControlSupervisor::check(std::int64_t pid, const MpsSettings& wanted) {
     const Result<> reconciled = reconcile(wanted);
     if (reconciled) {
         silences_ = 0;
+        verified_pid_ = pid;
         if (state_.phase != MpsPhase::ready) ready_since_ = now;
         return enter(MpsPhase::ready, "");
     }
@@ -199,27 +214,35 @@ Result<> ControlSupervisor::reconcile_memory(const MpsSettings& wanted) {
 Result<> ControlSupervisor::reconcile_servers(const MpsSettings& wanted) {
     TRY(const std::string list, execute(mps::kGetServers));
     TRY(const auto servers, mps::read_pids(list));
+    std::int64_t starting = 0;
     for (const std::int64_t server : servers) {
         const auto reconciled = reconcile_server(server, wanted);
         // It may have ended meanwhile, and the next one begins with the defaults.
         if (!reconciled && reconciled.error().code == Code::not_found) continue;
         if (!reconciled) return fail(reconciled.error());
-        if (*reconciled) continue;
-        if (++server_tries_ >= kServerTries) {
+        if (*reconciled == ServerLimits::starting) starting = server;
+        if (*reconciled == ServerLimits::lacking) {
             return not_taken(fmt::format("{} % of the threads and {} of memory for the server {}",
                                          wanted.threads.value, to_string(wanted.memory), server));
         }
-        next_verify_ = {};
+    }
+    if (starting == 0) {
+        server_tries_ = 0;
         return {};
     }
-    server_tries_ = 0;
-    return {};
+    next_verify_ = {};
+    if (++server_tries_ < kServerTries) return {};
+    return fail(Code::conflict, fmt::format("the MPS server {} does not finish its start, or does "
+                                            "not take its limits",
+                                            starting));
 }
 
-Result<bool> ControlSupervisor::reconcile_server(std::int64_t server, const MpsSettings& wanted) {
+Result<ControlSupervisor::ServerLimits> ControlSupervisor::reconcile_server(
+    std::int64_t server, const MpsSettings& wanted) {
     TRY(const std::string status, execute(mps::get_status(server)));
     TRY(const auto condition, mps::read_status(status));
-    if (condition == mps::ServerStatus::starting) return false;
+    // It has a copy of the defaults, which are right already.
+    if (condition == mps::ServerStatus::starting) return ServerLimits::starting;
     if (condition == mps::ServerStatus::fault) {
         return fail(Code::conflict,
                     fmt::format("the MPS server {} has had a fatal error of one of its programs. "
@@ -235,7 +258,10 @@ Result<bool> ControlSupervisor::reconcile_server(std::int64_t server, const MpsS
     TRY(const std::string answer, execute(mps::set_memory(server, wanted.memory)));
     TRY_VOID(mps::check_taken(answer));
     TRY(const auto shown, read_memory_limit(mps::get_memory(server)));
-    return threads == milli(wanted.threads) && mps::shows_memory(shown, wanted.memory);
+    if (threads == milli(wanted.threads) && mps::shows_memory(shown, wanted.memory))
+        return ServerLimits::in_force;
+    // The driver 535 does not say whether a server is still starting.
+    return condition == mps::ServerStatus::unknown ? ServerLimits::starting : ServerLimits::lacking;
 }
 
 Result<> ControlSupervisor::admit_only_mps() {

@@ -31,7 +31,7 @@ class ControlSupervisor {
     static constexpr std::chrono::seconds kLook{1};    // the period in which look() is called
     static constexpr std::chrono::seconds kVerify{5};  // settings are read back this often
     static constexpr int kSilences = 3;     // that many in a row end a daemon without servers
-    static constexpr int kServerTries = 5;  // a server that starts does not have its limits at once
+    static constexpr int kServerTries = 5;  // checks in a row that may find one starting
     static constexpr std::chrono::seconds kQuit{10};  // a daemon that does not end in it is killed
     static constexpr std::chrono::seconds kLongestPause{60};  // before a start after a failure
     static constexpr std::chrono::seconds kStable{60};        // failures are forgotten after this
@@ -41,14 +41,17 @@ class ControlSupervisor {
         : gpu_(std::move(gpu)), daemon_(daemon), modes_(modes), clock_(clock) {}
 
     // Does the next step of what is due. Returns what is so now; nothing if no daemon is wanted and
-    // none is left. In the phase `starting` the next step is due at once. Takes up to 20 seconds
+    // none is left. In the phase `starting` the next step is due at once. Takes up to a minute
     // when a daemon does not answer, start or end.
     std::optional<MpsState> look(const std::optional<MpsSettings>& wanted);
-    // What is so, when it is not known what is wanted. Changes nothing.
+    // What is so, when it is not known what is wanted. Clients cannot connect; nothing else
+    // changes.
     MpsState observe();
 
   private:
-    void begin(const MpsSettings& wanted);
+    enum class ServerLimits { in_force, starting, lacking };
+
+    void begin(const MpsSettings& wanted, bool was_starting);
     void check(std::int64_t pid, const MpsSettings& wanted);
     void take_silence(std::int64_t pid, const Error& error);
     void stop(std::int64_t pid);
@@ -60,8 +63,7 @@ class ControlSupervisor {
     Result<> reconcile_threads(const MpsSettings& wanted);
     Result<> reconcile_memory(const MpsSettings& wanted);
     Result<> reconcile_servers(const MpsSettings& wanted);
-    // False: the server does not have the settings yet.
-    Result<bool> reconcile_server(std::int64_t server, const MpsSettings& wanted);
+    Result<ServerLimits> reconcile_server(std::int64_t server, const MpsSettings& wanted);
     Result<> admit_only_mps();
     // Whether the daemon refuses this setting, which it has already, from a process in a container.
     Result<bool> protects_settings(const MpsSettings& wanted);
@@ -81,6 +83,7 @@ class ControlSupervisor {
     MpsState state_;
     MpsSettings wanted_;       // at the last look
     bool has_daemon_ = false;  // one ran at the last look
+    std::int64_t verified_pid_ = 0;
     bool is_starting_ = false;
     bool has_answered_ = true;
     int silences_ = 0;      // in a row

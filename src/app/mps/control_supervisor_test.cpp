@@ -177,17 +177,20 @@ TEST_F(ControlSupervisorTest, PausesAreBounded) {
 TEST_F(ControlSupervisorTest, KillsADaemonThatHangs) {
     look();
     daemon_.hangs = true;
-    pass(ControlSupervisor::kVerify);
+    clock_.advance(ControlSupervisor::kVerify);
     EXPECT_EQ(look()->phase, MpsPhase::failed);
     EXPECT_FALSE(daemon_.is_open);
-    clock_.advance(seconds(1));
+    look();
+    EXPECT_THAT(daemon_.killed, IsEmpty());
     look();
     EXPECT_THAT(daemon_.killed, ElementsAre(101));
     EXPECT_EQ(look_until(MpsPhase::ready).pid, 102);
     daemon_.hangs = true;
-    pass(ControlSupervisor::kVerify);
+    clock_.advance(ControlSupervisor::kVerify);
+    look();
+    look();
     daemon_.hangs = false;
-    look_until(MpsPhase::ready);
+    EXPECT_EQ(look()->phase, MpsPhase::ready);
     EXPECT_THAT(daemon_.killed, ElementsAre(101)) << "it answered in time";
 }
 
@@ -225,6 +228,11 @@ TEST_F(ControlSupervisorTest, DoesNothingWithoutKnowingTheDaemon) {
     pass(seconds(60));
     EXPECT_EQ(look()->phase, MpsPhase::failed);
     EXPECT_EQ(look()->reason, "give its pod hostPID");
+    EXPECT_FALSE(daemon_.is_open) << "its limits cannot be verified";
+    daemon_.pid_error.reset();
+    EXPECT_EQ(look()->phase, MpsPhase::ready);
+    EXPECT_TRUE(daemon_.is_open);
+    daemon_.pid_error = Error{Code::conflict, "give its pod hostPID"};
     wanted_.reset();
     pass(seconds(60));
     EXPECT_THAT(daemon_.killed, IsEmpty());
@@ -244,6 +252,48 @@ TEST_F(ControlSupervisorTest, WaitsForAServerThatStarts) {
     daemon_.servers["9"] = {.threads = "100.0", .memory = "", .status = "INITIALIZING"};
     look_until(MpsPhase::failed);
     EXPECT_FALSE(daemon_.is_open);
+}
+
+// Goal: a server that has started and does not take its limits closes the GPU, whatever the others
+// do.
+TEST_F(ControlSupervisorTest, ClosesAGpuWhoseServerIgnoresLimits) {
+    look();
+    daemon_.ignores_settings = true;
+    daemon_.servers["8"] = {.threads = "50.0", .memory = "3072M", .status = "INITIALIZING"};
+    daemon_.servers["9"] = {.threads = "100.0", .memory = ""};
+    clock_.advance(ControlSupervisor::kVerify);
+    const auto state = look();
+    EXPECT_EQ(state->phase, MpsPhase::failed);
+    EXPECT_THAT(state->reason, HasSubstr("for the server 9"));
+    EXPECT_FALSE(daemon_.is_open);
+}
+
+// Goal: a daemon that took the place of another between two looks has nothing of its limits.
+TEST_F(ControlSupervisorTest, VerifiesADaemonThatWasExchanged) {
+    look();
+    daemon_.running = 55;
+    daemon_.defaults = {};
+    const auto state = look();
+    EXPECT_EQ(state->pid, 55);
+    EXPECT_EQ(state->phase, MpsPhase::ready);
+    EXPECT_EQ(daemon_.defaults.threads, "50.0");
+    daemon_.running = 56;
+    daemon_.ignores_settings = true;
+    daemon_.defaults = {};
+    EXPECT_EQ(look()->phase, MpsPhase::failed);
+    EXPECT_FALSE(daemon_.is_open);
+}
+
+// Goal: a daemon that another program starts meanwhile is adopted at once.
+TEST_F(ControlSupervisorTest, AdoptsADaemonThatAppearsDuringTheStart) {
+    EXPECT_EQ(supervisor_.look(wanted_)->phase, MpsPhase::starting);
+    daemon_.running = 55;
+    EXPECT_EQ(supervisor_.look(wanted_)->phase, MpsPhase::ready);
+    EXPECT_EQ(daemon_.starts, 0);
+    daemon_.running = 0;
+    supervisor_.look(wanted_);
+    clock_.advance(seconds(1));
+    EXPECT_EQ(supervisor_.look(wanted_)->phase, MpsPhase::starting) << "it is announced again";
 }
 
 TEST_F(ControlSupervisorTest, ReportsAServerWithAFault) {
@@ -266,6 +316,7 @@ TEST_F(ControlSupervisorTest, SaysThatItStarts) {
 
 TEST_F(ControlSupervisorTest, ObservesWithoutAChange) {
     daemon_.running = 7;
+    daemon_.is_open = true;  // by an earlier supervisor; its limits are not verified
     const MpsState state = supervisor_.observe();
     EXPECT_EQ(state.gpu, GpuUuid("GPU-0"));
     EXPECT_EQ(state.pid, 7);

@@ -72,7 +72,8 @@ void MpsNode::supervise(const GpuUuid& gpu, const std::stop_token& stop) {
         auto state = read || wanted ? supervisor.look(wanted) : supervisor.observe();
         if (!read && state) {
             if (!wanted) state->phase = MpsPhase::failed;
-            state->reason = read.error().text;
+            if (!state->reason.empty()) state->reason += "; ";
+            state->reason += read.error().text;
         }
         if (!state) return folder_.forget(gpu);
         file.write(*state);

@@ -82,9 +82,8 @@ TEST_F(SupervisedDaemonTest, SurvivesASilentContainer) {
     const std::string path = paths().tenants() / "control";
     ASSERT_LT(path.size(), sizeof address.sun_path);
     path.copy(address.sun_path, path.size());
-    // gpusim's daemon listens for another kind of socket, and then nothing happens.
-    [[maybe_unused]] const int connected =
-        ::connect(silent.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    if (::connect(silent.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+        GTEST_SKIP() << "gpusim's daemon listens for another kind of socket, and waits for no peer";
     for (int look = 0; look < 20; look++) {
         clock_.advance(ControlSupervisor::kLook);
         (void)supervisor.look(wanted_);
