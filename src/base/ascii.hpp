@@ -1,4 +1,4 @@
-// Letters and digits of ASCII, whatever the locale is.
+// Letters, digits and white space of ASCII, whatever the locale is.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +17,14 @@ constexpr bool is_alnum(char c) {
 
 constexpr char to_lower(char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+// Without white space at both ends, line ends included.
+constexpr std::string_view trimmed(std::string_view text) {
+    constexpr std::string_view kSpace = " \t\r\n";
+    const std::size_t first = text.find_first_not_of(kSpace);
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
 // A number of at most nine digits, up to `most`; leading zeros are allowed. Nothing for other text.

@@ -1,6 +1,5 @@
 #include "adapters/mps/driver_libraries.hpp"
 
-#include <algorithm>
 #include <set>
 #include <system_error>
 #include <vector>

@@ -6,14 +6,13 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include "adapters/os/text_file.hpp"
+#include "wire/node/process_status.hpp"
 
 namespace tessera {
 namespace {
@@ -21,41 +20,32 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kServer = "nvidia-cuda-mps-server";
-constexpr std::string_view kControl = "nvidia-cuda-mps-control";
 constexpr std::size_t kMostNameBytes = 15;  // of /proc/PID/comm
 constexpr int kLooks = 100;
 constexpr std::chrono::milliseconds kPause{20};
 
-std::string content(const fs::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+// Empty if it cannot be read: the process may have ended.
+std::string of_process(std::int64_t pid, std::string_view file) {
+    return read_text_file(fmt::format("/proc/{}/{}", pid, file)).value_or("");
 }
 
-bool has_short_name(pid_t pid) {
-    const fs::path process = fs::path("/proc") / std::to_string(pid);
-    return content(process / "comm") == std::string(kServer.substr(0, kMostNameBytes)) + "\n";
+bool has_short_name(std::int64_t pid) {
+    return of_process(pid, "comm") == std::string(kServer.substr(0, kMostNameBytes)) + "\n";
 }
 
 // Of the process, or of its parent, which is the daemon, if its own cannot be read: a server runs
 // as the user of its clients.
 std::string environment_of(pid_t pid) {
-    const fs::path process = fs::path("/proc") / std::to_string(pid);
-    std::string own = content(process / "environ");
+    std::string own = of_process(pid, "environ");
     if (!own.empty()) return own;
-    const std::string status = content(process / "status");
-    constexpr std::string_view kParent = "\nPPid:\t";
-    const std::size_t at = status.find(kParent);
-    if (at == std::string::npos) return {};
-    pid_t parent = 0;
-    std::from_chars(status.data() + at + kParent.size(), status.data() + status.size(), parent);
+    const auto parent = parent_pid(of_process(pid, "status"));
     // An orphan's parent says nothing about its pipes.
-    if (!is_mps_control(parent)) return {};
-    return content(fs::path("/proc") / std::to_string(parent) / "environ");
+    return parent && is_mps_control(*parent) ? of_process(*parent, "environ") : "";
 }
 
 // The first word of its command line. A process that has ended and is not reaped has none.
-std::string program_of(pid_t pid) {
-    const std::string line = content(fs::path("/proc") / std::to_string(pid) / "cmdline");
+std::string program_of(std::int64_t pid) {
+    const std::string line = of_process(pid, "cmdline");
     return line.substr(0, line.find('\0'));
 }
 
@@ -76,7 +66,7 @@ Result<MpsServers> mps_servers_of(const fs::path& pipes) {
         const std::string environment = environment_of(pid);
         if (('\0' + environment).find('\0' + variable + '\0') != std::string::npos) {
             found.ours.push_back(pid);
-        } else if (environment.empty() && has_short_name(pid)) {
+        } else if (environment.empty() && has_short_name(pid)) {  // it has not ended meanwhile
             found.unknown.push_back(pid);
         }
     }
@@ -104,9 +94,10 @@ Result<> end_mps_servers(const fs::path& pipes) {
                             left.unknown.front()));
 }
 
-bool is_mps_control(pid_t pid) {
+bool is_mps_control(std::int64_t pid) {
     const std::string program = program_of(pid);
-    return has_short_name(pid) && (program.empty() || program.find(kControl) != std::string::npos);
+    return has_short_name(pid) &&
+           (program.empty() || program.find(kMpsControl) != std::string::npos);
 }
 
 }  // namespace tessera

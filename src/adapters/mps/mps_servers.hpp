@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <vector>
 
@@ -11,6 +12,7 @@
 
 namespace tessera {
 
+inline constexpr const char* kMpsControl = "nvidia-cuda-mps-control";
 inline constexpr const char* kMpsPipesVariable = "CUDA_MPS_PIPE_DIRECTORY";
 
 // The processes nvidia-cuda-mps-server of the node.
@@ -26,6 +28,6 @@ Result<MpsServers> mps_servers_of(const std::filesystem::path& pipes);
 Result<> end_mps_servers(const std::filesystem::path& pipes);
 
 // Whether the process is a control daemon, or its front end; also while it ends.
-bool is_mps_control(pid_t pid);
+bool is_mps_control(std::int64_t pid);
 
 }  // namespace tessera

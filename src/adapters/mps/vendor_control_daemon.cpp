@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <system_error>
 #include <thread>
 
@@ -28,7 +27,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kControl = "nvidia-cuda-mps-control";
 // What a client needs. Not `control_privileged`: through it, root in a container could change the
 // limits of all. Not `log`: a line that a container writes there stops the daemon some minutes
 // later (docs/research/mps-debian.md).
@@ -83,7 +81,7 @@ Result<VendorMpsPrograms> find_mps_programs(const std::string& driver_root, cons
     for (const char* folder : {"usr/bin", "usr/sbin", "usr/local/nvidia/bin", "bin"}) {
         const std::string path = in_driver_root(driver_root, folder);
         programs.folders.push_back(path);
-        const std::string control = path + "/" + kControl;
+        const std::string control = path + "/" + kMpsControl;
         if (programs.control.empty() && ::access(control.c_str(), X_OK) == 0)
             programs.control = control;
     }
@@ -95,12 +93,11 @@ Result<VendorMpsPrograms> find_mps_programs(const std::string& driver_root, cons
     return fail(Code::not_found,
                 fmt::format("no {} in {}; install the part of NVIDIA's driver with MPS, or set "
                             "driver_root",
-                            kControl, fmt::join(programs.folders, ", ")));
+                            kMpsControl, fmt::join(programs.folders, ", ")));
 }
 
 Result<std::optional<std::int64_t>> VendorControlDaemon::pid() {
     if (child_ != 0 && ::waitpid(child_, nullptr, WNOHANG) != 0) child_ = 0;
-    keep_logs_small(paths_.logs());
     const fs::path path = paths_.pipes() / kLock;
     const Descriptor lock(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (lock.get() < 0 && errno == ENOENT) return std::optional<std::int64_t>();
@@ -125,7 +122,7 @@ Result<std::optional<std::int64_t>> VendorControlDaemon::pid() {
         if (asked.l_pid == stranger) {
             return fail(Code::conflict,
                         fmt::format("{} is locked by the process {}, which is no {}", path.string(),
-                                    stranger, kControl));
+                                    stranger, kMpsControl));
         }
         stranger = asked.l_pid;
     }

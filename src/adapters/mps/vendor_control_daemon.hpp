@@ -36,8 +36,7 @@ class VendorControlDaemon final : public ControlDaemon {
     VendorControlDaemon(GpuUuid gpu, MpsPaths paths, VendorMpsPrograms programs)
         : gpu_(std::move(gpu)), paths_(std::move(paths)), programs_(std::move(programs)) {}
 
-    // It also reaps a daemon that this process started and that has ended, and keeps its log below
-    // some MiB.
+    // It also reaps a daemon that this process started and that has ended.
     Result<std::optional<std::int64_t>> pid() override;
     Result<> start() override;
     Result<> kill(std::int64_t pid) override;

@@ -33,7 +33,6 @@ tl::unexpected<Error> not_taken(std::string_view setting) {
 
 std::optional<MpsState> ControlSupervisor::look(const std::optional<MpsSettings>& wanted) {
     const auto found = daemon_.pid();
-    state_.gpu = gpu_;
     state_.checked_unix_ns = clock_.unix_ns();
     const bool was_starting = std::exchange(is_starting_, false);
     if (!found) {
@@ -67,7 +66,6 @@ std::optional<MpsState> ControlSupervisor::look(const std::optional<MpsSettings>
 
 MpsState ControlSupervisor::observe() {
     const auto pid = daemon_.pid();
-    state_.gpu = gpu_;
     state_.checked_unix_ns = clock_.unix_ns();
     state_.pid = pid ? pid->value_or(0) : 0;
     daemon_.close();

@@ -38,7 +38,9 @@ class ControlSupervisor {
 
     // The references outlive this.
     ControlSupervisor(GpuUuid gpu, ControlDaemon& daemon, ComputeModes& modes, Clock& clock)
-        : gpu_(std::move(gpu)), daemon_(daemon), modes_(modes), clock_(clock) {}
+        : gpu_(std::move(gpu)), daemon_(daemon), modes_(modes), clock_(clock) {
+        state_.gpu = gpu_;
+    }
 
     // Does the next step of what is due. Returns what is so now; nothing if no daemon is wanted and
     // none is left. In the phase `starting` the next step is due at once. Takes up to a minute

@@ -35,13 +35,6 @@ std::vector<std::string> words_of(std::string_view text) {
 }
 
 // Removes the white space that a YAML block can add.
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view kSpace = " \t\r\n";
-    const auto first = text.find_first_not_of(kSpace);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
 // Only characters of GPU names. The entry becomes part of a text that kube-scheduler prints as a
 // format string, so a percent sign is not allowed.
 bool is_entry(std::string_view text) {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "adapters/mps/bounded_log.hpp"
 #include "app/mps/control_supervisor.hpp"
 #include "base/log.hpp"
 
@@ -66,6 +67,7 @@ void MpsNode::supervise(const GpuUuid& gpu, const std::stop_token& stop) {
     StateFile file(folder_, clock_);
     std::optional<MpsSettings> wanted;
     while (!stop.stop_requested()) {
+        keep_logs_small(folder_.paths(gpu).logs());
         const auto read = folder_.wanted(gpu);
         if (read) wanted = *read;
         // What cannot be read changes nothing: tenants of a daemon that runs stay limited.

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <limits>
 
+#include "base/ascii.hpp"
+
 namespace tessera::mps {
 namespace {
 
@@ -26,13 +28,6 @@ constexpr auto kRefusals = std::to_array<Refusal>({
     {"Insufficient privileges ", "", Code::permission_denied},
     {"Not enough privilege ", "", Code::permission_denied},
 });
-
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view kSpace = " \t\r\n";
-    const std::size_t first = text.find_first_not_of(kSpace);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
 
 std::string quoted(std::string_view answer) {
     std::string out;

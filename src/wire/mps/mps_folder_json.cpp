@@ -1,7 +1,5 @@
 #include "wire/mps/mps_folder_json.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <limits>
 
@@ -24,12 +22,6 @@ constexpr std::array kPhases = {
 void write_settings(JsonWriter& w, const MpsSettings& settings) {
     w.member("threadsPercent", settings.threads.value);
     w.member("memoryBytes", settings.memory.count);
-}
-
-Result<> check_version(const JsonField& root) {
-    TRY(const auto version, root["version"].number(1, kMostNumber));
-    if (version <= kMpsFolderVersion) return {};
-    return fail(Code::unsupported, fmt::format("version: {} is of a newer release", version));
 }
 
 Result<MpsSettings> settings_of(const JsonField& root, std::int64_t least_threads,
@@ -73,7 +65,7 @@ std::string write_mps_state(const MpsState& state) {
 Result<MpsSettings> read_mps_settings(std::string_view text) {
     TRY(const JsonDocument document, JsonDocument::parse(text));
     const JsonField root(document.root(), "");
-    TRY_VOID(check_version(root));
+    TRY_VOID(root.check_version(kMpsFolderVersion));
     // The daemon counts in MiB, and a limit of none would be no limit.
     return settings_of(root, 1, kMiB);
 }
@@ -81,7 +73,7 @@ Result<MpsSettings> read_mps_settings(std::string_view text) {
 Result<MpsState> read_mps_state(std::string_view text) {
     TRY(const JsonDocument document, JsonDocument::parse(text));
     const JsonField root(document.root(), "");
-    TRY_VOID(check_version(root));
+    TRY_VOID(root.check_version(kMpsFolderVersion));
     MpsState state;
     TRY(auto gpu, root["gpu"].text());
     state.gpu = GpuUuid(std::move(gpu));

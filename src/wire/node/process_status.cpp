@@ -5,15 +5,12 @@
 namespace tessera {
 namespace {
 
-constexpr std::string_view kPids = "\nNSpid:";
-
-}  // namespace
-
-// Another line always comes first in the file, so a newline precedes this one.
-std::optional<std::int64_t> innermost_pid(std::string_view status) {
-    const std::size_t at = status.find(kPids);
+// The last number of a line, which is a pid. `name`: with the newline before it, because another
+// line always comes first in the file.
+std::optional<std::int64_t> last_pid(std::string_view status, std::string_view name) {
+    const std::size_t at = status.find(name);
     if (at == std::string_view::npos) return std::nullopt;
-    std::string_view line = status.substr(at + kPids.size());
+    std::string_view line = status.substr(at + name.size());
     line = line.substr(0, line.find('\n'));
     const std::size_t last = line.find_last_of(" \t");
     if (last == std::string_view::npos) return std::nullopt;
@@ -22,6 +19,16 @@ std::optional<std::int64_t> innermost_pid(std::string_view status) {
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), pid);
     if (error != std::errc() || end != line.data() + line.size() || pid <= 0) return std::nullopt;
     return pid;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> innermost_pid(std::string_view status) {
+    return last_pid(status, "\nNSpid:");
+}
+
+std::optional<std::int64_t> parent_pid(std::string_view status) {
+    return last_pid(status, "\nPPid:");
 }
 
 std::optional<std::int64_t> start_ticks(std::string_view stat) {

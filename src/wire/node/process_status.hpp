@@ -11,6 +11,10 @@ namespace tessera {
 // if the line is missing.
 std::optional<std::int64_t> innermost_pid(std::string_view status);
 
+// The number of the line "PPid:", the parent in the pid namespace of the reader. Nothing if the
+// line is missing, or the parent is in none of its namespaces.
+std::optional<std::int64_t> parent_pid(std::string_view status);
+
 // Field 22 of /proc/PID/stat: clock ticks from the boot of the node to the start of the process.
 // The second field is the program's name, which may contain any character; it ends at the last
 // parenthesis.

@@ -16,6 +16,13 @@ TEST(ProcessStatus, InnermostPid) {
         EXPECT_EQ(innermost_pid(text), std::nullopt) << text;
 }
 
+TEST(ProcessStatus, ParentPid) {
+    EXPECT_EQ(parent_pid("Name:\tx\nPid:\t9\nPPid:\t4711\nNSpid:\t9\n"), 4711);
+    for (const char* text :
+         {"", "PPid:\t4\n", "Name:\tPPid:\t5\n", "Name:\tx\nPPid:\t0\n", "Name:\tx\nPPid:\t1x\n"})
+        EXPECT_EQ(parent_pid(text), std::nullopt) << text;
+}
+
 // Goal: a program cannot change its start time by its name.
 TEST(ProcessStatus, StartTicks) {
     const std::string after = " S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20 21";

@@ -45,10 +45,7 @@ std::string write_run_lease(const RunLease& lease) {
 Result<RunLease> read_run_lease(std::string_view text) {
     TRY(const JsonDocument document, JsonDocument::parse(text));
     const JsonField root(document.root(), "");
-    TRY(const auto version, root["version"].number(1, kMostNumber));
-    if (version > kRunLeaseVersion) {
-        return fail(Code::unsupported, fmt::format("version: {} is of a newer release", version));
-    }
+    TRY_VOID(root.check_version(kRunLeaseVersion));
     RunLease lease;
     TRY(auto gpu, root["gpu"].text());
     lease.gpu = GpuUuid(std::move(gpu));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,6 +38,13 @@ class JsonField {
 
     [[nodiscard]] JsonField operator[](std::string_view key) const {
         return {json_[key], path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key)};
+    }
+    // Of a document, in its field `version`: unsupported if it is newer than ours.
+    [[nodiscard]] Result<> check_version(std::int64_t newest) const {
+        TRY(const auto version,
+            (*this)["version"].number(1, std::numeric_limits<std::int64_t>::max()));
+        if (version <= newest) return {};
+        return fail(Code::unsupported, fmt::format("version: {} is of a newer release", version));
     }
     [[nodiscard]] bool present() const { return json_.present(); }
 
