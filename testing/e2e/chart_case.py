@@ -188,3 +188,11 @@ class ChartCase(ChartClusterCase):
         self.assertEqual(sorted(left), [
             "configmap/kube-root-ca.crt", "secret/tessera-allocation-key", "serviceaccount/default"])
         self.assertEqual(self.published(), [])
+
+
+class OneNodeCase(ChartCase):
+    """The cluster has one node with two GPUs."""
+
+    @classmethod
+    def gpu_nodes(cls) -> list[GpuNode]:
+        return [GpuNode("node-a", GPUS / "two-15gib.yaml")]

@@ -13,11 +13,10 @@ import subprocess
 from pathlib import Path
 from typing import Any, ClassVar
 
-from e2e.case import GPUS, PODS
+from e2e.case import PODS
 from e2e.training_case import SECONDS, TrainingCase
 from kube import images, network
 from stack import builds
-from stack.gpu_node import GpuNode
 
 Json = dict[str, Any]
 TRAINING = builds.ROOT / "testing" / "training"
@@ -37,10 +36,6 @@ class CodeSyncTest(TrainingCase):
     git_sync: ClassVar[str]
     folder: ClassVar[Path]  # of the repositories
     url: ClassVar[str]
-
-    @classmethod
-    def gpu_nodes(cls) -> list[GpuNode]:
-        return [GpuNode("node-a", GPUS / "two-15gib.yaml")]
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -72,10 +67,6 @@ class CodeSyncTest(TrainingCase):
         git(path, "tag", "v1", "main")
         git(path, "checkout", "-q", "main")
         git(path, "config", "uploadpack.allowAnySHA1InWant", "true")
-
-    def tearDown(self) -> None:
-        self.cluster.kubectl("delete", "jobs", "--all", "--wait=true")
-        super().tearDown()
 
     # ---- tools
 

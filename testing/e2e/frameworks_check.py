@@ -14,12 +14,10 @@ import shutil
 from typing import Any, ClassVar
 
 from e2e import models
-from e2e.case import GPUS
-from e2e.chart_case import ChartCase
+from e2e.chart_case import OneNodeCase
 from frameworks import versions
 from kube import images
 from stack import builds
-from stack.gpu_node import GpuNode
 
 Json = dict[str, Any]
 SECONDS = 600  # TensorFlow starts slowly on a busy machine
@@ -27,13 +25,9 @@ PROGRAMS = builds.ROOT / "testing" / "frameworks"
 MODEL = "model: 3.00 x + -1.00"
 
 
-class FrameworksTest(ChartCase):
+class FrameworksTest(OneNodeCase):
     with_dns = True
     image: ClassVar[str]
-
-    @classmethod
-    def gpu_nodes(cls) -> list[GpuNode]:
-        return [GpuNode("node-a", GPUS / "two-15gib.yaml")]
 
     @classmethod
     def setUpClass(cls) -> None:

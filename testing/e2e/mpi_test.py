@@ -6,9 +6,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from e2e.case import GPUS
 from e2e.training_case import JOBS, SECONDS, TrainingCase
-from stack.gpu_node import GpuNode
 from training import mpi_image
 
 PUBLIC = "/api/v1/namespaces/kube-public/configmaps/tessera"
@@ -21,17 +19,9 @@ class MpiTest(TrainingCase):
     image: ClassVar[str]
 
     @classmethod
-    def gpu_nodes(cls) -> list[GpuNode]:
-        return [GpuNode("node-a", GPUS / "two-15gib.yaml")]
-
-    @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
         cls.image = cls.stack.registry.push(mpi_image.archive(), "open-mpi:test")
-
-    def tearDown(self) -> None:
-        self.cluster.kubectl("delete", "jobs", "--all", "--wait=true")
-        super().tearDown()
 
     # ---- tools
 

@@ -5,20 +5,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 from e2e import models
-from e2e.case import GPUS
-from e2e.chart_case import ChartCase
+from e2e.chart_case import OneNodeCase
 from stack import builds
-from stack.gpu_node import GpuNode
 
 
-class ServingCase(ChartCase):
+class ServingCase(OneNodeCase):
     """A node with two GPUs, the image of the model server, and the claim `models`."""
 
     image: ClassVar[str]
-
-    @classmethod
-    def gpu_nodes(cls) -> list[GpuNode]:
-        return [GpuNode("node-a", GPUS / "two-15gib.yaml")]
 
     @classmethod
     def setUpClass(cls) -> None:

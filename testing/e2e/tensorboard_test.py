@@ -15,11 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from e2e.case import GPUS, PODS
-from e2e.chart_case import ChartCase
+from e2e.case import PODS
+from e2e.chart_case import OneNodeCase
 from kube import images
 from stack import builds
-from stack.gpu_node import GpuNode
 
 Json = dict[str, Any]
 SECONDS = 120
@@ -30,12 +29,8 @@ USAGE, NOT_FOUND = 2, 3  # exit statuses
 LARGE = 3_000_000  # bytes
 
 
-class TensorboardTest(ChartCase):
+class TensorboardTest(OneNodeCase):
     image: ClassVar[str]
-
-    @classmethod
-    def gpu_nodes(cls) -> list[GpuNode]:
-        return [GpuNode("node-a", GPUS / "two-15gib.yaml")]
 
     @classmethod
     def setUpClass(cls) -> None:

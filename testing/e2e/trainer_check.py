@@ -7,10 +7,9 @@ import json
 import re
 from typing import Any, ClassVar
 
-from e2e.case import GPUS, PODS
+from e2e.case import PODS
 from e2e.training_case import SECONDS, TrainingCase
 from stack import builds, trainer
-from stack.gpu_node import GpuNode
 
 Json = dict[str, Any]
 TRAINER = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/default"
@@ -24,10 +23,6 @@ class TrainerTest(TrainingCase):
     with_dns = True
     objects = (TRAIN_JOBS, RUNTIMES, JOB_SETS, *TrainingCase.objects)
     merge_patch: ClassVar[tuple[str, ...]] = ("--type=merge", "-p")
-
-    @classmethod
-    def gpu_nodes(cls) -> list[GpuNode]:
-        return [GpuNode("node-a", GPUS / "two-15gib.yaml")]
 
     @classmethod
     def setUpClass(cls) -> None:

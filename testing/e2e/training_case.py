@@ -6,7 +6,7 @@ import json
 from typing import Any, ClassVar
 
 from e2e.case import PODS
-from e2e.chart_case import ChartCase
+from e2e.chart_case import OneNodeCase
 
 Json = dict[str, Any]
 SECONDS = 120  # for what takes seconds on a machine with nothing else to do
@@ -15,9 +15,13 @@ SERVICES = "/api/v1/namespaces/default/services"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
 
-class TrainingCase(ChartCase):
+class TrainingCase(OneNodeCase):
     # The kinds of objects that a job may have, besides those of the namespace itself.
     objects: ClassVar[tuple[str, ...]] = (JOBS, PODS, SERVICES, CONFIG_MAPS)
+
+    def tearDown(self) -> None:
+        self.cluster.kubectl("delete", "jobs", "--all", "--wait=true")
+        super().tearDown()
 
     def get(self, name: str) -> Json:
         found: Json = json.loads(self.tessera_says("get", name, "-o", "json"))

@@ -10,12 +10,10 @@ import subprocess
 from typing import Any, ClassVar
 
 from e2e import console_block, examples
-from e2e.case import GPUS
 from e2e.terminal import Terminal
 from e2e.training_case import JOBS, SECONDS, TrainingCase
 from kube import images
 from stack import builds
-from stack.gpu_node import GpuNode
 
 Json = dict[str, Any]
 GIB = 1 << 30
@@ -31,10 +29,6 @@ class TrainingTest(TrainingCase, examples.Examples):
     image: ClassVar[str]
 
     @classmethod
-    def gpu_nodes(cls) -> list[GpuNode]:
-        return [GpuNode("node-a", GPUS / "two-15gib.yaml")]
-
-    @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
         cls.image = cls.stack.registry.push(images.python_archive(), "python:test")
@@ -43,10 +37,6 @@ class TrainingTest(TrainingCase, examples.Examples):
     def install_chart(cls) -> None:
         """The agents tell what programs use, and so `top job` does."""
         cls.stack.install("agent.listen=true")
-
-    def tearDown(self) -> None:
-        self.cluster.kubectl("delete", "jobs", "--all", "--wait=true")
-        super().tearDown()
 
     # ---- tools
 
