@@ -10,7 +10,8 @@ std::optional<EngineScorer::Asked> EngineScorer::asked_of(const NodeInfo& node,
     if (room.states.empty()) return std::nullopt;
     const auto tasks = tasks_of(pod, room.unit, room.states.front().capacity);
     if (!tasks) return std::nullopt;
-    Asked asked{tasks->front(), with_gpus(node.load, room.states)};
+    Asked asked{tasks->front(),
+                with_gpus(node.load, room.states, rules_of(pod.containers).uses_mps())};
     asked.task.models = models_;
     if (!can_take_but_memory(asked.load, asked.task)) return std::nullopt;
     return asked;

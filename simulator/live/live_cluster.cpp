@@ -89,7 +89,8 @@ class Builder {
         LivePod pod{.request = std::move(request), .row = row};
         const GpuRules& rules = pod.rules();
         pod.needs_gpus_looked_at = !rules.uuids.empty() || !rules.barred_uuids.empty() ||
-                                   rules.anti_affinity || rules.affinity || pod.insists_on_link();
+                                   rules.anti_affinity || rules.affinity || pod.insists_on_link() ||
+                                   has_mps_;
         pod.is_whole = std::ranges::all_of(pod.request.containers, [](const ContainerRequest& one) {
             return one.gpu.memory.kind == MemoryRequest::Kind::whole_gpu;
         });
@@ -165,8 +166,11 @@ class Builder {
     const ClusterDump& dump_;
     LiveCluster out_;
     std::map<std::string, std::size_t> rows_;  // rows of nodes, by name
-    std::vector<PodRequest> requests_;         // per pod of the dump
-    std::vector<bool> pinned_;                 // per pod of the dump
+    // A pod uses MPS, so what is free on a GPU is not all that decides whether others may use it.
+    const bool has_mps_ = std::ranges::any_of(
+        dump_.pods, [](const DumpPod& pod) { return pod.gpu_rules.isolation == "mps"; });
+    std::vector<PodRequest> requests_;  // per pod of the dump
+    std::vector<bool> pinned_;          // per pod of the dump
 };
 
 }  // namespace

@@ -21,7 +21,8 @@ NodeInventory inventory_of(const DumpNode& node) {
              .memory = gpu.memory,
              .over_limit = gpu.over_limit,
              .condition = gpu.healthy ? GpuCondition::healthy : GpuCondition::unhealthy,
-             .links = gpu.links});
+             .links = gpu.links,
+             .offers_mps = gpu.offers_mps});
     }
     return out;
 }
@@ -39,7 +40,8 @@ AssignedPodPtr assigned_pod_of(const LiveAssignedPod& live, const std::vector<Gp
                                   .index = share.gpu,
                                   .memory = share.memory,
                                   .cores = share.cores,
-                                  .whole = share.whole});
+                                  .whole = share.whole,
+                                  .mps = rules.uses_mps()});
         }
         assigned_pod.allocation.containers.push_back(std::move(given));
     }

@@ -46,6 +46,7 @@ struct EnforcedShare {
     // Guaranteed memory (soft limit), at most `memory`. Empty: all of `memory` is guaranteed. No
     // dialect requests less yet, so it is always empty today.
     std::optional<Bytes> memory_request = {};
+    bool mps = false;  // as GpuShare::mps: MPS is to limit the compute, and nothing else
 
     friend bool operator==(const EnforcedShare&, const EnforcedShare&) = default;
 };

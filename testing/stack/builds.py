@@ -33,7 +33,8 @@ def images(directory: Path) -> list[Path]:
     return [
         _image(directory, "tessera-controller"),
         _image(directory, "tessera-agent", "--file",
-               f"{build_directory() / GUARD}=/usr/lib/tessera/libtessera-guard.so"),
+               f"{build_directory() / GUARD}=/usr/lib/tessera/libtessera-guard.so",
+               "--program", f"{program('tessera-mps')}=/usr/bin/tessera-mps"),
         gpuhog_image(directory),
     ]
 

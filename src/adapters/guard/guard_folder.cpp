@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -16,14 +17,13 @@
 #include "adapters/guard/open_region.hpp"
 #include "adapters/guard/region_use.hpp"
 #include "adapters/os/plain_file.hpp"
+#include "adapters/os/process_mounts.hpp"
 #include "adapters/os/text_file.hpp"
 #include "base/log.hpp"
-#include "domain/container_start/link_resolution.hpp"
 #include "domain/container_start/mount_conflicts.hpp"
 #include "guard/region/create.hpp"
 #include "guard/region/layout.hpp"
 #include "guard/region/life.hpp"
-#include "wire/node/mountinfo.hpp"
 
 namespace fs = std::filesystem;
 
@@ -41,12 +41,6 @@ constexpr const char* kInContainer = "/usr/local/tessera";
 // A pod's own list of libraries to preload has a few lines.
 constexpr std::size_t kMostPreloadBytes = std::size_t{64} << 10;
 
-constexpr std::string_view kMayNotReadLinks =
-    " (the agent may not read the image's links: for images whose folders are links, give its pod "
-    "the capability SYS_PTRACE)";
-
-constexpr std::size_t kMostMountinfoBytes = std::size_t{4} << 20;
-
 std::string in_container(std::string_view name) {
     return fmt::format("{}/{}", kInContainer, name);
 }
@@ -59,49 +53,6 @@ Result<> make_folder(const fs::path& path) {
     if (!error) error.assign(errno, std::generic_category());
     return fail(Code::unavailable,
                 fmt::format("{} cannot be made: {}", path.string(), error.message()));
-}
-
-// A thread's folder in /proc, and the text of its mountinfo.
-struct MountView {
-    fs::path thread;
-    std::string text;
-};
-
-Result<MountView> read_mounts(const fs::path& thread) {
-    TRY(auto text, read_text_file_up_to(thread / "mountinfo", kMostMountinfoBytes));
-    return MountView{thread, std::move(text)};
-}
-
-// The mounts of the process's first thread. If that has ended and others run, the first readable
-// one of those. A tenant may create thousands of mounts, which are not read completely:
-// invalid_argument.
-Result<MountView> read_mounts_of(std::int64_t pid) {
-    auto of_first = read_mounts(fmt::format("/proc/{}", pid));
-    if (of_first || of_first.error().code == Code::invalid_argument) return of_first;
-    for (const fs::path& thread : paths_in(fmt::format("/proc/{}/task", pid))) {
-        auto of_thread = read_mounts(thread);
-        if (of_thread || of_thread.error().code == Code::invalid_argument) return of_thread;
-    }
-    return of_first;
-}
-
-// The place of the runtime's mount at `path`, because the runtime follows the links of the image's
-// folders.
-struct ResolvedPath {
-    std::string path;
-    bool is_denied = false;  // the links may not be read, and are ignored
-};
-
-ResolvedPath resolved_in(const MountView& view, const std::string& path) {
-    ResolvedPath out;
-    const auto link_at = [&](const std::string& at) -> std::optional<std::string> {
-        std::error_code error;
-        const fs::path link = fs::read_symlink(view.thread / "root" / at.substr(1), error);
-        out.is_denied |= error == std::errc::permission_denied;
-        return error ? std::nullopt : std::optional(link.string());
-    };
-    out.path = with_folders_resolved(path, link_at);
-    return out;
 }
 
 // Empty for a region that an older agent created.
@@ -181,9 +132,11 @@ std::string GuardFolder::fault(ShareResource) const {
     return fault_;
 }
 
-Result<> GuardFolder::can_enforce(ShareResource, const EnforcedContainer&,
-                                  const std::vector<EnforcedShare>&) const {
+Result<> GuardFolder::can_enforce(ShareResource resource, const EnforcedContainer&,
+                                  const std::vector<EnforcedShare>& shares) const {
     if (!fault_.empty()) return fail(Code::unsupported, fault_);
+    if (resource == ShareResource::compute && std::ranges::any_of(shares, &EnforcedShare::mps))
+        return fail(Code::unsupported, "the pod asks for MPS (tessera.dev/isolation)");
     return {};
 }
 
@@ -286,50 +239,23 @@ Result<> GuardFolder::verify(const EnforcedContainer& container, std::int64_t pi
                                                    "it, so its mounts cannot be checked",
                                                    container.container));
     }
-    TRY(const auto own_text, read_text_file("/proc/self/mountinfo"));
-    TRY(const auto own, read_mountinfo(own_text));
-    auto view = read_mounts_of(pid);
-    if (!view && view.error().code == Code::invalid_argument) {
-        return fail(Code::conflict, fmt::format("container {} has more mounts than can be checked; "
-                                                "make fewer",
-                                                container.container));
-    }
-    if (!view) {
-        return fail(
-            view.error().in("the container's mounts cannot be checked; does the agent's "
-                            "pod have hostPID (guard.enabled of the Helm chart)?"));
-    }
-    TRY(const auto mounts, read_mountinfo(view->text));
+    auto seen = ProcessMounts::read(pid);
+    if (!seen && seen.error().code == Code::conflict)
+        return fail(seen.error().in("container " + container.container));
+    if (!seen) return fail(seen.error());
     const fs::path region = region_of(container.pod, container.container);
     std::error_code error;
     const bool is_merged = fs::exists(region / kPreload, error);
-    for (const FileMount& mount :
-         mounts_of(container, (is_merged ? region : fs::path(options_.folder)) / kPreload)) {
-        const auto file = stored_at(own, fs::weakly_canonical(mount.source, error).string());
-        const ResolvedPath at = resolved_in(*view, mount.destination);
-        if (file && is_mounted_at(mounts, at.path, *file)) continue;
-        return fail(Code::conflict,
-                    fmt::format("container {}: {}, which enforces its GPU share, is covered by "
-                                "another mount or reached by a symbolic link of the image; remove "
-                                "the volume or the link{}",
-                                container.container, mount.destination,
-                                at.is_denied ? kMayNotReadLinks : ""));
-    }
-    return {};
+    return seen->check(
+        mounts_of(container, (is_merged ? region : fs::path(options_.folder)) / kPreload),
+        container.container, "which enforces its GPU share");
 }
 
 std::optional<std::string> GuardFolder::container_of(const PodUid& pod, std::int64_t pid) const {
-    const auto own_text = read_text_file("/proc/self/mountinfo");
-    const auto view = read_mounts_of(pid);
-    if (!own_text || !view) return std::nullopt;
-    const auto own = read_mountinfo(*own_text);
-    const auto mounts = read_mountinfo(view->text);
-    if (!own || !mounts) return std::nullopt;
+    const auto seen = ProcessMounts::read(pid);
+    if (!seen) return std::nullopt;
     for (const fs::path& region : paths_in(pods_folder() / pod.str())) {
-        std::error_code error;
-        const auto accounts =
-            stored_at(*own, fs::weakly_canonical(region / guard::kAccountsName, error).string());
-        if (accounts && is_mounted_anywhere(*mounts, *accounts)) return region.filename().string();
+        if (seen->has(region / guard::kAccountsName)) return region.filename().string();
     }
     return std::nullopt;
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -30,15 +31,35 @@ bool is_there(const fs::path& path) {
     return fs::exists(fs::symlink_status(path, ignored));
 }
 
+// The agent takes the lock for an instant, to see whether another process has it.
+bool take_lock(int lock) {
+    constexpr int kTries = 20;
+    constexpr useconds_t kPauseUs = 50'000;
+    for (int i = 1; ::flock(lock, LOCK_EX | LOCK_NB) != 0; ++i) {
+        if (errno != EWOULDBLOCK || i == kTries) return false;
+        ::usleep(kPauseUs);
+    }
+    return true;
+}
+
+// Servers and clients of all users make files in it, and none removes those of another user.
+Result<> make_shared_memory(const fs::path& path) {
+    std::error_code error;
+    fs::create_directories(path, error);
+    if (!error) fs::permissions(path, fs::perms::all | fs::perms::sticky_bit, error);
+    if (!error) return {};
+    return fail(Code::unavailable, path.string() + ": " + error.message());
+}
+
 }  // namespace
 
 Result<> MpsFolder::take() {
     std::error_code error;
     fs::create_directories(folder_, error);
     if (error) return fail(Code::unavailable, folder_.string() + ": " + error.message());
-    const fs::path path = folder_ / "lock";
+    const fs::path path = lock();
     lock_.replace(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (lock_.get() >= 0 && ::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0) return {};
+    if (lock_.get() >= 0 && take_lock(lock_.get())) return make_shared_memory(shared_memory());
     if (lock_.get() >= 0 && errno == EWOULDBLOCK) {
         return fail(Code::conflict, fmt::format("{}: another tessera-mps has it; end that one, or "
                                                 "set mps_folder",

@@ -24,6 +24,11 @@ class MpsFolder {
     // has it.
     Result<> take();
 
+    [[nodiscard]] std::filesystem::path lock() const { return folder_ / "lock"; }
+    // The shared memory of the daemons' servers and of their clients: what they have as /dev/shm.
+    [[nodiscard]] std::filesystem::path shared_memory() const { return folder_ / "shm"; }
+    // The agent's notes of the containers that started with MPS.
+    [[nodiscard]] std::filesystem::path grants() const { return folder_ / "grants"; }
     // Links to the libraries of the driver.
     [[nodiscard]] std::filesystem::path libraries() const { return folder_ / "libraries"; }
     // GPUs of which something is wanted, stated or left.

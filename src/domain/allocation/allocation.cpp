@@ -9,6 +9,7 @@ namespace {
 struct Amounts {
     Bytes memory;
     Percent cores;
+    bool mps = false;
 };
 
 struct GpuPeak {
@@ -17,11 +18,11 @@ struct GpuPeak {
 };
 
 Amounts add(Amounts a, const GpuShare& share) {
-    return {a.memory + share.memory, a.cores + share.cores};
+    return {a.memory + share.memory, a.cores + share.cores, a.mps || share.mps};
 }
 
 Amounts max(Amounts a, Amounts b) {
-    return {std::max(a.memory, b.memory), std::max(a.cores, b.cores)};
+    return {std::max(a.memory, b.memory), std::max(a.cores, b.cores), a.mps || b.mps};
 }
 
 }  // namespace
@@ -43,7 +44,7 @@ std::vector<GpuAllocation> allocated_by_gpu(const std::vector<ContainerAllocatio
     result.reserve(peaks.size());
     for (const auto& [uuid, peak] : peaks) {
         const Amounts most = max(peak.running, peak.init_peak);
-        result.push_back({uuid, most.memory, most.cores});
+        result.push_back({uuid, most.memory, most.cores, most.mps});
     }
     return result;
 }
@@ -53,12 +54,12 @@ std::vector<GpuAllocation> larger(const std::vector<GpuAllocation>& a,
     std::map<GpuUuid, Amounts> most;
     for (const auto* of : {&a, &b}) {
         for (const GpuAllocation& on_gpu : *of)
-            most[on_gpu.uuid] = max(most[on_gpu.uuid], {on_gpu.memory, on_gpu.cores});
+            most[on_gpu.uuid] = max(most[on_gpu.uuid], {on_gpu.memory, on_gpu.cores, on_gpu.mps});
     }
     std::vector<GpuAllocation> result;
     result.reserve(most.size());
     for (const auto& [uuid, amounts] : most)
-        result.push_back({uuid, amounts.memory, amounts.cores});
+        result.push_back({uuid, amounts.memory, amounts.cores, amounts.mps});
     return result;
 }
 
@@ -69,6 +70,12 @@ const ContainerAllocation* find_container(const Allocation& allocation, std::str
 
 bool has_share(const ContainerAllocation& container) {
     return !std::ranges::all_of(container.gpus, &GpuShare::whole);
+}
+
+bool uses_mps(const Allocation& allocation) {
+    return std::ranges::any_of(allocation.containers, [](const ContainerAllocation& container) {
+        return std::ranges::any_of(container.gpus, &GpuShare::mps);
+    });
 }
 
 }  // namespace tessera

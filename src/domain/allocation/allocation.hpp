@@ -23,6 +23,7 @@ struct GpuShare {
     Percent cores;
     bool whole = false;                   // the whole GPU, whatever its size
     Percent cores_limit = kNoCoresLimit;  // the most of the GPU's time that the container gets
+    bool mps = false;  // MPS limits the compute, to `cores` of the GPU's multiprocessors
 
     friend bool operator==(const GpuShare&, const GpuShare&) = default;
 };
@@ -49,12 +50,14 @@ struct Allocation {
 const ContainerAllocation* find_container(const Allocation& allocation, std::string_view name);
 // Whether it has a part of a GPU, which must be enforced. Whole GPUs need no enforcement.
 bool has_share(const ContainerAllocation& container);
+bool uses_mps(const Allocation& allocation);
 
 // What a pod has of one GPU at its peak.
 struct GpuAllocation {
     GpuUuid uuid;
     Bytes memory;
     Percent cores;
+    bool mps = false;  // GpuShare::mps, which is the same for all shares of a pod
 
     friend bool operator==(const GpuAllocation&, const GpuAllocation&) = default;
 };

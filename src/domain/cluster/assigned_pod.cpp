@@ -35,6 +35,7 @@ void count_allocated(const AssignedPod& assigned_pod, std::span<const Gpu> gpus,
         state.allocated.count += sign * std::min(on_gpu.memory, state.capacity).count;
         state.allocated_cores.value += sign * std::min(on_gpu.cores, Percent{100}).value;
         state.pods += sign;
+        if (on_gpu.mps) state.mps_pods += sign;
         for (const GpuGroup group : assigned_pod.groups) {
             if (sign > 0) {
                 state.groups.push_back(group);

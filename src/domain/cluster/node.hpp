@@ -40,6 +40,7 @@ struct Gpu {
     GpuCondition condition = GpuCondition::healthy;
     std::string reason;  // why it is unhealthy or not shareable, and what to do
     GpuLinks links;
+    bool offers_mps = false;  // pods with Isolation::mps may be placed on it
 
     // The memory for all shares together.
     [[nodiscard]] Bytes capacity() const { return memory - reserved; }
@@ -88,10 +89,13 @@ struct GpuState {
     bool usable = true;
     Bytes over_limit;              // in addition to `allocated`: Gpu::over_limit
     std::vector<GpuGroup> groups;  // of the pods with a share here, one entry per pod and group
+    int mps_pods = 0;              // those of `pods` that use MPS
 
     [[nodiscard]] Bytes free() const {
         return usable ? capacity - allocated - over_limit : Bytes{};
     }
+    // What pods that do not use MPS may take of it.
+    [[nodiscard]] Bytes free_without_mps() const { return mps_pods > 0 ? Bytes{} : free(); }
 
     friend bool operator==(const GpuState&, const GpuState&) = default;
 };
@@ -99,12 +103,12 @@ struct GpuState {
 // The state of unused GPUs. Parallel to `gpus`.
 std::vector<GpuState> empty_gpus(std::span<const Gpu> gpus);
 
-// Parallel to `gpus`.
+// GpuState::free_without_mps() of each. Parallel to `gpus`.
 inline std::vector<Bytes> free_of(std::span<const GpuState> gpus) {
     std::vector<Bytes> out;
     out.reserve(gpus.size());
     for (const GpuState& gpu : gpus)
-        out.push_back(gpu.free());
+        out.push_back(gpu.free_without_mps());
     return out;
 }
 
@@ -112,11 +116,12 @@ inline std::vector<Bytes> free_of(std::span<const GpuState> gpus) {
 struct NodeGpus {
     std::span<const Gpu> gpus;
     std::span<const GpuState> states;                // parallel
-    std::span<const Bytes> free;                     // parallel: GpuState::free() of each
+    std::span<const Bytes> free;                     // parallel: GpuState::free_without_mps()
     std::span<const TopologyGroup> topology_groups;  // by positions in `gpus`
     MemoryUnit unit = MemoryUnit::gib;
     // The node's own plugin (gpushare's) gives a container one GPU only.
     bool single_share = false;
+    bool is_guarded = false;  // the guard limits the shares of the node
 };
 
 // The GPU that a share names; null if it is not on the node. Shares that were assigned while

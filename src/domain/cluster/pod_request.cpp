@@ -7,6 +7,39 @@
 #include "domain/placement/engine/policy.hpp"
 
 namespace tessera {
+namespace {
+
+tl::unexpected<Error> refuse_mps(const std::string& container, std::string_view why) {
+    return fail(Code::invalid_argument,
+                fmt::format("annotation {}: mps: container {} {}", kIsolation, container, why));
+}
+
+// MPS has one number for a container's compute, which is both what it has and the most that it
+// gets, and one control daemon for each GPU.
+Result<> check_mps(const ContainerRequest& container) {
+    const GpuRequest& gpu = container.gpu;
+    if (gpu.memory.kind == MemoryRequest::Kind::whole_gpu)
+        return refuse_mps(container.container,
+                          "asks for a whole GPU, which no other pod uses; remove the annotation");
+    if (gpu.gpus > 1) {
+        return refuse_mps(container.container,
+                          fmt::format("asks for shares of {} GPUs, and MPS gives it one; ask for "
+                                      "one, or write guard",
+                                      gpu.gpus));
+    }
+    if (gpu.cores.value == 0) {
+        return refuse_mps(container.container,
+                          "asks for no compute; say in its limits how many percent of a GPU's "
+                          "multiprocessors it gets (tessera.dev/gpu-cores)");
+    }
+    if (gpu.cores_limit == kNoCoresLimit || gpu.cores_limit == gpu.cores) return {};
+    return refuse_mps(container.container,
+                      fmt::format("has a compute limit of {} percent, and with MPS it gets the {} "
+                                  "percent that it asks for; remove the limit",
+                                  gpu.cores_limit.value, gpu.cores.value));
+}
+
+}  // namespace
 
 Result<PodRequest> request_of(const PodInfo& pod) {
     TRY(ContainerRequests containers, pod.request);
@@ -20,8 +53,10 @@ Result<PodRequest> request_of(const PodInfo& pod) {
         policy = (*found)->name;
     }
     TRY(const GpuRules rules, parse_gpu_rules(pod.gpu_rules, pod.name.ns));
-    for (ContainerRequest& container : containers)
+    for (ContainerRequest& container : containers) {
         container.gpu.rules = rules;
+        if (rules.uses_mps()) TRY_VOID(check_mps(container));
+    }
     PodRequest request{pod.uid,  pod.name, std::move(containers), pod.priority,
                        pod.host, {},       std::string(policy),   pod.created};
     if (request.containers.empty() || !pod.gang) return request;

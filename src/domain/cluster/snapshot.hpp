@@ -34,7 +34,7 @@ struct Nominee {
 struct NodeInfo {
     NodeInventory inventory;
     std::vector<GpuState> gpus;                  // parallel to inventory.gpus
-    std::vector<Bytes> free;                     // of each GPU; 0 if it is not usable
+    std::vector<Bytes> free;                     // GpuState::free_without_mps() of each GPU
     std::vector<TopologyGroup> topology_groups;  // of the GPUs (topology_groups.hpp)
     std::vector<AssignedPodPtr> assigned_pods;   // ascending by pod name, then uid
     // The highest priority first; then those that are not ahead of their turn; then the oldest
@@ -54,8 +54,13 @@ struct NodeInfo {
     std::optional<BlockedBy> blocked_by = {};
 
     [[nodiscard]] NodeGpus node_gpus() const {
-        return {inventory.gpus,  gpus,           free,
-                topology_groups, inventory.unit, inventory.source == InventorySource::legacy};
+        return {.gpus = inventory.gpus,
+                .states = gpus,
+                .free = free,
+                .topology_groups = topology_groups,
+                .unit = inventory.unit,
+                .single_share = inventory.source == InventorySource::legacy,
+                .is_guarded = inventory.shares == EnforcementMode::guard};
     }
 };
 
@@ -69,10 +74,11 @@ struct PlacementRow {
     const NodeInfo* node = nullptr;  // at the same position
     std::uint32_t first_gpu = 0;     // in SnapshotPiece::free
     std::uint32_t gpus = 0;
-    Bytes largest;  // capacity of a GPU
-    Bytes largest_free;
-    Bytes spare;       // free on all GPUs; at equal scores the fuller node is better
-    int unusable = 0;  // number of GPUs
+    Bytes largest;       // capacity of a GPU
+    Bytes largest_free;  // like `spare`, without GPUs with pods that use MPS
+    Bytes spare;         // free on all GPUs; at equal scores the fuller node is better
+    int unusable = 0;    // number of GPUs
+    int mps = 0;         // number of GPUs with pods that use MPS
     int lowest_priority = std::numeric_limits<int>::max();  // of the observed pods
     MemoryUnit unit = MemoryUnit::gib;
     std::uint64_t version = 0;  // of the NodeInfo; no two NodeInfos have the same

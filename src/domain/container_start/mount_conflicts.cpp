@@ -35,6 +35,8 @@ tl::unexpected<Error> conflict(const ContainerMount& mount, std::string_view pat
 
 Result<> check_one(const ContainerMount& mount, std::string_view path) {
     const std::string at = normalized_path(mount.destination);
+    const bool is_volume = !mount.volume.empty() || volume_of(mount.source) != mount.source;
+    if (at == path && path == kSharedMemoryFolder && !is_volume) return {};
     if (at == path && path == kPreloadList) {
         return conflict(
             mount, path, "in place of",

@@ -25,6 +25,10 @@ std::string normalized_path(std::string_view path);
 // Whether `path` is `folder` or below it. Both are normalized.
 bool is_at_or_below(std::string_view path, std::string_view folder);
 
+// The folder of POSIX shared memory in a container. The runtime mounts one for the pod there, and
+// replaces it by ours; a volume of the pod is in the way.
+inline constexpr std::string_view kSharedMemoryFolder = "/dev/shm";
+
 // The name of a pod's volume, from the path that kubelet gives it on the node. The path itself if
 // it is no such path (a hostPath volume). kTerminationMessage for that field's file.
 std::string volume_of(std::string_view source);

@@ -39,7 +39,8 @@ std::vector<DumpGpu> gpus_of(const NodeInventory& node) {
                         .uuid = gpu.uuid,
                         .links = {.numa = gpu.links.numa,
                                   .pcie = by_place(gpu.links.pcie, node.gpus) & others,
-                                  .nvlink = by_place(gpu.links.nvlink, node.gpus) & others}});
+                                  .nvlink = by_place(gpu.links.nvlink, node.gpus) & others},
+                        .offers_mps = gpu.offers_mps});
     }
     return gpus;
 }

@@ -18,6 +18,7 @@ struct DumpGpu {
     bool healthy = true;  // Gpu::usable
     GpuUuid uuid;         // empty: not known
     GpuLinks links;       // by the GPUs' positions in DumpNode::gpus
+    bool offers_mps = false;
 
     friend bool operator==(const DumpGpu&, const DumpGpu&) = default;
 };

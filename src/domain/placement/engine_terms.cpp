@@ -54,8 +54,9 @@ std::int16_t milli_of(Bytes memory, Percent cores, Bytes capacity) {
                                          std::int64_t{cores.value} * kMilliPerPercent));
 }
 
-std::int16_t free_milli(const GpuState& gpu) {
-    if (!gpu.usable) return 0;
+std::int16_t free_milli(const GpuState& gpu, bool uses_mps) {
+    const bool is_open = uses_mps ? gpu.mps_pods == gpu.pods : gpu.mps_pods == 0;
+    if (!gpu.usable || !is_open) return 0;
     const std::int64_t cores = std::int64_t{100 - gpu.allocated_cores.value} * kMilliPerPercent;
     const std::int64_t most = gpu.pods > 0 ? kMilliPerGpu - 1 : kMilliPerGpu;
     return capped(std::min({memory_milli(gpu.free(), gpu.capacity, false), cores, most}));
@@ -71,12 +72,12 @@ NodeLoad load_of(const NodeInfo& node, int model, const HostRequest& used) {
     return with_gpus(load, node.gpus);
 }
 
-NodeLoad with_gpus(NodeLoad load, std::span<const GpuState> gpus) {
+NodeLoad with_gpus(NodeLoad load, std::span<const GpuState> gpus, bool uses_mps) {
     const auto known = std::min<std::size_t>(gpus.size(), kMaxGpus);
     load.gpus = static_cast<std::int16_t>(known);
     load.milli = {};
     for (std::size_t i = 0; i < known; ++i)
-        load.milli.at(i) = free_milli(gpus[i]);
+        load.milli.at(i) = free_milli(gpus[i], uses_mps);
     return load;
 }
 

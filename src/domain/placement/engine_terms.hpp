@@ -20,14 +20,15 @@ struct NodeInfo;
 
 // Thousandths of a GPU that a share takes, at most kMilliPerGpu.
 std::int16_t milli_of(Bytes memory, Percent cores, Bytes gpu);
-// Free thousandths; a GPU with a pod on it is never completely free.
-std::int16_t free_milli(const GpuState& gpu);
+// Free thousandths for a pod that uses MPS, or for one that does not; a GPU with a pod on it is
+// never completely free.
+std::int16_t free_milli(const GpuState& gpu, bool uses_mps = false);
 
-// The load of a node, without the member `load`; `used` is what all its pods take of CPU and
-// memory.
+// The load of a node for pods that do not use MPS, without the member `load`; `used` is what all
+// its pods take of CPU and memory.
 NodeLoad load_of(const NodeInfo& node, int model, const HostRequest& used);
 // The same load with these GPUs in place of its own, for what-if questions.
-NodeLoad with_gpus(NodeLoad load, std::span<const GpuState> gpus);
+NodeLoad with_gpus(NodeLoad load, std::span<const GpuState> gpus, bool uses_mps = false);
 
 // One task per container, for GPUs of that capacity. The pod's CPU and memory are in the first
 // task. Nothing if the engine cannot express the pod: a share larger than the GPU, init containers

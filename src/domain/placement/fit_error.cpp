@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "domain/placement/gpu_room.hpp"
@@ -19,6 +20,7 @@ constexpr std::string_view kNoMemory = "Insufficient GPU Memory in one device";
 constexpr std::string_view kNoCompute = "Insufficient GPU compute in one device";
 constexpr std::string_view kOtherGpu = "No GPU of the requested kind";
 constexpr std::string_view kAffinity = "No GPU with the requested affinity";
+constexpr std::string_view kIsolated = "No GPU with the requested isolation";
 constexpr std::string_view kNotLinked = "No GPUs with the requested link";
 constexpr const char* kSingleShare =
     "Insufficient GPU Memory in one device: the node's plugin (gpushare's) gives one GPU to one "
@@ -109,7 +111,8 @@ const FitError& Explainer::explain(const PlacementRow& row) {
         std::string words = fit_error.message;
         return worded_.emplace(std::move(words), std::move(fit_error)).first->second;
     }
-    const Alike alike{row.gpus, row.unit, row.largest.count, row.largest_free.count, row.unusable};
+    const Alike alike{row.gpus,     row.unit, row.largest.count, row.largest_free.count,
+                      row.unusable, row.mps};
     const auto [at, is_new] = explained_.try_emplace(alike);
     if (is_new) at->second = explain(row.node->node_gpus());
     return at->second;
@@ -120,35 +123,67 @@ FitError Explainer::explain(const NodeGpus& node_gpus) {
         return {true, "no GPU on this node", UnschedulableReason::no_gpu, {}};
     if (node_gpus.single_share && !one_share_)
         return {true, kSingleShare, UnschedulableReason::single_share, {}};
-    const GpuRules& rules = rules_of(request_);
     gpu_constraints_.look_at(node_gpus);
-    if (rules.admits_any()) return explain_links(node_gpus, node_gpus.states);
+    if (auto too_few = explain_exclusion(node_gpus)) return *std::move(too_few);
     std::vector<GpuState> admitted;
-    int of_kind = 0;
     for (std::size_t i = 0; i < node_gpus.states.size(); ++i) {
-        if (gpu_constraints_.verdict(i) != Admitted::other_gpu) ++of_kind;
         if (gpu_constraints_.admits(i)) admitted.push_back(node_gpus.states[i]);
     }
-    const GpuRequest& gpu = hardest(request_, node_gpus.unit);
-    if (of_kind < gpu.gpus) {
-        return {true,
-                fmt::format("{}: asked {}{}, this node has {} ({} GPUs)", kOtherGpu,
-                            describe_rules(rules),
-                            gpu.gpus > 1 ? fmt::format(", {} of them", gpu.gpus) : "",
-                            models_of(node_gpus.gpus), node_gpus.states.size()),
-                UnschedulableReason::other_gpu,
-                {},
-                node_gpus.unit};
-    }
-    if (static_cast<int>(admitted.size()) < gpu.gpus) {
-        return {false,
-                fmt::format("{}: {} leaves {} of this node's {} GPUs", kAffinity,
-                            affinity_of(rules), admitted.size(), node_gpus.states.size()),
-                UnschedulableReason::affinity,
-                {},
-                node_gpus.unit};
-    }
     return explain_links(node_gpus, admitted);
+}
+
+std::optional<FitError> Explainer::explain_exclusion(const NodeGpus& node_gpus) const {
+    const GpuRules& rules = rules_of(request_);
+    const GpuRequest& gpu = hardest(request_, node_gpus.unit);
+    const std::size_t gpus = node_gpus.states.size();
+    std::array<int, 5> counts{};
+    for (std::size_t i = 0; i < gpus; ++i)
+        ++counts.at(static_cast<std::size_t>(gpu_constraints_.verdict(i)));
+    const auto with = [&](Admitted verdict) {
+        return counts.at(static_cast<std::size_t>(verdict));
+    };
+    int left = static_cast<int>(gpus);
+    // Whether leaving out these GPUs is a reason: too few are left, and some are left out.
+    const auto lacks = [&](Admitted verdict) {
+        left -= with(verdict);
+        return left < gpu.gpus && with(verdict) > 0;
+    };
+    if (lacks(Admitted::other_gpu)) {
+        return FitError{true,
+                        fmt::format("{}: asked {}{}, this node has {} ({} GPUs)", kOtherGpu,
+                                    describe_rules(rules),
+                                    gpu.gpus > 1 ? fmt::format(", {} of them", gpu.gpus) : "",
+                                    models_of(node_gpus.gpus), gpus),
+                        UnschedulableReason::other_gpu,
+                        {},
+                        node_gpus.unit};
+    }
+    if (lacks(Admitted::not_offered)) {
+        return FitError{true,
+                        fmt::format("{}: {} {}, which this node does not offer", kIsolated,
+                                    kIsolation, rules.uses_mps() ? "mps" : "guard"),
+                        UnschedulableReason::not_offered,
+                        {},
+                        node_gpus.unit};
+    }
+    if (lacks(Admitted::isolation)) {
+        return FitError{
+            false,
+            fmt::format("{}: pods {} MPS use {} of this node's {} GPUs", kIsolated,
+                        rules.uses_mps() ? "without" : "with", with(Admitted::isolation), gpus),
+            UnschedulableReason::isolation,
+            {},
+            node_gpus.unit};
+    }
+    if (lacks(Admitted::affinity)) {
+        return FitError{false,
+                        fmt::format("{}: {} leaves {} of this node's {} GPUs", kAffinity,
+                                    affinity_of(rules), left, gpus),
+                        UnschedulableReason::affinity,
+                        {},
+                        node_gpus.unit};
+    }
+    return std::nullopt;
 }
 
 FitError Explainer::explain_links(const NodeGpus& node_gpus,
@@ -200,7 +235,9 @@ void Explainer::count(const NodeGpus& node_gpus, std::size_t index, Counts& coun
 }
 
 FitError Explainer::explain_room(std::span<const GpuState> states, MemoryUnit unit) const {
-    const std::string_view noun = rules_of(request_).admits_any() ? "GPUs" : "GPUs that it accepts";
+    const bool has_mps = gpu_constraints_.leaves_out_mps();
+    const std::string_view noun =
+        rules_of(request_).admits_any() && !has_mps ? "GPUs" : "GPUs that it accepts";
     const GpuRequest& gpu = hardest(request_, unit);
     const Most most = most_of(states);
     int large_enough = 0;
@@ -268,6 +305,12 @@ std::string Explainer::explain_many(const FitError& most) const {
             return fmt::format("{}: asked {}", kNoCompute, request);
         case UnschedulableReason::other_gpu:
             return fmt::format("{}: asked {}", kOtherGpu, describe_rules(rules_of(request_)));
+        case UnschedulableReason::not_offered:
+            return fmt::format("{}: no node offers {} {}", kIsolated, kIsolation,
+                               rules_of(request_).uses_mps() ? "mps" : "guard");
+        case UnschedulableReason::isolation:
+            return fmt::format("{}: pods {} MPS use too many GPUs of each node", kIsolated,
+                               rules_of(request_).uses_mps() ? "without" : "with");
         case UnschedulableReason::links:
         case UnschedulableReason::not_linked:
             return fmt::format("{}: asked {}", kNotLinked, linked(widest(request_)));

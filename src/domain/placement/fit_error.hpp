@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -42,6 +43,8 @@ class Explainer {
   private:
     // Too few of the accepted GPUs have enough free.
     [[nodiscard]] FitError explain_room(std::span<const GpuState> gpus, MemoryUnit unit) const;
+    // Too few GPUs are accepted, whatever is free on them; nothing if there are enough.
+    [[nodiscard]] std::optional<FitError> explain_exclusion(const NodeGpus& node_gpus) const;
 
     // Numbers of GPUs in a set.
     struct Counts {
@@ -54,7 +57,7 @@ class Explainer {
                                          std::span<const GpuState> admitted) const;
 
     // The values on which the FitError of a pod with one share in bytes depends.
-    using Alike = std::tuple<std::size_t, MemoryUnit, std::int64_t, std::int64_t, int>;
+    using Alike = std::tuple<std::size_t, MemoryUnit, std::int64_t, std::int64_t, int, int>;
 
     const ContainerRequests& request_;
     const bool one_share_;

@@ -9,24 +9,39 @@ bool has(const GpuState& gpu, GpuGroup group) {
     return std::ranges::find(gpu.groups, group) != gpu.groups.end();
 }
 
+bool is_offered(const GpuRules& rules, const NodeGpus& node_gpus, std::size_t gpu) {
+    if (!rules.isolation) return true;
+    return rules.uses_mps() ? node_gpus.gpus[gpu].offers_mps : node_gpus.is_guarded;
+}
+
+// Whether the pods on the GPU have the isolation that the pod would have.
+bool may_join(const GpuRules& rules, const GpuState& gpu) {
+    return rules.uses_mps() ? gpu.mps_pods == gpu.pods : gpu.mps_pods == 0;
+}
+
 }  // namespace
 
 void GpuConstraints::look_at(const NodeGpus& node_gpus) {
-    if (any_) return;
+    all_ = any_ && std::ranges::none_of(node_gpus.states,
+                                        [](const GpuState& gpu) { return gpu.mps_pods > 0; });
+    if (all_) return;
     const bool joins_here =
         rules_.affinity && std::ranges::any_of(node_gpus.states, [&](const GpuState& gpu) {
             return has(gpu, *rules_.affinity);
         });
     verdicts_.assign(node_gpus.states.size(), Admitted::yes);
-    for (std::size_t i = 0; i < node_gpus.states.size(); ++i) {
-        const GpuState& gpu = node_gpus.states[i];
-        if (!admits_names(node_gpus.gpus[i])) {
-            verdicts_[i] = Admitted::other_gpu;
-        } else if ((rules_.anti_affinity && has(gpu, *rules_.anti_affinity)) ||
-                   ((rules_.joins || joins_here) && !has(gpu, *rules_.affinity))) {
-            verdicts_[i] = Admitted::affinity;
-        }
-    }
+    for (std::size_t i = 0; i < node_gpus.states.size(); ++i)
+        verdicts_[i] = judge(node_gpus, i, joins_here);
+}
+
+Admitted GpuConstraints::judge(const NodeGpus& node_gpus, std::size_t gpu, bool joins_here) {
+    const GpuState& state = node_gpus.states[gpu];
+    if (!admits_names(node_gpus.gpus[gpu])) return Admitted::other_gpu;
+    if (!is_offered(rules_, node_gpus, gpu)) return Admitted::not_offered;
+    if (!may_join(rules_, state)) return Admitted::isolation;
+    if (rules_.anti_affinity && has(state, *rules_.anti_affinity)) return Admitted::affinity;
+    if ((rules_.joins || joins_here) && !has(state, *rules_.affinity)) return Admitted::affinity;
+    return Admitted::yes;
 }
 
 bool GpuConstraints::admits_names(const Gpu& gpu) {

@@ -13,7 +13,13 @@
 namespace tessera {
 
 // Whether a GPU is accepted, and if not, why.
-enum class Admitted { yes, other_gpu, affinity };
+enum class Admitted {
+    yes,
+    other_gpu,    // of another model or UUID
+    not_offered,  // the requested isolation is not offered for it
+    isolation,    // pods with another isolation use it
+    affinity,
+};
 
 // One thread reuses it for many nodes, so that names are compared once per model.
 class GpuConstraints {
@@ -24,17 +30,21 @@ class GpuConstraints {
     // Evaluates these GPUs; the results are valid until the next call.
     void look_at(const NodeGpus& node_gpus);
     [[nodiscard]] bool admits(std::size_t gpu) const {
-        return any_ || verdicts_[gpu] == Admitted::yes;
+        return all_ || verdicts_[gpu] == Admitted::yes;
     }
+    // Whether pods that use MPS are the only reason to leave GPUs out.
+    [[nodiscard]] bool leaves_out_mps() const { return any_ && !all_; }
     [[nodiscard]] Admitted verdict(std::size_t gpu) const {
-        return any_ ? Admitted::yes : verdicts_[gpu];
+        return all_ ? Admitted::yes : verdicts_[gpu];
     }
 
   private:
+    [[nodiscard]] Admitted judge(const NodeGpus& node_gpus, std::size_t gpu, bool joins_here);
     bool admits_names(const Gpu& gpu);
 
     const GpuRules& rules_;
-    const bool any_;
+    const bool any_;   // the rules accept every GPU without pods that use MPS
+    bool all_ = true;  // of the GPUs that were looked at
     std::vector<Admitted> verdicts_;
     std::vector<std::pair<std::string, bool>> models_;  // names that were compared, with the result
 };

@@ -275,5 +275,135 @@ RC_GTEST_PROP(GpuConstraints, NoRuleIsEverBroken, ()) {
     }
 }
 
+// A node with two GPUs, both offered for MPS, and one that does not offer it.
+class Modes : public testing::Test {
+  protected:
+    Modes() {
+        NodeInventory node = build::node("n0", 2, gibibytes(16));
+        node.shares = EnforcementMode::guard;
+        for (Gpu& gpu : node.gpus)
+            gpu.offers_mps = true;
+        state_.set_node(node);
+        NodeInventory other = build::node("n1", 1, gibibytes(16));
+        state_.set_node(other);
+    }
+
+    static PodInfo pod(const std::string& name, const std::string& isolation, int gib = 3,
+                       int cores = 25) {
+        PodInfo pod = build::pod(name, build::native(gibibytes(gib)));
+        pod.request->front().gpu.cores = {cores};
+        pod.gpu_rules.isolation = isolation;
+        return pod;
+    }
+    // "0": on which GPU of the node the pod is now, or why it is not there.
+    std::string place(const PodInfo& pod, const std::string& node = "n0") {
+        const auto made = state_.reserve(build::request(pod), NodeName(node));
+        if (!made) return made.error().text;
+        state_.set_pod(build::bound(pod, made->allocation));
+        const GpuShare& share = made->allocation.containers[0].gpus[0];
+        EXPECT_EQ(share.mps, pod.gpu_rules.isolation == "mps");
+        return std::to_string(share.index);
+    }
+
+    ClusterState state_;
+};
+
+// Goal: pods with MPS share a GPU with each other alone, whatever is free on the others, and the
+// refusal says so.
+TEST_F(Modes, NoGpuHasPodsOfBothKinds) {
+    EXPECT_EQ(place(pod("a", "mps")), "0");
+    EXPECT_EQ(place(pod("b", "")), "1");
+    EXPECT_EQ(place(pod("c", "mps")), "0");
+    EXPECT_EQ(place(pod("d", "guard")), "1");
+    // Memory only, for which the placer has a path of its own.
+    EXPECT_EQ(place(pod("e", "", 9, 0)), "1");
+    EXPECT_EQ(place(pod("f", "", 2, 0)),
+              "Insufficient GPU Memory in one device: asked 2Gi, largest free share on a GPU "
+              "is 1Gi (1 GPUs that it accepts)");
+    EXPECT_EQ(place(pod("g", "mps", 3, 60)),
+              "Insufficient GPU compute in one device: asked 3Gi and 60 percent of its compute "
+              "(1 GPUs that it accepts)");
+    EXPECT_EQ(place(pod("h", "mps", 3, 50)), "0");
+}
+
+TEST_F(Modes, TheRefusalSaysWhichKindUsesTheGpus) {
+    EXPECT_EQ(place(pod("a", "mps")), "0");
+    EXPECT_EQ(place(pod("b", "mps", 14)), "1");
+    EXPECT_EQ(place(pod("c", "", 1, 0)),
+              "No GPU with the requested isolation: pods with MPS use 2 of this node's 2 GPUs");
+    EXPECT_EQ(place(pod("d", "guard")),
+              "No GPU with the requested isolation: pods with MPS use 2 of this node's 2 GPUs");
+    state_.remove_pod(PodUid("uid-a"));
+    EXPECT_EQ(place(pod("c", "", 1, 0)), "0");
+    EXPECT_EQ(place(pod("e", "mps", 3)),
+              "Insufficient GPU Memory in one device: asked 3Gi and 25 percent of its compute, "
+              "largest free share on a GPU is 2Gi (1 GPUs that it accepts)");
+    EXPECT_EQ(place(pod("f", "mps"), "n1"),
+              "No GPU with the requested isolation: tessera.dev/isolation mps, which this node "
+              "does not offer");
+    EXPECT_EQ(place(pod("f", "guard"), "n1"),
+              "No GPU with the requested isolation: tessera.dev/isolation guard, which this node "
+              "does not offer");
+    EXPECT_EQ(place(pod("f", ""), "n1"), "0");
+}
+
+// Goal: a pod that MPS cannot serve is refused before it is placed, with what to write.
+TEST_F(Modes, WhatMpsCannotServe) {
+    const auto refusal = [](const PodInfo& pod) {
+        const auto request = request_of(pod);
+        return request ? "" : request.error().text;
+    };
+    EXPECT_EQ(refusal(pod("a", "mps")), "");
+    EXPECT_EQ(refusal(pod("a", "mig")),
+              "annotation tessera.dev/isolation: \"mig\" is unknown; write guard or mps");
+    EXPECT_NE(refusal(pod("a", "mps", 3, 0)).find("asks for no compute"), std::string::npos);
+    PodInfo several = pod("a", "mps");
+    several.request->front().gpu.gpus = 2;
+    EXPECT_NE(refusal(several).find("asks for shares of 2 GPUs"), std::string::npos);
+    PodInfo whole = pod("a", "mps");
+    whole.request->front().gpu.memory = {};
+    EXPECT_NE(refusal(whole).find("asks for a whole GPU"), std::string::npos);
+    PodInfo limited = pod("a", "mps");
+    limited.request->front().gpu.cores_limit = {50};
+    EXPECT_NE(refusal(limited).find("has a compute limit of 50 percent"), std::string::npos);
+    limited.request->front().gpu.cores_limit = {25};
+    EXPECT_EQ(refusal(limited), "");
+}
+
+// Goal: pods of the other kind are evicted like all others, and a GPU is open to the other kind
+// once they are gone.
+TEST_F(Modes, PreemptionChangesTheKind) {
+    EXPECT_EQ(place(pod("a", "mps")), "0");
+    EXPECT_EQ(place(pod("b", "")), "1");
+    PodInfo high = pod("high", "mps", 14);
+    high.priority = 10;
+    const auto snapshot = state_.snapshot();
+    const Preemption plan = plan_preemption(*snapshot->find("n0"), build::request(high));
+    ASSERT_EQ(plan.kind, Preemption::Kind::evict);
+    ASSERT_EQ(plan.victims.size(), 1U);
+}
+
+// Goal: while a pod with MPS ends, a pod of the other kind that is nominated to its GPU keeps the
+// GPU from pods of both kinds.
+TEST_F(Modes, ANomineeKeepsItsGpuFromBothKinds) {
+    EXPECT_EQ(place(pod("filler", "", 16)), "0");
+    PodInfo ending = pod("ending", "mps", 3);
+    EXPECT_EQ(place(ending), "1");
+    const auto gpus = state_.snapshot()->find("n0")->assigned_pods[0]->allocation;
+    PodInfo nominee = pod("nominee", "", 3);
+    nominee.priority = 5;
+    nominee.nominated = NodeName("n0");
+    state_.set_pod(nominee);
+    ending = build::bound(ending, gpus);
+    ending.terminating = true;
+    state_.set_pod(ending);
+    EXPECT_NE(place(pod("b", "mps", 3)), "1");
+    EXPECT_NE(place(pod("c", "", 3)), "1");
+    state_.remove_pod(ending.uid);
+    EXPECT_NE(place(pod("b", "mps", 3)), "1");
+    EXPECT_EQ(place(pod("c", "", 3)), "1");
+    EXPECT_EQ(place(nominee), "1");
+}
+
 }  // namespace
 }  // namespace tessera

@@ -91,7 +91,9 @@ std::vector<GpuState> gpus_left(const NodeInfo& node, const PodToPlace& pod) {
         const GpuState& now = node.gpus[i];
         gpu.allocated = std::max(gpu.allocated, now.allocated);
         gpu.allocated_cores = std::max(gpu.allocated_cores, now.allocated_cores);
-        gpu.pods = std::max(gpu.pods, now.pods);
+        const int others = std::max(gpu.pods - gpu.mps_pods, now.pods - now.mps_pods);
+        gpu.mps_pods = std::max(gpu.mps_pods, now.mps_pods);
+        gpu.pods = others + gpu.mps_pods;
         for (const GpuGroup group : now.groups) {
             if (std::ranges::find(gpu.groups, group) == gpu.groups.end())
                 gpu.groups.push_back(group);

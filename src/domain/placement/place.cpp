@@ -235,6 +235,7 @@ std::vector<ContainerAllocation> containers_of(const ContainerRequests& request,
                 .cores = container.gpu.cores,
                 .whole = container.gpu.memory.kind == MemoryRequest::Kind::whole_gpu,
                 .cores_limit = container.gpu.cores_limit,
+                .mps = container.gpu.rules.uses_mps(),
             });
         }
         containers.push_back(std::move(given));

@@ -109,6 +109,13 @@ Result<std::optional<Link>> read_link(std::string_view text) {
                   "is no kind of link; write nvlink, pcie or numa");
 }
 
+Result<std::optional<Isolation>> read_isolation(std::string_view text) {
+    if (text.empty()) return std::optional<Isolation>{};
+    if (text == "guard") return std::optional(Isolation::guard);
+    if (text == "mps") return std::optional(Isolation::mps);
+    return refuse(annotation_named(kIsolation), text, "is unknown; write guard or mps");
+}
+
 std::vector<GpuUuid> uuids_of(const std::vector<std::string>& names) {
     std::vector<GpuUuid> out;
     out.reserve(names.size());
@@ -175,10 +182,12 @@ Result<GpuRules> parse_gpu_rules(const GpuRuleTexts& texts, std::string_view ns)
                    .anti_affinity = {},
                    .affinity = {},
                    .joins = false,
-                   .link = {}};
+                   .link = {},
+                   .isolation = {}};
     TRY(rules.anti_affinity, read_group(kGpuAntiAffinity, texts.anti_affinity, ns));
     TRY(rules.affinity, read_group(kGpuAffinity, texts.affinity, ns));
     TRY(rules.link, read_link(texts.topology));
+    TRY(rules.isolation, read_isolation(texts.isolation));
     return rules;
 }
 

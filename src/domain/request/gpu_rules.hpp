@@ -1,5 +1,6 @@
 // Which GPUs a pod accepts for its shares, apart from free memory and compute: certain models or
-// GPUs, affinity and anti-affinity to other pods, and links between its GPUs.
+// GPUs, affinity and anti-affinity to other pods, links between its GPUs, and what isolates its
+// shares from those of other pods.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +19,17 @@ namespace tessera {
 inline constexpr std::string_view kGpuModels = "tessera.dev/gpu-models";
 inline constexpr std::string_view kGpuUuids = "tessera.dev/gpu-uuids";
 inline constexpr std::string_view kGpuTopology = "tessera.dev/gpu-topology";
+inline constexpr std::string_view kIsolation = "tessera.dev/isolation";
 // Labels, so that selectors find the pods of a group.
 inline constexpr std::string_view kGpuAntiAffinity = "tessera.dev/gpu-anti-affinity";
 inline constexpr std::string_view kGpuAffinity = "tessera.dev/gpu-affinity";
+
+// What limits the compute time of a share. On a GPU, the pods with MPS and the others exclude each
+// other: a GPU that has MPS clients admits no other program.
+enum class Isolation {
+    guard,  // Tessera's guard, which lets one container's kernels run after the other's
+    mps,    // NVIDIA MPS, which lets them run side by side
+};
 
 // Pods of one namespace that name the same group in the same label: a hash of all three. Two
 // groups with the same hash count as one, which can apply a rule to pods that do not need it.
@@ -33,6 +42,7 @@ struct GpuRuleTexts {
     std::string anti_affinity;
     std::string affinity;
     std::string topology;
+    std::string isolation = {};
 
     friend bool operator==(const GpuRuleTexts&, const GpuRuleTexts&) = default;
 };
@@ -50,12 +60,15 @@ struct GpuRules {
     bool joins = false;  // another pod of `affinity` uses a GPU somewhere: Snapshot::joined
     // How each two GPUs of a container are linked, for containers that request several GPUs.
     std::optional<Link> link;
+    // Nothing: what the node enforces shares with, but not MPS.
+    std::optional<Isolation> isolation = {};
 
-    // True if these rules accept every GPU, whatever pods use it.
+    // True if these rules accept every GPU, whatever pods use it, as long as none of them uses MPS.
     [[nodiscard]] bool admits_any() const {
         return models.empty() && barred_models.empty() && uuids.empty() && barred_uuids.empty() &&
-               !anti_affinity && !affinity;
+               !anti_affinity && !affinity && !isolation;
     }
+    [[nodiscard]] bool uses_mps() const { return isolation == Isolation::mps; }
     // The groups that the pod belongs to.
     [[nodiscard]] std::vector<GpuGroup> groups() const;
 

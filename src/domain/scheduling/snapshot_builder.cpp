@@ -17,11 +17,13 @@ void weigh(PlacementRow& row, const NodeInfo& node) {
     row.has_nominees = !node.nominees.empty();
     row.largest = row.largest_free = row.spare = {};
     row.unusable = 0;
+    row.mps = 0;
     for (const GpuState& gpu : node.gpus) {
         row.largest = std::max(row.largest, gpu.capacity);
-        row.largest_free = std::max(row.largest_free, gpu.free());
-        row.spare += gpu.free();
+        row.largest_free = std::max(row.largest_free, gpu.free_without_mps());
+        row.spare += gpu.free_without_mps();
         row.unusable += gpu.usable ? 0 : 1;
+        row.mps += gpu.mps_pods > 0 ? 1 : 0;
     }
     row.lowest_priority = std::numeric_limits<int>::max();
     for (const AssignedPodPtr& assigned_pod : node.assigned_pods) {

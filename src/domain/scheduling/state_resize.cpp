@@ -57,6 +57,11 @@ Result<ResizeDecision> ClusterState::begin_resize(const PodInfo& pod, bool is_ov
                     "delete the pod");
     }
     if (is_granted(**pod.resize, assigned)) return ResizeDecision{};
+    if (uses_mps(assigned)) {
+        return fail(Code::unsupported,
+                    "the pod uses NVIDIA MPS (tessera.dev/isolation: mps), which gives a program "
+                    "its limits when it starts; create the pod again with other amounts");
+    }
     if (!pod.is_guarded) {
         TRY_VOID(check_has_shares(**pod.resize, assigned));
         return fail(

@@ -23,6 +23,20 @@ Result<> check_of_node(const Config& config) {
     return {};
 }
 
+// MPS limits compute, and the guard memory.
+Result<> check_mps(const Config& config) {
+    if (config.mps_folder.empty()) return {};
+    if (!config.mps_folder.starts_with('/')) {
+        return fail(Code::invalid_argument, "mps_folder: \"" + config.mps_folder +
+                                                "\" is not an absolute path; write such as "
+                                                "/run/tessera/mps");
+    }
+    if (!config.guard_library.empty()) return {};
+    return fail(Code::invalid_argument,
+                "mps_folder: MPS does not limit a container's memory, so it needs the guard; set "
+                "guard_library too (guard.enabled of the Helm chart)");
+}
+
 Result<ConfigValues> merged(const ConfigValues& values, const StringMap& first) {
     ConfigValues all(first.begin(), first.end());
     all.insert(values.begin(), values.end());
@@ -65,6 +79,7 @@ Result<> check_config(const ConfigValues& values) {
                     "(guard.enabled=false of the Helm chart)");
     }
 #endif
+    TRY_VOID(check_mps(config));
     TRY_VOID(check_of_node(config));
     TRY_VOID(check_node_configs(values));
     if (!config.kubeconfig.empty()) TRY_VOID(connect_info({.path = config.kubeconfig}));

@@ -7,11 +7,13 @@
 
 namespace tessera {
 
-ShareEnforcement::ShareEnforcement(GuardFolderOptions guard, BypassOptions bypass, HttpClient& api,
+ShareEnforcement::ShareEnforcement(GuardFolderOptions guard, const std::string& mps_folder,
+                                   BypassOptions bypass, HttpClient& api,
                                    ShareEnforcementPorts ports)
     : ports_(std::move(ports)),
       guard_(std::move(guard), ports_.clock),
-      enforcers_({&guard_}),  // in order of strength
+      mps_(mps_folder.empty() ? nullptr : std::make_unique<Mps>(mps_folder, ports_)),
+      enforcers_(rows()),
       reported_(guard_.pods_folder()),
       resized_(guard_.pods_folder()),
       events_(api),
@@ -22,12 +24,32 @@ ShareEnforcement::ShareEnforcement(GuardFolderOptions guard, BypassOptions bypas
       collector_(enforcers_, ports_.record),
       share_events_(enforcers_, reported_, events_) {}
 
+// In order of strength. Each takes the shares that ask for it.
+std::vector<Enforcer*> ShareEnforcement::rows() {
+    if (!mps_) return {&guard_};
+    return {&mps_->enforcer, &guard_};
+}
+
+void ShareEnforcement::add_to(GpuMonitorOptions& monitoring) const {
+    monitoring.enforcement_fault = enforcers_.fault();
+    monitoring.modes = modes();
+}
+
+void ShareEnforcement::add_to(ContainerStartPorts& starting) {
+    starting.enforcers = enforcers_;
+    starting.resized = &resized_;
+    starting.mounts = &mounts_;
+    starting.unshared = &unshared_;
+    starting.modes = modes();
+}
+
 void ShareEnforcement::watch_pods(const std::stop_token& stop) {
     ports_.pods.follow_pods_of(
         ports_.node,
         [this](const PodChanges& changes) {
             reconciler_.take(changes);
             collector_.take(changes);
+            if (mps_) mps_->modes.take(changes);
         },
         [this](const Error& error) { reconciler_.take_error(error); }, stop);
 }
@@ -45,6 +67,7 @@ std::vector<std::jthread> ShareEnforcement::start(const std::stop_token& stop) {
     every(BypassDetector::kPeriod, [this] { bypasses_.look(); });
     every(MountWatch::kPeriod, [this] { mounts_.look(); });
     every(UnsharedWatch::kPeriod, [this] { unshared_.look(); });
+    if (mps_) every(GpuModes::kPeriod, [this] { mps_->modes.apply(); });
     threads.emplace_back([this, stop] { guard_.share_out_time(stop); });
     threads.emplace_back([this, stop] { reconciler_.run(stop); });
     return threads;

@@ -3,7 +3,9 @@
 // containers that are gone.
 #pragma once
 
+#include <memory>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -11,6 +13,8 @@
 #include "adapters/guard/reported_limits.hpp"
 #include "adapters/guard/resized_allocations.hpp"
 #include "adapters/kube/kube_pod_events.hpp"
+#include "adapters/mps/agent_mps_folder.hpp"
+#include "adapters/mps/mps_enforcer.hpp"
 #include "adapters/os/proc_table.hpp"
 #include "app/agent/enforcement/bypass_detector.hpp"
 #include "app/agent/enforcement/enforcers.hpp"
@@ -19,7 +23,10 @@
 #include "app/agent/enforcement/region_garbage_collector.hpp"
 #include "app/agent/enforcement/share_events.hpp"
 #include "app/agent/enforcement/unshared_watch.hpp"
+#include "app/agent/inventory/gpu_monitor.hpp"
+#include "app/agent/mps/gpu_modes.hpp"
 #include "app/agent/observe/metrics.hpp"
+#include "app/agent/start/container_start_handler.hpp"
 #include "ports/kubelet.hpp"
 #include "ports/node_pods.hpp"
 
@@ -35,16 +42,17 @@ struct ShareEnforcementPorts {
 
 class ShareEnforcement {
   public:
-    ShareEnforcement(GuardFolderOptions guard, BypassOptions bypass, HttpClient& api,
-                     ShareEnforcementPorts ports);
+    // An empty `mps_folder`: MPS is not offered.
+    ShareEnforcement(GuardFolderOptions guard, const std::string& mps_folder, BypassOptions bypass,
+                     HttpClient& api, ShareEnforcementPorts ports);
 
     // Errors as GuardFolder::install.
     [[nodiscard]] Result<> install() { return guard_.install(); }
     // Complete after install().
     [[nodiscard]] const Enforcers& enforcers() const { return enforcers_; }
-    [[nodiscard]] ResizedAllocations& resized() { return resized_; }
-    [[nodiscard]] MountWatch& mounts() { return mounts_; }
-    [[nodiscard]] UnsharedContainers& unshared() { return unshared_; }
+    // What others need of it. Call them after install().
+    void add_to(GpuMonitorOptions& monitoring) const;
+    void add_to(ContainerStartPorts& starting);
     // May be called from any thread.
     [[nodiscard]] UsageReport usage() const {
         return {enforcers_.usage().uses, bypasses_.found(), bypasses_.unclaimed()};
@@ -54,10 +62,23 @@ class ShareEnforcement {
     [[nodiscard]] std::vector<std::jthread> start(const std::stop_token& stop);
 
   private:
+    struct Mps {
+        Mps(const std::string& path, const ShareEnforcementPorts& ports)
+            : folder(path), enforcer(path), modes({folder, enforcer, ports.clock}, ports.node) {}
+
+        AgentMpsFolder folder;
+        MpsEnforcer enforcer;
+        GpuModes modes;
+    };
+
+    [[nodiscard]] std::vector<Enforcer*> rows();
+    // Null if MPS is not offered.
+    [[nodiscard]] const GpuModes* modes() const { return mps_ ? &mps_->modes : nullptr; }
     void watch_pods(const std::stop_token& stop);
 
     const ShareEnforcementPorts ports_;
     GuardFolder guard_;
+    const std::unique_ptr<Mps> mps_;  // null: MPS is not offered
     const Enforcers enforcers_;
     ReportedLimitFiles reported_;
     ResizedAllocationFiles resized_;

@@ -57,6 +57,7 @@ Result<> run_on_node(const Config& config, const std::string& config_name, const
     if (!config.guard_library.empty()) {
         enforcement.emplace(
             GuardFolderOptions{.folder = config.guard_folder, .library = config.guard_library},
+            config.mps_folder,
             BypassOptions{.allowance = mebibytes(config.context_mib),
                           .kills_them = config.bypass_action == "kill"},
             api, ShareEnforcementPorts{*driver, *holders, clock, kube, node});
@@ -65,16 +66,14 @@ Result<> run_on_node(const Config& config, const std::string& config_name, const
     CdiFolder cdi(cdi_options(config));
     GpuMonitorOptions monitoring = monitor_options(config, identity, dialects, cdi);
     monitoring.publishing.on_labels = [&](const StringMap& labels) { return label.take(labels); };
-    if (enforcement) monitoring.enforcement_fault = enforcement->enforcers().fault();
+    if (enforcement) enforcement->add_to(monitoring);
     GpuMonitor gpus(*driver, kube, *plugins, monitoring,
                     enforcement ? &enforcement->enforcers() : nullptr);
     TRY_VOID(gpus.load());
-    ContainerStartHandler handler({gpus, kube, *holders, *plugins, cdi, seal,
-                                   enforcement ? enforcement->enforcers() : Enforcers(),
-                                   enforcement ? &enforcement->resized() : nullptr,
-                                   enforcement ? &enforcement->mounts() : nullptr,
-                                   enforcement ? &enforcement->unshared() : nullptr, &dialects},
-                                  node, identity, start_rules(config));
+    ContainerStartPorts starting{gpus, kube, *holders, *plugins, cdi, seal};
+    starting.dialects = &dialects;
+    if (enforcement) enforcement->add_to(starting);
+    ContainerStartHandler handler(starting, node, identity, start_rules(config));
     log_event(Event::started, {{"version", TESSERA_VERSION},
                                {"node", config.node},
                                {"identity", std::string(identity_name(identity))},

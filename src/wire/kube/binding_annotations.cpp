@@ -11,6 +11,7 @@ namespace {
 
 std::string_view enforced_by(const Allocation& allocation, const NodeInventory& node) {
     if (std::ranges::none_of(allocation.containers, has_share)) return key::kExclusive;
+    if (uses_mps(allocation)) return key::kEnforcedByGuardAndMps;
     return node.shares == EnforcementMode::guard ? key::kEnforcedByGuard : key::kEnforcedByNothing;
 }
 

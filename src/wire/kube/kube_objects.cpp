@@ -227,7 +227,8 @@ PodInfo read_pod(JsonValue pod, const AllocationSeal* seal, const Dialects& dial
                       .uuids = annotations[kGpuUuids].text_or(""),
                       .anti_affinity = metadata["labels"][kGpuAntiAffinity].text_or(""),
                       .affinity = metadata["labels"][kGpuAffinity].text_or(""),
-                      .topology = annotations[kGpuTopology].text_or("")};
+                      .topology = annotations[kGpuTopology].text_or(""),
+                      .isolation = annotations[kIsolation].text_or("")};
     info.unknown_annotations = unknown_annotations(annotations, metadata["labels"]);
     info.legacy = read_legacy(annotations, dialects);
     info.is_guarded = annotations[key::kEnforcedBy].text_or("") == key::kEnforcedByGuard;

@@ -24,8 +24,8 @@ constexpr std::string_view kOurs = "tessera.dev/";
 
 // What users write, in the order in which messages list it.
 constexpr auto kAnnotations = std::to_array<std::string_view>(
-    {kGpuModels, kGpuUuids, kGpuTopology, kGpuMemoryLimit, kCoresLimit, kPlacementPolicy,
-     key::kGang, key::kGangSize, defrag::kMovable, key::kResize});
+    {kGpuModels, kGpuUuids, kGpuTopology, kIsolation, kGpuMemoryLimit, kCoresLimit,
+     kPlacementPolicy, key::kGang, key::kGangSize, defrag::kMovable, key::kResize});
 constexpr auto kLabels = std::to_array<std::string_view>({kGpuAffinity, kGpuAntiAffinity});
 constexpr auto kResources = std::to_array<std::string_view>(
     {resource::kGpu, resource::kGpuShare, resource::kGpuMemory, resource::kGpuCores});

@@ -64,7 +64,7 @@ TEST(UnknownAnnotations, NameAllWhereNothingIsNear) {
     EXPECT_EQ(unknown_annotation_of("team"),
               "annotation tessera.dev/team is not known; known are the annotations "
               "tessera.dev/gpu-models, tessera.dev/gpu-uuids, tessera.dev/gpu-topology, "
-              "tessera.dev/gpu-memory-limit, tessera.dev/gpu-cores-limit, "
+              "tessera.dev/isolation, tessera.dev/gpu-memory-limit, tessera.dev/gpu-cores-limit, "
               "tessera.dev/placement-policy, tessera.dev/gang, tessera.dev/gang-size, "
               "tessera.dev/movable, tessera.dev/resize-request and the labels "
               "tessera.dev/gpu-affinity, tessera.dev/gpu-anti-affinity");

@@ -62,12 +62,40 @@ std::string write_mps_state(const MpsState& state) {
     return w.take() + "\n";
 }
 
+std::string write_mps_grant(const MpsGrant& grant) {
+    JsonWriter w;
+    w.object([&] {
+        w.member("version", kMpsFolderVersion);
+        w.member("gpu", grant.gpu.str());
+        write_settings(w, {.threads = grant.threads, .memory = grant.memory});
+        if (grant.user_id) w.member("userId", std::int64_t{*grant.user_id});
+    });
+    return w.take() + "\n";
+}
+
 Result<MpsSettings> read_mps_settings(std::string_view text) {
     TRY(const JsonDocument document, JsonDocument::parse(text));
     const JsonField root(document.root(), "");
     TRY_VOID(root.check_version(kMpsFolderVersion));
     // The daemon counts in MiB, and a limit of none would be no limit.
     return settings_of(root, 1, kMiB);
+}
+
+Result<MpsGrant> read_mps_grant(std::string_view text) {
+    TRY(const JsonDocument document, JsonDocument::parse(text));
+    const JsonField root(document.root(), "");
+    TRY_VOID(root.check_version(kMpsFolderVersion));
+    MpsGrant grant;
+    TRY(auto gpu, root["gpu"].text());
+    grant.gpu = GpuUuid(std::move(gpu));
+    TRY(const MpsSettings settings, settings_of(root, 1, 0));
+    grant.threads = settings.threads;
+    grant.memory = settings.memory;
+    if (root["userId"].present()) {
+        TRY(const auto user, root["userId"].number(0, std::numeric_limits<std::uint32_t>::max()));
+        grant.user_id = static_cast<std::uint32_t>(user);
+    }
+    return grant;
 }
 
 Result<MpsState> read_mps_state(std::string_view text) {

@@ -3,6 +3,8 @@
 //
 // wanted.json, of the agent:
 //     {"version":1,"threadsPercent":50,"memoryBytes":3221225472}
+// CONTAINER.json, of the agent for itself:
+//     {"version":1,"gpu":"GPU-…","threadsPercent":25,"memoryBytes":3221225472,"userId":1000}
 // state.json, of tessera-mps:
 //     {"version":1,"gpu":"GPU-…","phase":"ready","pid":4711,"threadsPercent":50,"memoryBytes":
 //      3221225472,"protectsSettings":true,"failures":0,"checkedUnixNs":…}
@@ -12,6 +14,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "domain/mps/mps_grant.hpp"
 #include "domain/mps/mps_state.hpp"
 
 namespace tessera {
@@ -24,8 +27,12 @@ std::string_view mps_phase_name(MpsPhase phase);
 
 std::string write_mps_settings(const MpsSettings& settings);
 std::string write_mps_state(const MpsState& state);
+// The pod and the container are in the path of the file.
+std::string write_mps_grant(const MpsGrant& grant);
 // The error names the field: invalid_argument for broken text, unsupported for a newer version.
 Result<MpsSettings> read_mps_settings(std::string_view text);
 Result<MpsState> read_mps_state(std::string_view text);
+// Without the pod and the container.
+Result<MpsGrant> read_mps_grant(std::string_view text);
 
 }  // namespace tessera

@@ -15,5 +15,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         const auto again = read_mps_state(write_mps_state(*state));
         FUZZ_CHECK(again && *again == *state);
     }
+    if (const auto grant = read_mps_grant(text)) {
+        const auto again = read_mps_grant(write_mps_grant(*grant));
+        FUZZ_CHECK(again && *again == *grant);
+    }
     return 0;
 }

@@ -29,6 +29,22 @@ TEST(MpsFolderJson, KeepsWhatIsWritten) {
     EXPECT_EQ(read_mps_state(write_mps_state(failed)).value(), failed);
 }
 
+TEST(MpsFolderJson, KeepsWhatAContainerStartedWith) {
+    MpsGrant grant{
+        .gpu = GpuUuid("GPU-0"), .threads = {25}, .memory = gibibytes(3), .user_id = 1000};
+    EXPECT_EQ(write_mps_grant(grant),
+              "{\"version\":1,\"gpu\":\"GPU-0\",\"threadsPercent\":25,"
+              "\"memoryBytes\":3221225472,\"userId\":1000}\n");
+    EXPECT_EQ(read_mps_grant(write_mps_grant(grant)).value(), grant);
+    grant.user_id.reset();
+    EXPECT_EQ(read_mps_grant(write_mps_grant(grant)).value(), grant);
+    std::string text = write_mps_grant(grant);
+    EXPECT_FALSE(read_mps_grant(text.replace(text.find("25"), 2, "0")));
+    EXPECT_FALSE(read_mps_grant(R"({"version":1,"threadsPercent":25,"memoryBytes":1})"));
+    EXPECT_FALSE(read_mps_grant(
+        R"({"version":1,"gpu":"G","threadsPercent":25,"memoryBytes":1,"userId":-1})"));
+}
+
 struct BadText {
     std::string_view text;
     std::string_view error;

@@ -46,6 +46,7 @@ Result<GpuShare> read_share(JsonValue json) {
         if (cores_limit < 1 || cores_limit < cores) return bad("cores_limit", "out of range");
         share.cores_limit = {static_cast<int>(cores_limit)};
     }
+    share.mps = json["mps"].is_true();
     return share;
 }
 
@@ -98,6 +99,7 @@ std::string write_allocation(const Allocation& allocation) {
                                 if (share.whole) w.member("whole", true);
                                 if (share.cores_limit != kNoCoresLimit)
                                     w.member("cores_limit", share.cores_limit.value);
+                                if (share.mps) w.member("mps", true);
                             });
                         }
                     });

@@ -90,6 +90,7 @@ Result<DumpGpu> read_gpu(const JsonField& at) {
     TRY(gpu.memory.count, at["memory"].number(1, kMostBytes));
     TRY(gpu.over_limit.count, at["overLimit"].number_or_0(kMostBytes));
     TRY(const bool sick, at["unhealthy"].yes_or_no());
+    TRY(gpu.offers_mps, at["mps"].yes_or_no());
     gpu.healthy = !sick;
     TRY(std::string uuid, read_plain_or_empty(at["uuid"]));
     gpu.uuid = GpuUuid(std::move(uuid));
@@ -161,6 +162,7 @@ Result<GpuRuleTexts> read_rules(const JsonField& at, const std::string& ns) {
     TRY(rules.anti_affinity, read_plain_or_empty(at["antiAffinity"]));
     TRY(rules.affinity, read_plain_or_empty(at["affinity"]));
     TRY(rules.topology, read_plain_or_empty(at["topology"]));
+    TRY(rules.isolation, read_plain_or_empty(at["isolation"]));
     if (const auto parsed = parse_gpu_rules(rules, ns); !parsed)
         return at.fault(parsed.error().text);
     return rules;
@@ -376,6 +378,7 @@ std::string write_node(const DumpNode& node) {
                     w.member("memory", gpu.memory.count);
                     if (gpu.over_limit != Bytes{}) w.member("overLimit", gpu.over_limit.count);
                     if (!gpu.healthy) w.member("unhealthy", true);
+                    if (gpu.offers_mps) w.member("mps", true);
                     if (gpu.links.numa != kNumaUnknown) w.member("numa", gpu.links.numa);
                     write_places(w, "pcie", gpu.links.pcie);
                     write_places(w, "nvlink", gpu.links.nvlink);
@@ -421,6 +424,7 @@ void write_rules(JsonWriter& w, const GpuRuleTexts& rules) {
         write_text(w, "antiAffinity", rules.anti_affinity);
         write_text(w, "affinity", rules.affinity);
         write_text(w, "topology", rules.topology);
+        write_text(w, "isolation", rules.isolation);
     });
 }
 

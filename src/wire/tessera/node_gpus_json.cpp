@@ -99,6 +99,7 @@ Result<Gpu> read_gpu(JsonValue json) {
     if (gpu.over_limit < Bytes{} || gpu.over_limit > gpu.capacity())
         return bad("overLimit", "out of range");
     gpu.reason = json["reason"].text_or("");
+    gpu.offers_mps = json["mps"].is_true();
     TRY(gpu.links, read_links(json));
     return gpu;
 }
@@ -126,6 +127,7 @@ std::string write_node_gpus(const NodeGpusReport& gpus) {
                     if (gpu.over_limit != Bytes{}) w.member("overLimit", gpu.over_limit.count);
                     w.member("health", health_of(gpu.condition));
                     if (!gpu.usable()) w.member("reason", gpu.reason);
+                    if (gpu.offers_mps) w.member("mps", true);
                     if (gpu.links.numa != kNumaUnknown) w.member("numa", gpu.links.numa);
                     write_peers(w, "pcie", gpu.links.pcie);
                     write_peers(w, "nvlink", gpu.links.nvlink);

@@ -69,3 +69,30 @@ allowPrivilegeEscalation: false
 capabilities: {drop: [ALL]}
 seccompProfile: {type: RuntimeDefault}
 {{- end -}}
+
+{{/* The nodes that agents run on: the nodes' affinity and tolerations. */}}
+{{- define "tessera.agentNodes" -}}
+affinity:
+  nodeAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      nodeSelectorTerms:
+        {{- range $key, $value := .Values.agent.nodeLabels }}
+        - matchExpressions:
+            {{- if eq (toString $value) "*" }}
+            - {key: {{ $key | quote }}, operator: Exists}
+            {{- else }}
+            - {key: {{ $key | quote }}, operator: In, values: [{{ toString $value | quote }}]}
+            {{- end }}
+            {{- include "tessera.architecture" $ | nindent 12 }}
+        {{- end }}
+        {{- if .Values.agent.acceptGpushareLabel }}
+        - matchExpressions:
+            - {key: gpushare, operator: In, values: ["true"]}
+            {{- include "tessera.architecture" $ | nindent 12 }}
+        {{- end }}
+{{- /* Only an agent removes the startup taint, so it must run there. */}}
+{{- $key := .Values.agent.startupTaint }}
+{{- $own := ternary list (list (dict "key" $key "operator" "Exists")) (empty $key) }}
+tolerations:
+  {{- concat (.Values.agent.tolerations | default list) $own | toYaml | nindent 2 }}
+{{- end -}}

@@ -13,7 +13,11 @@ inline std::vector<EnforcedShare> enforced_shares(const ContainerAllocation& con
     std::vector<EnforcedShare> shares;
     shares.reserve(container.gpus.size());
     for (const GpuShare& share : container.gpus)
-        shares.push_back({share.uuid, share.memory, share.cores, share.cores_limit});
+        shares.push_back({.gpu = share.uuid,
+                          .memory = share.memory,
+                          .cores = share.cores,
+                          .cores_limit = share.cores_limit,
+                          .mps = share.mps});
     return shares;
 }
 

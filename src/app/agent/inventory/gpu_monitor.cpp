@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <set>
 #include <thread>
@@ -17,7 +18,7 @@
 namespace tessera {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 // One or two failed readings may be a hiccup of the driver. From this many in a row on, the driver
 // counts as failed.
@@ -55,7 +56,7 @@ class GpuMonitor::Call {
     // `waits`: how long the call may wait by design.
     explicit Call(GpuMonitor& gpus, std::chrono::milliseconds waits = {}) : gpus_(gpus) {
         const MutexLock lock(gpus_.mutex_);
-        gpus_.asking_since_ = Clock::now() + waits;
+        gpus_.asking_since_ = SteadyClock::now() + waits;
     }
     ~Call() {
         const MutexLock lock(gpus_.mutex_);
@@ -101,7 +102,7 @@ std::shared_ptr<const NodeInventory> GpuMonitor::inventory() const {
 
 GpuReadings GpuMonitor::readings() const {
     const MutexLock lock(mutex_);
-    return {readings_, Clock::now() - read_at_, is_released_};
+    return {readings_, SteadyClock::now() - read_at_, is_released_};
 }
 
 Result<> GpuMonitor::ready() const {
@@ -120,11 +121,15 @@ Result<NodeInventory> GpuMonitor::read() {
         const Call call(*this);
         return driver_.read();
     };
+    // Read before and after, because a GPU may enter or leave the mode meanwhile.
+    std::vector<GpuUuid> in_mps_mode = gpus_in_mps_mode();
     TRY(const auto readings, read());
+    std::ranges::move(gpus_in_mps_mode(), std::back_inserter(in_mps_mode));
+    const bool offers_mps = options_.modes != nullptr && options_.modes->offers_mps();
     {
         const MutexLock lock(mutex_);
         readings_ = readings;
-        read_at_ = Clock::now();
+        read_at_ = SteadyClock::now();
     }
     NodeInventory node{.name = options_.node,
                        .unit = options_.unit,
@@ -141,8 +146,13 @@ Result<NodeInventory> GpuMonitor::read() {
         // A GPU may be excluded because it has a fault, which then raises no alert.
         const bool is_excluded = excluded_.contains(reading.index, reading.uuid);
         const std::string fault = is_excluded ? "" : health_.reason(reading.uuid);
-        const std::string reason = is_excluded ? std::string(kExcludedReason)
-                                               : why_not_shareable(reading.uuid, reading.setup);
+        GpuSetup setup = reading.setup;
+        const bool admits_only_mps =
+            setup.compute_mode == ComputeMode::exclusive &&
+            std::ranges::find(in_mps_mode, reading.uuid) != in_mps_mode.end();
+        if (admits_only_mps) setup.compute_mode = ComputeMode::shared;
+        const std::string reason =
+            is_excluded ? std::string(kExcludedReason) : why_not_shareable(reading.uuid, setup);
         const GpuCondition condition = !fault.empty()    ? GpuCondition::unhealthy
                                        : !reason.empty() ? GpuCondition::not_shareable
                                                          : GpuCondition::healthy;
@@ -154,11 +164,16 @@ Result<NodeInventory> GpuMonitor::read() {
                              .reserved = reading.reserved,
                              .condition = condition,
                              .reason = !fault.empty() ? fault : reason,
-                             .links = reading.links});
+                             .links = reading.links,
+                             .offers_mps = offers_mps});
     }
     keep_known(node, *inventory());
     node.injection_fault = injection_fault(node.gpus);
     return node;
+}
+
+std::vector<GpuUuid> GpuMonitor::gpus_in_mps_mode() const {
+    return options_.modes == nullptr ? std::vector<GpuUuid>() : options_.modes->gpus();
 }
 
 // Keeps what was known of a GPU that the driver no longer lists or no longer gives a size for: pods
@@ -263,7 +278,7 @@ Result<NodeInventory> GpuMonitor::read_again(Result<NodeInventory> now) {
     if (failed_reads_ == 0) {
         log_event(Event::inventory_failed,
                   {{"reason", now ? std::string("no GPU answers") : now.error().text}});
-        failing_since_ = Clock::now();
+        failing_since_ = SteadyClock::now();
     }
     ++failed_reads_;
     if (failed_reads_ < kPatience || (failed_reads_ - kPatience) % kReopenEvery != 0) return now;
@@ -278,7 +293,7 @@ void GpuMonitor::update() {
         failed_reads_ = 0;
         has_answered_ = true;
     } else if (failed_reads_ >= kPatience &&
-               Clock::now() - failing_since_ >= options_.failure_patience &&
+               SteadyClock::now() - failing_since_ >= options_.failure_patience &&
                (!now || has_answered_)) {
         // If no GPU has ever answered this process, a new process would fail the same way.
         give_up("the driver answers for no GPU; a new process asks it again");
@@ -320,7 +335,7 @@ void GpuMonitor::take_up() {
     health_ = {};
     {
         const MutexLock lock(mutex_);
-        read_at_ = Clock::now();
+        read_at_ = SteadyClock::now();
     }
     is_released_ = false;
     const auto reopened = reopen();
@@ -328,7 +343,7 @@ void GpuMonitor::take_up() {
     failed_reads_ = 0;
     if (!now) {
         log_event(Event::inventory_failed, {{"reason", now.error().text}});
-        failing_since_ = Clock::now();
+        failing_since_ = SteadyClock::now();
         failed_reads_ = kPatience;
         now = without_driver(*before, now.error());
     }
@@ -352,8 +367,8 @@ bool GpuMonitor::follow_release() {
 
 // Returns when the next probe is due, or at once after a fault or when a label of the Node changed.
 void GpuMonitor::wait_for_fault(const std::stop_token& stop) {
-    const auto until = Clock::now() + options_.probe_period;
-    while (!stop.stop_requested() && Clock::now() < until &&
+    const auto until = SteadyClock::now() + options_.probe_period;
+    while (!stop.stop_requested() && SteadyClock::now() < until &&
            publisher_.release_label() == released_for_) {
         // Waits half a second at a time, so that a stop request does not wait for the driver.
         constexpr std::chrono::milliseconds kAtOnce{500};
@@ -375,7 +390,7 @@ std::optional<std::chrono::milliseconds> GpuMonitor::hung_for() const {
     const MutexLock lock(mutex_);
     if (!asking_since_) return std::nullopt;
     const auto since =
-        std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - *asking_since_);
+        std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - *asking_since_);
     return since < options_.hang_bound ? std::nullopt : std::optional(since);
 }
 

@@ -15,6 +15,7 @@
 
 #include "app/agent/inventory/device_lists.hpp"
 #include "app/agent/inventory/node_publisher.hpp"
+#include "app/agent/mps/gpu_modes.hpp"
 #include "base/mutex.hpp"
 #include "domain/health/excluded_gpus.hpp"
 #include "domain/health/gpu_health.hpp"
@@ -37,6 +38,7 @@ struct GpuMonitorOptions {
     // GpuMonitor.
     CdiStore* cdi = nullptr;
     std::string enforcement_fault = {};  // published unchanged
+    const GpuModes* modes = nullptr;     // null: the node does not offer MPS. Outlives the monitor
     // If a call into the driver has not returned for this long, the GPUs are published as
     // unhealthy. They are healthy again once it returns.
     std::chrono::milliseconds hang_bound{60'000};
@@ -99,6 +101,8 @@ class GpuMonitor {
     class Call;
 
     Result<NodeInventory> read();
+    // They admit only MPS because of us, although they are not shareable by the driver's words.
+    [[nodiscard]] std::vector<GpuUuid> gpus_in_mps_mode() const;
     [[nodiscard]] std::string injection_fault(const std::vector<Gpu>& gpus) const;
     void show(NodeInventory now);
     void send(const NodeInventory& now, const std::map<GpuUuid, Bytes>& over_limit);

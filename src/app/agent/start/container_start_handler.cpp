@@ -8,9 +8,11 @@
 #include <span>
 
 #include "app/agent/enforcement/enforced_shares.hpp"
+#include "app/agent/start/injected.hpp"
 #include "base/log.hpp"
 #include "domain/container_start/mount_conflicts.hpp"
 #include "domain/container_start/runtime_support.hpp"
+#include "domain/mps/client_environment.hpp"
 #include "domain/request/foreign_resources.hpp"
 #include "wire/tessera/keys.hpp"
 
@@ -71,25 +73,6 @@ std::optional<std::string_view> annotation(const RuntimeContainer& container,
     return at->second;
 }
 
-// True when the container runs with exactly what this allocation hands over. The pod's own
-// environment may name our variables, so each must appear exactly once and with our value. If the
-// pod was resized, the memory limit may be any earlier one, because the environment is from the
-// container's start.
-bool was_injected(const RuntimeContainer& container, const Allocation& allocation,
-                  std::span<const Gpu> gpus, bool is_resized) {
-    const ContainerAllocation* share = find_container(allocation, container.name);
-    if (share == nullptr || allocation.pod != container.pod_uid) return false;
-    return std::ranges::all_of(share_env(*share, gpus), [&](const auto& variable) {
-        const auto values = values_of(container.env, variable.first);
-        if (values.size() != 1) return false;
-        if (is_resized && variable.first == kMemoryBytes) return true;
-        // A vendor's CDI device may set "void" in place of our list, because it injects the GPUs
-        // itself.
-        return values[0] == variable.second ||
-               (variable.first == kVisibleDevices && values[0] == kVoidDevices);
-    });
-}
-
 }  // namespace
 
 ContainerStartHandler::ContainerStartHandler(ContainerStartPorts ports, NodeName node,
@@ -139,6 +122,7 @@ Result<ContainerEdits> ContainerStartHandler::edits_for(const Allocation& alloca
     if (!gpu_edits) return refuse(gpu_edits.error());
     TRY(auto devices, devices_for(gpu_edits->gpus, container.setup));
     const ContainerAllocation& share = *find_container(newest, container.setup.name);
+    if (auto ready = check_modes(share, gpu_edits->gpus); !ready) return refuse(ready.error());
     TRY(auto enforced, enforce(share, container, gpu_edits->gpus));
     auto& [edits, shows_share] = enforced;
     // The list of the GPUs stays first.
@@ -150,6 +134,15 @@ Result<ContainerEdits> ContainerStartHandler::edits_for(const Allocation& alloca
     if (container.setup.is_privileged)
         std::ranges::copy(privileged_env(edits.env.front().second), std::back_inserter(edits.env));
     return edits;
+}
+
+Result<> ContainerStartHandler::check_modes(const ContainerAllocation& share,
+                                            const std::vector<Gpu>& gpus) const {
+    if (ports_.modes != nullptr) return ports_.modes->check(share, gpus);
+    if (std::ranges::none_of(share.gpus, &GpuShare::mps)) return {};
+    return fail(Code::unsupported,
+                "the pod asks for NVIDIA MPS (tessera.dev/isolation), and the agent of this node "
+                "does not offer it (mps_folder; mps.enabled of the Helm chart); delete the pod");
 }
 
 Result<std::vector<std::string>> ContainerStartHandler::devices_for(const std::vector<Gpu>& gpus,
@@ -265,6 +258,11 @@ Result<ContainerEdits> ContainerStartHandler::decide(const RuntimeContainer& con
     TRY(auto edits,
         edits_for(*judged.allocation, {container.pod_uid, container.pod, container.setup,
                                        container.cgroup_path, container.user_id}));
+    if (std::ranges::any_of(find_container(*judged.allocation, container.name)->gpus,
+                            &GpuShare::mps)) {
+        if (auto own = check_mps_env(container.name, container.env); !own)
+            return refuse(own.error());
+    }
     // The runtime replaces only the first entry; the second one would take effect in the container.
     for (const auto& [name, value] : edits.env) {
         const auto times = values_of(container.env, name).size();
@@ -352,7 +350,7 @@ Result<> ContainerStartHandler::check_injected(const RuntimeContainer& container
     if (!was_injected(container, allocation, inventory->gpus, was_resized(container.pod_uid)))
         return not_injected("the environment");
     const ContainerAllocation& share = *find_container(allocation, container.name);
-    if (auto devices = check_devices(container, share, *inventory); !devices)
+    if (auto devices = check_devices(container, share, inventory->gpus, ports_.cdi); !devices)
         return not_injected(devices.error().text);
     if (ports_.enforcers.empty() || !has_share(share)) return {};
     const EnforcedContainer target{.pod = container.pod_uid,
@@ -375,29 +373,6 @@ void ContainerStartHandler::watch_mounts(const RuntimeContainer& container,
     const ContainerAllocation* share = find_container(allocation, container.name);
     if (ports_.mounts == nullptr || share == nullptr || !has_share(*share)) return;
     ports_.mounts->started({container.pod_uid, container.pod, container.name}, container.pid);
-}
-
-// A CDI device without device nodes and mounts of its own cannot be checked.
-Result<> ContainerStartHandler::check_devices(const RuntimeContainer& container,
-                                              const ContainerAllocation& share,
-                                              const NodeInventory& inventory) {
-    for (const GpuShare& part : share.gpus) {
-        const Gpu* gpu = find_gpu(inventory.gpus, part.uuid);
-        if (gpu == nullptr) continue;
-        const auto device = ports_.cdi.vendor_device(gpu->uuid, gpu->minor);
-        if (!device) continue;
-        for (const std::string& path : device->device_nodes) {
-            const auto& devices = container.setup.devices;
-            if (std::ranges::find(devices, path) == devices.end())
-                return fail(Code::conflict, fmt::format("device {} of {}", path, device->name));
-        }
-        for (const std::string& path : device->mounts) {
-            const auto& mounts = container.setup.mounts;
-            if (std::ranges::find(mounts, path, &ContainerMount::destination) == mounts.end())
-                return fail(Code::conflict, fmt::format("mount {} of {}", path, device->name));
-        }
-    }
-    return {};
 }
 
 Result<ContainerEdits> ContainerStartHandler::on_create_container(
@@ -496,7 +471,11 @@ Result<std::vector<std::string>> ContainerStartHandler::allocate(const std::stri
 Result<> ContainerStartHandler::pre_start(const std::string& resource,
                                           const std::vector<std::string>& ids) {
     if (identity_ == Identity::kubelet) return make_shares(resource, {ids.begin(), ids.end()});
-    if (linked_) return check_known(resource, {ids.begin(), ids.end()});
+    if (linked_) {
+        TRY(const PodUid pod, check_known(resource, {ids.begin(), ids.end()}));
+        wait_for_modes(pod);
+        return {};
+    }
     return fail(
         Code::unavailable,
         "Tessera: the agent has no NRI connection to the container runtime, so the container could "
@@ -515,21 +494,30 @@ tl::unexpected<Error> ContainerStartHandler::unknown_devices() {
 // Kubelet calls this for exactly the containers that hold devices, right before it creates them.
 // `on_create_container` lets pass a container that the record does not show, so a container with
 // devices must be in the record.
-Result<> ContainerStartHandler::check_known(const std::string& resource,
-                                            const std::set<std::string>& ids) {
+Result<PodUid> ContainerStartHandler::check_known(const std::string& resource,
+                                                  const std::set<std::string>& ids) {
     const auto record = ports_.holders.list();
     if (!record) return refuse(record.error());
-    const bool known = std::ranges::any_of(*record, [&](const DeviceHolder& holder) {
+    const auto known = std::ranges::find_if(*record, [&](const DeviceHolder& holder) {
         return holder.resource == resource && holder.ids == ids;
     });
-    if (known) return {};
-    return unknown_devices();
+    if (known == record->end()) return unknown_devices();
+    return known->pod;
+}
+
+// A GPU changes its mode within seconds, and kubelet would try again only after ten.
+void ContainerStartHandler::wait_for_modes(const PodUid& pod) const {
+    if (ports_.modes != nullptr) ports_.modes->wait_for(pod);
 }
 
 // An init container and the app container that inherits its devices may have the same set of ids.
 // Each has its own share name, and both shares are made.
 Result<> ContainerStartHandler::make_shares(const std::string& resource,
                                             const std::set<std::string>& ids) {
+    if (ports_.modes != nullptr) {
+        TRY(const PodUid pod, check_known(resource, ids));
+        wait_for_modes(pod);
+    }
     TRY(const auto pods, ports_.kube.list_node_pods(node_));
     // Two containers may start at once. The record that one call has read may lack the share that
     // the other one makes, so both steps are under one lock.

@@ -24,6 +24,7 @@
 #include "app/agent/enforcement/mount_watch.hpp"
 #include "app/agent/enforcement/unshared_watch.hpp"
 #include "app/agent/inventory/gpu_monitor.hpp"
+#include "app/agent/mps/gpu_modes.hpp"
 #include "base/mutex.hpp"
 #include "domain/container_start/container_edits.hpp"
 #include "domain/container_start/identity.hpp"
@@ -49,6 +50,7 @@ struct ContainerStartPorts {
     MountWatch* mounts = nullptr;            // likewise
     UnsharedContainers* unshared = nullptr;  // null: unshared containers are only logged
     const Dialects* dialects = &all_dialects();
+    const GpuModes* modes = nullptr;  // null: the node does not offer MPS
 };
 
 // Thread-safe.
@@ -100,7 +102,10 @@ class ContainerStartHandler final : public ContainerHandler, public DevicePlugin
     [[nodiscard]] Result<Allocation> newest_of(const Allocation& allocation,
                                                const PodUid& pod) const;
     [[nodiscard]] bool was_resized(const PodUid& pod) const;
+    void wait_for_modes(const PodUid& pod) const;
     Result<ContainerEdits> edits_for(const Allocation& allocation, const Starting& container);
+    [[nodiscard]] Result<> check_modes(const ContainerAllocation& share,
+                                       const std::vector<Gpu>& gpus) const;
     // What the container needs for the enforcement of its share.
     struct Enforced {
         ContainerEdits edits;
@@ -120,8 +125,6 @@ class ContainerStartHandler final : public ContainerHandler, public DevicePlugin
                                               const Record& record);
     Result<ContainerEdits> decide(const RuntimeContainer& container);
     Result<> check_injected(const RuntimeContainer& container, const Allocation& allocation);
-    Result<> check_devices(const RuntimeContainer& container, const ContainerAllocation& share,
-                           const NodeInventory& inventory);
     RuntimeIdentity runtime() const;
     // Which containers this agent completed and has not verified yet. If the agent answers too
     // late, the runtime starts them without asking, and then synchronizes.
@@ -135,7 +138,8 @@ class ContainerStartHandler final : public ContainerHandler, public DevicePlugin
     // From now on, watches what enforces its share, if it has any.
     void watch_mounts(const RuntimeContainer& container, const Allocation& allocation);
     tl::unexpected<Error> unknown_devices();
-    Result<> check_known(const std::string& resource, const std::set<std::string>& ids);
+    // The pod of the container that has these devices.
+    Result<PodUid> check_known(const std::string& resource, const std::set<std::string>& ids);
     Result<> make_shares(const std::string& resource, const std::set<std::string>& ids);
     Result<> make_share(const DeviceHolder& holder, const NodePod& pod);
 

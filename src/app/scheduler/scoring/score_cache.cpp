@@ -83,7 +83,7 @@ class Left {
 
 // What `room` offers of the node to the pod.
 NodeLoad load_for(const PodRequest& pod, const NodeInfo& node, const NodeGpus& room) {
-    NodeLoad load = with_gpus(node.load, room.states);
+    NodeLoad load = with_gpus(node.load, room.states, rules_of(pod.containers).uses_mps());
     Left(pod.containers).leave_out(load, room);
     return load;
 }
@@ -228,6 +228,7 @@ class ScoreCache::Asking {
     std::optional<NodeLoad> admitted_of(const PlacementRow& row) {
         if (is_all_) return std::nullopt;
         NodeLoad admitted = row.node->load;
+        if (uses_mps_) admitted = with_gpus(admitted, row.node->gpus, uses_mps_);
         left_.leave_out(admitted, row.node->node_gpus());
         if (admitted == row.node->load) return std::nullopt;
         return admitted;
@@ -302,6 +303,7 @@ class ScoreCache::Asking {
     bool has_random_tie_break_;
     Left left_;
     bool is_all_ = left_.is_all();
+    bool uses_mps_ = rules_of(pod_.containers).uses_mps();
     std::vector<std::int64_t> scores_;
     std::deque<Scored> by_gpu_;
     const Scored* latest_ = nullptr;  // most nodes have GPUs like those of the one before

@@ -1,0 +1,31 @@
+// The agent's side of the folder of the MPS daemons (docs/formats/mps-folder.md).
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "adapters/mps/mps_folder.hpp"
+#include "ports/mps/mps_daemons.hpp"
+
+namespace tessera {
+
+class AgentMpsFolder final : public MpsDaemons {
+  public:
+    explicit AgentMpsFolder(std::filesystem::path folder)
+        : path_(folder), folder_(std::move(folder)) {}
+
+    [[nodiscard]] bool is_supervised() const override;
+    [[nodiscard]] std::vector<GpuUuid> gpus() const override { return folder_.gpus(); }
+    [[nodiscard]] Result<std::optional<MpsSettings>> wanted(const GpuUuid& gpu) const override {
+        return folder_.wanted(gpu);
+    }
+    Result<> want(const GpuUuid& gpu, const std::optional<MpsSettings>& settings) override;
+    [[nodiscard]] Result<std::optional<MpsState>> state(const GpuUuid& gpu) const override;
+
+  private:
+    const std::filesystem::path path_;
+    const MpsFolder folder_;
+};
+
+}  // namespace tessera

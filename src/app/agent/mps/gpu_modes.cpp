@@ -1,0 +1,176 @@
+#include "app/agent/mps/gpu_modes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::string_view kNotSupervised =
+    "tessera-mps does not run on this node; look at the pod of its DaemonSet";
+
+std::vector<MpsGrant> grants_of(const Allocation& allocation) {
+    std::vector<MpsGrant> out;
+    for (const ContainerAllocation& container : allocation.containers) {
+        for (const GpuShare& share : container.gpus) {
+            if (!share.mps) continue;
+            out.push_back({.pod = allocation.pod,
+                           .container = container.container,
+                           .gpu = share.uuid,
+                           .threads = share.cores,
+                           .memory = share.memory});
+        }
+    }
+    return out;
+}
+
+// A GPU of which only the name is known.
+std::vector<Gpu> named_gpus(const ContainerAllocation& container) {
+    std::vector<Gpu> out;
+    for (const GpuShare& share : container.gpus)
+        out.push_back({.uuid = share.uuid, .index = share.index});
+    return out;
+}
+
+tl::unexpected<Error> wait_for_gpu(const Gpu& gpu, std::string_view why) {
+    return fail(Code::unavailable,
+                fmt::format("GPU {} is not ready for the container: {}", gpu.index, why));
+}
+
+}  // namespace
+
+void GpuModes::take(const PodChanges& changes) {
+    const MutexLock lock(mutex_);
+    for (const PodUid& uid : changes.deleted)
+        pods_.erase(uid);
+    for (const PodInfo& pod : changes.upserted) {
+        const Allocation* own = own_allocation(pod);
+        if (own == nullptr || own->node != node_ || pod.finished) {
+            pods_.erase(pod.uid);
+        } else {
+            pods_.insert_or_assign(pod.uid, *own);
+        }
+    }
+    if (!changes.listed) return;
+    std::erase_if(pods_, [&](const auto& of) { return !changes.listed->contains(of.first); });
+    is_listed_ = true;
+}
+
+std::vector<MpsGrant> GpuModes::grants() const {
+    // A container may outlive its pod at the API server.
+    std::vector<MpsGrant> out = ports_.started.grants();
+    const MutexLock lock(mutex_);
+    for (const auto& [uid, allocation] : pods_)
+        std::ranges::move(grants_of(allocation), std::back_inserter(out));
+    return out;
+}
+
+void GpuModes::apply() {
+    const std::vector<MpsGrant> all = grants();
+    std::set<GpuUuid> gpus;
+    std::ranges::copy(ports_.daemons.gpus(), std::inserter(gpus, gpus.end()));
+    for (const MpsGrant& grant : all)
+        gpus.insert(grant.gpu);
+    bool is_listed = false;
+    {
+        const MutexLock lock(mutex_);
+        is_listed = is_listed_;
+    }
+    for (const GpuUuid& gpu : gpus) {
+        const auto needed = mps_settings_for(gpu, all);
+        const auto wanted = ports_.daemons.wanted(gpu);
+        if (wanted && *wanted == needed) {
+            said_.erase(gpu);
+            continue;
+        }
+        // Pods that are not known yet may use the daemon.
+        if (!is_listed && wanted && *wanted) continue;
+        if (const auto done = ports_.daemons.want(gpu, needed); !done) {
+            report(gpu, done.error());
+        } else {
+            said_.erase(gpu);
+        }
+    }
+}
+
+// Logs a lasting error once.
+void GpuModes::report(const GpuUuid& gpu, const Error& error) {
+    std::string& said = said_[gpu];
+    if (std::exchange(said, error.text) == error.text) return;
+    log_event(Event::mps_folder_error, {{"gpu", gpu.str()}, {"reason", error.text}});
+}
+
+Result<> GpuModes::check(const ContainerAllocation& container, std::span<const Gpu> gpus) const {
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+        const GpuShare& share = container.gpus[i];
+        if (!share.mps) {
+            TRY_VOID(check_free(gpus[i]));
+            continue;
+        }
+        const MpsGrant grant{.pod = {},
+                             .container = container.container,
+                             .gpu = gpus[i].uuid,
+                             .threads = share.cores,
+                             .memory = share.memory};
+        TRY_VOID(check_served(grant, gpus[i]));
+    }
+    return {};
+}
+
+// For a container that does not use MPS. It would get no context on a GPU that admits MPS alone.
+Result<> GpuModes::check_free(const Gpu& gpu) const {
+    const auto wanted = ports_.daemons.wanted(gpu.uuid);
+    const auto state = ports_.daemons.state(gpu.uuid);
+    if (!wanted) return wait_for_gpu(gpu, wanted.error().text);
+    if (!state) return wait_for_gpu(gpu, state.error().text);
+    if (!*wanted && !*state) return {};
+    if (!ports_.daemons.is_supervised())
+        return wait_for_gpu(gpu, fmt::format("it is in MPS mode, and {}", kNotSupervised));
+    return wait_for_gpu(
+        gpu, fmt::format("it is leaving MPS mode{}", *state && !(**state).reason.empty()
+                                                         ? fmt::format(" ({})", (**state).reason)
+                                                         : ""));
+}
+
+Result<> GpuModes::check_served(const MpsGrant& grant, const Gpu& gpu) const {
+    const auto read = ports_.daemons.state(gpu.uuid);
+    if (!read) return wait_for_gpu(gpu, read.error().text);
+    const std::chrono::nanoseconds age{*read ? ports_.clock.unix_ns() - (**read).checked_unix_ns
+                                             : 0};
+    if (!ports_.daemons.is_supervised() || age > kOldest) return wait_for_gpu(gpu, kNotSupervised);
+    if (!*read) return wait_for_gpu(gpu, "it is entering MPS mode");
+    const MpsState& state = **read;
+    if (state.phase == MpsPhase::failed)
+        return wait_for_gpu(gpu, fmt::format("MPS does not serve it: {}", state.reason));
+    if (state.phase != MpsPhase::ready || !has_room_for(state.settings, grant))
+        return wait_for_gpu(gpu, "its MPS control daemon is getting its settings");
+    return {};
+}
+
+Result<> GpuModes::check(const Allocation& allocation) const {
+    for (const ContainerAllocation& container : allocation.containers)
+        TRY_VOID(check(container, named_gpus(container)));
+    return {};
+}
+
+void GpuModes::wait_for(const PodUid& pod) const {
+    constexpr std::chrono::milliseconds kLook{100};
+    std::optional<Allocation> allocation;
+    {
+        const MutexLock lock(mutex_);
+        if (const auto known = pods_.find(pod); known != pods_.end()) allocation = known->second;
+    }
+    if (!allocation) return;
+    const auto end = ports_.clock.steady() + kLongestWait;
+    while (!check(*allocation) && ports_.clock.steady() < end)
+        ports_.clock.sleep_for(kLook);
+}
+
+}  // namespace tessera

@@ -1,0 +1,37 @@
+#include "domain/mps/mps_grant.hpp"
+
+#include <algorithm>
+
+namespace tessera {
+
+MpsSettings mps_settings_of(const MpsGrant& grant) {
+    const Bytes memory = grant.memory + kMpsContextAllowance;
+    return {.threads = grant.threads, .memory = mebibytes(memory.count / kMiB)};
+}
+
+std::optional<MpsSettings> mps_settings_for(const GpuUuid& gpu, std::span<const MpsGrant> grants) {
+    std::optional<MpsSettings> most;
+    for (const MpsGrant& grant : grants) {
+        if (grant.gpu != gpu) continue;
+        const MpsSettings one = mps_settings_of(grant);
+        if (!most) most = one;
+        most->threads = std::max(most->threads, one.threads);
+        most->memory = std::max(most->memory, one.memory);
+    }
+    return most;
+}
+
+bool has_room_for(const MpsSettings& settings, const MpsGrant& grant) {
+    const MpsSettings needed = mps_settings_of(grant);
+    return settings.threads >= needed.threads && settings.memory >= needed.memory;
+}
+
+const MpsGrant* of_another_user(const MpsGrant& grant, std::span<const MpsGrant> others) {
+    if (!grant.user_id) return nullptr;
+    const auto at = std::ranges::find_if(others, [&](const MpsGrant& other) {
+        return other.gpu == grant.gpu && other.user_id && other.user_id != grant.user_id;
+    });
+    return at == others.end() ? nullptr : &*at;
+}
+
+}  // namespace tessera

@@ -1,0 +1,148 @@
+"""Pods that share a GPU by NVIDIA MPS, with the chart as it is shipped: the agent, tessera-mps, and
+the control daemons of the simulated driver."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from e2e import truth
+from e2e.case import GPUS, PODS
+from e2e.chart_case import ChartCase, Json
+from stack.chart import NAMESPACE
+from stack.gpu_node import DRIVER_ROOT, GpuNode
+
+NODE = "node-a"
+FOLDER = "/run/tessera/mps"
+ISOLATION = "tessera.dev/isolation"
+MODE_SECONDS = 60  # for a GPU to change its mode, with kubelet's pause after a refused start
+WORK = "gpuspin 2000 & exec gpuhog 1GiB"
+
+
+class MpsTest(ChartCase):
+    """The tests share a cluster with one node of two GPUs. Each ends when no GPU is in MPS mode."""
+
+    @classmethod
+    def gpu_nodes(cls) -> list[GpuNode]:
+        return [GpuNode(NODE, GPUS / "two-15gib.yaml")]
+
+    @classmethod
+    def install_chart(cls) -> None:
+        cls.stack.install("mps.enabled=true")
+        # The simulated driver keeps its state in its folder, and MPS servers change it. A real one has
+        # device files for that, which the runtime gives to the container.
+        daemon_set = cls.api.json("GET", f"/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets/tessera-mps")
+        container = daemon_set["spec"]["template"]["spec"]["containers"][0]
+        mounts = [mount["name"] for mount in container["volumeMounts"]]
+        path = f"/spec/template/spec/containers/0/volumeMounts/{mounts.index('driver')}/readOnly"
+        cls.cluster.kubectl("-n", NAMESPACE, "patch", "daemonset", "tessera-mps", "--type=json",
+                            f"--patch={json.dumps([{'op': 'remove', 'path': path}])}")
+        cls.cluster.kubectl("-n", NAMESPACE, "delete", "pod", "--wait=true",
+                            "--selector=app.kubernetes.io/component=mps")
+        cls.cluster.wait_for("the node offers MPS", cls.offers_mps, MODE_SECONDS)
+
+    @classmethod
+    def offers_mps(cls) -> bool:
+        node = cls.api.json("GET", f"/api/v1/nodes/{NODE}")
+        published = json.loads(node["metadata"]["annotations"].get(truth.GPUS, '{"gpus": []}'))
+        return bool(published["gpus"]) and all(gpu.get("mps") for gpu in published["gpus"])
+
+    def tearDown(self) -> None:
+        super().tearDown()
+        self.cluster.wait_for("no GPU is in MPS mode", lambda: not self.folders("state.json"),
+                              MODE_SECONDS)
+        self.assertEqual(self.folders("wanted.json") + self.folders("pipes"), [])
+
+    # ---- tools
+
+    def node(self, *command: str) -> str:
+        return self.cluster.nsenter(NODE, *command)
+
+    def folders(self, name: str) -> list[str]:
+        """The GPUs of which the folder of the daemons has this file."""
+        return self.node("sh", "-c", f"ls -d {FOLDER}/GPU-*/{name} 2>/dev/null || true").split()
+
+    def control(self, gpu: str, command: str) -> str:
+        """What the control daemon of a GPU answers to an administrator of the node."""
+        return self.node(
+            "sh", "-c", f"echo {command} | CUDA_MPS_PIPE_DIRECTORY={FOLDER}/{gpu}/pipes "
+                        f"{DRIVER_ROOT}/usr/bin/nvidia-cuda-mps-control")
+
+    def mps_pod(self, name: str, cores: int = 25, memory: str = "3Gi", script: str = WORK,
+                isolation: str = "mps", **more: Any) -> Json:
+        limits = {"tessera.dev/gpu-memory": memory, "tessera.dev/gpu-cores": cores}
+        pod = self.pod(name, limits, script=script, **more)
+        pod["metadata"]["annotations"] = {ISOLATION: isolation} if isolation else {}
+        return pod
+
+    def says(self, name: str, command: str) -> str:
+        """The output of a shell command in the container, including errors."""
+        return self.cluster.kubectl("exec", name, "--", "sh", "-c", f"{{ {command}; }} 2>&1; true")
+
+    # ---- tests
+
+    def test_four_pods_of_a_quarter_side_by_side(self) -> None:
+        """They are clients of one server, each with its part of the multiprocessors, and see their
+        shares of the memory as the whole GPU. A pod without MPS gets the other GPU."""
+        names = [f"quarter-{i}" for i in range(4)]
+        for name in names:
+            self.create(self.mps_pod(name))
+        pods = self.running(*names)
+        gpu, = {uuid for pod in pods for uuid in truth.uuids(pod)}
+        for pod in pods:
+            self.assertEqual(truth.annotation(pod, truth.ENFORCED_BY), "memory=guard,compute=mps")
+        server, = self.control(gpu, "get_server_list").split()
+        # Each container has two programs.
+        self.cluster.wait_for("all programs are clients", lambda: len(
+            self.control(gpu, f"get_client_list {server}").split()) == 8, MODE_SECONDS)
+        self.assertEqual(self.control(gpu, "get_default_active_thread_percentage").strip(), "25.0")
+        for name in names:
+            self.assertIn(f"total {3 * truth.GIB} bytes", self.says(name, "gpuhog --once 0"))
+            self.assertIn("OUT_OF_MEMORY", self.says(name, "gpuhog --once 2500MiB"))
+        self.create(self.mps_pod("other", cores=10, memory="1Gi", isolation=""))
+        other, = self.running("other")
+        self.assertNotEqual(truth.uuids(other), [gpu])
+        self.assertEqual(truth.annotation(other, truth.ENFORCED_BY), "guard")
+
+    def test_a_gpu_changes_its_mode_when_it_is_empty(self) -> None:
+        """A pod of the other kind waits for it, and starts within seconds of the last one's end."""
+        self.create(self.mps_pod("first"))
+        self.create(self.mps_pod("second", memory="14Gi"))
+        self.running("first", "second")
+        self.create(self.mps_pod("waits", cores=10, memory="2Gi", isolation=""))
+        self.wait_event("waits", "pods with MPS use 2 of this node's 2 GPUs")
+        self.cluster.kubectl("delete", "pod", "first", "--now", "--wait=true")
+        self.cluster.wait_for("the pod runs", lambda: truth.is_running(
+            self.api.json("GET", f"{PODS}/waits")), MODE_SECONDS)
+        self.assertIn("allocated", self.says("waits", "gpuhog --once 512MiB"))
+
+    def test_what_a_tenant_may_not_set(self) -> None:
+        """Variables of MPS, and a volume where servers and clients share memory."""
+        def with_main(name: str, volumes: list[Json] | None = None, **fields: object) -> Json:
+            pod = self.mps_pod(name, volumes=volumes or [])
+            pod["spec"]["containers"][0].update(fields)
+            return pod
+
+        self.create(with_main("variable", env=[
+            {"name": "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "value": "100"}]))
+        self.create(with_main("volume", [{"name": "big", "emptyDir": {"medium": "Memory"}}],
+                              volumeMounts=[{"name": "big", "mountPath": "/dev/shm"}]))
+        self.wait_event("variable", "container main sets CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+                        "remove it")
+        self.wait_event("volume", "volume big is mounted at /dev/shm", "mount it somewhere else")
+
+    def test_one_user_for_each_gpu(self) -> None:
+        """MPS would let programs of a second user wait, so the second pod says so instead."""
+        user: dict[str, Any] = {"securityContext": {"runAsUser": 1000}}
+        self.create(self.mps_pod("root"))
+        self.running("root")
+        self.create(self.mps_pod("user", **user))
+        self.wait_event("user", "runs as user 1000, and another container on its GPU as user 0",
+                        "runAsUser")
+        self.create(self.mps_pod("large", memory="14Gi", **user))
+        self.running("large")
+
+    def test_a_pod_that_mps_cannot_serve(self) -> None:
+        """It is refused before it is placed, with what to write."""
+        self.create(self.mps_pod("unknown", isolation="mig"))
+        self.wait_event("unknown", "annotation tessera.dev/isolation", "write guard or mps")
