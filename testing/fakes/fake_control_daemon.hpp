@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ports/mps/compute_modes.hpp"
@@ -19,6 +20,7 @@ class FakeControlDaemon final : public ControlDaemon {
         std::string threads = "100.0";
         std::string memory;  // empty: no limit
         std::string status = "ACTIVE";
+        std::vector<std::int64_t> clients = {};
     };
 
     Result<std::optional<std::int64_t>> pid() override {
@@ -39,6 +41,12 @@ class FakeControlDaemon final : public ControlDaemon {
         killed.push_back(pid);
         running = 0;
         hangs = false;
+        return {};
+    }
+    std::vector<std::int64_t> faulted_clients() override { return std::exchange(faulted, {}); }
+    Result<> end_server(std::int64_t pid) override {
+        servers.erase(std::to_string(pid));
+        ended_servers.push_back(pid);
         return {};
     }
     Result<std::string> execute(std::string_view command) override {
@@ -78,6 +86,8 @@ class FakeControlDaemon final : public ControlDaemon {
     Settings defaults;
     std::map<std::string, Settings> servers;  // by pid
     std::vector<std::int64_t> killed;
+    std::vector<std::int64_t> faulted;  // the answer of the next faulted_clients()
+    std::vector<std::int64_t> ended_servers;
     std::vector<std::string> asked;
 
   private:
@@ -111,6 +121,12 @@ class FakeControlDaemon final : public ControlDaemon {
         }
         if (word[0] == "get_server_status" && servers.contains(word[1]))
             return servers[word[1]].status + "\n";
+        if (word[0] == "get_client_list") {
+            std::string pids;
+            for (const std::int64_t pid : servers[word[1]].clients)
+                pids += std::to_string(pid) + "\n";
+            return pids;
+        }
         const bool is_default = word[0].find("_default_") != std::string::npos;
         if (!is_default && !servers.contains(word[1])) return "Server " + word[1] + " not found\n";
         Settings& settings = is_default ? defaults : servers[word[1]];

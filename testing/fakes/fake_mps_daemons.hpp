@@ -39,11 +39,20 @@ class FakeMpsDaemons final : public MpsDaemons, public MpsGrants {
         const auto at = states.find(gpu);
         return at == states.end() ? std::nullopt : std::optional(at->second);
     }
+    [[nodiscard]] std::optional<MpsTold> told(const GpuUuid& gpu) const override {
+        const auto at = all_told.find(gpu);
+        return at == all_told.end() ? std::nullopt : std::optional(at->second);
+    }
+    Result<> note_told(const GpuUuid& gpu, const MpsTold& told) override {
+        all_told.insert_or_assign(gpu, told);
+        return {};
+    }
     [[nodiscard]] std::vector<MpsGrant> grants() const override { return started; }
 
     bool supervised = true;
     std::map<GpuUuid, MpsSettings> wants;
     std::map<GpuUuid, MpsState> states;
+    std::map<GpuUuid, MpsTold> all_told;
     std::vector<MpsGrant> started;
     Result<> wants_error;  // of want()
 };

@@ -51,4 +51,15 @@ Result<std::optional<MpsState>> AgentMpsFolder::state(const GpuUuid& gpu) const 
     return std::optional(*std::move(state));
 }
 
+std::optional<MpsTold> AgentMpsFolder::told(const GpuUuid& gpu) const {
+    const auto text = read_text_file_up_to(folder_.paths(gpu).told(), kMostMpsFileBytes);
+    if (!text) return std::nullopt;
+    auto told = read_mps_told(*text);
+    return told ? std::optional(*std::move(told)) : std::nullopt;
+}
+
+Result<> AgentMpsFolder::note_told(const GpuUuid& gpu, const MpsTold& told) {
+    return write_text_file(folder_.paths(gpu).told(), write_mps_told(told));
+}
+
 }  // namespace tessera

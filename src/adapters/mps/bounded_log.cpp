@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
 #include <system_error>
 
@@ -30,6 +31,25 @@ void keep_logs_small(const fs::path& folder) {
         fs::copy_file(path, path.string() + ".1", fs::copy_options::overwrite_existing, ignored);
         fs::resize_file(path, 0, ignored);
     }
+}
+
+std::string appended_lines(const fs::path& log, std::optional<std::uintmax_t>& offset) {
+    std::error_code error;
+    const std::uintmax_t size = fs::file_size(log, error);
+    if (error || !offset) {
+        if (!offset) offset = error ? 0 : size;
+        return {};
+    }
+    if (size < *offset) offset = 0;  // it was emptied
+    std::ifstream in(log);
+    in.seekg(static_cast<std::streamoff>(*offset));
+    std::string text(std::min<std::uintmax_t>(size - *offset, kMostLogBytes), '\0');
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+    const std::size_t end = text.rfind('\n');
+    text.resize(end == std::string::npos ? 0 : end + 1);
+    *offset += text.size();
+    return text;
 }
 
 std::string written_since(const fs::path& log, std::uintmax_t offset) {

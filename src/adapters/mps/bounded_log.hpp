@@ -4,17 +4,25 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace tessera {
 
 // Of the control daemon: what it writes to its standard output.
 inline constexpr const char* kDaemonLog = "daemon.log";
+// Of its servers.
+inline constexpr const char* kServerLog = "server.log";
 inline constexpr std::uintmax_t kMostLogBytes = std::uintmax_t{4} << 20;
 
 // Each larger `*.log` of the folder is copied to `*.log.1`, in place of an earlier copy, and
 // emptied. Its writer goes on; what it writes between the two is lost. Errors are ignored.
 void keep_logs_small(const std::filesystem::path& folder);
+
+// The whole lines that were appended since the last call, which keeps its place in `offset`: at
+// most kMostLogBytes at once. At the first call, with no offset, none: those that are there are
+// old.
+std::string appended_lines(const std::filesystem::path& log, std::optional<std::uintmax_t>& offset);
 
 // What was written after `offset` bytes, in one line and at most 400 bytes of it; "no output" if
 // nothing was.

@@ -23,6 +23,7 @@ constexpr std::string_view kSuffix = ".json";
 MpsGrant grant_for(const EnforcedContainer& container, const EnforcedShare& share) {
     return {.pod = container.pod,
             .container = container.container,
+            .name = container.name,
             .gpu = share.gpu,
             .threads = share.cores,
             .memory = share.memory,
@@ -106,6 +107,7 @@ ShareUsage MpsEnforcer::usage() const {
     ShareUsage all;
     for (const MpsGrant& grant : grants()) {
         all.uses.push_back({.pod = grant.pod,
+                            .name = grant.name,
                             .container = grant.container,
                             .gpu = grant.gpu,
                             .limit = grant.memory,

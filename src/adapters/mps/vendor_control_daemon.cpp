@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -21,6 +22,7 @@
 #include "adapters/os/spawn.hpp"
 #include "adapters/os/text_file.hpp"
 #include "wire/mps/control_protocol.hpp"
+#include "wire/mps/server_log.hpp"
 
 namespace tessera {
 namespace {
@@ -192,6 +194,18 @@ Result<> VendorControlDaemon::kill(std::int64_t daemon) {
         TRY(is_left, lives());
     }
     return end_mps_servers(paths_.pipes());
+}
+
+std::vector<std::int64_t> VendorControlDaemon::faulted_clients() {
+    const std::string text = appended_lines(paths_.logs() / kServerLog, logged_);
+    return mps::faulted_clients(text);
+}
+
+Result<> VendorControlDaemon::end_server(std::int64_t pid) {
+    TRY(const MpsServers servers, mps_servers_of(paths_.pipes()));
+    if (std::ranges::find(servers.ours, pid) != servers.ours.end())
+        ::kill(static_cast<pid_t>(pid), SIGKILL);
+    return {};
 }
 
 bool VendorControlDaemon::has_servers() {

@@ -8,7 +8,9 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +42,8 @@ class VendorControlDaemon final : public ControlDaemon {
     Result<std::optional<std::int64_t>> pid() override;
     Result<> start() override;
     Result<> kill(std::int64_t pid) override;
+    std::vector<std::int64_t> faulted_clients() override;
+    Result<> end_server(std::int64_t pid) override;
     bool has_servers() override;
     Result<std::string> execute(std::string_view command) override;
     Result<std::string> execute_as_tenant(std::string_view command) override;
@@ -57,6 +61,8 @@ class VendorControlDaemon final : public ControlDaemon {
     const GpuUuid gpu_;
     const MpsPaths paths_;
     const VendorMpsPrograms programs_;
+    // How much of server.log was read; nothing before the first call.
+    std::optional<std::uintmax_t> logged_;
     pid_t child_ = 0;  // the daemon if this process started it and it has not been reaped
 };
 

@@ -57,6 +57,7 @@ std::optional<MpsState> ControlSupervisor::look(const std::optional<MpsSettings>
     if (*wanted != wanted_) next_verify_ = {};
     wanted_ = *wanted;
     if (pid) {
+        follow_clients();
         check(*pid, *wanted);
     } else {
         begin(*wanted, was_starting);
@@ -75,7 +76,10 @@ MpsState ControlSupervisor::observe() {
 
 void ControlSupervisor::begin(const MpsSettings& wanted, bool was_starting) {
     daemon_.close();
-    if (has_daemon_) return fail_and_pause("MPS's control daemon ended");
+    if (has_daemon_) {
+        lose_servers({});
+        return fail_and_pause("MPS's control daemon ended");
+    }
     if (clock_.steady() < next_start_) return;
     // The caller writes down that it starts, before that takes its time.
     if (!was_starting) {
@@ -241,13 +245,7 @@ Result<ControlSupervisor::ServerLimits> ControlSupervisor::reconcile_server(
     TRY(const auto condition, mps::read_status(status));
     // It has a copy of the defaults, which are right already.
     if (condition == mps::ServerStatus::starting) return ServerLimits::starting;
-    if (condition == mps::ServerStatus::fault) {
-        return fail(Code::conflict,
-                    fmt::format("the MPS server {} has had a fatal error of one of its programs. "
-                                "All of its programs got it, and new ones can start when they "
-                                "have ended",
-                                server));
-    }
+    if (condition == mps::ServerStatus::fault) return take_fault(server);
     TRY(auto threads, read_percent(mps::get_threads(server)));
     if (threads != milli(wanted.threads)) {
         TRY_VOID(execute(mps::set_threads(server, wanted.threads)));
@@ -260,6 +258,79 @@ Result<ControlSupervisor::ServerLimits> ControlSupervisor::reconcile_server(
         return ServerLimits::in_force;
     // The driver 535 does not say whether a server is still starting.
     return condition == mps::ServerStatus::unknown ? ServerLimits::starting : ServerLimits::lacking;
+}
+
+// Its clients have no GPU any more. Those that do not end would keep it from others.
+Result<ControlSupervisor::ServerLimits> ControlSupervisor::take_fault(std::int64_t server) {
+    next_verify_ = {};
+    const auto now = clock_.steady();
+    if (server != faulted_server_) {
+        faulted_server_ = server;
+        faulted_since_ = now;
+    }
+    if (now - faulted_since_ >= kFaulted) {
+        TRY_VOID(daemon_.end_server(server));
+        faulted_server_ = 0;
+    }
+    return fail(Code::conflict,
+                fmt::format("the MPS server {} has had a fatal error of one of its programs. All "
+                            "of its programs got it, and new ones can start when they have ended, "
+                            "or after {} s",
+                            server, kFaulted.count()));
+}
+
+void ControlSupervisor::follow_clients() {
+    if (!has_answered_) return;
+    if (auto servers = list_servers()) {
+        lose_servers(*servers);
+        state_.servers = *std::move(servers);
+    }
+    note_faults();
+}
+
+// Counts the servers that are no longer there, although their clients had not left.
+void ControlSupervisor::lose_servers(const std::vector<MpsServer>& now) {
+    for (const MpsServer& server : state_.servers) {
+        if (server.clients.empty()) continue;
+        if (std::ranges::find(now, server.pid, &MpsServer::pid) == now.end()) state_.servers_lost++;
+    }
+    state_.servers = now;
+}
+
+void ControlSupervisor::note_faults() {
+    for (const std::int64_t pid : daemon_.faulted_clients()) {
+        const std::int64_t before = state_.faults.empty() ? 0 : state_.faults.back().unix_ns;
+        state_.faults.push_back(
+            {.client = client_of(pid), .unix_ns = std::max(clock_.unix_ns(), before + 1)});
+        if (state_.faults.size() > MpsState::kMostFaults)
+            state_.faults.erase(state_.faults.begin());
+        next_verify_ = {};
+    }
+}
+
+Result<std::vector<MpsServer>> ControlSupervisor::list_servers() {
+    TRY(const std::string list, execute(mps::kGetServers));
+    TRY(const auto pids, mps::read_pids(list));
+    std::vector<MpsServer> servers;
+    for (const std::int64_t pid : pids) {
+        TRY(const std::string answer, execute(mps::get_clients(pid)));
+        const auto clients = mps::read_pids(answer);
+        MpsServer server{.pid = pid, .clients = {}};
+        // A server that ended meanwhile has none.
+        for (const std::int64_t client : clients.value_or(std::vector<std::int64_t>()))
+            server.clients.push_back(client_of(client));
+        servers.push_back(std::move(server));
+    }
+    return servers;
+}
+
+// A process that has ended is known by the last list.
+MpsClient ControlSupervisor::client_of(std::int64_t pid) {
+    for (const MpsServer& server : state_.servers) {
+        const auto known = std::ranges::find(server.clients, pid, &MpsClient::pid);
+        if (known != server.clients.end() && !known->pod.empty()) return *known;
+    }
+    return {.pid = pid, .pod = processes_.pod_of(pid).value_or(PodUid())};
 }
 
 Result<> ControlSupervisor::admit_only_mps() {

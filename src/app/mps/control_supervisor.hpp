@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "base/result.hpp"
@@ -22,6 +23,7 @@
 #include "ports/clock.hpp"
 #include "ports/mps/compute_modes.hpp"
 #include "ports/mps/control_daemon.hpp"
+#include "ports/process_table.hpp"
 
 namespace tessera {
 
@@ -32,13 +34,20 @@ class ControlSupervisor {
     static constexpr std::chrono::seconds kVerify{5};  // settings are read back this often
     static constexpr int kSilences = 3;     // that many in a row end a daemon without servers
     static constexpr int kServerTries = 5;  // checks in a row that may find one starting
+    // A server with a fatal error is ended after this, whether its clients have ended or not.
+    static constexpr std::chrono::seconds kFaulted{5};
     static constexpr std::chrono::seconds kQuit{10};  // a daemon that does not end in it is killed
     static constexpr std::chrono::seconds kLongestPause{60};  // before a start after a failure
     static constexpr std::chrono::seconds kStable{60};        // failures are forgotten after this
 
     // The references outlive this.
-    ControlSupervisor(GpuUuid gpu, ControlDaemon& daemon, ComputeModes& modes, Clock& clock)
-        : gpu_(std::move(gpu)), daemon_(daemon), modes_(modes), clock_(clock) {
+    ControlSupervisor(GpuUuid gpu, ControlDaemon& daemon, ComputeModes& modes,
+                      ProcessTable& processes, Clock& clock)
+        : gpu_(std::move(gpu)),
+          daemon_(daemon),
+          modes_(modes),
+          processes_(processes),
+          clock_(clock) {
         state_.gpu = gpu_;
     }
 
@@ -60,6 +69,14 @@ class ControlSupervisor {
     // Returns whether all of it is done.
     bool finish_stop();
 
+    // What the clients do, for those who read the state.
+    void follow_clients();
+    void lose_servers(const std::vector<MpsServer>& now);
+    void note_faults();
+    [[nodiscard]] Result<std::vector<MpsServer>> list_servers();
+    MpsClient client_of(std::int64_t pid);
+    Result<ServerLimits> take_fault(std::int64_t server);
+
     // Brings the daemon's settings to what is wanted, and returns only after reading them back.
     Result<> reconcile(const MpsSettings& wanted);
     Result<> reconcile_threads(const MpsSettings& wanted);
@@ -80,6 +97,7 @@ class ControlSupervisor {
     const GpuUuid gpu_;
     ControlDaemon& daemon_;
     ComputeModes& modes_;
+    ProcessTable& processes_;
     Clock& clock_;
 
     MpsState state_;
@@ -90,7 +108,9 @@ class ControlSupervisor {
     bool has_answered_ = true;
     int silences_ = 0;      // in a row
     int server_tries_ = 0;  // in a row
-    int failures_ = 0;      // since it was last stable
+    std::int64_t faulted_server_ = 0;
+    std::chrono::nanoseconds faulted_since_{};
+    int failures_ = 0;  // since it was last stable
     std::chrono::nanoseconds next_start_{};
     std::chrono::nanoseconds next_verify_{};
     std::chrono::nanoseconds ready_since_{};

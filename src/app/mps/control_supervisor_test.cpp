@@ -5,6 +5,7 @@
 
 #include "testing/fakes/fake_clock.hpp"
 #include "testing/fakes/fake_control_daemon.hpp"
+#include "testing/fakes/fake_process_table.hpp"
 
 namespace tessera {
 namespace {
@@ -46,7 +47,8 @@ class ControlSupervisorTest : public testing::Test {
     FakeControlDaemon daemon_;
     FakeComputeModes modes_;
     std::optional<MpsSettings> wanted_ = MpsSettings{.threads = {50}, .memory = gibibytes(3)};
-    ControlSupervisor supervisor_{GpuUuid("GPU-0"), daemon_, modes_, clock_};
+    FakeProcessTable processes_;
+    ControlSupervisor supervisor_{GpuUuid("GPU-0"), daemon_, modes_, processes_, clock_};
 };
 
 // Goal: clients can connect only when the GPU admits MPS alone and all limits were read back.
@@ -409,6 +411,74 @@ TEST_F(ControlSupervisorTest, StopsOnlyWhenServersAreGone) {
     daemon_.clear_error.reset();
     EXPECT_EQ(look(), std::nullopt);
     EXPECT_EQ(modes_.mode, ComputeMode::shared);
+}
+
+// Goal: the state names the clients and their pods, and each process with a fatal error, also after
+// that process has ended.
+TEST_F(ControlSupervisorTest, NamesClientsAndFaults) {
+    EXPECT_THAT(look()->servers, IsEmpty());
+    daemon_.servers["8"] = daemon_.defaults;
+    daemon_.servers["8"].clients = {20, 21};
+    processes_.pods = {{20, PodUid("a")}};
+    auto state = look();
+    ASSERT_EQ(state->servers.size(), 1U);
+    EXPECT_EQ(state->servers[0],
+              (MpsServer{.pid = 8, .clients = {{.pid = 20, .pod = PodUid("a")}, {.pid = 21}}}));
+    processes_.pods.clear();
+    daemon_.servers["8"].clients.clear();
+    daemon_.faulted = {20, 99};
+    clock_.advance(ControlSupervisor::kLook);
+    state = look();
+    ASSERT_EQ(state->faults.size(), 2U);
+    EXPECT_EQ(state->faults[0].client, (MpsClient{.pid = 20, .pod = PodUid("a")}));
+    EXPECT_EQ(state->faults[1].client, (MpsClient{.pid = 99}));
+    EXPECT_LT(state->faults[0].unix_ns, state->faults[1].unix_ns);
+    for (int i = 0; i < 40; i++) {
+        daemon_.faulted = {i + 100};
+        clock_.advance(ControlSupervisor::kLook);
+        state = look();
+    }
+    EXPECT_EQ(state->faults.size(), MpsState::kMostFaults);
+    EXPECT_EQ(state->faults.back().client.pid, 139);
+}
+
+// Goal: programs that do not end after the fatal error of another keep the GPU only for seconds.
+TEST_F(ControlSupervisorTest, EndsAServerWithAFatalError) {
+    EXPECT_EQ(look()->phase, MpsPhase::ready);
+    daemon_.servers["8"] = daemon_.defaults;
+    daemon_.servers["8"].clients = {20};
+    look();
+    daemon_.servers["8"].status = "FAULT";
+    daemon_.faulted = {20};
+    clock_.advance(ControlSupervisor::kLook);
+    EXPECT_EQ(look()->phase, MpsPhase::failed) << "as soon as the fault is known";
+    EXPECT_FALSE(daemon_.is_open);
+    EXPECT_THAT(daemon_.ended_servers, IsEmpty());
+    const auto from = clock_.steady();
+    const auto state = look_until(MpsPhase::ready, 20);
+    EXPECT_LE(clock_.steady() - from, ControlSupervisor::kFaulted + seconds(2));
+    EXPECT_THAT(daemon_.ended_servers, ElementsAre(8));
+    EXPECT_EQ(state.servers_lost, 1);
+}
+
+// Goal: servers that end with clients are counted, and those without are not.
+TEST_F(ControlSupervisorTest, CountsLostServers) {
+    look();
+    daemon_.servers["8"] = daemon_.defaults;
+    daemon_.servers["9"] = daemon_.defaults;
+    daemon_.servers["9"].clients = {20};
+    clock_.advance(ControlSupervisor::kLook);
+    look();
+    daemon_.servers.clear();
+    clock_.advance(ControlSupervisor::kLook);
+    EXPECT_EQ(look()->servers_lost, 1);
+    daemon_.servers["10"] = daemon_.defaults;
+    daemon_.servers["10"].clients = {21};
+    clock_.advance(ControlSupervisor::kLook);
+    look();
+    daemon_.running = 0;
+    clock_.advance(ControlSupervisor::kLook);
+    EXPECT_EQ(look()->servers_lost, 2);
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ inline constexpr Bytes kMpsContextAllowance{std::int64_t{1} << 30};
 struct MpsGrant {
     PodUid pod;
     std::string container;
-    GpuUuid gpu;
+    PodName name = {};  // of the pod; empty: not known
+    GpuUuid gpu = {};
     Percent threads;  // of the GPU's multiprocessors; 1 to 100
     Bytes memory;
     // Of its processes. Nothing: the runtime did not say, or it has not started yet.

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "base/quantity.hpp"
@@ -24,7 +26,32 @@ enum class MpsPhase {
     stopping,  // it is no longer wanted
 };
 
+// A process that is connected to MPS.
+struct MpsClient {
+    std::int64_t pid = 0;  // on the node
+    PodUid pod;            // empty: not known
+
+    friend bool operator==(const MpsClient&, const MpsClient&) = default;
+};
+
+// A process whose fatal error took the GPU from all clients of its server.
+struct MpsFault {
+    MpsClient client;
+    std::int64_t unix_ns = 0;  // when it was found; each fault of a GPU has another time
+
+    friend bool operator==(const MpsFault&, const MpsFault&) = default;
+};
+
+struct MpsServer {
+    std::int64_t pid = 0;
+    std::vector<MpsClient> clients;
+
+    friend bool operator==(const MpsServer&, const MpsServer&) = default;
+};
+
 struct MpsState {
+    static constexpr std::size_t kMostFaults = 16;
+
     GpuUuid gpu;
     MpsPhase phase = MpsPhase::starting;
     // Of a failure, with what to do or what happens next, or why `wanted.json` is not followed;
@@ -35,10 +62,24 @@ struct MpsState {
     // Whether the daemon refuses settings from processes in containers. If not, a tenant can raise
     // the limits of all (driver 535: docs/research/mps-debian.md).
     bool protects_settings = false;
+    std::vector<MpsServer> servers;  // as last listed, while the daemon answers
+    std::vector<MpsFault> faults;    // the latest, since the supervisor started; oldest first
+    // Servers that ended, or were ended, while they had clients; since the supervisor started.
+    int servers_lost = 0;
     int failures = 0;  // how often it ended, or did not start, since the supervisor started
     std::int64_t checked_unix_ns = 0;  // when this was found
 
     friend bool operator==(const MpsState&, const MpsState&) = default;
+};
+
+// What the agent told the users of a GPU's pods.
+struct MpsTold {
+    std::int64_t pid = 0;  // of the control daemon that it knew
+    std::int64_t fault_unix_ns = 0;
+    int servers_lost = 0;
+    std::map<PodUid, int> faults;  // of each pod, while it has a share of the GPU
+
+    friend bool operator==(const MpsTold&, const MpsTold&) = default;
 };
 
 }  // namespace tessera

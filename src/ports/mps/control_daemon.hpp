@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 
@@ -25,6 +26,12 @@ class ControlDaemon {
     // Ends the daemon and its servers at once, and waits up to some seconds until they are gone.
     // Their clients get an error from the driver.
     virtual Result<> kill(std::int64_t pid) = 0;
+    // The processes that had a fatal error on the GPU since the last call, by the log of the
+    // servers, and at the first call none.
+    virtual std::vector<std::int64_t> faulted_clients() = 0;
+    // Ends a server, whose clients get an error from the driver. The daemon starts another one for
+    // the next client.
+    virtual Result<> end_server(std::int64_t pid) = 0;
     // Whether a server of this GPU runs, so that programs may be using it. It needs no answer of
     // the daemon. True if that cannot be known.
     virtual bool has_servers() = 0;

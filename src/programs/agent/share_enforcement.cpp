@@ -12,11 +12,11 @@ ShareEnforcement::ShareEnforcement(GuardFolderOptions guard, const std::string& 
                                    ShareEnforcementPorts ports)
     : ports_(std::move(ports)),
       guard_(std::move(guard), ports_.clock),
-      mps_(mps_folder.empty() ? nullptr : std::make_unique<Mps>(mps_folder, ports_)),
+      events_(api),
+      mps_(mps_folder.empty() ? nullptr : std::make_unique<Mps>(mps_folder, ports_, events_)),
       enforcers_(rows()),
       reported_(guard_.pods_folder()),
       resized_(guard_.pods_folder()),
-      events_(api),
       bypasses_({ports_.driver, processes_, enforcers_, enforcers_, events_}, bypass),
       mounts_({enforcers_, processes_, events_}, bypass.kills_them),
       unshared_({processes_, events_}, bypass.kills_them),
@@ -67,7 +67,10 @@ std::vector<std::jthread> ShareEnforcement::start(const std::stop_token& stop) {
     every(BypassDetector::kPeriod, [this] { bypasses_.look(); });
     every(MountWatch::kPeriod, [this] { mounts_.look(); });
     every(UnsharedWatch::kPeriod, [this] { unshared_.look(); });
-    if (mps_) every(GpuModes::kPeriod, [this] { mps_->modes.apply(); });
+    if (mps_) {
+        every(GpuModes::kPeriod, [this] { mps_->modes.apply(); });
+        every(MpsWatch::kPeriod, [this] { mps_->watch.look(); });
+    }
     threads.emplace_back([this, stop] { guard_.share_out_time(stop); });
     threads.emplace_back([this, stop] { reconciler_.run(stop); });
     return threads;

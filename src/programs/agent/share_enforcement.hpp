@@ -25,6 +25,7 @@
 #include "app/agent/enforcement/unshared_watch.hpp"
 #include "app/agent/inventory/gpu_monitor.hpp"
 #include "app/agent/mps/gpu_modes.hpp"
+#include "app/agent/mps/mps_watch.hpp"
 #include "app/agent/observe/metrics.hpp"
 #include "app/agent/start/container_start_handler.hpp"
 #include "ports/kubelet.hpp"
@@ -63,12 +64,16 @@ class ShareEnforcement {
 
   private:
     struct Mps {
-        Mps(const std::string& path, const ShareEnforcementPorts& ports)
-            : folder(path), enforcer(path), modes({folder, enforcer, ports.clock}, ports.node) {}
+        Mps(const std::string& path, const ShareEnforcementPorts& ports, PodEvents& events)
+            : folder(path),
+              enforcer(path),
+              modes({folder, enforcer, ports.clock}, ports.node),
+              watch(folder, enforcer, events) {}
 
         AgentMpsFolder folder;
         MpsEnforcer enforcer;
         GpuModes modes;
+        MpsWatch watch;
     };
 
     [[nodiscard]] std::vector<Enforcer*> rows();
@@ -78,11 +83,11 @@ class ShareEnforcement {
 
     const ShareEnforcementPorts ports_;
     GuardFolder guard_;
+    KubePodEvents events_;
     const std::unique_ptr<Mps> mps_;  // null: MPS is not offered
     const Enforcers enforcers_;
     ReportedLimitFiles reported_;
     ResizedAllocationFiles resized_;
-    KubePodEvents events_;
     ProcTable processes_;
     BypassDetector bypasses_;
     MountWatch mounts_;

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "adapters/mps/bounded_log.hpp"
+#include "adapters/os/proc_table.hpp"
 #include "app/mps/control_supervisor.hpp"
 #include "base/log.hpp"
 
@@ -63,7 +64,8 @@ void MpsNode::run(const std::stop_token& stop) {
 void MpsNode::supervise(const GpuUuid& gpu, const std::stop_token& stop) {
     VendorControlDaemon daemon(gpu, folder_.paths(gpu), programs_);
     const auto modes = new_modes_();
-    ControlSupervisor supervisor(gpu, daemon, *modes, clock_);
+    ProcTable processes;
+    ControlSupervisor supervisor(gpu, daemon, *modes, processes, clock_);
     StateFile file(folder_, clock_);
     std::optional<MpsSettings> wanted;
     while (!stop.stop_requested()) {

@@ -73,6 +73,10 @@ std::string get_status(std::int64_t server) {
     return fmt::format("get_server_status {}", server);
 }
 
+std::string get_clients(std::int64_t server) {
+    return fmt::format("get_client_list {}", server);
+}
+
 std::string get_threads(std::int64_t server) {
     return fmt::format("get_active_thread_percentage {}", server);
 }

@@ -27,6 +27,7 @@ inline constexpr std::string_view kQuit = "quit -t 5";
 std::string set_default_threads(Percent threads);
 // Of device 0. `memory` is rounded down to whole MiB, the smallest unit of the protocol.
 std::string set_default_memory(Bytes memory);
+std::string get_clients(std::int64_t server);
 // Of a server: they count for its clients that connect later.
 std::string get_status(std::int64_t server);
 std::string get_threads(std::int64_t server);

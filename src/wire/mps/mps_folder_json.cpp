@@ -31,6 +31,43 @@ Result<MpsSettings> settings_of(const JsonField& root, std::int64_t least_thread
     return MpsSettings{.threads = {static_cast<int>(threads)}, .memory = {memory}};
 }
 
+void write_client(JsonWriter& w, const MpsClient& client) {
+    w.member("pid", client.pid);
+    if (!client.pod.empty()) w.member("pod", client.pod.str());
+}
+
+Result<std::int64_t> pid_of(const JsonField& at) {
+    return at["pid"].number(0, std::numeric_limits<std::int32_t>::max());
+}
+
+Result<MpsClient> read_client(const JsonField& at) {
+    MpsClient client;
+    TRY(client.pid, pid_of(at));
+    TRY(auto pod, at["pod"].text_or_empty());
+    client.pod = PodUid(std::move(pod));
+    return client;
+}
+
+Result<MpsServer> read_server(const JsonField& at) {
+    MpsServer server;
+    TRY(server.pid, pid_of(at));
+    TRY(server.clients, at["clients"].each_or_none(read_client));
+    return server;
+}
+
+Result<MpsFault> read_fault(const JsonField& at) {
+    MpsFault fault;
+    TRY(fault.client, read_client(at));
+    TRY(fault.unix_ns, at["unixNs"].number(0, kMostNumber));
+    return fault;
+}
+
+Result<int> read_count(const JsonField& at) {
+    if (!at.present()) return 0;
+    TRY(const auto count, at.number(0, std::numeric_limits<int>::max()));
+    return static_cast<int>(count);
+}
+
 }  // namespace
 
 std::string_view mps_phase_name(MpsPhase phase) {
@@ -56,6 +93,26 @@ std::string write_mps_state(const MpsState& state) {
         w.member("pid", state.pid);
         write_settings(w, state.settings);
         w.member("protectsSettings", state.protects_settings);
+        w.array("servers", [&] {
+            for (const MpsServer& server : state.servers) {
+                w.object([&] {
+                    w.member("pid", server.pid);
+                    w.array("clients", [&] {
+                        for (const MpsClient& client : server.clients)
+                            w.object([&] { write_client(w, client); });
+                    });
+                });
+            }
+        });
+        w.array("faults", [&] {
+            for (const MpsFault& fault : state.faults) {
+                w.object([&] {
+                    write_client(w, fault.client);
+                    w.member("unixNs", fault.unix_ns);
+                });
+            }
+        });
+        w.member("serversLost", state.servers_lost);
         w.member("failures", state.failures);
         w.member("checkedUnixNs", state.checked_unix_ns);
     });
@@ -69,6 +126,29 @@ std::string write_mps_grant(const MpsGrant& grant) {
         w.member("gpu", grant.gpu.str());
         write_settings(w, {.threads = grant.threads, .memory = grant.memory});
         if (grant.user_id) w.member("userId", std::int64_t{*grant.user_id});
+        if (!grant.name.name.empty()) {
+            w.member("namespace", grant.name.ns);
+            w.member("name", grant.name.name);
+        }
+    });
+    return w.take() + "\n";
+}
+
+std::string write_mps_told(const MpsTold& told) {
+    JsonWriter w;
+    w.object([&] {
+        w.member("version", kMpsFolderVersion);
+        w.member("pid", told.pid);
+        w.member("faultUnixNs", told.fault_unix_ns);
+        w.member("serversLost", told.servers_lost);
+        w.array("faults", [&] {
+            for (const auto& [pod, count] : told.faults) {
+                w.object([&] {
+                    w.member("pod", pod.str());
+                    w.member("count", count);
+                });
+            }
+        });
     });
     return w.take() + "\n";
 }
@@ -95,7 +175,28 @@ Result<MpsGrant> read_mps_grant(std::string_view text) {
         TRY(const auto user, root["userId"].number(0, std::numeric_limits<std::uint32_t>::max()));
         grant.user_id = static_cast<std::uint32_t>(user);
     }
+    TRY(grant.name.ns, root["namespace"].text_or_empty());
+    TRY(grant.name.name, root["name"].text_or_empty());
     return grant;
+}
+
+Result<MpsTold> read_mps_told(std::string_view text) {
+    TRY(const JsonDocument document, JsonDocument::parse(text));
+    const JsonField root(document.root(), "");
+    TRY_VOID(root.check_version(kMpsFolderVersion));
+    MpsTold told;
+    TRY(told.pid, pid_of(root));
+    TRY(told.fault_unix_ns, root["faultUnixNs"].number(0, kMostNumber));
+    TRY(told.servers_lost, read_count(root["serversLost"]));
+    using PodFaults = std::pair<PodUid, int>;
+    TRY(const auto faults,
+        root["faults"].each_or_none([](const JsonField& at) -> Result<PodFaults> {
+            TRY(auto pod, at["pod"].text());
+            TRY(const int count, read_count(at["count"]));
+            return PodFaults(std::move(pod), count);
+        }));
+    told.faults.insert(faults.begin(), faults.end());
+    return told;
 }
 
 Result<MpsState> read_mps_state(std::string_view text) {
@@ -110,8 +211,10 @@ Result<MpsState> read_mps_state(std::string_view text) {
     TRY(state.pid, root["pid"].number(0, std::numeric_limits<std::int32_t>::max()));
     TRY(state.settings, settings_of(root, 0, 0));
     TRY(state.protects_settings, root["protectsSettings"].yes_or_no());
-    TRY(const auto failures, root["failures"].number(0, std::numeric_limits<int>::max()));
-    state.failures = static_cast<int>(failures);
+    TRY(state.servers, root["servers"].each_or_none(read_server));
+    TRY(state.faults, root["faults"].each_or_none(read_fault));
+    TRY(state.servers_lost, read_count(root["serversLost"]));
+    TRY(state.failures, read_count(root["failures"]));
     TRY(state.checked_unix_ns, root["checkedUnixNs"].number(0, kMostNumber));
     return state;
 }

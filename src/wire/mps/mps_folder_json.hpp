@@ -3,11 +3,16 @@
 //
 // wanted.json, of the agent:
 //     {"version":1,"threadsPercent":50,"memoryBytes":3221225472}
+// told.json, of the agent for itself:
+//     {"version":1,"pid":4711,"faultUnixNs":…,"serversLost":0,"faults":[{"pod":"UID","count":2}]}
 // CONTAINER.json, of the agent for itself:
-//     {"version":1,"gpu":"GPU-…","threadsPercent":25,"memoryBytes":3221225472,"userId":1000}
+//     {"version":1,"gpu":"GPU-…","threadsPercent":25,"memoryBytes":3221225472,"userId":1000,"namespace":
+//      "default","name":"serve"}
 // state.json, of tessera-mps:
 //     {"version":1,"gpu":"GPU-…","phase":"ready","pid":4711,"threadsPercent":50,"memoryBytes":
-//      3221225472,"protectsSettings":true,"failures":0,"checkedUnixNs":…}
+//      3221225472,"protectsSettings":true,"servers":[{"pid":4712,"clients":[{"pid":5000,"pod":
+//      "UID"}]}],"faults":[{"pid":5000,"pod":"UID","unixNs":…}],"serversLost":0,"failures":0,
+//      "checkedUnixNs":…}
 #pragma once
 
 #include <string>
@@ -32,6 +37,8 @@ std::string write_mps_grant(const MpsGrant& grant);
 // The error names the field: invalid_argument for broken text, unsupported for a newer version.
 Result<MpsSettings> read_mps_settings(std::string_view text);
 Result<MpsState> read_mps_state(std::string_view text);
+std::string write_mps_told(const MpsTold& told);
+Result<MpsTold> read_mps_told(std::string_view text);
 // Without the pod and the container.
 Result<MpsGrant> read_mps_grant(std::string_view text);
 

@@ -11,6 +11,10 @@ MpsState ready() {
             .pid = 4711,
             .settings = {.threads = {50}, .memory = gibibytes(3)},
             .protects_settings = true,
+            .servers = {{.pid = 4712,
+                         .clients = {{.pid = 5000, .pod = PodUid("uid-a")}, {.pid = 5001}}}},
+            .faults = {{.client = {.pid = 5000, .pod = PodUid("uid-a")}, .unix_ns = 17}},
+            .servers_lost = 1,
             .failures = 2,
             .checked_unix_ns = 1'700'000'000'000'000'000};
 }
@@ -23,6 +27,9 @@ TEST(MpsFolderJson, KeepsWhatIsWritten) {
     EXPECT_EQ(write_mps_state(ready()),
               "{\"version\":1,\"gpu\":\"GPU-0\",\"phase\":\"ready\",\"pid\":4711,"
               "\"threadsPercent\":50,\"memoryBytes\":3221225472,\"protectsSettings\":true,"
+              "\"servers\":[{\"pid\":4712,\"clients\":[{\"pid\":5000,\"pod\":\"uid-a\"},"
+              "{\"pid\":5001}]}],"
+              "\"faults\":[{\"pid\":5000,\"pod\":\"uid-a\",\"unixNs\":17}],\"serversLost\":1,"
               "\"failures\":2,\"checkedUnixNs\":1700000000000000000}\n");
     EXPECT_EQ(read_mps_state(write_mps_state(ready())).value(), ready());
     const MpsState failed{.gpu = GpuUuid("GPU-1"), .phase = MpsPhase::failed, .reason = "why"};
@@ -36,6 +43,8 @@ TEST(MpsFolderJson, KeepsWhatAContainerStartedWith) {
               "{\"version\":1,\"gpu\":\"GPU-0\",\"threadsPercent\":25,"
               "\"memoryBytes\":3221225472,\"userId\":1000}\n");
     EXPECT_EQ(read_mps_grant(write_mps_grant(grant)).value(), grant);
+    grant.name = {"default", "serve"};
+    EXPECT_EQ(read_mps_grant(write_mps_grant(grant)).value(), grant);
     grant.user_id.reset();
     EXPECT_EQ(read_mps_grant(write_mps_grant(grant)).value(), grant);
     std::string text = write_mps_grant(grant);
@@ -43,6 +52,18 @@ TEST(MpsFolderJson, KeepsWhatAContainerStartedWith) {
     EXPECT_FALSE(read_mps_grant(R"({"version":1,"threadsPercent":25,"memoryBytes":1})"));
     EXPECT_FALSE(read_mps_grant(
         R"({"version":1,"gpu":"G","threadsPercent":25,"memoryBytes":1,"userId":-1})"));
+}
+
+TEST(MpsFolderJson, KeepsWhatWasTold) {
+    const MpsTold told{.pid = 7,
+                       .fault_unix_ns = 17,
+                       .servers_lost = 2,
+                       .faults = {{PodUid("a"), 3}, {PodUid("b"), 1}}};
+    EXPECT_EQ(write_mps_told(told),
+              "{\"version\":1,\"pid\":7,\"faultUnixNs\":17,\"serversLost\":2,\"faults\":["
+              "{\"pod\":\"a\",\"count\":3},{\"pod\":\"b\",\"count\":1}]}\n");
+    EXPECT_EQ(read_mps_told(write_mps_told(told)).value(), told);
+    EXPECT_FALSE(read_mps_told(R"({"version":1,"pid":7})"));
 }
 
 struct BadText {

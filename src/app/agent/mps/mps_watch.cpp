@@ -1,0 +1,115 @@
+#include "app/agent/mps/mps_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/agent/enforcement/event_writing.hpp"
+#include "base/log.hpp"
+
+namespace tessera {
+
+void MpsWatch::look() {
+    const std::vector<MpsGrant> grants = started_.grants();
+    for (const GpuUuid& gpu : daemons_.gpus()) {
+        const auto state = daemons_.state(gpu);
+        if (!state || !*state) continue;
+        std::map<PodUid, PodName> names;
+        for (const MpsGrant& grant : grants) {
+            if (grant.gpu == gpu) names.try_emplace(grant.pod, grant.name);
+        }
+        std::vector<Pod> pods;
+        for (const auto& [uid, name] : names)
+            pods.push_back({uid, name});
+        look_at(gpu, **state, pods);
+    }
+}
+
+void MpsWatch::look_at(const GpuUuid& gpu, const MpsState& state, std::span<const Pod> pods) {
+    const auto before = daemons_.told(gpu);
+    // What happened before the first pod of ours is of no user.
+    MpsTold now = before.value_or(MpsTold{.pid = state.pid, .servers_lost = state.servers_lost});
+    if (!before && !state.faults.empty()) now.fault_unix_ns = state.faults.back().unix_ns;
+    std::erase_if(now.faults, [&](const auto& of) {
+        return std::ranges::find(pods, of.first, &Pod::uid) == pods.end();
+    });
+    bool is_known = false;
+    for (const MpsFault& fault : state.faults) {
+        if (fault.unix_ns <= now.fault_unix_ns) continue;
+        now.fault_unix_ns = fault.unix_ns;
+        is_known = true;
+        tell_fault(gpu, fault, pods, ++now.faults[fault.client.pod]);
+    }
+    now.faults.erase(PodUid());
+    const bool is_starting = state.phase == MpsPhase::starting || state.phase == MpsPhase::stopping;
+    if (now.pid != 0 && state.pid != now.pid && !is_starting) {
+        tell_lost(gpu, pods, "its control daemon ended");
+    } else if (state.servers_lost > now.servers_lost && !is_known) {
+        tell_lost(gpu, pods, "its server ended");
+    }
+    // A server with a fatal error is ended some seconds after it, and that is told already.
+    now.servers_lost = state.servers_lost;
+    if (!is_starting) now.pid = state.pid;
+    tell_failing(gpu, state, pods);
+    if (before == now) return;
+    if (const auto noted = daemons_.note_told(gpu, now); !noted)
+        log_event(Event::mps_folder_error, {{"gpu", gpu.str()}, {"reason", noted.error().text}});
+}
+
+void MpsWatch::tell_fault(const GpuUuid& gpu, const MpsFault& fault, std::span<const Pod> pods,
+                          int count) {
+    const PodUid& of = fault.client.pod;
+    log_event(
+        Event::mps_client_fault,
+        {{"gpu", gpu.str()}, {"pod_uid", of.str()}, {"pid", fault.client.pid}, {"faults", count}});
+    const auto culprit = std::ranges::find(pods, of, &Pod::uid);
+    for (const Pod& pod : pods) {
+        if (pod.uid == of) {
+            tell(pod, kGpuFatalError,
+                 fmt::format("A program of this pod (process {} of the node) had a fatal error on "
+                             "{}, which the pod shares by NVIDIA MPS, for the {}. time. All "
+                             "programs with MPS on this GPU got the error; new ones can start in "
+                             "some seconds",
+                             fault.client.pid, gpu.str(), count));
+            continue;
+        }
+        const bool may_know = culprit != pods.end() && culprit->name.ns == pod.name.ns;
+        tell(pod, kGpuLost,
+             fmt::format("The programs of this pod lost {}, which it shares by NVIDIA MPS, because "
+                         "a program of {} had a fatal error. New ones can start in some seconds",
+                         gpu.str(),
+                         may_know ? "pod " + culprit->name.name : std::string("another pod")));
+    }
+}
+
+void MpsWatch::tell_lost(const GpuUuid& gpu, std::span<const Pod> pods, const std::string& why) {
+    for (const Pod& pod : pods) {
+        tell(pod, kGpuLost,
+             fmt::format("The programs of this pod lost {}, which it shares by NVIDIA MPS: {}. New "
+                         "ones can start in some seconds",
+                         gpu.str(), why));
+    }
+}
+
+void MpsWatch::tell_failing(const GpuUuid& gpu, const MpsState& state, std::span<const Pod> pods) {
+    int& looks = failed_looks_[gpu];
+    looks = state.phase == MpsPhase::failed ? looks + 1 : 0;
+    if (looks != kFailedLooks) return;
+    for (const Pod& pod : pods) {
+        tell(pod, kMpsNotServing,
+             fmt::format("New programs of this pod cannot use {}: {}", gpu.str(), state.reason));
+    }
+}
+
+void MpsWatch::tell(const Pod& pod, const char* reason, std::string message) {
+    if (pod.name.name.empty()) return;
+    (void)tell_and_log(events_, {.pod = pod.uid,
+                                 .name = pod.name,
+                                 .type = PodEventType::warning,
+                                 .reason = reason,
+                                 .message = std::move(message),
+                                 .source = "tessera-agent"});
+}
+
+}  // namespace tessera

@@ -1,0 +1,53 @@
+// Tells the users of pods with NVIDIA MPS what happened to their GPU: a fatal error of a program
+// ends the programs of all pods on it, and so does the end of MPS's own programs. The pod whose
+// program had the error is told so, and the others only that it was of another pod.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ports/kube/pod_events.hpp"
+#include "ports/mps/mps_daemons.hpp"
+
+namespace tessera {
+
+// Used by one thread.
+class MpsWatch {
+  public:
+    static constexpr std::chrono::seconds kPeriod{1};
+    // A daemon that does not serve for this long is reported.
+    static constexpr int kFailedLooks = 5;
+
+    // All outlive this.
+    MpsWatch(MpsDaemons& daemons, const MpsGrants& started, PodEvents& events)
+        : daemons_(daemons), started_(started), events_(events) {}
+
+    // Looks at all GPUs once. What it told is kept on the node, so that an agent that starts again
+    // repeats nothing and leaves nothing out. Events that the API server does not take are lost.
+    void look();
+
+  private:
+    // A pod with a share of the GPU.
+    struct Pod {
+        PodUid uid;
+        PodName name;
+    };
+
+    void look_at(const GpuUuid& gpu, const MpsState& state, std::span<const Pod> pods);
+    void tell_fault(const GpuUuid& gpu, const MpsFault& fault, std::span<const Pod> pods,
+                    int count);
+    void tell_lost(const GpuUuid& gpu, std::span<const Pod> pods, const std::string& why);
+    void tell_failing(const GpuUuid& gpu, const MpsState& state, std::span<const Pod> pods);
+    void tell(const Pod& pod, const char* reason, std::string message);
+
+    MpsDaemons& daemons_;
+    const MpsGrants& started_;
+    PodEvents& events_;
+    std::map<GpuUuid, int> failed_looks_;  // in a row
+};
+
+}  // namespace tessera
