@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <stdexcept>
 
 #include "api/nvidia/nvml.h"
 #include "gpusim/test_support/mps_test.hpp"
@@ -115,6 +116,11 @@ TEST_F(MpsClients, WithoutAServerOneProcessHasAnExclusiveGpu) {
     EXPECT_EQ(try_context(), CUDA_ERROR_DEVICE_UNAVAILABLE);
     one->kill_hard();
     EXPECT_EQ(try_context(), CUDA_SUCCESS);
+}
+
+TEST_F(MpsClients, ACommandWithoutADaemonFails) {
+    daemon_.process().kill_hard();
+    EXPECT_THROW(daemon_.command("get_server_list"), std::runtime_error);
 }
 
 TEST_F(MpsClients, TheServerHoldsAContext) {
