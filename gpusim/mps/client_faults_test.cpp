@@ -127,6 +127,16 @@ TEST_F(MpsClientFaults, AClientThatWaitsIsWoken) {
     EXPECT_EQ(launch(*next), CUDA_SUCCESS);
 }
 
+TEST_F(MpsClientFaults, AFaultDoesNotReplaceTheErrorOfATerminatedClient) {
+    const auto faulty = launcher(kForeverNs);
+    ASSERT_EQ(node_.control("fault 0 kernel illegal-address"), 0);
+    faulty->wire().send();
+    EXPECT_EQ(faulty->wire().receive(), 1U) << "it has launched";
+    EXPECT_EQ(daemon_.command("terminate_client " + daemon_.server() + " " + pid(*faulty)), "0\n");
+    EXPECT_EQ(result(*faulty), CUDA_ERROR_MPS_CLIENT_TERMINATED);
+    EXPECT_EQ(launch(*faulty), CUDA_ERROR_MPS_CLIENT_TERMINATED);
+}
+
 TEST_F(MpsClientFaults, AKilledDaemonTakesItsClients) {
     const auto one = client();
     daemon_.process().kill_hard();

@@ -358,7 +358,9 @@ void finish(Operation& operation, std::int64_t done_ns) {
     operation.progress = Operation::Progress::done;
     operation.done_ns = done_ns;
     if (context.error == CUDA_SUCCESS && operation.deed != nullptr) operation.deed(operation);
-    if (const CUresult error = error_of(operation.fault); error != CUDA_SUCCESS) {
+    const CUresult error = error_of(operation.fault);
+    // The first error stays: the work of a context that has one was cut off before this fault.
+    if (error != CUDA_SUCCESS && context.error == CUDA_SUCCESS) {
         context.error = error;
         {
             const EngineLock lock(driver.state, operation.id);
