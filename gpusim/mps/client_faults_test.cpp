@@ -137,6 +137,30 @@ TEST_F(MpsClientFaults, AFaultDoesNotReplaceTheErrorOfATerminatedClient) {
     EXPECT_EQ(launch(*faulty), CUDA_ERROR_MPS_CLIENT_TERMINATED);
 }
 
+TEST_F(MpsClientFaults, ATerminatedClientGetsNoGreenContext) {
+    ChildProcess child([this](Wire& wire) {
+        const CudaProgram program(library());
+        CUcontext primary = nullptr;
+        CUdevResource resource = {};
+        CUdevResourceDesc description = nullptr;
+        EXPECT_EQ(CALL(program.cuda, cuDevicePrimaryCtxRetain)(&primary, 0), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(program.cuda, cuDeviceGetDevResource)(0, &resource, CU_DEV_RESOURCE_TYPE_SM),
+                  CUDA_SUCCESS);
+        EXPECT_EQ(CALL(program.cuda, cuDevResourceGenerateDesc)(&description, &resource, 1),
+                  CUDA_SUCCESS);
+        wire.send();
+        wire.receive();
+        CUgreenCtx green = nullptr;
+        EXPECT_EQ(CALL(program.cuda, cuGreenCtxCreate)(&green, description, 0,
+                                                       CU_GREEN_CTX_DEFAULT_STREAM),
+                  CUDA_ERROR_MPS_CLIENT_TERMINATED);
+    });
+    EXPECT_EQ(child.wire().receive(), 1U);
+    EXPECT_EQ(daemon_.command("terminate_client " + daemon_.server() + " " + pid(child)), "0\n");
+    child.wire().send();
+    EXPECT_EQ(child.join(), 0);
+}
+
 TEST_F(MpsClientFaults, AKilledDaemonTakesItsClients) {
     const auto one = client();
     daemon_.process().kill_hard();
