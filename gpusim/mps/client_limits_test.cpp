@@ -155,6 +155,35 @@ TEST_F(MpsClientLimits, APinnedLimitCountsTheContext) {
     });
 }
 
+// Also memory that the client has released, and that only a descriptor keeps.
+TEST_F(MpsClientLimits, APinnedLimitCountsExportedMemory) {
+    daemon_.command("set_device_pinned_mem_limit " + daemon_.server() + " 0 2G");
+    in_child([this] {
+        const CudaProgram program(library());
+        constexpr auto kType = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+        CUmemAllocationProp properties = {};
+        properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+        properties.requestedHandleTypes = kType;
+        properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+        const auto create = CALL(program.cuda, cuMemCreate);
+        CUmemGenericAllocationHandle handle = 0;
+        int fd = -1;
+        ASSERT_EQ(create(&handle, kGiB, &properties, 0), CUDA_SUCCESS);
+        ASSERT_EQ(CALL(program.cuda, cuMemExportToShareableHandle)(&fd, handle, kType, 0),
+                  CUDA_SUCCESS);
+        ASSERT_EQ(CALL(program.cuda, cuMemRelease)(handle), CUDA_SUCCESS);
+        EXPECT_EQ(program.free_bytes(), 512 * kMiB);
+        EXPECT_EQ(create(&handle, kGiB, &properties, 0), CUDA_ERROR_OUT_OF_MEMORY);
+        ASSERT_EQ(CALL(program.cuda, cuMemImportFromShareableHandle)(
+                      &handle, as_pointer(static_cast<CUdeviceptr>(fd)), kType),
+                  CUDA_SUCCESS);
+        close(fd);
+        EXPECT_EQ(program.free_bytes(), 512 * kMiB);
+        EXPECT_EQ(CALL(program.cuda, cuMemRelease)(handle), CUDA_SUCCESS);
+        EXPECT_EQ(program.free_bytes(), 1536 * kMiB);
+    });
+}
+
 TEST_F(MpsClientLimits, TheLowerPinnedLimitCounts) {
     daemon_.command("set_device_pinned_mem_limit " + daemon_.server() + " 1 2G");
     const Variable device("CUDA_VISIBLE_DEVICES", "1");

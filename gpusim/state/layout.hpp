@@ -181,8 +181,8 @@ struct SharedMemory {
     std::atomic<std::uint64_t> serial;  // never given twice
     std::atomic<std::uint64_t> offset;  // position of its content in `gpusim/memory`
     std::atomic<std::uint32_t> gpu;
-    std::atomic<std::uint32_t> creator;      // the slot that made it; kNoSlot when that is gone
-    std::atomic<std::uint32_t> is_exported;  // descriptors may hold it
+    std::atomic<std::uint32_t> creator;  // the slot that made it; kNoSlot when its owner is gone
+    std::atomic<std::uint32_t> is_exported;              // descriptors may hold it
     std::atomic<std::uint64_t> holders[kMaxSlots / 64];  // one bit per slot
 };
 

@@ -43,6 +43,14 @@ std::uint64_t rest_of(std::uint64_t bytes, std::uint64_t used) {
     return used < bytes ? bytes - used : 0;
 }
 
+// What counts for the pinned limit of MPS. Memory that this process has exported and released
+// counts while it exists: the process could import it again.
+std::uint64_t limited_bytes(int gpu) {
+    if (driver.slot < 0) return 0;
+    return driver.state.file->slots[driver.slot].bytes[gpu].load() +
+           shared_bytes_made_by(driver.state, driver.slot, gpu);
+}
+
 // Counts an allocation that there is room for; true for the one that must fail.
 bool is_ordered_to_fail(int gpu) {
     std::atomic<std::uint64_t>& left = driver.state.file->gpus[gpu].failing_allocation;
@@ -74,8 +82,7 @@ std::uint64_t free_bytes(int gpu) {
     const std::uint64_t free = rest_of(capacity, used_bytes(driver.state, gpu));
     const std::uint64_t limit = driver.mps.pinned_limit_bytes[gpu];
     if (limit == 0) return free;
-    const std::uint64_t own = driver.slot >= 0 ? slot_bytes(driver.state, driver.slot, gpu) : 0;
-    const std::uint64_t allowed = rest_of(limit, own);
+    const std::uint64_t allowed = rest_of(limit, limited_bytes(gpu));
     return allowed < free ? allowed : free;
 }
 
