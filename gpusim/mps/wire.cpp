@@ -59,7 +59,13 @@ int connect_to(const char* path) {
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return -1;
     const auto* name = reinterpret_cast<const sockaddr*>(&address);
-    return connect(fd, name, sizeof address) == 0 ? fd : close_after_error(fd);
+    while (connect(fd, name, sizeof address) != 0)
+        if (errno != EINTR) return close_after_error(fd);
+    return fd;
+}
+
+bool means_no_daemon(int error) {
+    return error == ENOENT || error == ENOTDIR || error == ECONNREFUSED || error == ENAMETOOLONG;
 }
 
 int bind_to(const char* path, unsigned mode) {

@@ -83,6 +83,8 @@ MpsPath path_in(const char* directory, const char* name);
 
 // A blocking stream socket, or -1 with errno.
 int connect_to(const char* path);
+// Whether that errno says that no daemon can be there. Others, as for want of a descriptor, do not.
+bool means_no_daemon(int error);
 // A non-blocking socket at `path`, which must be free, or -1 with errno. It does not listen yet.
 int bind_to(const char* path, unsigned mode);
 

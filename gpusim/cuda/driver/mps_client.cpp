@@ -117,7 +117,8 @@ void send_report(const mps::Report& report) {
 CUresult connect_to_mps() {
     const mps::MpsPath control = mps::path_in(mps::pipe_directory(), mps::kControl);
     const int fd = mps::connect_to(control.text);
-    if (fd < 0) return CUDA_SUCCESS;
+    if (fd < 0)
+        return mps::means_no_daemon(errno) ? CUDA_SUCCESS : CUDA_ERROR_MPS_CONNECTION_FAILED;
     const CUresult result = greet(fd);
     if (result != CUDA_SUCCESS) {
         close(fd);
