@@ -118,6 +118,31 @@ TEST_F(MpsClients, WithoutAServerOneProcessHasAnExclusiveGpu) {
     EXPECT_EQ(try_context(), CUDA_SUCCESS);
 }
 
+TEST_F(MpsClients, AGpuThatTheServerDoesNotHoldAdmitsNoClient) {
+    ASSERT_EQ(node_.control("set 0 compute-mode exclusive-process"), 0);
+    const auto other = program_without_mps();
+    daemon_.server();
+    other->kill_hard();
+    EXPECT_EQ(try_context(), CUDA_ERROR_DEVICE_UNAVAILABLE) << "it would have no protection";
+    EXPECT_EQ(try_context_without_mps(), CUDA_SUCCESS);
+    const Variable second("CUDA_VISIBLE_DEVICES", "1");
+    EXPECT_EQ(try_context(), CUDA_SUCCESS);
+}
+
+TEST_F(MpsClients, AServerThatHoldsNoGpuDoesNotStart) {
+    const auto first = program_without_mps();
+    const auto second = [this] {
+        const Variable gpu("CUDA_VISIBLE_DEVICES", "1");
+        return program_without_mps();
+    }();
+    ASSERT_EQ(node_.control("set 0 compute-mode exclusive-process"), 0);
+    ASSERT_EQ(node_.control("set 1 compute-mode exclusive-process"), 0);
+    EXPECT_EQ(daemon_.server(), "");
+    EXPECT_EQ(try_context(), CUDA_ERROR_MPS_CONNECTION_FAILED);
+    first->kill_hard();
+    EXPECT_EQ(try_context(), CUDA_SUCCESS) << "the next client starts one";
+}
+
 TEST_F(MpsClients, ACommandWithoutADaemonFails) {
     daemon_.process().kill_hard();
     EXPECT_THROW(daemon_.command("get_server_list"), std::runtime_error);

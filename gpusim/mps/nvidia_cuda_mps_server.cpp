@@ -1,8 +1,8 @@
 // nvidia-cuda-mps-server: a simulated MPS server. Only nvidia-cuda-mps-control starts it. It ends
-// with status 1 if it sees no simulated GPU, and with 0 if it cannot reach the daemon's socket,
-// as the vendor's does. It holds a context on each GPU that it sees and that admits it, so that a
-// GPU of exclusive mode is its own. It lives until the daemon closes its channel
-// (server_process.hpp).
+// with status 1 if it sees no simulated GPU, or none that admits it, and with 0 if it cannot reach
+// the daemon's socket, as the vendor's does. It holds a context on each GPU that it sees and that
+// admits it, so that a GPU of exclusive mode is its own. It lives until the daemon closes its
+// channel (server_process.hpp).
 #include <libgen.h>
 #include <unistd.h>
 
@@ -48,31 +48,35 @@ std::uint64_t context_bytes(const gpusim::Gpu& gpu) {
     return gpu.context_overhead_bytes < kMost ? gpu.context_overhead_bytes : kMost;
 }
 
-// Under the decision lock. A GPU that does not admit the server, or is full, is left out.
-void hold(gpusim::State& state, int gpu, int slot) {
+// Under the decision lock. False for a GPU that does not admit the server, or is full: its
+// exclusive mode then admits no client of the server.
+bool hold(gpusim::State& state, int gpu, int slot) {
     const gpusim::Gpu& on = state.file->gpus[gpu];
     const std::uint64_t used = gpusim::used_bytes(state, gpu);
     const std::uint64_t bytes = context_bytes(on);
-    if (!gpusim::is_admitted(state, gpu, slot)) return;
-    if (used > gpusim::capacity_bytes(on) || bytes > gpusim::capacity_bytes(on) - used) return;
+    if (!gpusim::is_admitted(state, gpu, slot)) return false;
+    if (used > gpusim::capacity_bytes(on) || bytes > gpusim::capacity_bytes(on) - used)
+        return false;
     state.file->slots[slot].bytes[gpu].store(bytes);
     state.file->slots[slot].contexts[gpu].store(1);
+    return true;
 }
 
-// False if the node has no slot left.
+// False if the node has no slot left, or the server could hold no GPU.
 bool become_server(gpusim::State& state, const gpusim::GpuList& gpus,
                    gpusim::mps::ServerReady& ready) {
     if (!gpusim::lock_byte(state.locks_fd, gpusim::kDecisionLock)) return false;
     const int slot = gpusim::claim_slot(state);
+    bool holds_any = false;
     if (slot >= 0) {
         ready.number = gpusim::become_mps_server(state, slot);
         for (int i = 0; i < gpus.count && i < gpusim::mps::kMaxDevices; i++) {
-            hold(state, gpus.gpus[i], slot);
+            holds_any |= hold(state, gpus.gpus[i], slot);
             ready.gpus.gpus[ready.gpus.count++] = static_cast<std::uint32_t>(gpus.gpus[i]);
         }
     }
     gpusim::unlock_byte(state.locks_fd, gpusim::kDecisionLock);
-    return slot >= 0;
+    return holds_any;
 }
 
 }  // namespace
