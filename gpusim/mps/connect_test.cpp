@@ -1,13 +1,16 @@
 // Goal: a program runs without MPS only where there is no daemon, and its cuInit harms no other
 // program. Method: programs on a node, with a socket of the test in the place of the daemon's.
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <thread>
 #include <vector>
 
 #include "gpusim/mps/wire.hpp"
@@ -51,6 +54,17 @@ class MpsConnect : public testing::Test {
         } while (connect(fd, name, sizeof address_) == 0);
     }
 
+    // Waits for a client, and reads what it says first.
+    static int next_client() {
+        pollfd polled = {listener, POLLIN, 0};
+        poll(&polled, 1, -1);
+        const int fd = accept(listener, nullptr, nullptr);
+        char greeting = 0;
+        EXPECT_EQ(recv(fd, &greeting, 1, 0), 1);
+        EXPECT_EQ(greeting, mps::kClient);
+        return fd;
+    }
+
     SimulatedNode node_{kTwoGpus};
     sockaddr_un address_ = {};
     Variable pipes_{"CUDA_MPS_PIPE_DIRECTORY", node_.root().c_str()};
@@ -85,6 +99,37 @@ TEST_F(MpsConnect, ASignalDoesNotEndIt) {
         ASSERT_EQ(setitimer(ITIMER_REAL, &often, nullptr), 0);
         EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_ERROR_MPS_CONNECTION_FAILED);
     });
+}
+
+// One thread waits in cuInit while another one forks.
+TEST_F(MpsConnect, AForkChildKeepsNeitherTheConnectionNorTheMutex) {
+    ChildProcess parent([this](Wire& wire) {
+        const Library cuda(library());
+        const auto init = CALL(cuda, cuInit);
+        std::thread waits([init] { init(0); });
+        waits.detach();
+        wire.receive();
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(60);  // ends it if it waits for the mutex
+            setenv("CUDA_MPS_PIPE_DIRECTORY", "/nonexistent", 1);
+            wire.send(1000 + static_cast<unsigned>(init(0)));
+            while (wire.receive() != 0)
+                wire.send(7);
+            _exit(0);
+        }
+        waitpid(child, nullptr, 0);
+        _exit(0);
+    });
+    const int connection = next_client();
+    parent.wire().send();
+    ASSERT_EQ(parent.wire().receive(), 1000U + CUDA_SUCCESS);
+    parent.kill_hard();
+    char byte = 0;
+    EXPECT_EQ(recv(connection, &byte, 1, 0), 0) << "the daemon sees the end of the parent";
+    parent.wire().send();
+    EXPECT_EQ(parent.wire().receive(), 7U) << "the child has not ended yet";
+    close(connection);
 }
 
 TEST_F(MpsConnect, WhereNoDaemonListensItRunsWithoutMps) {

@@ -81,8 +81,9 @@ struct MpsPath {
 // DIRECTORY/NAME; cut if it is too long, which no file system call accepts anyway.
 MpsPath path_in(const char* directory, const char* name);
 
-// A blocking stream socket, or -1 with errno.
-int connect_to(const char* path);
+// Connects a blocking stream socket. `fd` is the socket also while this waits, so that a fork child
+// can close it. On failure it is -1, with errno.
+bool connect_to(const char* path, int& fd);
 // Whether that errno says that no daemon can be there. Others, as for want of a descriptor, do not.
 bool means_no_daemon(int error);
 // A non-blocking socket at `path`, which must be free, or -1 with errno. It does not listen yet.

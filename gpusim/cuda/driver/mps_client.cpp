@@ -1,6 +1,5 @@
 #include "gpusim/cuda/driver/mps_client.hpp"
 
-#include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,13 +15,6 @@
 
 namespace gpusim {
 namespace {
-
-// The daemon must see the end of this process, also while a fork child lives.
-void close_in_fork_child() {
-    if (driver.mps.fd < 0) return;
-    close(driver.mps.fd);
-    driver.mps.fd = -1;
-}
 
 CUresult greet(int fd) {
     mps::Welcome welcome;
@@ -116,23 +108,17 @@ void send_report(const mps::Report& report) {
 
 CUresult connect_to_mps() {
     const mps::MpsPath control = mps::path_in(mps::pipe_directory(), mps::kControl);
-    const int fd = mps::connect_to(control.text);
-    if (fd < 0)
+    if (!mps::connect_to(control.text, driver.mps.fd))
         return mps::means_no_daemon(errno) ? CUDA_SUCCESS : CUDA_ERROR_MPS_CONNECTION_FAILED;
-    const CUresult result = greet(fd);
-    if (result != CUDA_SUCCESS) {
-        close(fd);
-        return result;
-    }
-    driver.mps.fd = fd;
-    static constinit bool is_registered = false;
-    if (!is_registered) is_registered = pthread_atfork(nullptr, nullptr, close_in_fork_child) == 0;
-    return CUDA_SUCCESS;
+    const CUresult result = greet(driver.mps.fd);
+    if (result != CUDA_SUCCESS) disconnect_from_mps();
+    return result;
 }
 
 void disconnect_from_mps() {
-    if (driver.mps.fd >= 0) close(driver.mps.fd);
+    const int fd = driver.mps.fd;
     driver.mps = {.fd = -1, .active_thread_percentage = 100};
+    if (fd >= 0) close(fd);
 }
 
 void read_mps_environment() {
