@@ -81,6 +81,15 @@ TEST_F(MpsClients, ATerminatedClientFails) {
     EXPECT_EQ(call(*two), CUDA_SUCCESS);
 }
 
+TEST_F(MpsClients, AProgramOfAnotherNodeIsNoClient) {
+    const SimulatedNode other(kGpus);
+    in_child([&other] {
+        const Library cuda(other.library("libcuda.so.1"));
+        EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_ERROR_MPS_CONNECTION_FAILED);
+    });
+    EXPECT_EQ(try_context(), CUDA_SUCCESS);
+}
+
 TEST_F(MpsClients, UsersWaitForEachOther) {
     if (geteuid() != 0) GTEST_SKIP() << "needs root for another user";
     constexpr uid_t kOther = 65534;

@@ -101,6 +101,39 @@ TEST_F(MpsConnect, ASignalDoesNotEndIt) {
     });
 }
 
+TEST_F(MpsConnect, ADaemonOfAnotherBuildIsRefused) {
+    ChildProcess child([this](Wire& wire) {
+        const Library cuda(library());
+        wire.send(static_cast<std::uint64_t>(CALL(cuda, cuInit)(0)));
+    });
+    const int connection = next_client();
+    const mps::WelcomeHead head = {.version = mps::kWireVersion + 1};
+    EXPECT_EQ(send(connection, &head, sizeof head, 0), ssize_t{sizeof head}) << "a shorter one";
+    EXPECT_EQ(child.wire().receive(), std::uint64_t{CUDA_ERROR_MPS_CONNECTION_FAILED});
+    close(connection);
+}
+
+// A program may call cuInit again.
+TEST_F(MpsConnect, NothingIsLeftOfAGreetingThatFails) {
+    ChildProcess child([this](Wire&) {
+        const Library cuda(library());
+        EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_ERROR_MPS_CONNECTION_FAILED);
+        const Variable no_daemon("CUDA_MPS_PIPE_DIRECTORY", "/nonexistent");
+        EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_SUCCESS);
+        int count = 0;
+        EXPECT_EQ(CALL(cuda, cuDeviceGetCount)(&count), CUDA_SUCCESS);
+        EXPECT_EQ(count, 2);
+    });
+    const int connection = next_client();
+    mps::Welcome welcome;
+    welcome.state_id = node_.state().file->id;
+    welcome.server = 1;
+    welcome.gpus = {.count = 1, .gpus = {2}};
+    EXPECT_EQ(send(connection, &welcome, sizeof welcome, 0), ssize_t{sizeof welcome});
+    EXPECT_EQ(child.join(), 0);
+    close(connection);
+}
+
 // One thread waits in cuInit while another one forks.
 TEST_F(MpsConnect, AForkChildKeepsNeitherTheConnectionNorTheMutex) {
     ChildProcess parent([this](Wire& wire) {

@@ -135,6 +135,7 @@ void EventLoop::welcome(Connection& connection, const Server& server) {
     connection.ticket = 0;
     read_process(*client);
     Welcome welcome;
+    welcome.state_id = server.state_id;
     welcome.server = server.number;
     welcome.gpus = server.gpus;
     welcome.active_thread_percentage = server.settings.active_thread_percentage;
@@ -147,7 +148,7 @@ void EventLoop::welcome(Connection& connection, const Server& server) {
 
 void EventLoop::refuse(Connection& connection, CUresult error) {
     Welcome welcome;
-    welcome.error = static_cast<std::uint32_t>(error);
+    welcome.head.error = static_cast<std::uint32_t>(error);
     send_all(connection.fd, &welcome, sizeof welcome);
     drop(connection);
 }

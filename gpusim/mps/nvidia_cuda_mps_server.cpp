@@ -69,6 +69,7 @@ bool become_server(gpusim::State& state, const gpusim::GpuList& gpus,
     const int slot = gpusim::claim_slot(state);
     bool holds_any = false;
     if (slot >= 0) {
+        ready.state_id = state.file->id;
         ready.number = gpusim::become_mps_server(state, slot);
         for (int i = 0; i < gpus.count && i < gpusim::mps::kMaxDevices; i++) {
             holds_any |= hold(state, gpus.gpus[i], slot);

@@ -30,15 +30,24 @@ struct ServerGpus {
 
 // What a server sends through its channel when it is ready.
 struct ServerReady {
-    std::uint64_t number = 0;  // Slot::mps_server
+    std::uint64_t state_id = 0;  // GpusFile::id, of the node to which the numbers belong
+    std::uint64_t number = 0;    // Slot::mps_server
     ServerGpus gpus;
     std::uint32_t unused = 0;
 };
 
-struct Welcome {
+// Of everything that passes between libcuda and the daemon. Raise it with each change.
+inline constexpr std::uint32_t kWireVersion = 1;
+
+struct WelcomeHead {
+    std::uint32_t version = kWireVersion;  // another one: nothing after it can be read
     std::uint32_t error = 0;  // a CUresult; if it is not CUDA_SUCCESS, the rest is zero
-    std::uint32_t unused = 0;
-    std::uint64_t server = 0;  // Slot::mps_server
+};
+
+struct Welcome {
+    WelcomeHead head;
+    std::uint64_t state_id = 0;  // as in ServerReady
+    std::uint64_t server = 0;    // Slot::mps_server
     ServerGpus gpus;
     std::uint32_t unused_2 = 0;
     double active_thread_percentage = 100;

@@ -27,7 +27,7 @@
 namespace gpusim {
 
 inline constexpr char kMagic[8] = {'g', 'p', 'u', 's', 'i', 'm', '\n', '\0'};
-inline constexpr std::uint32_t kLayoutVersion = 10;
+inline constexpr std::uint32_t kLayoutVersion = 11;
 
 inline constexpr int kMaxGpus = 64;
 inline constexpr int kMaxSlots = 1024;
@@ -194,6 +194,7 @@ struct GpusFile {
     char magic[8];
     std::uint32_t version;
     std::uint32_t gpu_count;
+    std::uint64_t id;  // random: no other file has it
     std::atomic<NvmlKind> nvml_kind;
     std::atomic<std::uint32_t> driver_loads;  // an NVML from before the last load fails
     Gpu gpus[kMaxGpus];

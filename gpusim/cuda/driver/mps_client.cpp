@@ -16,13 +16,23 @@
 namespace gpusim {
 namespace {
 
+// False if there is none, or from a daemon of another build, whose Welcome may be shorter.
+bool receive_welcome(int fd, mps::Welcome& welcome) {
+    constexpr std::size_t kHead = sizeof welcome.head;
+    char* rest = reinterpret_cast<char*>(&welcome) + kHead;
+    return mps::receive_all(fd, &welcome.head, kHead) &&
+           welcome.head.version == mps::kWireVersion &&
+           mps::receive_all(fd, rest, sizeof welcome - kHead) &&
+           welcome.gpus.count <= mps::kMaxDevices;
+}
+
 CUresult greet(int fd) {
     mps::Welcome welcome;
-    if (!mps::send_all(fd, &mps::kClient, 1) || !mps::receive_all(fd, &welcome, sizeof welcome) ||
-        welcome.gpus.count > mps::kMaxDevices) {
+    if (!mps::send_all(fd, &mps::kClient, 1) || !receive_welcome(fd, welcome))
         return CUDA_ERROR_MPS_CONNECTION_FAILED;
-    }
-    if (welcome.error != CUDA_SUCCESS) return static_cast<CUresult>(welcome.error);
+    if (welcome.head.error != CUDA_SUCCESS) return static_cast<CUresult>(welcome.head.error);
+    // The numbers of another node mean nothing here.
+    if (welcome.state_id != driver.state.file->id) return CUDA_ERROR_MPS_CONNECTION_FAILED;
     driver.mps.server = welcome.server;
     driver.mps.gpus = {};
     for (std::uint32_t i = 0; i < welcome.gpus.count; i++) {
