@@ -90,6 +90,33 @@ TEST_F(MpsClients, AProgramOfAnotherNodeIsNoClient) {
     EXPECT_EQ(try_context(), CUDA_SUCCESS);
 }
 
+TEST_F(MpsClients, ReportsWaitForADaemonThatDoesNotRead) {
+    ChildProcess client([this](Wire& wire) {
+        const CudaProgram program(library());
+        const auto create = CALL(program.cuda, cuCtxCreate_v2);
+        const auto destroy = CALL(program.cuda, cuCtxDestroy_v2);
+        wire.send();
+        wire.receive();
+        CUcontext context = nullptr;
+        for (int i = 0; i < 1000; i++) {  // more reports than the socket takes
+            EXPECT_EQ(create(&context, 0, 1), CUDA_SUCCESS);
+            EXPECT_EQ(destroy(context), CUDA_SUCCESS);
+        }
+        EXPECT_EQ(create(&context, 0, 1), CUDA_SUCCESS);
+        wire.send();
+        wire.receive();
+    });
+    EXPECT_EQ(client.wire().receive(), 1U);
+    const std::string server = daemon_.server();
+    kill(daemon_.process().pid(), SIGSTOP);
+    client.wire().send();
+    EXPECT_EQ(client.wire().receive(), 1U) << "it does not wait for the daemon";
+    kill(daemon_.process().pid(), SIGCONT);
+    daemon_.wait_for(
+        "get_device_client_list " + server,
+        "[0] 00:00.0, A\n" + pid(client) + ".1\n[1] 00:00.0, B\n" + pid(client) + ".1002\n");
+}
+
 TEST_F(MpsClients, UsersWaitForEachOther) {
     if (geteuid() != 0) GTEST_SKIP() << "needs root for another user";
     constexpr uid_t kOther = 65534;

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "gpusim/cuda/driver/driver.hpp"
+#include "gpusim/cuda/work/runner.hpp"
 #include "gpusim/cuda/work/work.hpp"
 #include "gpusim/mps/limits.hpp"
 #include "gpusim/mps/wire.hpp"
@@ -109,9 +110,40 @@ void end_client(CUresult error) {
     ring();
 }
 
-// A daemon that does not read cannot stop this process.
+// Reports that the socket had no room for, in their order.
+struct Unsent {
+    mps::Report report;
+    Unsent* next;
+};
+constinit Unsent* first_unsent = nullptr;
+constinit Unsent* last_unsent = nullptr;
+
+// False if the socket has no room; it takes a report whole or not at all. A report to a daemon that
+// is gone is lost.
+bool send_now(const mps::Report& report) {
+    return send(driver.mps.fd, &report, sizeof report, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ||
+           errno != EAGAIN;
+}
+
+void send_unsent() {
+    while (first_unsent != nullptr && send_now(first_unsent->report)) {
+        Unsent* sent = first_unsent;
+        first_unsent = sent->next;
+        std::free(sent);
+    }
+}
+
+// A daemon that does not read cannot stop this process. The driver's thread sends what is left, if
+// the program makes no more calls. It is lost if this process has no memory.
 void send_report(const mps::Report& report) {
-    send(driver.mps.fd, &report, sizeof report, MSG_DONTWAIT | MSG_NOSIGNAL);
+    send_unsent();
+    if (first_unsent == nullptr && send_now(report)) return;
+    auto* unsent = static_cast<Unsent*>(std::calloc(1, sizeof(Unsent)));
+    if (unsent == nullptr) return;
+    unsent->report = report;
+    (first_unsent != nullptr ? last_unsent->next : first_unsent) = unsent;
+    last_unsent = unsent;
+    need_runner();
 }
 
 }  // namespace
@@ -156,7 +188,9 @@ GpuList gpus_of_mps(const GpuList& present) {
 // After the end of the connection the server is gone, or its daemon, which ends it. The error is
 // the one that cuda.h gives for a server that does not answer its client any more.
 void check_mps() {
-    if (driver.mps.fd < 0 || driver.mps.error != CUDA_SUCCESS) return;
+    if (driver.mps.fd < 0) return;
+    send_unsent();
+    if (driver.mps.error != CUDA_SUCCESS) return;
     mps::Notice notice;
     const ssize_t got = recv(driver.mps.fd, &notice, sizeof notice, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
