@@ -38,6 +38,17 @@ class MpsClientFaults : public MpsTest {
         EXPECT_EQ(child->wire().receive(), 1U);
         return child;
     }
+    // A client with a kernel that does not end, and that makes no more calls.
+    std::unique_ptr<ChildProcess> busy_client() const {
+        auto child = std::make_unique<ChildProcess>([this](Wire& wire) {
+            const Worker worker(library());
+            EXPECT_EQ(worker.launch(kForeverNs), CUDA_SUCCESS);
+            wire.send();
+            wire.receive();
+        });
+        EXPECT_EQ(child->wire().receive(), 1U);
+        return child;
+    }
     static CUresult launch(ChildProcess& program) {
         program.wire().send();
         program.wire().receive();
@@ -75,6 +86,38 @@ TEST_F(MpsClientFaults, AnExclusiveGpuIsTheNextServers) {
     const auto one = client();
     kill_server(daemon_.server());
     EXPECT_EQ(try_context(), CUDA_SUCCESS) << "the client of the dead server does not count";
+}
+
+TEST_F(MpsClientFaults, TheWorkOfAClientWithoutItsServerEnds) {
+    ASSERT_EQ(node_.control("set 0 compute-mode exclusive-process"), 0);
+    const auto lost = busy_client();
+    daemon_.process().kill_hard();
+    const Variable no_daemon("CUDA_MPS_PIPE_DIRECTORY", "/nonexistent");
+    while (try_context() != CUDA_SUCCESS)
+        continue;  // until the server has ended
+    in_child([this] {
+        const Worker worker(library());
+        EXPECT_EQ(worker.launch(kMillisecond), CUDA_SUCCESS);
+        EXPECT_EQ(kernel_us(worker), 1000U) << "it has the whole GPU";
+    });
+}
+
+TEST_F(MpsClientFaults, TheWorkOfATerminatedClientEnds) {
+    const auto ended = busy_client();
+    ChildProcess neighbour([this](Wire& wire) {
+        const Worker worker(library());
+        EXPECT_EQ(kernel_us(worker), 2000U) << "they share the GPU";
+        wire.send();
+        wire.receive();
+        while (kernel_us(worker) != 1000U)
+            continue;  // until the server has heard of it
+        wire.send();
+    });
+    EXPECT_EQ(neighbour.wire().receive(), 1U);
+    EXPECT_EQ(daemon_.command("terminate_client " + daemon_.server() + " " + pid(*ended)), "0\n");
+    neighbour.wire().send();
+    EXPECT_EQ(neighbour.wire().receive(), 1U);
+    EXPECT_EQ(neighbour.join(), 0);
 }
 
 TEST_F(MpsClientFaults, AFaultEndsTheClientsOfTheGpu) {

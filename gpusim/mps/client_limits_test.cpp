@@ -3,8 +3,6 @@
 // docs/research/mps-580.md.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "gpusim/test_support/mps_test.hpp"
 #include "gpusim/test_support/worker.hpp"
 
@@ -48,19 +46,6 @@ class MpsClientLimits : public MpsTest {
         while (worker.allocate(piece * kMiB) == CUDA_SUCCESS)
             all += piece;
         return all;
-    }
-    // How long a kernel that fills the GPU for a millisecond takes, in microseconds. It follows
-    // another one, so that the time of its launch does not matter. A host that launches it too late
-    // makes it seem longer, so the shortest of a few counts.
-    static std::uint64_t kernel_us(const Worker& worker) {
-        std::uint64_t shortest = ~std::uint64_t{0};
-        for (int tries = 0; tries < 5; tries++) {
-            EXPECT_EQ(worker.launch(5 * kMillisecond), CUDA_SUCCESS);
-            CUevent start = worker.mark();
-            EXPECT_EQ(worker.launch(kMillisecond), CUDA_SUCCESS);
-            shortest = std::min(shortest, worker.ns_between(start, worker.mark()));
-        }
-        return (shortest + 500) / 1000;
     }
 };
 

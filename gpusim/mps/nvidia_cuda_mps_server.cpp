@@ -80,6 +80,13 @@ bool become_server(gpusim::State& state, const gpusim::GpuList& gpus,
     return holds_any;
 }
 
+void end_client(const gpusim::State& state, std::uint64_t server,
+                const gpusim::mps::EndedClient& client) {
+    if (!gpusim::lock_byte(state.locks_fd, gpusim::kDecisionLock)) return;
+    gpusim::end_mps_client(state, server, client.slot, client.pid);
+    gpusim::unlock_byte(state.locks_fd, gpusim::kDecisionLock);
+}
+
 }  // namespace
 
 int main() {
@@ -106,7 +113,8 @@ int main() {
         log.line("Device %s (uuid %s) is associated", gpu.model, gpu.uuid);
     }
     if (!gpusim::mps::send_all(gpusim::mps::kServerChannel, &ready, sizeof ready)) return 1;
-    char byte = 0;
-    gpusim::mps::receive_all(gpusim::mps::kServerChannel, &byte, 1);
+    gpusim::mps::EndedClient ended;
+    while (gpusim::mps::receive_all(gpusim::mps::kServerChannel, &ended, sizeof ended))
+        end_client(state, ready.number, ended);
     return 0;
 }

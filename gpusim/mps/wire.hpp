@@ -36,8 +36,14 @@ struct ServerReady {
     std::uint32_t unused = 0;
 };
 
+// What the daemon sends through a server's channel when it has ended a client.
+struct EndedClient {
+    std::int32_t pid = 0;
+    std::int32_t slot = 0;
+};
+
 // Of everything that passes between libcuda and the daemon. Raise it with each change.
-inline constexpr std::uint32_t kWireVersion = 1;
+inline constexpr std::uint32_t kWireVersion = 2;
 
 struct WelcomeHead {
     std::uint32_t version = kWireVersion;  // another one: nothing after it can be read
@@ -67,6 +73,7 @@ struct Report {
     std::uint32_t context = 0;  // 1, 2, ... in the client
     std::uint32_t gpu = 0;      // its index on the node
     std::uint32_t error = 0;    // of a fault: the CUresult that every client gets
+    std::int32_t slot = 0;      // of the client, in GpusFile
     GpuName name;               // of a context that was made
 };
 

@@ -58,4 +58,18 @@ bool is_mps_client(const State& state, int slot) {
     return owned.mps_server.load() != 0 && owned.is_mps_server.load() == 0;
 }
 
+void end_mps_client(const State& state, std::uint64_t server, int slot, pid_t pid) {
+    if (slot < 0 || slot >= kMaxSlots || !is_mps_client(state, slot)) return;
+    Slot& owned = state.file->slots[slot];
+    if (owned.mps_server.load() == server && slot_owner(state, slot) == pid)
+        owned.is_ended.store(1);
+}
+
+bool is_over(const State& state, int slot) {
+    if (slot_owner(state, slot) == kNobody) return true;
+    if (!is_mps_client(state, slot)) return false;
+    const Slot& owned = state.file->slots[slot];
+    return owned.is_ended.load() != 0 || find_server(state, owned.mps_server.load()) == nullptr;
+}
+
 }  // namespace gpusim

@@ -21,4 +21,11 @@ std::uint64_t become_mps_server(const State& state, int slot);
 // Whether the owner of `slot` is a client of an MPS server.
 bool is_mps_client(const State& state, int slot);
 
+// Marks the process `pid` as ended, if it is a client of `server` and has this slot. Call it under
+// the decision lock.
+void end_mps_client(const State& state, std::uint64_t server, int slot, pid_t pid);
+
+// Whether no process has `slot`, or a client that was ended, or whose server is dead.
+bool is_over(const State& state, int slot);
+
 }  // namespace gpusim

@@ -27,7 +27,7 @@
 namespace gpusim {
 
 inline constexpr char kMagic[8] = {'g', 'p', 'u', 's', 'i', 'm', '\n', '\0'};
-inline constexpr std::uint32_t kLayoutVersion = 11;
+inline constexpr std::uint32_t kLayoutVersion = 12;
 
 inline constexpr int kMaxGpus = 64;
 inline constexpr int kMaxSlots = 1024;
@@ -167,6 +167,9 @@ struct Slot {
     std::atomic<std::uint32_t> is_mps_server;
     // The MPS server that the owner is, or is a client of: its number; 0: neither.
     std::atomic<std::uint64_t> mps_server;
+    // 1: this client of MPS was ended. Its MPS server writes it, under the decision lock.
+    std::atomic<std::uint32_t> is_ended;
+    std::uint32_t unused;
     std::atomic<std::uint32_t> contexts[kMaxGpus];
     std::atomic<std::uint64_t>
         bytes[kMaxGpus];  // whole allocation units, context overhead included

@@ -194,6 +194,7 @@ int claim_slot(State& state) {
         slot.in_use.store(0);
         slot.is_mps_server.store(0);
         slot.mps_server.store(0);
+        slot.is_ended.store(0);
         for (int gpu = 0; gpu < kMaxGpus; gpu++) {
             slot.bytes[gpu].store(0);
             slot.contexts[gpu].store(0);

@@ -3,6 +3,7 @@
 #include "gpusim/cuda/driver/driver.hpp"
 #include "gpusim/state/compute_mode.hpp"
 #include "gpusim/state/shared.hpp"
+#include "gpusim/state/timeline.hpp"
 
 namespace gpusim {
 namespace {
@@ -69,6 +70,8 @@ CUresult add(int gpu, std::uint64_t bytes, unsigned contexts, Purpose purpose) {
         return CUDA_ERROR_DEVICE_UNAVAILABLE;
     if (const CUresult error = check_room(gpu, bytes); error != CUDA_SUCCESS) return error;
     if (purpose == Purpose::allocation && is_ordered_to_fail(gpu)) return CUDA_ERROR_OUT_OF_MEMORY;
+    // An exclusive GPU does not work for those that no longer count.
+    if (contexts > 0) cut_off_dead(driver.state, gpu);
     Slot& slot = driver.state.file->slots[driver.slot];
     slot.bytes[gpu].store(slot.bytes[gpu].load() + bytes);
     slot.contexts[gpu].store(slot.contexts[gpu].load() + contexts);

@@ -205,6 +205,7 @@ void report_context_made(Context& context) {
     report.event = mps::Event::context_made;
     report.context = context.mps_context;
     report.gpu = static_cast<std::uint32_t>(context.gpu);
+    report.slot = driver.slot;
     const Gpu& gpu = gpu_of(context);
     std::snprintf(report.name.uuid, sizeof report.name.uuid, "%s", gpu.uuid);
     std::snprintf(report.name.model, sizeof report.name.model, "%s", gpu.model);

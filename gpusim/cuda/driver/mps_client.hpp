@@ -37,8 +37,8 @@ void read_mps_environment();
 // How many multiprocessors of the GPU this process has: without MPS all.
 unsigned multiprocessors_of(int gpu);
 
-// Sends the reports that had to wait. Ends this client if the server or the daemon has ended it: all
-// its contexts get the error.
+// Sends the reports that had to wait. Ends this client if the server or the daemon has ended it:
+// all its contexts get the error.
 void check_mps();
 
 void report_context_made(Context& context);

@@ -41,13 +41,8 @@ constinit std::atomic<std::uint32_t> bell = 0;  // a futex
 constinit std::atomic<int> sleepers = 0;
 
 void look_for_dead() {
-    for (int device = 0; device < driver.devices.count; device++) {
-        for (const Engine engine : {Engine::compute, Engine::copies}) {
-            const EngineId id = {driver.devices.gpus[device], engine};
-            const EngineLock lock(driver.state, id);
-            cut_off_dead(driver.state, id, monotonic_ns());
-        }
-    }
+    for (int device = 0; device < driver.devices.count; device++)
+        cut_off_dead(driver.state, driver.devices.gpus[device]);
 }
 
 // The state of the operations that must be done before an operation.
