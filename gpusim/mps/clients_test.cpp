@@ -16,6 +16,7 @@
 namespace gpusim {
 namespace {
 
+using testing::HasSubstr;
 using testing::MatchesRegex;
 
 constexpr char kGpus[] =
@@ -177,6 +178,17 @@ TEST_F(MpsClients, AServerThatHoldsNoGpuDoesNotStart) {
     EXPECT_EQ(try_context(), CUDA_ERROR_MPS_CONNECTION_FAILED);
     first->kill_hard();
     EXPECT_EQ(try_context(), CUDA_SUCCESS) << "the next client starts one";
+}
+
+TEST_F(MpsClients, AServerThatCannotWriteTheStateSaysSo) {
+    constexpr uid_t kOther = 65534;
+    std::filesystem::permissions(node_.state_directory() / "gpus",
+                                 static_cast<std::filesystem::perms>(0444));
+    const uid_t uid = geteuid() == 0 ? kOther : getuid();
+    EXPECT_EQ(daemon_.command("start_server -uid " + std::to_string(uid)), "");
+    EXPECT_EQ(daemon_.command("get_server_list"), "");
+    const std::string log = output_of("cat " + (node_.root() / "mps/daemon.log").string());
+    EXPECT_THAT(log, HasSubstr("Failed to start : the simulated driver's state is read-only"));
 }
 
 TEST_F(MpsClients, ACommandWithoutADaemonFails) {

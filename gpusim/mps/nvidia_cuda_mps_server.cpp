@@ -17,22 +17,24 @@
 
 namespace {
 
+using gpusim::OpenResult;
 using gpusim::mps::MpsPath;
 using gpusim::mps::path_in;
 
-bool open_in(gpusim::State& state, const char* directory) {
-    return open_state(state, directory, gpusim::Access::read_write) == gpusim::OpenResult::ok;
+OpenResult open_in(gpusim::State& state, const char* directory) {
+    return open_state(state, directory, gpusim::Access::read_write);
 }
 
 // $GPUSIM_DIR, or what belongs to this program's driver root.
-bool open_driver(gpusim::State& state) {
+OpenResult open_driver(gpusim::State& state) {
     const char* directory = std::getenv("GPUSIM_DIR");
     if (directory != nullptr) return open_in(state, directory);
     MpsPath self;
-    if (readlink("/proc/self/exe", self.text, sizeof self.text - 1) <= 0) return false;
+    if (readlink("/proc/self/exe", self.text, sizeof self.text - 1) <= 0) return OpenResult::absent;
     const char* folder = dirname(self.text);
-    return open_in(state, path_in(folder, "../lib/x86_64-linux-gnu/gpusim").text) ||
-           open_in(state, path_in(folder, "gpusim").text);
+    const OpenResult opened =
+        open_in(state, path_in(folder, "../lib/x86_64-linux-gnu/gpusim").text);
+    return opened == OpenResult::absent ? open_in(state, path_in(folder, "gpusim").text) : opened;
 }
 
 gpusim::GpuList visible_gpus(const gpusim::State& state) {
@@ -97,7 +99,14 @@ int main() {
     log.line("Connecting to control daemon on socket: %s", control.text);
     log.line("Initializing server process");
     static gpusim::State state;
-    const gpusim::GpuList gpus = open_driver(state) ? visible_gpus(state) : gpusim::GpuList{};
+    const OpenResult opened = open_driver(state);
+    if (opened == OpenResult::not_permitted) {
+        log.line(
+            "Failed to start : the simulated driver's state is read-only; mount its folder "
+            "gpusim writable");
+        return 1;
+    }
+    const gpusim::GpuList gpus = opened == OpenResult::ok ? visible_gpus(state) : gpusim::GpuList{};
     if (gpus.count == 0) {
         log.line("Driver initialization failed with: no CUDA-capable device is detected");
         log.line("Failed to start : no CUDA-capable device is detected");
