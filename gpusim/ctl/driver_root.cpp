@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <random>
 #include <system_error>
 
 namespace fs = std::filesystem;
@@ -30,6 +31,8 @@ std::unique_ptr<GpusFile> make_state(const std::vector<GpuSpec>& specs) {
     std::memcpy(file->magic, kMagic, sizeof kMagic);
     file->version = kLayoutVersion;
     file->gpu_count = static_cast<std::uint32_t>(specs.size());
+    std::random_device random;
+    file->id = std::uint64_t{random()} << 32 | random();
     for (std::size_t i = 0; i < specs.size(); i++) {
         const GpuSpec& spec = specs[i];
         Gpu& gpu = file->gpus[i];

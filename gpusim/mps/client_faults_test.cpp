@@ -38,6 +38,17 @@ class MpsClientFaults : public MpsTest {
         EXPECT_EQ(child->wire().receive(), 1U);
         return child;
     }
+    // A client with a kernel that does not end, and that makes no more calls.
+    std::unique_ptr<ChildProcess> busy_client() const {
+        auto child = std::make_unique<ChildProcess>([this](Wire& wire) {
+            const Worker worker(library());
+            EXPECT_EQ(worker.launch(kForeverNs), CUDA_SUCCESS);
+            wire.send();
+            wire.receive();
+        });
+        EXPECT_EQ(child->wire().receive(), 1U);
+        return child;
+    }
     static CUresult launch(ChildProcess& program) {
         program.wire().send();
         program.wire().receive();
@@ -75,6 +86,38 @@ TEST_F(MpsClientFaults, AnExclusiveGpuIsTheNextServers) {
     const auto one = client();
     kill_server(daemon_.server());
     EXPECT_EQ(try_context(), CUDA_SUCCESS) << "the client of the dead server does not count";
+}
+
+TEST_F(MpsClientFaults, TheWorkOfAClientWithoutItsServerEnds) {
+    ASSERT_EQ(node_.control("set 0 compute-mode exclusive-process"), 0);
+    const auto lost = busy_client();
+    daemon_.process().kill_hard();
+    const Variable no_daemon("CUDA_MPS_PIPE_DIRECTORY", "/nonexistent");
+    while (try_context() != CUDA_SUCCESS)
+        continue;  // until the server has ended
+    in_child([this] {
+        const Worker worker(library());
+        EXPECT_EQ(worker.launch(kMillisecond), CUDA_SUCCESS);
+        EXPECT_EQ(kernel_us(worker), 1000U) << "it has the whole GPU";
+    });
+}
+
+TEST_F(MpsClientFaults, TheWorkOfATerminatedClientEnds) {
+    const auto ended = busy_client();
+    ChildProcess neighbour([this](Wire& wire) {
+        const Worker worker(library());
+        EXPECT_EQ(kernel_us(worker), 2000U) << "they share the GPU";
+        wire.send();
+        wire.receive();
+        while (kernel_us(worker) != 1000U)
+            continue;  // until the server has heard of it
+        wire.send();
+    });
+    EXPECT_EQ(neighbour.wire().receive(), 1U);
+    EXPECT_EQ(daemon_.command("terminate_client " + daemon_.server() + " " + pid(*ended)), "0\n");
+    neighbour.wire().send();
+    EXPECT_EQ(neighbour.wire().receive(), 1U);
+    EXPECT_EQ(neighbour.join(), 0);
 }
 
 TEST_F(MpsClientFaults, AFaultEndsTheClientsOfTheGpu) {
@@ -125,6 +168,40 @@ TEST_F(MpsClientFaults, AClientThatWaitsIsWoken) {
     EXPECT_EQ(result(*waiting), CUDA_ERROR_MPS_CLIENT_TERMINATED);
     const auto next = launcher(kMillisecond);
     EXPECT_EQ(launch(*next), CUDA_SUCCESS);
+}
+
+TEST_F(MpsClientFaults, AFaultDoesNotReplaceTheErrorOfATerminatedClient) {
+    const auto faulty = launcher(kForeverNs);
+    ASSERT_EQ(node_.control("fault 0 kernel illegal-address"), 0);
+    faulty->wire().send();
+    EXPECT_EQ(faulty->wire().receive(), 1U) << "it has launched";
+    EXPECT_EQ(daemon_.command("terminate_client " + daemon_.server() + " " + pid(*faulty)), "0\n");
+    EXPECT_EQ(result(*faulty), CUDA_ERROR_MPS_CLIENT_TERMINATED);
+    EXPECT_EQ(launch(*faulty), CUDA_ERROR_MPS_CLIENT_TERMINATED);
+}
+
+TEST_F(MpsClientFaults, ATerminatedClientGetsNoGreenContext) {
+    ChildProcess child([this](Wire& wire) {
+        const CudaProgram program(library());
+        CUcontext primary = nullptr;
+        CUdevResource resource = {};
+        CUdevResourceDesc description = nullptr;
+        EXPECT_EQ(CALL(program.cuda, cuDevicePrimaryCtxRetain)(&primary, 0), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(program.cuda, cuDeviceGetDevResource)(0, &resource, CU_DEV_RESOURCE_TYPE_SM),
+                  CUDA_SUCCESS);
+        EXPECT_EQ(CALL(program.cuda, cuDevResourceGenerateDesc)(&description, &resource, 1),
+                  CUDA_SUCCESS);
+        wire.send();
+        wire.receive();
+        CUgreenCtx green = nullptr;
+        EXPECT_EQ(CALL(program.cuda, cuGreenCtxCreate)(&green, description, 0,
+                                                       CU_GREEN_CTX_DEFAULT_STREAM),
+                  CUDA_ERROR_MPS_CLIENT_TERMINATED);
+    });
+    EXPECT_EQ(child.wire().receive(), 1U);
+    EXPECT_EQ(daemon_.command("terminate_client " + daemon_.server() + " " + pid(child)), "0\n");
+    child.wire().send();
+    EXPECT_EQ(child.join(), 0);
 }
 
 TEST_F(MpsClientFaults, AKilledDaemonTakesItsClients) {

@@ -3,8 +3,6 @@
 // docs/research/mps-580.md.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "gpusim/test_support/mps_test.hpp"
 #include "gpusim/test_support/worker.hpp"
 
@@ -48,19 +46,6 @@ class MpsClientLimits : public MpsTest {
         while (worker.allocate(piece * kMiB) == CUDA_SUCCESS)
             all += piece;
         return all;
-    }
-    // How long a kernel that fills the GPU for a millisecond takes, in microseconds. It follows
-    // another one, so that the time of its launch does not matter. A host that launches it too late
-    // makes it seem longer, so the shortest of a few counts.
-    static std::uint64_t kernel_us(const Worker& worker) {
-        std::uint64_t shortest = ~std::uint64_t{0};
-        for (int tries = 0; tries < 5; tries++) {
-            EXPECT_EQ(worker.launch(5 * kMillisecond), CUDA_SUCCESS);
-            CUevent start = worker.mark();
-            EXPECT_EQ(worker.launch(kMillisecond), CUDA_SUCCESS);
-            shortest = std::min(shortest, worker.ns_between(start, worker.mark()));
-        }
-        return (shortest + 500) / 1000;
     }
 };
 
@@ -152,6 +137,35 @@ TEST_F(MpsClientLimits, APinnedLimitCountsTheContext) {
         while (program.allocate(64 * kMiB) == CUDA_SUCCESS)
             all += 64;
         EXPECT_EQ(all, 1856U) << "2 GiB without a context of 192 MiB";
+    });
+}
+
+// Also memory that the client has released, and that only a descriptor keeps.
+TEST_F(MpsClientLimits, APinnedLimitCountsExportedMemory) {
+    daemon_.command("set_device_pinned_mem_limit " + daemon_.server() + " 0 2G");
+    in_child([this] {
+        const CudaProgram program(library());
+        constexpr auto kType = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+        CUmemAllocationProp properties = {};
+        properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+        properties.requestedHandleTypes = kType;
+        properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+        const auto create = CALL(program.cuda, cuMemCreate);
+        CUmemGenericAllocationHandle handle = 0;
+        int fd = -1;
+        ASSERT_EQ(create(&handle, kGiB, &properties, 0), CUDA_SUCCESS);
+        ASSERT_EQ(CALL(program.cuda, cuMemExportToShareableHandle)(&fd, handle, kType, 0),
+                  CUDA_SUCCESS);
+        ASSERT_EQ(CALL(program.cuda, cuMemRelease)(handle), CUDA_SUCCESS);
+        EXPECT_EQ(program.free_bytes(), 512 * kMiB);
+        EXPECT_EQ(create(&handle, kGiB, &properties, 0), CUDA_ERROR_OUT_OF_MEMORY);
+        ASSERT_EQ(CALL(program.cuda, cuMemImportFromShareableHandle)(
+                      &handle, as_pointer(static_cast<CUdeviceptr>(fd)), kType),
+                  CUDA_SUCCESS);
+        close(fd);
+        EXPECT_EQ(program.free_bytes(), 512 * kMiB);
+        EXPECT_EQ(CALL(program.cuda, cuMemRelease)(handle), CUDA_SUCCESS);
+        EXPECT_EQ(program.free_bytes(), 1536 * kMiB);
     });
 }
 

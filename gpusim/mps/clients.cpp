@@ -73,6 +73,7 @@ void Clients::mark_fault(pid_t server, std::uint32_t gpu) {
 }
 
 void note_context(Client& client, const Report& report) {
+    client.slot = report.slot;
     for (ClientContext& context : client.contexts) {
         if (context.id != 0) continue;
         context = {report.context, report.gpu, report.name};

@@ -24,6 +24,7 @@ struct ClientContext {
 struct Client {
     pid_t pid = 0;  // in the daemon's pid namespace
     pid_t server = 0;
+    int slot = -1;                    // in GpusFile; known with its first context
     int fd = -1;                      // its connection, which identifies it
     bool has_fault = false;           // a fault ended it, and it has not left
     unsigned long pid_namespace = 0;  // the inode

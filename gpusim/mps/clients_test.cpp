@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <stdexcept>
 
 #include "api/nvidia/nvml.h"
 #include "gpusim/test_support/mps_test.hpp"
@@ -15,6 +16,7 @@
 namespace gpusim {
 namespace {
 
+using testing::HasSubstr;
 using testing::MatchesRegex;
 
 constexpr char kGpus[] =
@@ -80,6 +82,42 @@ TEST_F(MpsClients, ATerminatedClientFails) {
     EXPECT_EQ(call(*two), CUDA_SUCCESS);
 }
 
+TEST_F(MpsClients, AProgramOfAnotherNodeIsNoClient) {
+    const SimulatedNode other(kGpus);
+    in_child([&other] {
+        const Library cuda(other.library("libcuda.so.1"));
+        EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_ERROR_MPS_CONNECTION_FAILED);
+    });
+    EXPECT_EQ(try_context(), CUDA_SUCCESS);
+}
+
+TEST_F(MpsClients, ReportsWaitForADaemonThatDoesNotRead) {
+    ChildProcess client([this](Wire& wire) {
+        const CudaProgram program(library());
+        const auto create = CALL(program.cuda, cuCtxCreate_v2);
+        const auto destroy = CALL(program.cuda, cuCtxDestroy_v2);
+        wire.send();
+        wire.receive();
+        CUcontext context = nullptr;
+        for (int i = 0; i < 1000; i++) {  // more reports than the socket takes
+            EXPECT_EQ(create(&context, 0, 1), CUDA_SUCCESS);
+            EXPECT_EQ(destroy(context), CUDA_SUCCESS);
+        }
+        EXPECT_EQ(create(&context, 0, 1), CUDA_SUCCESS);
+        wire.send();
+        wire.receive();
+    });
+    EXPECT_EQ(client.wire().receive(), 1U);
+    const std::string server = daemon_.server();
+    kill(daemon_.process().pid(), SIGSTOP);
+    client.wire().send();
+    EXPECT_EQ(client.wire().receive(), 1U) << "it does not wait for the daemon";
+    kill(daemon_.process().pid(), SIGCONT);
+    daemon_.wait_for(
+        "get_device_client_list " + server,
+        "[0] 00:00.0, A\n" + pid(client) + ".1\n[1] 00:00.0, B\n" + pid(client) + ".1002\n");
+}
+
 TEST_F(MpsClients, UsersWaitForEachOther) {
     if (geteuid() != 0) GTEST_SKIP() << "needs root for another user";
     constexpr uid_t kOther = 65534;
@@ -115,6 +153,47 @@ TEST_F(MpsClients, WithoutAServerOneProcessHasAnExclusiveGpu) {
     EXPECT_EQ(try_context(), CUDA_ERROR_DEVICE_UNAVAILABLE);
     one->kill_hard();
     EXPECT_EQ(try_context(), CUDA_SUCCESS);
+}
+
+TEST_F(MpsClients, AGpuThatTheServerDoesNotHoldAdmitsNoClient) {
+    ASSERT_EQ(node_.control("set 0 compute-mode exclusive-process"), 0);
+    const auto other = program_without_mps();
+    daemon_.server();
+    other->kill_hard();
+    EXPECT_EQ(try_context(), CUDA_ERROR_DEVICE_UNAVAILABLE) << "it would have no protection";
+    EXPECT_EQ(try_context_without_mps(), CUDA_SUCCESS);
+    const Variable second("CUDA_VISIBLE_DEVICES", "1");
+    EXPECT_EQ(try_context(), CUDA_SUCCESS);
+}
+
+TEST_F(MpsClients, AServerThatHoldsNoGpuDoesNotStart) {
+    const auto first = program_without_mps();
+    const auto second = [this] {
+        const Variable gpu("CUDA_VISIBLE_DEVICES", "1");
+        return program_without_mps();
+    }();
+    ASSERT_EQ(node_.control("set 0 compute-mode exclusive-process"), 0);
+    ASSERT_EQ(node_.control("set 1 compute-mode exclusive-process"), 0);
+    EXPECT_EQ(daemon_.server(), "");
+    EXPECT_EQ(try_context(), CUDA_ERROR_MPS_CONNECTION_FAILED);
+    first->kill_hard();
+    EXPECT_EQ(try_context(), CUDA_SUCCESS) << "the next client starts one";
+}
+
+TEST_F(MpsClients, AServerThatCannotWriteTheStateSaysSo) {
+    constexpr uid_t kOther = 65534;
+    std::filesystem::permissions(node_.state_directory() / "gpus",
+                                 static_cast<std::filesystem::perms>(0444));
+    const uid_t uid = geteuid() == 0 ? kOther : getuid();
+    EXPECT_EQ(daemon_.command("start_server -uid " + std::to_string(uid)), "");
+    EXPECT_EQ(daemon_.command("get_server_list"), "");
+    const std::string log = output_of("cat " + (node_.root() / "mps/daemon.log").string());
+    EXPECT_THAT(log, HasSubstr("Failed to start : the simulated driver's state is read-only"));
+}
+
+TEST_F(MpsClients, ACommandWithoutADaemonFails) {
+    daemon_.process().kill_hard();
+    EXPECT_THROW(daemon_.command("get_server_list"), std::runtime_error);
 }
 
 TEST_F(MpsClients, TheServerHoldsAContext) {

@@ -135,6 +135,7 @@ void EventLoop::welcome(Connection& connection, const Server& server) {
     connection.ticket = 0;
     read_process(*client);
     Welcome welcome;
+    welcome.state_id = server.state_id;
     welcome.server = server.number;
     welcome.gpus = server.gpus;
     welcome.active_thread_percentage = server.settings.active_thread_percentage;
@@ -147,7 +148,7 @@ void EventLoop::welcome(Connection& connection, const Server& server) {
 
 void EventLoop::refuse(Connection& connection, CUresult error) {
     Welcome welcome;
-    welcome.error = static_cast<std::uint32_t>(error);
+    welcome.head.error = static_cast<std::uint32_t>(error);
     send_all(connection.fd, &welcome, sizeof welcome);
     drop(connection);
 }
@@ -163,7 +164,7 @@ void EventLoop::fail_clients(const Server& server, std::uint32_t gpu, std::uint3
     control_.clients.mark_fault(server.pid, gpu);
     for (int i = 0; i < control_.clients.count; i++) {
         const Client& client = control_.clients.list[i];
-        if (client.server == server.pid && client.has_fault) notify(client.fd, error);
+        if (client.server == server.pid && client.has_fault) end_client(client, error);
     }
     after_client_left(server.pid);
 }
@@ -183,9 +184,22 @@ void EventLoop::lose_clients(pid_t pid) {
 void EventLoop::terminate(pid_t server, pid_t pid) {
     const Client* client = control_.clients.find_process(server, pid);
     if (client == nullptr) return;
-    notify(client->fd, CUDA_ERROR_MPS_CLIENT_TERMINATED);
+    end_client(*client, CUDA_ERROR_MPS_CLIENT_TERMINATED);
     control_.clients.remove(client->fd);
     after_client_left(server);
+}
+
+// Its server ends its work, also if the client makes no more calls.
+void EventLoop::end_client(const Client& client, std::uint32_t error) {
+    notify(client.fd, error);
+    if (client.slot < 0) return;
+    EndedClient ended;
+    ended.pid = client.pid;
+    ended.slot = client.slot;
+    for (const Channel& channel : channels_) {
+        if (channel.pid == client.server && channel.fd >= 0)
+            send_all(channel.fd, &ended, sizeof ended);
+    }
 }
 
 void EventLoop::after_client_left(pid_t pid) {

@@ -236,6 +236,7 @@ void EventLoop::read_channel(Channel& channel) {
     Server* server = control_.servers.find(channel.pid);
     if (server == nullptr) return;
     server->ready = true;
+    server->state_id = ready.state_id;
     server->number = ready.number;
     server->gpus = ready.gpus;
     server->device_count = static_cast<int>(ready.gpus.count);

@@ -70,6 +70,7 @@ class EventLoop {
     void fail_clients(const Server& server, std::uint32_t gpu, std::uint32_t error);
     void lose_clients(pid_t server);
     void terminate(pid_t server, pid_t client);
+    void end_client(const Client& client, std::uint32_t error);
     void after_client_left(pid_t server);
 
     Plan plan_;

@@ -13,8 +13,10 @@ namespace {
 
 int connect_to_daemon() {
     const char* directory = pipe_directory();
-    const int fd = connect_to(path_in(directory, kControlPrivileged).text);
-    return fd >= 0 ? fd : connect_to(path_in(directory, kControl).text);
+    int fd = -1;
+    if (!connect_to(path_in(directory, kControlPrivileged).text, fd))
+        connect_to(path_in(directory, kControl).text, fd);
+    return fd;
 }
 
 // Sends one command and prints the answer. False if the daemon is gone.

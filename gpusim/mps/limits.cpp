@@ -9,7 +9,8 @@ namespace gpusim::mps {
 unsigned multiprocessors_of(unsigned all, double percentage) {
     if (percentage >= 100) return all;
     const auto pairs = static_cast<unsigned>(all * percentage / 200);
-    return pairs > 0 ? 2 * pairs : 2;
+    const unsigned part = pairs > 0 ? 2 * pairs : 2;
+    return part < all ? part : all;
 }
 
 double lower_percentage(double percentage, const char* text) {

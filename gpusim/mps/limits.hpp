@@ -7,8 +7,8 @@
 namespace gpusim::mps {
 
 // The multiprocessors that a percentage leaves: an even number, rounded down, and at least 2,
-// because the hardware gives them in pairs. 100 % and more leave all. The rule follows from numbers
-// of two GPUs (limits_test.cpp).
+// because the hardware gives them in pairs, but never more than `all`. 100 % and more leave all.
+// The rule follows from numbers of two GPUs (limits_test.cpp).
 unsigned multiprocessors_of(unsigned all, double percentage);
 
 // `text` is $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE or null. One that is no number from 0 (excluded) to

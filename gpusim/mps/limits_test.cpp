@@ -15,8 +15,9 @@ TEST(MpsLimits, MultiprocessorsComeInPairs) {
         double percentage;
         unsigned all;
         unsigned expected;
-    } rows[] = {{50, 188, 94}, {25, 188, 46}, {75, 188, 140}, {10, 132, 12}, {90, 132, 118},
-                {55, 40, 22},  {1, 40, 2},    {0.04, 132, 2}, {100, 35, 35}, {100, 132, 132}};
+    } rows[] = {{50, 188, 94},  {25, 188, 46},   {75, 188, 140}, {10, 132, 12},
+                {90, 132, 118}, {55, 40, 22},    {1, 40, 2},     {0.04, 132, 2},
+                {100, 35, 35},  {100, 132, 132}, {50, 1, 1}};
     for (const auto& row : rows) {
         EXPECT_EQ(multiprocessors_of(row.all, row.percentage), row.expected)
             << row.percentage << " % of " << row.all;

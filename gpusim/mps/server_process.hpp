@@ -1,8 +1,8 @@
 // How the daemon starts and ends nvidia-cuda-mps-server.
 //
 // A server has one end of a socket pair as descriptor kServerChannel. It sends a ServerReady when
-// it is ready. It ends when the other end is closed: by shutdown_server or quit, or because the
-// daemon died.
+// it is ready, and receives an EndedClient for each client that the daemon ends. It ends when the
+// other end is closed: by shutdown_server or quit, or because the daemon died.
 #pragma once
 
 #include <sys/types.h>

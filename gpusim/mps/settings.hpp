@@ -44,9 +44,10 @@ struct Server {
     pid_t pid = 0;
     uid_t uid = 0;
     bool ready = false;
-    bool has_fault = false;    // until the clients that it ended have left
-    bool is_ending = false;    // it ends, or it will when its clients have left
-    std::uint64_t number = 0;  // Slot::mps_server; known when it is ready, as the next two
+    bool has_fault = false;      // until the clients that it ended have left
+    bool is_ending = false;      // it ends, or it will when its clients have left
+    std::uint64_t state_id = 0;  // of its ServerReady; known when it is ready, as the next three
+    std::uint64_t number = 0;
     ServerGpus gpus;
     int device_count = 0;
     Settings settings;  // a copy of the defaults when it started

@@ -53,13 +53,25 @@ MpsPath path_in(const char* directory, const char* name) {
     return path;
 }
 
-int connect_to(const char* path) {
+bool connect_to(const char* path, int& fd) {
+    fd = -1;
     sockaddr_un address = {};
-    if (!fill_address(address, path)) return -1;
-    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) return -1;
+    if (!fill_address(address, path)) return false;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return false;
     const auto* name = reinterpret_cast<const sockaddr*>(&address);
-    return connect(fd, name, sizeof address) == 0 ? fd : close_after_error(fd);
+    while (connect(fd, name, sizeof address) != 0) {
+        if (errno == EINTR) continue;
+        const int failed = fd;
+        fd = -1;
+        close_after_error(failed);
+        return false;
+    }
+    return true;
+}
+
+bool means_no_daemon(int error) {
+    return error == ENOENT || error == ENOTDIR || error == ECONNREFUSED || error == ENAMETOOLONG;
 }
 
 int bind_to(const char* path, unsigned mode) {

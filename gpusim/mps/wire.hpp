@@ -30,15 +30,30 @@ struct ServerGpus {
 
 // What a server sends through its channel when it is ready.
 struct ServerReady {
-    std::uint64_t number = 0;  // Slot::mps_server
+    std::uint64_t state_id = 0;  // GpusFile::id, of the node to which the numbers belong
+    std::uint64_t number = 0;    // Slot::mps_server
     ServerGpus gpus;
     std::uint32_t unused = 0;
 };
 
-struct Welcome {
+// What the daemon sends through a server's channel when it has ended a client.
+struct EndedClient {
+    std::int32_t pid = 0;
+    std::int32_t slot = 0;
+};
+
+// Of everything that passes between libcuda and the daemon. Raise it with each change.
+inline constexpr std::uint32_t kWireVersion = 2;
+
+struct WelcomeHead {
+    std::uint32_t version = kWireVersion;  // another one: nothing after it can be read
     std::uint32_t error = 0;  // a CUresult; if it is not CUDA_SUCCESS, the rest is zero
-    std::uint32_t unused = 0;
-    std::uint64_t server = 0;  // Slot::mps_server
+};
+
+struct Welcome {
+    WelcomeHead head;
+    std::uint64_t state_id = 0;  // as in ServerReady
+    std::uint64_t server = 0;    // Slot::mps_server
     ServerGpus gpus;
     std::uint32_t unused_2 = 0;
     double active_thread_percentage = 100;
@@ -58,6 +73,7 @@ struct Report {
     std::uint32_t context = 0;  // 1, 2, ... in the client
     std::uint32_t gpu = 0;      // its index on the node
     std::uint32_t error = 0;    // of a fault: the CUresult that every client gets
+    std::int32_t slot = 0;      // of the client, in GpusFile
     GpuName name;               // of a context that was made
 };
 
@@ -81,8 +97,11 @@ struct MpsPath {
 // DIRECTORY/NAME; cut if it is too long, which no file system call accepts anyway.
 MpsPath path_in(const char* directory, const char* name);
 
-// A blocking stream socket, or -1 with errno.
-int connect_to(const char* path);
+// Connects a blocking stream socket. `fd` is the socket also while this waits, so that a fork child
+// can close it. On failure it is -1, with errno.
+bool connect_to(const char* path, int& fd);
+// Whether that errno says that no daemon can be there. Others, as for want of a descriptor, do not.
+bool means_no_daemon(int error);
 // A non-blocking socket at `path`, which must be free, or -1 with errno. It does not listen yet.
 int bind_to(const char* path, unsigned mode);
 

@@ -27,7 +27,7 @@
 namespace gpusim {
 
 inline constexpr char kMagic[8] = {'g', 'p', 'u', 's', 'i', 'm', '\n', '\0'};
-inline constexpr std::uint32_t kLayoutVersion = 10;
+inline constexpr std::uint32_t kLayoutVersion = 12;
 
 inline constexpr int kMaxGpus = 64;
 inline constexpr int kMaxSlots = 1024;
@@ -167,6 +167,9 @@ struct Slot {
     std::atomic<std::uint32_t> is_mps_server;
     // The MPS server that the owner is, or is a client of: its number; 0: neither.
     std::atomic<std::uint64_t> mps_server;
+    // 1: this client of MPS was ended. Its MPS server writes it, under the decision lock.
+    std::atomic<std::uint32_t> is_ended;
+    std::uint32_t unused;
     std::atomic<std::uint32_t> contexts[kMaxGpus];
     std::atomic<std::uint64_t>
         bytes[kMaxGpus];  // whole allocation units, context overhead included
@@ -181,8 +184,8 @@ struct SharedMemory {
     std::atomic<std::uint64_t> serial;  // never given twice
     std::atomic<std::uint64_t> offset;  // position of its content in `gpusim/memory`
     std::atomic<std::uint32_t> gpu;
-    std::atomic<std::uint32_t> creator;      // the slot that made it; kNoSlot when that is gone
-    std::atomic<std::uint32_t> is_exported;  // descriptors may hold it
+    std::atomic<std::uint32_t> creator;  // the slot that made it; kNoSlot when its owner is gone
+    std::atomic<std::uint32_t> is_exported;              // descriptors may hold it
     std::atomic<std::uint64_t> holders[kMaxSlots / 64];  // one bit per slot
 };
 
@@ -194,6 +197,7 @@ struct GpusFile {
     char magic[8];
     std::uint32_t version;
     std::uint32_t gpu_count;
+    std::uint64_t id;  // random: no other file has it
     std::atomic<NvmlKind> nvml_kind;
     std::atomic<std::uint32_t> driver_loads;  // an NVML from before the last load fails
     Gpu gpus[kMaxGpus];

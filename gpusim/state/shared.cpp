@@ -20,6 +20,11 @@ bool is_holder(const SharedMemory& shared, int slot) {
     return (shared.holders[slot / 64].load() >> (slot % 64) & 1) != 0;
 }
 
+bool is_made_by(const SharedMemory& shared, int slot, int gpu) {
+    return shared.bytes.load() != 0 && shared.gpu.load() == static_cast<std::uint32_t>(gpu) &&
+           shared.creator.load() == static_cast<std::uint32_t>(slot);
+}
+
 bool has_live_holder(const State& state, const SharedMemory& shared) {
     for (int word = 0; word < kMaxSlots / 64; word++) {
         for (std::uint64_t bits = shared.holders[word].load(); bits != 0; bits &= bits - 1) {
@@ -93,11 +98,16 @@ std::uint64_t shared_bytes_of(const State& state, int slot, int gpu) {
     std::uint64_t sum = 0;
     for (int i = 0; i < state.file->shared_end.load(); i++) {
         const SharedMemory& shared = state.file->shared[i];
-        if (shared.bytes.load() == 0 || shared.gpu.load() != static_cast<std::uint32_t>(gpu)) {
-            continue;
-        }
-        const bool made_it = shared.creator.load() == static_cast<std::uint32_t>(slot);
-        if (made_it && is_holder(shared, slot)) sum += shared.bytes.load();
+        if (is_made_by(shared, slot, gpu) && is_holder(shared, slot)) sum += shared.bytes.load();
+    }
+    return sum;
+}
+
+std::uint64_t shared_bytes_made_by(const State& state, int slot, int gpu) {
+    std::uint64_t sum = 0;
+    for (int i = 0; i < state.file->shared_end.load(); i++) {
+        const SharedMemory& shared = state.file->shared[i];
+        if (is_made_by(shared, slot, gpu) && is_held(state, i)) sum += shared.bytes.load();
     }
     return sum;
 }
@@ -155,7 +165,6 @@ bool join_shared(const State& state, int slot, int entry, std::uint64_t serial) 
 void leave_shared(const State& state, int slot, int entry) {
     SharedMemory& shared = state.file->shared[entry];
     shared.holders[slot / 64].fetch_and(~(std::uint64_t{1} << (slot % 64)));
-    if (shared.creator.load() == static_cast<std::uint32_t>(slot)) shared.creator.store(kNoSlot);
     if (is_held(state, entry)) return;
     clear_content(state, shared.offset.load(), shared.bytes.load());
     shared.bytes.store(0);

@@ -20,6 +20,9 @@ std::uint64_t shared_bytes(const State& state, int gpu);
 // Entries that the owner of `slot` made and still holds.
 std::uint64_t shared_bytes_of(const State& state, int slot, int gpu);
 
+// Live entries that the owner of `slot` made, also those that only others hold.
+std::uint64_t shared_bytes_made_by(const State& state, int slot, int gpu);
+
 // True while any process or descriptor holds the entry.
 bool is_held(const State& state, int entry);
 

@@ -186,11 +186,15 @@ int claim_slot(State& state) {
     for (int i = 0; i < kMaxSlots; i++) {
         if (slot_owner(state, i) != kNobody) continue;
         Slot& slot = state.file->slots[i];
+        // While the dead owner has bookings, the slot says whether it was a client of MPS: the
+        // time that it shared with others depends on that.
+        clear_bookings(state, i);
         // Wiped before it is locked: a reader must not take a dead owner's values for the new
         // one's.
         slot.in_use.store(0);
         slot.is_mps_server.store(0);
         slot.mps_server.store(0);
+        slot.is_ended.store(0);
         for (int gpu = 0; gpu < kMaxGpus; gpu++) {
             slot.bytes[gpu].store(0);
             slot.contexts[gpu].store(0);
@@ -198,7 +202,6 @@ int claim_slot(State& state) {
         forget_holder(*state.file, i);
         if (!try_lock_byte(state.locks_fd, i)) continue;
         if (state.file->slots_end.load() <= i) state.file->slots_end.store(i + 1);
-        clear_bookings(state, i);
         slot.in_use.store(1);
         return i;
     }

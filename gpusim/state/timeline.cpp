@@ -206,7 +206,15 @@ void cut_off_dead(State& state, EngineId id, std::int64_t now) {
     const int end = state.file->slots_end.load();
     for (int slot = 0; slot < end; slot++) {
         if (engine_of(state, id).bookings[slot].until_ps.load() <= at) continue;
-        if (slot_owner(state, slot) == kNobody) cut_off(state, id, slot, now);
+        if (is_over(state, slot)) cut_off(state, id, slot, now);
+    }
+}
+
+void cut_off_dead(State& state, int gpu) {
+    for (const Engine engine : {Engine::compute, Engine::copies}) {
+        const EngineId id = {gpu, engine};
+        const EngineLock lock(state, id);
+        cut_off_dead(state, id, monotonic_ns());
     }
 }
 

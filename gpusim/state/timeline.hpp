@@ -69,8 +69,10 @@ std::int64_t book(State& state, EngineId id, int slot, Work work, std::int64_t n
 std::int64_t book_turn(State& state, EngineId id, int slot, std::int64_t now);
 // (locked) Ends the slot's work now, done or not.
 void cut_off(State& state, EngineId id, int slot, std::int64_t now);
-// (locked) Cuts off what dead processes have booked.
+// (locked) Cuts off what dead processes have booked, and clients of MPS that were ended.
 void cut_off_dead(State& state, EngineId id, std::int64_t now);
+// The same for all engines of the GPU. Takes the locks itself.
+void cut_off_dead(State& state, int gpu);
 
 // Resets the bookings of a slot, as if it had never worked. Takes the locks itself.
 void clear_bookings(State& state, int slot);

@@ -68,6 +68,19 @@ TEST_F(TimelineTest, ClientsOfOneMpsServerRunSideBySide) {
     EXPECT_EQ(done(b, 20 * kMs), 22 * kMs) << "by turns with a client of another server";
 }
 
+TEST_F(TimelineTest, AClaimedSlotCountsAsTheClientThatItWas) {
+    for (const int slot : {0, 1})
+        state_.file->slots[slot].mps_server.store(7);
+    const Work half = {10 * kMs * kPsPerNs, kWholeEngine / 2};
+    const std::int64_t start = monotonic_ns() - 100 * kMs;
+    book_at(start, 0, half);
+    const std::int64_t b = book_at(start, 1, half);
+    ASSERT_EQ(claim_slot(state_), 0) << "no process has it";
+    EXPECT_EQ(done_at(state_, kCompute, 1, b, monotonic_ns()), start + 10 * kMs)
+        << "they ran side by side";
+    EXPECT_EQ(state_.file->slots[0].mps_server.load(), 0U);
+}
+
 TEST_F(TimelineTest, TwoGetHalfEach) {
     const std::int64_t a = book_at(0, 0, work(10 * kMs));
     const std::int64_t b = book_at(5 * kMs, 1, work(10 * kMs));

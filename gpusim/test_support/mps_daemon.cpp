@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 
 namespace gpusim {
 
@@ -18,9 +19,8 @@ MpsDaemon::MpsDaemon(const SimulatedNode& node)
         if (std::freopen((pipes / "daemon.log").c_str(), "w", stdout) == nullptr) return;
         execl(program_.c_str(), program_.c_str(), "-f", nullptr);
     });
-    while (!std::filesystem::exists(pipes / "control"))
+    while (run("get_server_list").status != 0)
         sched_yield();
-    wait_for("get_server_list", "");
 }
 
 MpsDaemon::~MpsDaemon() {
@@ -28,8 +28,14 @@ MpsDaemon::~MpsDaemon() {
     unsetenv("CUDA_MPS_LOG_DIRECTORY");
 }
 
+CommandResult MpsDaemon::run(const std::string& line) const {
+    return result_of("echo '" + line + "' | " + program_ + " 2>&1");
+}
+
 std::string MpsDaemon::command(const std::string& line) const {
-    return output_of("echo '" + line + "' | " + program_);
+    const CommandResult result = run(line);
+    if (result.status != 0) throw std::runtime_error(line + ": " + result.output);
+    return result.output;
 }
 
 std::string MpsDaemon::server() const {

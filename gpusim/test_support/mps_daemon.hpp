@@ -17,7 +17,8 @@ class MpsDaemon {
     MpsDaemon(const MpsDaemon&) = delete;
     MpsDaemon& operator=(const MpsDaemon&) = delete;
 
-    // What nvidia-cuda-mps-control answers.
+    // What nvidia-cuda-mps-control answers. It throws if that ends with another status than 0, for
+    // example because the daemon is gone.
     std::string command(const std::string& line) const;
     // The pid of the only server, as text; starts it if there is none.
     std::string server() const;
@@ -27,6 +28,8 @@ class MpsDaemon {
     ChildProcess& process() { return *process_; }
 
   private:
+    CommandResult run(const std::string& line) const;
+
     std::string program_;
     std::unique_ptr<ChildProcess> process_;
 };

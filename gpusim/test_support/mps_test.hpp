@@ -57,6 +57,10 @@ class MpsTest : public testing::Test {
         EXPECT_EQ(child->wire().receive(), 1U);
         return child;
     }
+    std::unique_ptr<ChildProcess> program_without_mps() const {
+        const Variable no_daemon("CUDA_MPS_PIPE_DIRECTORY", "/nonexistent");
+        return client();
+    }
     // What the program's next call returns.
     static CUresult call(ChildProcess& program) {
         program.wire().send();

@@ -55,16 +55,21 @@ void SimulatedNode::hide(unsigned minor) const {
     fs::remove(state_directory() / "dev" / ("nvidia" + std::to_string(minor)));
 }
 
-std::string output_of(const std::string& command) {
+CommandResult result_of(const std::string& command) {
     std::FILE* pipe = popen(command.c_str(), "r");
     if (pipe == nullptr) throw std::runtime_error("popen " + command);
-    std::string out;
+    CommandResult result;
     std::array<char, 4096> buffer = {};
     while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
-        out.append(buffer.data(), got);
+        result.output.append(buffer.data(), got);
     }
-    pclose(pipe);
-    return out;
+    const int status = pclose(pipe);
+    if (WIFEXITED(status)) result.status = WEXITSTATUS(status);
+    return result;
+}
+
+std::string output_of(const std::string& command) {
+    return result_of(command).output;
 }
 
 }  // namespace gpusim

@@ -44,6 +44,13 @@ inline constexpr char kTwoGpus[] =
     "  - {model: Tesla T4, memory: 15360MiB, minor: 3}\n"
     "  - {model: Tesla T4, memory: 15360MiB, minor: 1}\n";
 
+// Standard output of a shell command, and its exit status; -1 if a signal killed it.
+struct CommandResult {
+    std::string output;
+    int status = -1;
+};
+CommandResult result_of(const std::string& command);
+
 // Standard output of a shell command.
 std::string output_of(const std::string& command);
 

@@ -1,6 +1,7 @@
 // A process that gives device 0 work, for tests.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "gpusim/test_support/cuda_program.hpp"
@@ -90,5 +91,19 @@ struct Worker : CudaProgram {
     // Looked up once, as programs do: a lookup takes thousands of instructions.
     decltype(&::cuLaunchKernel) launch_kernel = CALL(cuda, cuLaunchKernel);
 };
+
+// How long a kernel that fills the GPU for a millisecond takes, in microseconds. It follows
+// another one, so that the time of its launch does not matter. A host that launches it too late
+// makes it seem longer, so the shortest of a few counts.
+inline std::uint64_t kernel_us(const Worker& worker) {
+    std::uint64_t shortest = ~std::uint64_t{0};
+    for (int tries = 0; tries < 5; tries++) {
+        EXPECT_EQ(worker.launch(5 * kMillisecond), CUDA_SUCCESS);
+        CUevent start = worker.mark();
+        EXPECT_EQ(worker.launch(kMillisecond), CUDA_SUCCESS);
+        shortest = std::min(shortest, worker.ns_between(start, worker.mark()));
+    }
+    return (shortest + 500) / 1000;
+}
 
 }  // namespace gpusim

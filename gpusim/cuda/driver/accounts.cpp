@@ -3,6 +3,7 @@
 #include "gpusim/cuda/driver/driver.hpp"
 #include "gpusim/state/compute_mode.hpp"
 #include "gpusim/state/shared.hpp"
+#include "gpusim/state/timeline.hpp"
 
 namespace gpusim {
 namespace {
@@ -43,6 +44,14 @@ std::uint64_t rest_of(std::uint64_t bytes, std::uint64_t used) {
     return used < bytes ? bytes - used : 0;
 }
 
+// What counts for the pinned limit of MPS. Memory that this process has exported and released
+// counts while it exists: the process could import it again.
+std::uint64_t limited_bytes(int gpu) {
+    if (driver.slot < 0) return 0;
+    return driver.state.file->slots[driver.slot].bytes[gpu].load() +
+           shared_bytes_made_by(driver.state, driver.slot, gpu);
+}
+
 // Counts an allocation that there is room for; true for the one that must fail.
 bool is_ordered_to_fail(int gpu) {
     std::atomic<std::uint64_t>& left = driver.state.file->gpus[gpu].failing_allocation;
@@ -61,6 +70,8 @@ CUresult add(int gpu, std::uint64_t bytes, unsigned contexts, Purpose purpose) {
         return CUDA_ERROR_DEVICE_UNAVAILABLE;
     if (const CUresult error = check_room(gpu, bytes); error != CUDA_SUCCESS) return error;
     if (purpose == Purpose::allocation && is_ordered_to_fail(gpu)) return CUDA_ERROR_OUT_OF_MEMORY;
+    // An exclusive GPU does not work for those that no longer count.
+    if (contexts > 0) cut_off_dead(driver.state, gpu);
     Slot& slot = driver.state.file->slots[driver.slot];
     slot.bytes[gpu].store(slot.bytes[gpu].load() + bytes);
     slot.contexts[gpu].store(slot.contexts[gpu].load() + contexts);
@@ -74,8 +85,7 @@ std::uint64_t free_bytes(int gpu) {
     const std::uint64_t free = rest_of(capacity, used_bytes(driver.state, gpu));
     const std::uint64_t limit = driver.mps.pinned_limit_bytes[gpu];
     if (limit == 0) return free;
-    const std::uint64_t own = driver.slot >= 0 ? slot_bytes(driver.state, driver.slot, gpu) : 0;
-    const std::uint64_t allowed = rest_of(limit, own);
+    const std::uint64_t allowed = rest_of(limit, limited_bytes(gpu));
     return allowed < free ? allowed : free;
 }
 

@@ -186,6 +186,8 @@ CUresult current_context(Context** context) {
 }
 
 CUresult make_green(CUdevice device, CUgreenCtx* green) {
+    // The primary context may live on after the end of its client.
+    if (driver.mps.error != CUDA_SUCCESS) return driver.mps.error;
     auto* context = static_cast<Context*>(std::calloc(1, sizeof(Context)));
     if (context == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     context->device = device;

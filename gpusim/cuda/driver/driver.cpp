@@ -15,6 +15,22 @@ constinit Driver driver = {.mutex = PTHREAD_MUTEX_INITIALIZER,
 
 namespace {
 
+// The daemon must see the end of this process also while a fork child lives. If cuInit has not
+// succeeded yet, the child may call it itself: another thread, which the child does not have, may
+// hold the mutex.
+void reset_in_fork_child() {
+    disconnect_from_mps();
+    if (driver.owner.load() == 0) driver.mutex = PTHREAD_MUTEX_INITIALIZER;
+}
+
+// Before the mutex is locked for the first time. Two threads may register the function twice, which
+// does no harm.
+void prepare_for_forks() {
+    static constinit std::atomic<bool> is_prepared = false;
+    if (is_prepared.load()) return;
+    is_prepared.store(pthread_atfork(nullptr, nullptr, reset_in_fork_child) == 0);
+}
+
 CUresult result_of(OpenResult opened) {
     switch (opened) {
         case OpenResult::ok:
@@ -91,6 +107,7 @@ CUresult cuInit(unsigned int flags) {
     const pid_t owner = driver.owner.load();
     if (owner != 0 && owner != getpid()) return CUDA_ERROR_NOT_INITIALIZED;
     if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    gpusim::prepare_for_forks();
     pthread_mutex_lock(&driver.mutex);
     CUresult result = CUDA_SUCCESS;
     if (driver.owner.load() == 0) {

@@ -2,7 +2,7 @@
 // for what it takes.
 //
 // Thread rule: the driver's mutex protects everything here, and a Session holds it. A process that
-// was forked from one that had called cuInit has no driver, as with the real one: no Session
+// was forked from one in which cuInit had succeeded has no driver, as with the real one: no Session
 // succeeds in it, and nothing that its parent holds is touched.
 #pragma once
 

@@ -1,6 +1,5 @@
 #include "gpusim/cuda/driver/mps_client.hpp"
 
-#include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <cstring>
 
 #include "gpusim/cuda/driver/driver.hpp"
+#include "gpusim/cuda/work/runner.hpp"
 #include "gpusim/cuda/work/work.hpp"
 #include "gpusim/mps/limits.hpp"
 #include "gpusim/mps/wire.hpp"
@@ -17,20 +17,23 @@
 namespace gpusim {
 namespace {
 
-// The daemon must see the end of this process, also while a fork child lives.
-void close_in_fork_child() {
-    if (driver.mps.fd < 0) return;
-    close(driver.mps.fd);
-    driver.mps.fd = -1;
+// False if there is none, or from a daemon of another build, whose Welcome may be shorter.
+bool receive_welcome(int fd, mps::Welcome& welcome) {
+    constexpr std::size_t kHead = sizeof welcome.head;
+    char* rest = reinterpret_cast<char*>(&welcome) + kHead;
+    return mps::receive_all(fd, &welcome.head, kHead) &&
+           welcome.head.version == mps::kWireVersion &&
+           mps::receive_all(fd, rest, sizeof welcome - kHead) &&
+           welcome.gpus.count <= mps::kMaxDevices;
 }
 
 CUresult greet(int fd) {
     mps::Welcome welcome;
-    if (!mps::send_all(fd, &mps::kClient, 1) || !mps::receive_all(fd, &welcome, sizeof welcome) ||
-        welcome.gpus.count > mps::kMaxDevices) {
+    if (!mps::send_all(fd, &mps::kClient, 1) || !receive_welcome(fd, welcome))
         return CUDA_ERROR_MPS_CONNECTION_FAILED;
-    }
-    if (welcome.error != CUDA_SUCCESS) return static_cast<CUresult>(welcome.error);
+    if (welcome.head.error != CUDA_SUCCESS) return static_cast<CUresult>(welcome.head.error);
+    // The numbers of another node mean nothing here.
+    if (welcome.state_id != driver.state.file->id) return CUDA_ERROR_MPS_CONNECTION_FAILED;
     driver.mps.server = welcome.server;
     driver.mps.gpus = {};
     for (std::uint32_t i = 0; i < welcome.gpus.count; i++) {
@@ -107,31 +110,57 @@ void end_client(CUresult error) {
     ring();
 }
 
-// A daemon that does not read cannot stop this process.
+// Reports that the socket had no room for, in their order.
+struct Unsent {
+    mps::Report report;
+    Unsent* next;
+};
+constinit Unsent* first_unsent = nullptr;
+constinit Unsent* last_unsent = nullptr;
+
+// False if the socket has no room; it takes a report whole or not at all. A report to a daemon that
+// is gone is lost.
+bool send_now(const mps::Report& report) {
+    return send(driver.mps.fd, &report, sizeof report, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ||
+           errno != EAGAIN;
+}
+
+void send_unsent() {
+    while (first_unsent != nullptr && send_now(first_unsent->report)) {
+        Unsent* sent = first_unsent;
+        first_unsent = sent->next;
+        std::free(sent);
+    }
+}
+
+// A daemon that does not read cannot stop this process. The driver's thread sends what is left, if
+// the program makes no more calls. It is lost if this process has no memory.
 void send_report(const mps::Report& report) {
-    send(driver.mps.fd, &report, sizeof report, MSG_DONTWAIT | MSG_NOSIGNAL);
+    send_unsent();
+    if (first_unsent == nullptr && send_now(report)) return;
+    auto* unsent = static_cast<Unsent*>(std::calloc(1, sizeof(Unsent)));
+    if (unsent == nullptr) return;
+    unsent->report = report;
+    (first_unsent != nullptr ? last_unsent->next : first_unsent) = unsent;
+    last_unsent = unsent;
+    need_runner();
 }
 
 }  // namespace
 
 CUresult connect_to_mps() {
     const mps::MpsPath control = mps::path_in(mps::pipe_directory(), mps::kControl);
-    const int fd = mps::connect_to(control.text);
-    if (fd < 0) return CUDA_SUCCESS;
-    const CUresult result = greet(fd);
-    if (result != CUDA_SUCCESS) {
-        close(fd);
-        return result;
-    }
-    driver.mps.fd = fd;
-    static constinit bool is_registered = false;
-    if (!is_registered) is_registered = pthread_atfork(nullptr, nullptr, close_in_fork_child) == 0;
-    return CUDA_SUCCESS;
+    if (!mps::connect_to(control.text, driver.mps.fd))
+        return mps::means_no_daemon(errno) ? CUDA_SUCCESS : CUDA_ERROR_MPS_CONNECTION_FAILED;
+    const CUresult result = greet(driver.mps.fd);
+    if (result != CUDA_SUCCESS) disconnect_from_mps();
+    return result;
 }
 
 void disconnect_from_mps() {
-    if (driver.mps.fd >= 0) close(driver.mps.fd);
+    const int fd = driver.mps.fd;
     driver.mps = {.fd = -1, .active_thread_percentage = 100};
+    if (fd >= 0) close(fd);
 }
 
 void read_mps_environment() {
@@ -159,7 +188,9 @@ GpuList gpus_of_mps(const GpuList& present) {
 // After the end of the connection the server is gone, or its daemon, which ends it. The error is
 // the one that cuda.h gives for a server that does not answer its client any more.
 void check_mps() {
-    if (driver.mps.fd < 0 || driver.mps.error != CUDA_SUCCESS) return;
+    if (driver.mps.fd < 0) return;
+    send_unsent();
+    if (driver.mps.error != CUDA_SUCCESS) return;
     mps::Notice notice;
     const ssize_t got = recv(driver.mps.fd, &notice, sizeof notice, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -174,6 +205,7 @@ void report_context_made(Context& context) {
     report.event = mps::Event::context_made;
     report.context = context.mps_context;
     report.gpu = static_cast<std::uint32_t>(context.gpu);
+    report.slot = driver.slot;
     const Gpu& gpu = gpu_of(context);
     std::snprintf(report.name.uuid, sizeof report.name.uuid, "%s", gpu.uuid);
     std::snprintf(report.name.model, sizeof report.name.model, "%s", gpu.model);

@@ -1,7 +1,7 @@
 // This process as a client of an MPS server. cuInit connects to the control daemon, as the real
 // driver does, and the connection lasts as long as the process. A process without a daemon pays one
 // failed connect() and nothing later. All functions require a Session, except connect_to_mps() and
-// disconnect_from_mps(), which require the driver's mutex.
+// disconnect_from_mps(), which require the driver's mutex. A fork child disconnects (driver.cpp).
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,8 @@ void read_mps_environment();
 // How many multiprocessors of the GPU this process has: without MPS all.
 unsigned multiprocessors_of(int gpu);
 
-// Ends this client if the server or the daemon has ended it: all its contexts get the error.
+// Sends the reports that had to wait. Ends this client if the server or the daemon has ended it:
+// all its contexts get the error.
 void check_mps();
 
 void report_context_made(Context& context);

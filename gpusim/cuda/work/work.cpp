@@ -41,13 +41,8 @@ constinit std::atomic<std::uint32_t> bell = 0;  // a futex
 constinit std::atomic<int> sleepers = 0;
 
 void look_for_dead() {
-    for (int device = 0; device < driver.devices.count; device++) {
-        for (const Engine engine : {Engine::compute, Engine::copies}) {
-            const EngineId id = {driver.devices.gpus[device], engine};
-            const EngineLock lock(driver.state, id);
-            cut_off_dead(driver.state, id, monotonic_ns());
-        }
-    }
+    for (int device = 0; device < driver.devices.count; device++)
+        cut_off_dead(driver.state, driver.devices.gpus[device]);
 }
 
 // The state of the operations that must be done before an operation.
@@ -358,7 +353,9 @@ void finish(Operation& operation, std::int64_t done_ns) {
     operation.progress = Operation::Progress::done;
     operation.done_ns = done_ns;
     if (context.error == CUDA_SUCCESS && operation.deed != nullptr) operation.deed(operation);
-    if (const CUresult error = error_of(operation.fault); error != CUDA_SUCCESS) {
+    const CUresult error = error_of(operation.fault);
+    // The first error stays: the work of a context that has one was cut off before this fault.
+    if (error != CUDA_SUCCESS && context.error == CUDA_SUCCESS) {
         context.error = error;
         {
             const EngineLock lock(driver.state, operation.id);
