@@ -64,7 +64,7 @@ void EventLoop::take_report(Client& client, const Report& report) {
             forget_context(client, report.context);
             break;
         case Event::fault:
-            if (server != nullptr) fail_clients(*server, report.gpu, report.error);
+            if (server != nullptr) fail_clients(*server, client.pid, report);
             break;
     }
 }
@@ -160,11 +160,12 @@ void EventLoop::refuse_waiting(uid_t uid) {
     }
 }
 
-void EventLoop::fail_clients(const Server& server, std::uint32_t gpu, std::uint32_t error) {
-    control_.clients.mark_fault(server.pid, gpu);
+void EventLoop::fail_clients(const Server& server, pid_t culprit, const Report& fault) {
+    control_.clients.mark_fault(server.pid, fault.gpu);
     for (int i = 0; i < control_.clients.count; i++) {
         const Client& client = control_.clients.list[i];
-        if (client.server == server.pid && client.has_fault) end_client(client, error);
+        if (client.server != server.pid || !client.has_fault) continue;
+        end_client(client, fault.error, client.pid == culprit);
     }
     after_client_left(server.pid);
 }
@@ -190,12 +191,13 @@ void EventLoop::terminate(pid_t server, pid_t pid) {
 }
 
 // Its server ends its work, also if the client makes no more calls.
-void EventLoop::end_client(const Client& client, std::uint32_t error) {
+void EventLoop::end_client(const Client& client, std::uint32_t error, bool is_culprit) {
     notify(client.fd, error);
     if (client.slot < 0) return;
     EndedClient ended;
     ended.pid = client.pid;
     ended.slot = client.slot;
+    ended.is_culprit = is_culprit ? 1 : 0;
     for (const Channel& channel : channels_) {
         if (channel.pid == client.server && channel.fd >= 0)
             send_all(channel.fd, &ended, sizeof ended);

@@ -67,10 +67,10 @@ class EventLoop {
     void welcome(Connection& connection, const Server& server);
     void refuse(Connection& connection, CUresult error);
     void refuse_waiting(uid_t uid);
-    void fail_clients(const Server& server, std::uint32_t gpu, std::uint32_t error);
+    void fail_clients(const Server& server, pid_t culprit, const Report& fault);
     void lose_clients(pid_t server);
     void terminate(pid_t server, pid_t client);
-    void end_client(const Client& client, std::uint32_t error);
+    void end_client(const Client& client, std::uint32_t error, bool is_culprit = false);
     void after_client_left(pid_t server);
 
     Plan plan_;

@@ -123,7 +123,12 @@ int main() {
     }
     if (!gpusim::mps::send_all(gpusim::mps::kServerChannel, &ready, sizeof ready)) return 1;
     gpusim::mps::EndedClient ended;
-    while (gpusim::mps::receive_all(gpusim::mps::kServerChannel, &ended, sizeof ended))
+    while (gpusim::mps::receive_all(gpusim::mps::kServerChannel, &ended, sizeof ended)) {
+        if (ended.is_culprit != 0) {
+            log.line("Server is handling a fatal GPU error.");
+            log.line("Client process %d encountered a fatal GPU error.", ended.pid);
+        }
         end_client(state, ready.number, ended);
+    }
     return 0;
 }

@@ -40,10 +40,11 @@ struct ServerReady {
 struct EndedClient {
     std::int32_t pid = 0;
     std::int32_t slot = 0;
+    std::uint32_t is_culprit = 0;  // it had the fatal error that ends the server's clients
 };
 
 // Of everything that passes between libcuda and the daemon. Raise it with each change.
-inline constexpr std::uint32_t kWireVersion = 2;
+inline constexpr std::uint32_t kWireVersion = 3;
 
 struct WelcomeHead {
     std::uint32_t version = kWireVersion;  // another one: nothing after it can be read

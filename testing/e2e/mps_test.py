@@ -10,7 +10,7 @@ from e2e import truth
 from e2e.case import GPUS, PODS
 from e2e.chart_case import ChartCase, Json
 from stack.chart import NAMESPACE
-from stack.gpu_node import DRIVER_ROOT, GpuNode
+from stack.gpu_node import DRIVER_ROOT, GpuNode, gpusimctl
 
 NODE = "node-a"
 FOLDER = "/run/tessera/mps"
@@ -117,19 +117,25 @@ class MpsTest(ChartCase):
         self.assertIn("allocated", self.says("waits", "gpuhog --once 512MiB"))
 
     def test_what_a_tenant_may_not_set(self) -> None:
-        """Variables of MPS, and a volume where servers and clients share memory."""
-        def with_main(name: str, volumes: list[Json] | None = None, **fields: object) -> Json:
-            pod = self.mps_pod(name, volumes=volumes or [])
+        """Variables of MPS, and a volume in place of the daemon's pipe. A volume at /dev/shm is the
+        pod's own affair."""
+        def with_main(name: str, volume: str = "", **fields: object) -> Json:
+            pod = self.mps_pod(name)
+            if volume:
+                pod["spec"]["volumes"] = [{"name": "big", "emptyDir": {"medium": "Memory"}}]
+                fields["volumeMounts"] = [{"name": "big", "mountPath": volume}]
             pod["spec"]["containers"][0].update(fields)
             return pod
 
         self.create(with_main("variable", env=[
             {"name": "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "value": "100"}]))
-        self.create(with_main("volume", [{"name": "big", "emptyDir": {"medium": "Memory"}}],
-                              volumeMounts=[{"name": "big", "mountPath": "/dev/shm"}]))
+        self.create(with_main("volume", "/usr/local/tessera/mps"))
         self.wait_event("variable", "container main sets CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
                         "remove it")
-        self.wait_event("volume", "volume big is mounted at /dev/shm", "mount it somewhere else")
+        self.wait_event("volume", "volume big is mounted at /usr/local/tessera/mps",
+                        "mount it somewhere else")
+        self.create(with_main("shm", "/dev/shm"))
+        self.running("shm")
 
     def test_one_user_for_each_gpu(self) -> None:
         """MPS would let programs of a second user wait, so the second pod says so instead."""
@@ -141,6 +147,81 @@ class MpsTest(ChartCase):
                         "runAsUser")
         self.create(self.mps_pod("large", memory="14Gi", **user))
         self.running("large")
+
+    def spinning(self, *names: str) -> str:
+        """Pods whose only program ends with the first error of the GPU; returns their GPU."""
+        for name in names:
+            self.create(self.mps_pod(name, script="exec gpuspin 2000"))
+        gpu, = {uuid for pod in self.running(*names) for uuid in truth.uuids(pod)}
+        self.wait_clients(gpu, len(names))
+        return gpu
+
+    def wait_clients(self, gpu: str, count: int) -> None:
+        self.cluster.wait_for(f"{count} clients", lambda: self.clients(gpu) == count, MODE_SECONDS)
+
+    def clients(self, gpu: str) -> int:
+        """How many programs are connected to the daemon of a GPU."""
+        return sum(len(self.control(gpu, f"get_client_list {server}").split())
+                   for server in self.control(gpu, "get_server_list").split())
+
+    def restarts(self, name: str) -> int:
+        status, = self.api.json("GET", f"{PODS}/{name}")["status"]["containerStatuses"]
+        return int(status["restartCount"])
+
+    def state(self, gpu: str) -> Json:
+        """What tessera-mps says of a GPU."""
+        state: Json = json.loads(self.node("cat", f"{FOLDER}/{gpu}/state.json"))
+        return state
+
+    def reasons(self, name: str) -> str:
+        """The events of a pod about its GPU."""
+        found = self.cluster.kubectl("get", "events", "-o", "jsonpath={.items[*].reason}",
+                                     f"--field-selector=involvedObject.name={name}")
+        return " ".join(reason for reason in found.split()
+                        if reason in ("GpuFatalError", "GpuLost", "MpsNotServing"))
+
+    def test_a_fatal_error_of_one_program(self) -> None:
+        """All programs with MPS on the GPU get it, and their pods learn whose it was. They start
+        again within seconds. A pod of the other GPU notices nothing."""
+        gpu = self.spinning("one", "two")
+        self.create(self.mps_pod("aside", script="exec gpuspin 2000", isolation=""))
+        aside, = self.running("aside")
+        index = truth.shares(self.api.json("GET", f"{PODS}/one"))["main"][0]["index"]
+        root = self.stack.nodes[0].driver_root(self.cluster.directory)
+        gpusimctl("--root", str(root), "fault", str(index), "kernel", "illegal-address")
+        self.cluster.wait_for("both pods have an event", lambda: sorted(
+            (self.reasons("one"), self.reasons("two"))) == ["GpuFatalError", "GpuLost"],
+            MODE_SECONDS)
+        culprit = "one" if self.reasons("one") == "GpuFatalError" else "two"
+        victim = "two" if culprit == "one" else "one"
+        self.wait_event(culprit, f"had a fatal error on {gpu}", "for the 1. time")
+        self.wait_event(victim, f"a program of pod {culprit} had a fatal error")
+        self.wait_clients(gpu, 2)
+        self.assertEqual((self.restarts("aside"), self.reasons("aside")), (0, ""))
+        self.assertNotEqual(truth.uuids(aside), [gpu])
+
+    def test_killed_programs_of_mps(self) -> None:
+        """The supervisor and the agent can be killed at any time, and no program notices. With a
+        server or its daemon, the programs lose the GPU; their pods learn it, and they start again.
+        Nothing is left (tearDown)."""
+        gpu = self.spinning("one", "two")
+        supervisor = self.node("sh", "-c", "pgrep -x tessera-mps | tail -n 1").strip()
+        self.node("kill", "-9", supervisor)
+        self.node("kill", "-9", self.node("pgrep", "-x", "tessera-agent").strip())
+        before = self.state(gpu)
+        self.cluster.wait_for("another supervisor looks", lambda: (
+            self.state(gpu)["checkedUnixNs"] > before["checkedUnixNs"]), MODE_SECONDS)
+        self.cluster.wait_for("the agent is back", self.offers_mps, MODE_SECONDS)
+        self.assertEqual(self.state(gpu)["pid"], before["pid"])
+        self.assertEqual([self.restarts(name) for name in ("one", "two")], [0, 0])
+        for number, victim in enumerate((self.control(gpu, "get_server_list").strip(),
+                                         str(before["pid"])), start=1):
+            with self.subTest("server" if number == 1 else "daemon"):
+                self.node("kill", "-9", victim)
+                for name in ("one", "two"):
+                    self.wait_event(name, "its server ended" if number == 1 else
+                                    "its control daemon ended")
+                self.wait_clients(gpu, 2)
 
     def test_a_pod_that_mps_cannot_serve(self) -> None:
         """It is refused before it is placed, with what to write."""

@@ -14,18 +14,22 @@ Agent::Agent(Scene& scene, ApiServer& server, Machine& machine, Identity identit
     : scene_(scene),
       machine_(machine),
       identity_(identity),
+      clock_(scene.loop),
       kube_(scene, server, "agent-" + machine.name.str()),
+      modes_({machine.mps, machine.mps, clock_}, machine.name),
       gpus_(machine, kube_, *this,
             {.node = machine.name,
              .lists = {},
-             .publishing = {.identity = std::string(identity_name(identity))}}),
+             .publishing = {.identity = std::string(identity_name(identity))},
+             .modes = scene.has_mps ? &modes_ : nullptr}),
       handler_({.gpus = gpus_,
                 .kube = kube_,
                 .holders = machine,
                 .plugins = *this,
                 .cdi = machine,
                 .seal = nullptr,
-                .unshared = this},
+                .unshared = this,
+                .modes = scene.has_mps ? &modes_ : nullptr},
                machine.name, identity, {}),
       process_(scene.loop, "agent-" + machine.name.str()) {}
 
@@ -37,6 +41,7 @@ bool Agent::start() {
     if (!gpus_.load()) return false;
     process_.spawn([this] { publish(); });
     process_.spawn([this] { follow_gpus(); });
+    if (scene_.has_mps) process_.spawn([this] { follow_modes(); });
     if (identity_ == Identity::nri) process_.spawn([this] { link(); });
     return true;
 }
@@ -49,6 +54,21 @@ void Agent::follow_gpus() {
         for (; !machine_.faults.empty(); machine_.faults.pop_front())
             gpus_.take_faults(machine_.faults.front());
         gpus_.update();
+    }
+}
+
+// The product follows a watch; a list each second shows the same, as late.
+void Agent::follow_modes() {
+    while (true) {
+        if (auto pods = kube_.list_pods(machine_.name)) {
+            PodChanges all{
+                .upserted = *std::move(pods), .deleted = {}, .listed = std::set<PodUid>()};
+            for (const PodInfo& pod : all.upserted)
+                all.listed->insert(pod.uid);
+            modes_.take(all);
+        }
+        modes_.apply();
+        scene_.loop.sleep(1s);
     }
 }
 

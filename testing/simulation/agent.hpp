@@ -8,6 +8,7 @@
 #include "app/agent/inventory/gpu_monitor.hpp"
 #include "app/agent/start/container_start_handler.hpp"
 #include "testing/simulation/faulty_kube_api.hpp"
+#include "testing/simulation/loop_clock.hpp"
 #include "testing/simulation/machine.hpp"
 
 namespace tessera::simulation {
@@ -43,12 +44,15 @@ class Agent final : private DevicePluginHost, private UnsharedContainers {
 
     void follow_gpus();
     void publish();
+    void follow_modes();
     void link();
 
     Scene& scene_;
     Machine& machine_;
     const Identity identity_;
+    LoopClock clock_;
     FaultyKubeApi kube_;
+    GpuModes modes_;
     GpuMonitor gpus_;
     ContainerStartHandler handler_;
     bool linked_ = false;

@@ -74,6 +74,7 @@ void Cluster::draw_rates() {
 
 void Cluster::build() {
     Rng& rng = scene.rng;
+    scene.has_mps = rng.chance(400);
     const Identity identity = rng.chance(600) ? Identity::nri : Identity::kubelet;
     const std::int64_t count = rng.between(1, 3);
     int most_gpus = 0;

@@ -21,6 +21,7 @@ void GroundTruth::take(const Change<PodObject>& change) {
     const Allocation* own = own_allocation(pod);
     if (own == nullptr || allocated_.contains(pod.uid)) return;
     given_.insert_or_assign(pod.uid, *own);
+    take_mode(pod.name, *own);
     for (const GpuAllocation& on_gpu : allocated_[pod.uid] = allocated_by_gpu(own->containers)) {
         const Bytes sum = granted_[on_gpu.uuid] += on_gpu.memory;
         if (sum <= capacity_[on_gpu.uuid]) continue;
@@ -29,6 +30,19 @@ void GroundTruth::take(const Change<PodObject>& change) {
             fmt::format("GPU {} of {} has {} allocated after pod {} ({}) is bound",
                         on_gpu.uuid.str(), to_string(capacity_[on_gpu.uuid]), to_string(sum),
                         pod.name.name, pod.uid.str()));
+    }
+}
+
+void GroundTruth::take_mode(const PodName& name, const Allocation& own) {
+    for (const GpuAllocation& on_gpu : allocated_by_gpu(own.containers)) {
+        for (const auto& [uid, others] : allocated_) {
+            const auto other = std::ranges::find(others, on_gpu.uuid, &GpuAllocation::uuid);
+            if (other == others.end() || other->mps == on_gpu.mps) continue;
+            scene_.journal.violation(
+                scene_.loop.now(),
+                fmt::format("GPU {} has pods with and without MPS after pod {} is bound",
+                            on_gpu.uuid.str(), name.name));
+        }
     }
 }
 
@@ -84,6 +98,14 @@ void GroundTruth::check_room(const Machine& machine, const Container& container,
             }
         }
         if (orphan) ++orphans_met_;
+        for (const auto& [id, other] : machine.containers) {
+            const bool is_here = other.gpus.contains(uuid);
+            // A container that its pod has left may be without MPS, which nothing on the node
+            // shows.
+            if (!is_here || other.uses_mps == container.uses_mps) continue;
+            if (other.uses_mps || !is_orphan(other))
+                wrong(fmt::format("has GPU {} with MPS beside one without", uuid.str()));
+        }
         if (sum > capacity_[uuid]) wrong(fmt::format("overcommits GPU {}", uuid.str()));
     }
 }

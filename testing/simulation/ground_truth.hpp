@@ -33,6 +33,7 @@ class GroundTruth {
   private:
     void take(const Change<PodObject>& change);
     void free(const PodUid& uid);
+    void take_mode(const PodName& name, const Allocation& own);
     void check_room(const Machine& machine, const Container& container,
                     const std::function<void(const std::string&)>& wrong);
 

@@ -131,6 +131,7 @@ void InvariantChecker::check_node(const NodeInfo& node, const Machine& machine) 
         }
     }
     if (!machine.containers.empty()) broken(name + " still runs a container");
+    if (!machine.mps.gpus().empty()) broken(name + " has a GPU that did not leave MPS mode");
 }
 
 void InvariantChecker::check_all_free() {

@@ -278,14 +278,16 @@ bool Kubelet::create(const PodObject& pod, const ContainerSpec& spec) {
             }
         }
     }
-    Container made{.pod = pod.info.uid,
-                   .pod_name = pod.info.name,
-                   .name = spec.name,
-                   .pod_annotations = pod.annotations,
-                   .env = container.env,
-                   .id = container.id,
-                   .gpus = gpus_of(edits),
-                   .since = scene_.loop.now()};
+    Container made{
+        .pod = pod.info.uid,
+        .pod_name = pod.info.name,
+        .name = spec.name,
+        .pod_annotations = pod.annotations,
+        .env = container.env,
+        .id = container.id,
+        .gpus = gpus_of(edits),
+        .uses_mps = pod.info.allocation && *pod.info.allocation && uses_mps(**pod.info.allocation),
+        .since = scene_.loop.now()};
     for (const auto& [name, value] : edits.env)
         made.env.push_back(fmt::format("{}={}", name, value));
     container.env = made.env;

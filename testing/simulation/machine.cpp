@@ -7,7 +7,7 @@
 namespace tessera::simulation {
 
 Machine::Machine(Scene& scene, NodeName node, int count, Bytes each)
-    : name(std::move(node)), scene_(scene) {
+    : name(std::move(node)), mps(scene, *this), scene_(scene) {
     for (int i = 0; i < count; ++i)
         gpus.push_back({.uuid = GpuUuid(fmt::format("GPU-{}-{}", name.str(), i)), .memory = each});
 }

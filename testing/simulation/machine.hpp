@@ -11,6 +11,7 @@
 #include "ports/gpu_inventory.hpp"
 #include "ports/kube/kube_api.hpp"
 #include "ports/kubelet.hpp"
+#include "testing/simulation/mps_node.hpp"
 #include "testing/simulation/scene.hpp"
 
 namespace tessera::simulation {
@@ -32,6 +33,7 @@ struct Container {
     std::string id;
     // Its GPUs, and the memory on each; empty if it started without the agent.
     std::map<GpuUuid, Bytes> gpus;
+    bool uses_mps = false;  // by its allocation
     Time since{};
 };
 
@@ -48,6 +50,7 @@ class Machine final : public GpuInventory, public DeviceHolders, public CdiStore
     std::map<std::string, ContainerEdits> shares;  // CDI files
     std::map<std::string, Container> containers;   // by id
     std::map<PodUid, Time> ends;                   // when a pod's work will be done
+    MpsNode mps;
 
     [[nodiscard]] const Container* running(const PodUid& pod, const std::string& container) const;
     void end_containers(const PodUid& pod);

@@ -43,6 +43,7 @@ struct Scene {
     // kube-scheduler is one up to Kubernetes 1.34, which clears the nominations of failed pods.
     bool clears_nominations = false;
     bool priorities = false;  // pods have priorities, and may be evicted for higher ones
+    bool has_mps = false;     // nodes offer MPS, and some pods use it
     bool over = false;        // the run has ended, and its components are being destroyed
     bool has_faults = true;   // faults may strike
     int slowness = 1;         // factor on all network delays, so that more happens during a request

@@ -82,13 +82,25 @@ std::vector<ContainerSpec> Users::draw_containers() {
     return out;
 }
 
+std::vector<ContainerSpec> Users::draw_mps_container() {
+    Rng& rng = scene_.rng;
+    auto out = build::native(gibibytes(rng.between(1, std::max<std::int64_t>(gib_ / 2, 1))));
+    out[0].limits.emplace_back(resource::kGpuCores, std::to_string(rng.between(1, 50)));
+    return out;
+}
+
 void Users::create(const PodName& name) {
     if (server_.pods().contains(name)) return;
     PodObject pod;
     pod.info.name = name;
     pod.info.uid = PodUid(fmt::format("uid-{:04}", next_uid_++));
     pod.info.created = created_text(scene_.loop.now());
-    build::set_containers(pod.info, draw_containers());
+    if (scene_.has_mps && scene_.rng.chance(400)) {
+        pod.info.gpu_rules.isolation = "mps";
+        build::set_containers(pod.info, draw_mps_container());
+    } else {
+        build::set_containers(pod.info, draw_containers());
+    }
     // Nothing is known of the other pods' rules, so they are not nominated.
     if (scene_.rng.chance(900)) pod.info.scheduling = scheduling_;
     if (scene_.priorities) {

@@ -28,6 +28,7 @@ class Users {
     void bind_past_everyone();
     void nominate_past_everyone();
     [[nodiscard]] std::vector<ContainerSpec> draw_containers();
+    [[nodiscard]] std::vector<ContainerSpec> draw_mps_container();
     PodPtr draw(bool bound);
     PodName draw_name();
 

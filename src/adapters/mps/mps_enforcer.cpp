@@ -130,7 +130,10 @@ void MpsEnforcer::cleanup(const PodUid& pod) {
 }
 
 std::vector<std::string> MpsEnforcer::mount_points() const {
-    return {std::string(kMpsPipesInContainer), std::string(kSharedMemoryFolder)};
+    std::vector<std::string> points;
+    for (const FileMount& mount : mounts_of({}))
+        points.push_back(mount.destination);
+    return points;
 }
 
 bool MpsEnforcer::is_ours(const std::string& source) const {
@@ -172,11 +175,14 @@ std::optional<MpsGrant> MpsEnforcer::grant_of(const PodUid& pod,
 
 // The folder of the pipes is the same for all daemons that the GPU has in the container's life.
 std::vector<FileMount> MpsEnforcer::mounts_of(const GpuUuid& gpu) const {
-    return {
-        {.source = folder_.paths(gpu).tenants(), .destination = std::string(kMpsPipesInContainer)},
-        {.source = folder_.shared_memory(),
-         .destination = std::string(kSharedMemoryFolder),
-         .read_only = false}};
+    std::vector<FileMount> mounts{
+        {.source = folder_.paths(gpu).tenants(), .destination = std::string(kMpsPipesInContainer)}};
+    if (shares_memory_) {
+        mounts.push_back({.source = folder_.shared_memory(),
+                          .destination = std::string(kSharedMemoryFolder),
+                          .read_only = false});
+    }
+    return mounts;
 }
 
 }  // namespace tessera

@@ -21,8 +21,9 @@ namespace tessera {
 
 class MpsEnforcer final : public Enforcer, public ContainerFiles, public MpsGrants {
   public:
-    explicit MpsEnforcer(std::filesystem::path folder)
-        : path_(folder), folder_(std::move(folder)) {}
+    // shares_memory: containers get the servers' /dev/shm (mps_shared_memory of the agent).
+    MpsEnforcer(std::filesystem::path folder, bool shares_memory)
+        : path_(folder), folder_(std::move(folder)), shares_memory_(shares_memory) {}
 
     [[nodiscard]] std::string_view name() const override { return "mps"; }
     [[nodiscard]] std::string fault(ShareResource resource) const override;
@@ -41,7 +42,7 @@ class MpsEnforcer final : public Enforcer, public ContainerFiles, public MpsGran
     // conflict if the share is another one: a client keeps the limits with which it connected.
     Result<bool> update(const PodUid& pod, const std::string& container,
                         const std::vector<EnforcedShare>& shares) override;
-    // Whether the process sees the pipe and the shared memory of its GPU's daemon.
+    // Whether the process sees the pipe of its GPU's daemon, and the shared memory if it has it.
     [[nodiscard]] Result<> verify(const EnforcedContainer& container,
                                   std::int64_t pid) const override;
     // The shares, without what is used: MPS measures neither time nor a container's memory.
@@ -70,6 +71,7 @@ class MpsEnforcer final : public Enforcer, public ContainerFiles, public MpsGran
 
     const std::filesystem::path path_;
     const MpsFolder folder_;
+    const bool shares_memory_;
 };
 
 }  // namespace tessera

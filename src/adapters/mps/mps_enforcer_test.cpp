@@ -32,7 +32,9 @@ class MpsEnforcerTest : public testing::Test {
     [[nodiscard]] std::vector<EnforcedShare> share(int cores = 25, bool mps = true) const {
         return {{.gpu = gpu_, .memory = gibibytes(3), .cores = {cores}, .mps = mps}};
     }
-    [[nodiscard]] MpsEnforcer made() const { return MpsEnforcer(root_); }
+    [[nodiscard]] MpsEnforcer made(bool shares_memory = false) const {
+        return {root_, shares_memory};
+    }
 
     fs::path root_;
     const GpuUuid gpu_{"GPU-40a36dc3-72da-b80a-372e-63d5e03ba048"};
@@ -49,7 +51,9 @@ TEST_F(MpsEnforcerTest, LimitsTheComputeOfPodsThatRequestIt) {
 }
 
 TEST_F(MpsEnforcerTest, GivesAContainerItsPipeAndItsLimits) {
-    MpsEnforcer mps = made();
+    EXPECT_EQ(made().prepare(container("b"), share(), {false, true})->mounts.size(), 1U);
+    EXPECT_EQ(made().mount_points(), std::vector<std::string>{"/usr/local/tessera/mps"});
+    MpsEnforcer mps = made(true);
     const auto edits = mps.prepare(container("a"), share(), {.memory = false, .compute = true});
     ASSERT_TRUE(edits) << edits.error().text;
     EXPECT_EQ(edits->env.size(), 3U);

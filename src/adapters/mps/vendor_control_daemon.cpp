@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <iterator>
 #include <system_error>
 #include <thread>
 
@@ -197,8 +198,14 @@ Result<> VendorControlDaemon::kill(std::int64_t daemon) {
 }
 
 std::vector<std::int64_t> VendorControlDaemon::faulted_clients() {
-    const std::string text = appended_lines(paths_.logs() / kServerLog, logged_);
-    return mps::faulted_clients(text);
+    // With -f, servers write to the daemon's output; their own log is read in case a driver
+    // differs.
+    std::vector<std::int64_t> faulted =
+        mps::faulted_clients(appended_lines(paths_.logs() / kDaemonLog, daemon_logged_));
+    std::ranges::copy(
+        mps::faulted_clients(appended_lines(paths_.logs() / kServerLog, server_logged_)),
+        std::back_inserter(faulted));
+    return faulted;
 }
 
 Result<> VendorControlDaemon::end_server(std::int64_t pid) {

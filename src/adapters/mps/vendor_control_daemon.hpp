@@ -61,8 +61,9 @@ class VendorControlDaemon final : public ControlDaemon {
     const GpuUuid gpu_;
     const MpsPaths paths_;
     const VendorMpsPrograms programs_;
-    // How much of server.log was read; nothing before the first call.
-    std::optional<std::uintmax_t> logged_;
+    // How much of the logs was read for faults; nothing before the first call.
+    std::optional<std::uintmax_t> daemon_logged_;
+    std::optional<std::uintmax_t> server_logged_;
     pid_t child_ = 0;  // the daemon if this process started it and it has not been reaped
 };
 

@@ -280,15 +280,13 @@ Result<ControlSupervisor::ServerLimits> ControlSupervisor::take_fault(std::int64
 }
 
 void ControlSupervisor::follow_clients() {
+    note_faults();  // while the last list names their pods
     if (!has_answered_) return;
-    if (auto servers = list_servers()) {
-        lose_servers(*servers);
-        state_.servers = *std::move(servers);
-    }
-    note_faults();
+    if (const auto servers = list_servers()) lose_servers(*servers);
 }
 
-// Counts the servers that are no longer there, although their clients had not left.
+// These are the servers now. Counts those that are no longer there, although their clients had not
+// left.
 void ControlSupervisor::lose_servers(const std::vector<MpsServer>& now) {
     for (const MpsServer& server : state_.servers) {
         if (server.clients.empty()) continue;

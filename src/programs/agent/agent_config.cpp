@@ -25,6 +25,7 @@ Result<> check_of_node(const Config& config) {
 
 // MPS limits compute, and the guard memory.
 Result<> check_mps(const Config& config) {
+    TRY_VOID(check_choice("mps_shared_memory", config.mps_shared_memory, {"true", "false"}));
     if (config.mps_folder.empty()) return {};
     if (!config.mps_folder.starts_with('/')) {
         return fail(Code::invalid_argument, "mps_folder: \"" + config.mps_folder +

@@ -7,13 +7,13 @@
 
 namespace tessera {
 
-ShareEnforcement::ShareEnforcement(GuardFolderOptions guard, const std::string& mps_folder,
+ShareEnforcement::ShareEnforcement(GuardFolderOptions guard, const MpsOptions& mps,
                                    BypassOptions bypass, HttpClient& api,
                                    ShareEnforcementPorts ports)
     : ports_(std::move(ports)),
       guard_(std::move(guard), ports_.clock),
       events_(api),
-      mps_(mps_folder.empty() ? nullptr : std::make_unique<Mps>(mps_folder, ports_, events_)),
+      mps_(mps.folder.empty() ? nullptr : std::make_unique<Mps>(mps, ports_, events_)),
       enforcers_(rows()),
       reported_(guard_.pods_folder()),
       resized_(guard_.pods_folder()),

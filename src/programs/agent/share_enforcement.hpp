@@ -41,10 +41,14 @@ struct ShareEnforcementPorts {
     NodeName node;
 };
 
+struct MpsOptions {
+    std::string folder;  // empty: MPS is not offered
+    bool shares_memory = false;
+};
+
 class ShareEnforcement {
   public:
-    // An empty `mps_folder`: MPS is not offered.
-    ShareEnforcement(GuardFolderOptions guard, const std::string& mps_folder, BypassOptions bypass,
+    ShareEnforcement(GuardFolderOptions guard, const MpsOptions& mps, BypassOptions bypass,
                      HttpClient& api, ShareEnforcementPorts ports);
 
     // Errors as GuardFolder::install.
@@ -64,9 +68,9 @@ class ShareEnforcement {
 
   private:
     struct Mps {
-        Mps(const std::string& path, const ShareEnforcementPorts& ports, PodEvents& events)
-            : folder(path),
-              enforcer(path),
+        Mps(const MpsOptions& options, const ShareEnforcementPorts& ports, PodEvents& events)
+            : folder(options.folder),
+              enforcer(options.folder, options.shares_memory),
               modes({folder, enforcer, ports.clock}, ports.node),
               watch(folder, enforcer, events) {}
 
