@@ -4,11 +4,13 @@ the control daemons of the simulated driver."""
 from __future__ import annotations
 
 import json
+from subprocess import run
 from typing import Any
 
 from e2e import truth
 from e2e.case import GPUS, PODS
 from e2e.chart_case import ChartCase, Json
+from stack import builds
 from stack.chart import NAMESPACE
 from stack.gpu_node import DRIVER_ROOT, GpuNode, gpusimctl
 
@@ -28,7 +30,7 @@ class MpsTest(ChartCase):
 
     @classmethod
     def install_chart(cls) -> None:
-        cls.stack.install("mps.enabled=true")
+        cls.stack.install("mps.enabled=true", "agent.listen=true")
         # The simulated driver keeps its state in its folder, and MPS servers change it. A real one has
         # device files for that, which the runtime gives to the container.
         daemon_set = cls.api.json("GET", f"/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets/tessera-mps")
@@ -99,6 +101,11 @@ class MpsTest(ChartCase):
         for name in names:
             self.assertIn(f"total {3 * truth.GIB} bytes", self.says(name, "gpuhog --once 0"))
             self.assertIn("OUT_OF_MEMORY", self.says(name, "gpuhog --once 2500MiB"))
+        status = run([str(builds.program("tessera")), "mps", "status"], capture_output=True,
+                     text=True, env=self.environment(), check=True)
+        self.assertRegex(status.stdout, rf"{NODE} +{gpu} +ready +\d+ +25 +4Gi +8\n")
+        for name in names:
+            self.assertRegex(status.stdout, rf"default/{name} main +25 +3Gi +2\n")
         self.create(self.mps_pod("other", cores=10, memory="1Gi", isolation=""))
         other, = self.running("other")
         self.assertNotEqual(truth.uuids(other), [gpu])

@@ -78,6 +78,8 @@ class FakeControlDaemon final : public ControlDaemon {
     bool hangs = false;
     bool ignores_settings = false;
     bool ignores_quit = false;
+    bool starts_servers = true;
+    int last_server = 500;  // the pid of the last one that it started
     bool protects = true;
     std::string start_error;
     std::optional<Error> pid_error;
@@ -111,6 +113,10 @@ class FakeControlDaemon final : public ControlDaemon {
         const std::vector<std::string> word = words(command);
         if (word[0] == "quit") {
             if (!ignores_quit) running = 0;
+            return "";
+        }
+        if (word[0] == "start_server") {
+            if (starts_servers) servers[std::to_string(++last_server)] = defaults;
             return "";
         }
         if (word[0] == "get_server_list") {

@@ -23,6 +23,7 @@ class FakeMpsDaemons final : public MpsDaemons, public MpsGrants {
         return out;
     }
     [[nodiscard]] Result<std::optional<MpsSettings>> wanted(const GpuUuid& gpu) const override {
+        if (!wanted_error) return fail(wanted_error.error());
         const auto at = wants.find(gpu);
         return at == wants.end() ? std::nullopt : std::optional(at->second);
     }
@@ -39,12 +40,12 @@ class FakeMpsDaemons final : public MpsDaemons, public MpsGrants {
         const auto at = states.find(gpu);
         return at == states.end() ? std::nullopt : std::optional(at->second);
     }
-    [[nodiscard]] std::optional<MpsTold> told(const GpuUuid& gpu) const override {
-        const auto at = all_told.find(gpu);
-        return at == all_told.end() ? std::nullopt : std::optional(at->second);
+    [[nodiscard]] std::optional<MpsReported> reported(const GpuUuid& gpu) const override {
+        const auto at = all_reported.find(gpu);
+        return at == all_reported.end() ? std::nullopt : std::optional(at->second);
     }
-    Result<> note_told(const GpuUuid& gpu, const MpsTold& told) override {
-        all_told.insert_or_assign(gpu, told);
+    Result<> note_reported(const GpuUuid& gpu, const MpsReported& reported) override {
+        all_reported.insert_or_assign(gpu, reported);
         return {};
     }
     [[nodiscard]] std::vector<MpsGrant> grants() const override { return started; }
@@ -52,9 +53,10 @@ class FakeMpsDaemons final : public MpsDaemons, public MpsGrants {
     bool supervised = true;
     std::map<GpuUuid, MpsSettings> wants;
     std::map<GpuUuid, MpsState> states;
-    std::map<GpuUuid, MpsTold> all_told;
+    std::map<GpuUuid, MpsReported> all_reported;
     std::vector<MpsGrant> started;
-    Result<> wants_error;  // of want()
+    Result<> wants_error;   // of want()
+    Result<> wanted_error;  // of wanted()
 };
 
 }  // namespace tessera

@@ -22,8 +22,8 @@ class MpsNode final : public MpsDaemons, public MpsGrants {
     [[nodiscard]] Result<std::optional<MpsSettings>> wanted(const GpuUuid& gpu) const override;
     Result<> want(const GpuUuid& gpu, const std::optional<MpsSettings>& settings) override;
     [[nodiscard]] Result<std::optional<MpsState>> state(const GpuUuid& gpu) const override;
-    [[nodiscard]] std::optional<MpsTold> told(const GpuUuid&) const override { return {}; }
-    Result<> note_told(const GpuUuid&, const MpsTold&) override { return {}; }
+    [[nodiscard]] std::optional<MpsReported> reported(const GpuUuid&) const override { return {}; }
+    Result<> note_reported(const GpuUuid&, const MpsReported&) override { return {}; }
     // Of the containers that run.
     [[nodiscard]] std::vector<MpsGrant> grants() const override;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "adapters/kube/kube_call.hpp"
 #include "adapters/kube/kube_pages.hpp"
 #include "wire/kube/doctor_json.hpp"
+#include "wire/mps/mps_report_json.hpp"
 #include "wire/text/json.hpp"
 
 namespace tessera {
@@ -66,8 +68,10 @@ Result<std::vector<AgentPod>> list_agents(HttpClient& http, const std::string& n
     return agents;
 }
 
-Result<std::vector<ShareUse>> request(HttpClient& http, const std::string& ns,
-                                      const AgentPod& agent) {
+// The answer of an agent, read by `read`.
+template <class Read>
+auto request(HttpClient& http, const std::string& ns, const AgentPod& agent, std::string_view path,
+             const Read& read) -> decltype(read(std::string_view())) {
     if (!agent.port) {
         return fail(Code::unsupported,
                     "its agent has no port named metrics; set agent.listen=true in the Helm chart");
@@ -75,16 +79,38 @@ Result<std::vector<ShareUse>> request(HttpClient& http, const std::string& ns,
     const auto body = kube_call(
         http,
         {.method = "GET",
-         .path = fmt::format("{}/{}:{}/proxy/shares", pods_path(ns), agent.name, *agent.port)},
+         .path = fmt::format("{}/{}:{}/proxy{}", pods_path(ns), agent.name, *agent.port, path)},
         kDeadline);
     if (!body) return fail(advise(body.error(), ns));
-    TRY(auto uses, read_share_uses(*body));
+    auto answer = read(*body);
     // Agents in the same host network have the same port, and only one of them can use it.
-    if (uses.node != agent.node) {
+    if (answer && answer->node != agent.node) {
         return fail(Code::conflict,
-                    fmt::format("the agent of {} answers on its agent's port", uses.node.str()));
+                    fmt::format("the agent of {} answers on its agent's port", answer->node.str()));
     }
-    return std::move(uses.shares);
+    return answer;
+}
+
+// Calls `query` with each agent of the namespace, or that on `node`, and with its number: several
+// at once. Returns the agents, sorted by node.
+Result<std::vector<AgentPod>> each_agent(
+    HttpClient& http, const std::string& ns, const NodeName& node,
+    const std::function<void(std::size_t count)>& begin,
+    const std::function<void(std::size_t number, const AgentPod& agent)>& query) {
+    TRY(auto agents, list_agents(http, ns));
+    if (!node.empty()) std::erase_if(agents, [&](const AgentPod& a) { return a.node != node; });
+    begin(agents.size());
+    std::atomic<std::size_t> next = 0;
+    {
+        std::vector<std::jthread> threads;
+        for (std::size_t i = 0; i < std::min(kAtOnce, agents.size()); i++) {
+            threads.emplace_back([&] {
+                for (std::size_t mine = next++; mine < agents.size(); mine = next++)
+                    query(mine, agents[mine]);
+            });
+        }
+    }
+    return agents;
 }
 
 }  // namespace
@@ -104,22 +130,26 @@ Result<std::set<NodeName>> nodes_with_ready_agent(HttpClient& http) {
 
 Result<std::vector<AgentAnswer>> query_agents(HttpClient& http, const std::string& ns,
                                               const NodeName& node) {
-    TRY(auto agents, list_agents(http, ns));
-    if (!node.empty()) std::erase_if(agents, [&](const AgentPod& a) { return a.node != node; });
     std::vector<AgentAnswer> answers;
-    answers.reserve(agents.size());
-    for (const AgentPod& agent : agents)
-        answers.push_back({agent.node, {}});
-    std::atomic<std::size_t> next = 0;
-    {
-        std::vector<std::jthread> askers;
-        for (std::size_t i = 0; i < std::min(kAtOnce, agents.size()); i++) {
-            askers.emplace_back([&] {
-                for (std::size_t mine = next++; mine < agents.size(); mine = next++)
-                    answers[mine].shares = request(http, ns, agents[mine]);
-            });
-        }
-    }
+    TRY_VOID(each_agent(
+        http, ns, node, [&](std::size_t count) { answers.resize(count); },
+        [&](std::size_t number, const AgentPod& agent) {
+            answers[number].node = agent.node;
+            auto uses = request(http, ns, agent, "/shares", read_share_uses);
+            if (uses) answers[number].shares = std::move(uses->shares);
+            if (!uses) answers[number].shares = fail(uses.error());
+        }));
+    return answers;
+}
+
+Result<std::vector<AgentMpsAnswer>> query_agents_mps(HttpClient& http, const std::string& ns,
+                                                     const NodeName& node) {
+    std::vector<AgentMpsAnswer> answers;
+    TRY_VOID(each_agent(
+        http, ns, node, [&](std::size_t count) { answers.resize(count); },
+        [&](std::size_t number, const AgentPod& agent) {
+            answers[number] = {agent.node, request(http, ns, agent, "/mps", read_mps_report)};
+        }));
     return answers;
 }
 

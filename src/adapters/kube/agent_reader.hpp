@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "adapters/http/http.hpp"
+#include "domain/mps/mps_report.hpp"
 #include "wire/tessera/share_uses_json.hpp"
 
 namespace tessera {
@@ -28,5 +29,14 @@ struct AgentAnswer {
 // listed.
 Result<std::vector<AgentAnswer>> query_agents(HttpClient& http, const std::string& ns,
                                               const NodeName& node = {});
+
+struct AgentMpsAnswer {
+    NodeName node;
+    Result<MpsReport> mps;
+};
+
+// The same for what the agents know of MPS.
+Result<std::vector<AgentMpsAnswer>> query_agents_mps(HttpClient& http, const std::string& ns,
+                                                     const NodeName& node = {});
 
 }  // namespace tessera

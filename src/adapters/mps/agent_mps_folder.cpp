@@ -29,6 +29,8 @@ bool AgentMpsFolder::is_supervised() const {
 }
 
 Result<> AgentMpsFolder::want(const GpuUuid& gpu, const std::optional<MpsSettings>& settings) {
+    if (!MpsFolder::is_gpu_name(gpu.str()))
+        return fail(Code::invalid_argument, "\"" + gpu.str() + "\" is no name of a GPU");
     const MpsPaths paths = folder_.paths(gpu);
     std::error_code error;
     if (!settings) {
@@ -51,15 +53,15 @@ Result<std::optional<MpsState>> AgentMpsFolder::state(const GpuUuid& gpu) const 
     return std::optional(*std::move(state));
 }
 
-std::optional<MpsTold> AgentMpsFolder::told(const GpuUuid& gpu) const {
-    const auto text = read_text_file_up_to(folder_.paths(gpu).told(), kMostMpsFileBytes);
+std::optional<MpsReported> AgentMpsFolder::reported(const GpuUuid& gpu) const {
+    const auto text = read_text_file_up_to(folder_.paths(gpu).reported(), kMostMpsFileBytes);
     if (!text) return std::nullopt;
-    auto told = read_mps_told(*text);
-    return told ? std::optional(*std::move(told)) : std::nullopt;
+    auto reported = read_mps_reported(*text);
+    return reported ? std::optional(*std::move(reported)) : std::nullopt;
 }
 
-Result<> AgentMpsFolder::note_told(const GpuUuid& gpu, const MpsTold& told) {
-    return write_text_file(folder_.paths(gpu).told(), write_mps_told(told));
+Result<> AgentMpsFolder::note_reported(const GpuUuid& gpu, const MpsReported& reported) {
+    return write_text_file(folder_.paths(gpu).reported(), write_mps_reported(reported));
 }
 
 }  // namespace tessera

@@ -23,8 +23,8 @@ class AgentMpsFolder final : public MpsDaemons {
     Result<> want(const GpuUuid& gpu, const std::optional<MpsSettings>& settings) override;
     [[nodiscard]] Result<std::optional<MpsState>> state(const GpuUuid& gpu) const override;
 
-    [[nodiscard]] std::optional<MpsTold> told(const GpuUuid& gpu) const override;
-    Result<> note_told(const GpuUuid& gpu, const MpsTold& told) override;
+    [[nodiscard]] std::optional<MpsReported> reported(const GpuUuid& gpu) const override;
+    Result<> note_reported(const GpuUuid& gpu, const MpsReported& reported) override;
 
   private:
     const std::filesystem::path path_;

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <system_error>
 #include <utility>
 
+#include "adapters/os/proc_table.hpp"
 #include "adapters/os/process_mounts.hpp"
 #include "adapters/os/text_file.hpp"
 #include "base/log.hpp"
@@ -58,7 +60,8 @@ Result<> MpsEnforcer::can_enforce(ShareResource resource, const EnforcedContaine
 Result<ContainerEdits> MpsEnforcer::prepare(const EnforcedContainer& container,
                                             const std::vector<EnforcedShare>& shares,
                                             ShareResources) {
-    const MpsGrant grant = grant_for(container, shares.front());
+    MpsGrant grant = grant_for(container, shares.front());
+    grant.shares_memory = shares_memory_;
     const fs::path file = grant_file(container.pod, container.container);
     std::error_code error;
     fs::create_directories(file.parent_path(), error);
@@ -68,7 +71,7 @@ Result<ContainerEdits> MpsEnforcer::prepare(const EnforcedContainer& container,
     }
     TRY_VOID(write_text_file(file, write_mps_grant(grant)));
     return ContainerEdits{
-        .env = mps_client_env(grant), .cdi_devices = {}, .mounts = mounts_of(grant.gpu)};
+        .env = mps_client_env(grant), .cdi_devices = {}, .mounts = mounts_of(grant)};
 }
 
 ShareResources MpsEnforcer::enforces(const PodUid& pod, const std::string& container) const {
@@ -99,7 +102,7 @@ Result<> MpsEnforcer::verify(const EnforcedContainer& container, std::int64_t pi
     }
     auto seen = ProcessMounts::read(pid);
     if (!seen) return fail(seen.error().in("container " + container.container));
-    return seen->check(mounts_of(grant->gpu), container.container,
+    return seen->check(mounts_of(*grant), container.container,
                        "by which its programs reach NVIDIA MPS");
 }
 
@@ -124,6 +127,17 @@ std::set<PodUid> MpsEnforcer::pods() const {
     return pods;
 }
 
+bool MpsEnforcer::is_in_use(const PodUid& pod) const {
+    ProcTable processes;
+    return std::ranges::any_of(paths_in("/proc"), [&](const fs::path& process) {
+        const std::string name = process.filename();
+        std::int64_t pid = 0;
+        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+        const bool is_process = error == std::errc() && end == name.data() + name.size();
+        return is_process && processes.pod_of(pid) == pod;
+    });
+}
+
 void MpsEnforcer::cleanup(const PodUid& pod) {
     std::error_code error;
     fs::remove_all(folder_.grants() / pod.str(), error);
@@ -131,7 +145,7 @@ void MpsEnforcer::cleanup(const PodUid& pod) {
 
 std::vector<std::string> MpsEnforcer::mount_points() const {
     std::vector<std::string> points;
-    for (const FileMount& mount : mounts_of({}))
+    for (const FileMount& mount : mounts_of({.shares_memory = shares_memory_}))
         points.push_back(mount.destination);
     return points;
 }
@@ -174,10 +188,10 @@ std::optional<MpsGrant> MpsEnforcer::grant_of(const PodUid& pod,
 }
 
 // The folder of the pipes is the same for all daemons that the GPU has in the container's life.
-std::vector<FileMount> MpsEnforcer::mounts_of(const GpuUuid& gpu) const {
-    std::vector<FileMount> mounts{
-        {.source = folder_.paths(gpu).tenants(), .destination = std::string(kMpsPipesInContainer)}};
-    if (shares_memory_) {
+std::vector<FileMount> MpsEnforcer::mounts_of(const MpsGrant& grant) const {
+    std::vector<FileMount> mounts{{.source = folder_.paths(grant.gpu).tenants(),
+                                   .destination = std::string(kMpsPipesInContainer)}};
+    if (grant.shares_memory) {
         mounts.push_back({.source = folder_.shared_memory(),
                           .destination = std::string(kSharedMemoryFolder),
                           .read_only = false});

@@ -48,8 +48,8 @@ class MpsEnforcer final : public Enforcer, public ContainerFiles, public MpsGran
     // The shares, without what is used: MPS measures neither time nor a container's memory.
     [[nodiscard]] ShareUsage usage() const override;
     [[nodiscard]] std::set<PodUid> pods() const override;
-    // False: MPS knows processes, and no pods.
-    [[nodiscard]] bool is_in_use(const PodUid&) const override { return false; }
+    // Whether a process of the pod lives: it has the pipe, and may start programs that use MPS.
+    [[nodiscard]] bool is_in_use(const PodUid& pod) const override;
     void cleanup(const PodUid& pod) override;
     [[nodiscard]] const ContainerFiles* files() const override { return this; }
 
@@ -67,7 +67,7 @@ class MpsEnforcer final : public Enforcer, public ContainerFiles, public MpsGran
                                                    const std::string& container) const;
     [[nodiscard]] std::optional<MpsGrant> grant_of(const PodUid& pod,
                                                    const std::string& container) const;
-    [[nodiscard]] std::vector<FileMount> mounts_of(const GpuUuid& gpu) const;
+    [[nodiscard]] std::vector<FileMount> mounts_of(const MpsGrant& grant) const;
 
     const std::filesystem::path path_;
     const MpsFolder folder_;

@@ -18,14 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A UUID as NVML prints it, which is one part of a path.
-bool is_gpu_name(std::string_view name) {
-    return name.starts_with("GPU-") && std::ranges::all_of(name, [](char c) {
-               return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                      c == '-';
-           });
-}
-
 bool is_there(const fs::path& path) {
     std::error_code ignored;
     return fs::exists(fs::symlink_status(path, ignored));
@@ -66,6 +58,13 @@ Result<> MpsFolder::take() {
                                                 path.string()));
     }
     return fail(Code::unavailable, path.string() + ": " + std::strerror(errno));
+}
+
+bool MpsFolder::is_gpu_name(std::string_view name) {
+    return name.starts_with("GPU-") && std::ranges::all_of(name, [](char c) {
+               return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                      c == '-';
+           });
 }
 
 std::vector<GpuUuid> MpsFolder::gpus() const {

@@ -12,8 +12,8 @@ struct MpsPaths {
 
     [[nodiscard]] std::filesystem::path wanted() const { return folder / "wanted.json"; }
     [[nodiscard]] std::filesystem::path state() const { return folder / "state.json"; }
-    // Of the agent: what it told the users of the GPU's pods.
-    [[nodiscard]] std::filesystem::path told() const { return folder / "told.json"; }
+    // Of the agent: what it reported to the users of the GPU's pods.
+    [[nodiscard]] std::filesystem::path reported() const { return folder / "reported.json"; }
     // Of the daemon and its servers.
     [[nodiscard]] std::filesystem::path pipes() const { return folder / "pipes"; }
     [[nodiscard]] std::filesystem::path logs() const { return folder / "logs"; }

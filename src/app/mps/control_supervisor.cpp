@@ -58,6 +58,7 @@ std::optional<MpsState> ControlSupervisor::look(const std::optional<MpsSettings>
     wanted_ = *wanted;
     if (pid) {
         follow_clients();
+        end_faulted_server();
         check(*pid, *wanted);
     } else {
         begin(*wanted, was_starting);
@@ -151,7 +152,9 @@ void ControlSupervisor::take_silence(std::int64_t pid, const Error& error) {
 void ControlSupervisor::stop(std::int64_t pid) {
     has_daemon_ = false;
     daemon_.close();
-    if (state_.phase != MpsPhase::stopping) enter(MpsPhase::stopping, "");
+    // The caller writes it down before the daemon begins to end.
+    next_verify_ = {};
+    if (state_.phase != MpsPhase::stopping) return enter(MpsPhase::stopping, "");
     const auto now = clock_.steady();
     if (!quit_at_) {
         quit_at_ = now;
@@ -187,6 +190,7 @@ Result<> ControlSupervisor::reconcile(const MpsSettings& wanted) {
     TRY_VOID(admit_only_mps());
     TRY_VOID(reconcile_threads(wanted));
     TRY_VOID(reconcile_memory(wanted));
+    if (must_hold_) TRY_VOID(hold_gpu());
     TRY_VOID(reconcile_servers(wanted));
     TRY_VOID(daemon_.open());
     TRY(state_.protects_settings, protects_settings(wanted));
@@ -245,7 +249,14 @@ Result<ControlSupervisor::ServerLimits> ControlSupervisor::reconcile_server(
     TRY(const auto condition, mps::read_status(status));
     // It has a copy of the defaults, which are right already.
     if (condition == mps::ServerStatus::starting) return ServerLimits::starting;
-    if (condition == mps::ServerStatus::fault) return take_fault(server);
+    if (condition == mps::ServerStatus::fault) {
+        note_faulted(server);
+        return fail(Code::conflict,
+                    fmt::format("the MPS server {} has had a fatal error of one of its programs. "
+                                "All of its programs got it, and new ones can start in some "
+                                "seconds",
+                                server));
+    }
     TRY(auto threads, read_percent(mps::get_threads(server)));
     if (threads != milli(wanted.threads)) {
         TRY_VOID(execute(mps::set_threads(server, wanted.threads)));
@@ -260,23 +271,45 @@ Result<ControlSupervisor::ServerLimits> ControlSupervisor::reconcile_server(
     return condition == mps::ServerStatus::unknown ? ServerLimits::starting : ServerLimits::lacking;
 }
 
-// Its clients have no GPU any more. Those that do not end would keep it from others.
-Result<ControlSupervisor::ServerLimits> ControlSupervisor::take_fault(std::int64_t server) {
+void ControlSupervisor::note_faulted(std::int64_t server) {
     next_verify_ = {};
-    const auto now = clock_.steady();
-    if (server != faulted_server_) {
-        faulted_server_ = server;
-        faulted_since_ = now;
-    }
-    if (now - faulted_since_ >= kFaulted) {
-        TRY_VOID(daemon_.end_server(server));
-        faulted_server_ = 0;
+    if (server == faulted_server_) return;
+    faulted_server_ = server;
+    faulted_since_ = clock_.steady();
+}
+
+// Its clients have no GPU any more. Those that do not end would keep it from others.
+void ControlSupervisor::end_faulted_server() {
+    if (faulted_server_ == 0 || clock_.steady() - faulted_since_ < kFaulted) return;
+    const std::int64_t server = std::exchange(faulted_server_, 0);
+    ended_server_ = server;
+    const bool is_left = std::ranges::any_of(
+        state_.servers, [&](const MpsServer& one) { return one.pid == server; });
+    next_verify_ = {};
+    if (!is_left) return;
+    if (const auto ended = daemon_.end_server(server); !ended)
+        enter(MpsPhase::failed, ended.error().text);
+}
+
+// A server that has the GPU keeps it from all programs that do not use MPS. Without one, the first
+// of these would get the whole GPU, and no server could start.
+Result<> ControlSupervisor::hold_gpu() {
+    constexpr std::chrono::milliseconds kPause{100};
+    for (int i = 0; i < kHoldTries; ++i) {
+        TRY(const std::string list, execute(mps::kGetServers));
+        TRY(auto servers, mps::read_pids(list));
+        std::erase(servers, ended_server_);  // the daemon may not have noticed yet
+        if (!servers.empty()) return {};
+        if (i % 5 == 0) {
+            TRY_VOID(execute(mps::kStartServer));
+        } else {
+            clock_.sleep_for(kPause);
+        }
     }
     return fail(Code::conflict,
-                fmt::format("the MPS server {} has had a fatal error of one of its programs. All "
-                            "of its programs got it, and new ones can start when they have ended, "
-                            "or after {} s",
-                            server, kFaulted.count()));
+                "no MPS server can start on the GPU; daemon.log in its folder logs says why. A "
+                "program that does not use MPS may have the GPU: find it with nvidia-smi, and end "
+                "it");
 }
 
 void ControlSupervisor::follow_clients() {
@@ -302,6 +335,10 @@ void ControlSupervisor::note_faults() {
             {.client = client_of(pid), .unix_ns = std::max(clock_.unix_ns(), before + 1)});
         if (state_.faults.size() > MpsState::kMostFaults)
             state_.faults.erase(state_.faults.begin());
+        for (const MpsServer& server : state_.servers) {
+            if (std::ranges::find(server.clients, pid, &MpsClient::pid) != server.clients.end())
+                note_faulted(server.pid);
+        }
         next_verify_ = {};
     }
 }

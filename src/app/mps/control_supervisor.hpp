@@ -33,6 +33,7 @@ class ControlSupervisor {
     static constexpr std::chrono::seconds kLook{1};    // the period in which look() is called
     static constexpr std::chrono::seconds kVerify{5};  // settings are read back this often
     static constexpr int kSilences = 3;     // that many in a row end a daemon without servers
+    static constexpr int kHoldTries = 20;   // looks, mostly 100 ms apart, for a started server
     static constexpr int kServerTries = 5;  // checks in a row that may find one starting
     // A server with a fatal error is ended after this, whether its clients have ended or not.
     static constexpr std::chrono::seconds kFaulted{5};
@@ -41,13 +42,16 @@ class ControlSupervisor {
     static constexpr std::chrono::seconds kStable{60};        // failures are forgotten after this
 
     // The references outlive this.
+    // must_hold: a server must have the GPU before clients can connect. False where there is no
+    // GPU.
     ControlSupervisor(GpuUuid gpu, ControlDaemon& daemon, ComputeModes& modes,
-                      ProcessTable& processes, Clock& clock)
+                      ProcessTable& processes, Clock& clock, bool must_hold = true)
         : gpu_(std::move(gpu)),
           daemon_(daemon),
           modes_(modes),
           processes_(processes),
-          clock_(clock) {
+          clock_(clock),
+          must_hold_(must_hold) {
         state_.gpu = gpu_;
     }
 
@@ -75,7 +79,8 @@ class ControlSupervisor {
     void note_faults();
     [[nodiscard]] Result<std::vector<MpsServer>> list_servers();
     MpsClient client_of(std::int64_t pid);
-    Result<ServerLimits> take_fault(std::int64_t server);
+    void note_faulted(std::int64_t server);
+    void end_faulted_server();
 
     // Brings the daemon's settings to what is wanted, and returns only after reading them back.
     Result<> reconcile(const MpsSettings& wanted);
@@ -84,6 +89,7 @@ class ControlSupervisor {
     Result<> reconcile_servers(const MpsSettings& wanted);
     Result<ServerLimits> reconcile_server(std::int64_t server, const MpsSettings& wanted);
     Result<> admit_only_mps();
+    Result<> hold_gpu();
     // Whether the daemon refuses this setting, which it has already, from a process in a container.
     Result<bool> protects_settings(const MpsSettings& wanted);
 
@@ -99,6 +105,7 @@ class ControlSupervisor {
     ComputeModes& modes_;
     ProcessTable& processes_;
     Clock& clock_;
+    const bool must_hold_;
 
     MpsState state_;
     MpsSettings wanted_;       // at the last look
@@ -109,6 +116,7 @@ class ControlSupervisor {
     int silences_ = 0;      // in a row
     int server_tries_ = 0;  // in a row
     std::int64_t faulted_server_ = 0;
+    std::int64_t ended_server_ = 0;
     std::chrono::nanoseconds faulted_since_{};
     int failures_ = 0;  // since it was last stable
     std::chrono::nanoseconds next_start_{};

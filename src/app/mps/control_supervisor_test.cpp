@@ -25,6 +25,12 @@ class ControlSupervisorTest : public testing::Test {
         if (state && state->phase == MpsPhase::starting) state = supervisor_.look(wanted_);
         return state;
     }
+    // The daemon is no longer wanted, which is written down, and it is sent `quit`.
+    void end() {
+        wanted_.reset();
+        look();
+        look();
+    }
     // Looks once a second, until the state is this or too much time has passed.
     MpsState look_until(MpsPhase phase, int most = 200) {
         MpsState state;
@@ -48,7 +54,7 @@ class ControlSupervisorTest : public testing::Test {
     FakeComputeModes modes_;
     std::optional<MpsSettings> wanted_ = MpsSettings{.threads = {50}, .memory = gibibytes(3)};
     FakeProcessTable processes_;
-    ControlSupervisor supervisor_{GpuUuid("GPU-0"), daemon_, modes_, processes_, clock_};
+    ControlSupervisor supervisor_{GpuUuid("GPU-0"), daemon_, modes_, processes_, clock_, false};
 };
 
 // Goal: clients can connect only when the GPU admits MPS alone and all limits were read back.
@@ -358,6 +364,8 @@ TEST_F(ControlSupervisorTest, Stops) {
     wanted_.reset();
     EXPECT_EQ(look()->phase, MpsPhase::stopping);
     EXPECT_FALSE(daemon_.is_open);
+    EXPECT_NE(daemon_.running, 0) << "the state is written before it ends";
+    EXPECT_EQ(look()->phase, MpsPhase::stopping);
     EXPECT_EQ(look(), std::nullopt);
     EXPECT_EQ(modes_.mode, ComputeMode::shared);
     EXPECT_EQ(daemon_.clears, 2);
@@ -367,8 +375,7 @@ TEST_F(ControlSupervisorTest, Stops) {
 TEST_F(ControlSupervisorTest, KillsADaemonThatDoesNotStop) {
     look();
     daemon_.ignores_quit = true;
-    wanted_.reset();
-    look();
+    end();
     pass(ControlSupervisor::kQuit);
     EXPECT_THAT(daemon_.killed, ElementsAre(101));
     EXPECT_EQ(look(), std::nullopt);
@@ -376,8 +383,7 @@ TEST_F(ControlSupervisorTest, KillsADaemonThatDoesNotStop) {
 
 TEST_F(ControlSupervisorTest, RestoresTheModeOfAGpuThatIsGone) {
     look();
-    wanted_.reset();
-    look();
+    end();
     modes_.error = Error{Code::unavailable, "driver"};
     EXPECT_EQ(look()->reason, "driver");
     modes_.error = Error{Code::not_found, "no GPU"};
@@ -390,6 +396,7 @@ TEST_F(ControlSupervisorTest, IsWantedAgainWhileItStops) {
     daemon_.ignores_quit = true;
     const auto wanted = std::exchange(wanted_, std::nullopt);
     look();
+    look();
     wanted_ = wanted;
     EXPECT_EQ(look()->phase, MpsPhase::stopping);
     EXPECT_FALSE(daemon_.is_open);
@@ -400,11 +407,21 @@ TEST_F(ControlSupervisorTest, IsWantedAgainWhileItStops) {
     EXPECT_EQ(state->failures, 0);
 }
 
+// Goal: a pod that arrives before the daemon quits keeps it.
+TEST_F(ControlSupervisorTest, IsWantedAgainBeforeItStops) {
+    look();
+    const auto wanted = std::exchange(wanted_, std::nullopt);
+    EXPECT_EQ(look()->phase, MpsPhase::stopping);
+    wanted_ = wanted;
+    EXPECT_EQ(look()->phase, MpsPhase::ready);
+    EXPECT_EQ(look()->pid, 101);
+    EXPECT_TRUE(daemon_.is_open);
+}
+
 // Goal: a server that cannot be ended keeps the GPU, so its mode stays.
 TEST_F(ControlSupervisorTest, StopsOnlyWhenServersAreGone) {
     look();
-    wanted_.reset();
-    look();
+    end();
     daemon_.clear_error = Error{Code::unavailable, "the MPS server 8 does not end"};
     EXPECT_EQ(look()->reason, "the MPS server 8 does not end");
     EXPECT_EQ(modes_.mode, ComputeMode::exclusive);
@@ -458,7 +475,8 @@ TEST_F(ControlSupervisorTest, EndsAServerWithAFatalError) {
     const auto state = look_until(MpsPhase::ready, 20);
     EXPECT_LE(clock_.steady() - from, ControlSupervisor::kFaulted + seconds(2));
     EXPECT_THAT(daemon_.ended_servers, ElementsAre(8));
-    EXPECT_EQ(state.servers_lost, 1);
+    EXPECT_TRUE(state.reason.empty());
+    EXPECT_EQ(look()->servers_lost, 1);
 }
 
 // Goal: servers that end with clients are counted, and those without are not.
@@ -479,6 +497,42 @@ TEST_F(ControlSupervisorTest, CountsLostServers) {
     daemon_.running = 0;
     clock_.advance(ControlSupervisor::kLook);
     EXPECT_EQ(look()->servers_lost, 2);
+}
+
+// Goal: no program without MPS can take the GPU before the first client, or when a server has
+// ended.
+TEST_F(ControlSupervisorTest, AServerHoldsTheGpuBeforeClientsCanConnect) {
+    ControlSupervisor holds(GpuUuid("GPU-0"), daemon_, modes_, processes_, clock_);
+    daemon_.starts_servers = false;
+    holds.look(wanted_);
+    auto state = holds.look(wanted_);
+    EXPECT_EQ(state->phase, MpsPhase::failed);
+    EXPECT_THAT(state->reason, HasSubstr("no MPS server can start on the GPU"));
+    EXPECT_FALSE(daemon_.is_open);
+    daemon_.starts_servers = true;
+    clock_.advance(ControlSupervisor::kVerify);
+    EXPECT_EQ(holds.look(wanted_)->phase, MpsPhase::ready);
+    EXPECT_EQ(daemon_.servers.size(), 1U);
+    // The faulted server is ended, and another one has the GPU in the same look.
+    daemon_.servers["501"].status = "FAULT";
+    clock_.advance(ControlSupervisor::kVerify);
+    EXPECT_EQ(holds.look(wanted_)->phase, MpsPhase::failed);
+    clock_.advance(ControlSupervisor::kFaulted);
+    EXPECT_EQ(holds.look(wanted_)->phase, MpsPhase::ready);
+    EXPECT_THAT(daemon_.ended_servers, ElementsAre(501));
+    EXPECT_TRUE(daemon_.servers.contains("502"));
+}
+
+// Goal: the driver 535 does not say that a server has had a fatal error.
+TEST_F(ControlSupervisorTest, EndsAServerOfAnOldDriver) {
+    look();
+    daemon_.servers["8"] = daemon_.defaults;
+    daemon_.servers["8"].clients = {20};
+    look();
+    daemon_.servers["8"].status = "Unknown command";
+    daemon_.faulted = {20};
+    pass(ControlSupervisor::kFaulted + seconds(1));
+    EXPECT_THAT(daemon_.ended_servers, ElementsAre(8));
 }
 
 }  // namespace

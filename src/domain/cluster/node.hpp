@@ -94,8 +94,12 @@ struct GpuState {
     [[nodiscard]] Bytes free() const {
         return usable ? capacity - allocated - over_limit : Bytes{};
     }
+    // Whether its pods leave it open to one that uses MPS, or to one that does not.
+    [[nodiscard]] bool may_join(bool uses_mps) const {
+        return uses_mps ? mps_pods == pods : mps_pods == 0;
+    }
     // What pods that do not use MPS may take of it.
-    [[nodiscard]] Bytes free_without_mps() const { return mps_pods > 0 ? Bytes{} : free(); }
+    [[nodiscard]] Bytes free_without_mps() const { return may_join(false) ? free() : Bytes{}; }
 
     friend bool operator==(const GpuState&, const GpuState&) = default;
 };

@@ -29,7 +29,9 @@ bool has_room_for(const MpsSettings& settings, const MpsGrant& grant) {
 const MpsGrant* of_another_user(const MpsGrant& grant, std::span<const MpsGrant> others) {
     if (!grant.user_id) return nullptr;
     const auto at = std::ranges::find_if(others, [&](const MpsGrant& other) {
-        return other.gpu == grant.gpu && other.user_id && other.user_id != grant.user_id;
+        const bool is_same = other.pod == grant.pod && other.container == grant.container;
+        return !is_same && other.gpu == grant.gpu && other.user_id &&
+               other.user_id != grant.user_id;
     });
     return at == others.end() ? nullptr : &*at;
 }

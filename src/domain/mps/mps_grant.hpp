@@ -27,6 +27,7 @@ struct MpsGrant {
     Bytes memory;
     // Of its processes. Nothing: the runtime did not say, or it has not started yet.
     std::optional<std::uint32_t> user_id = {};
+    bool shares_memory = false;  // it has the servers' /dev/shm
 
     friend bool operator==(const MpsGrant&, const MpsGrant&) = default;
 };
@@ -41,9 +42,9 @@ std::optional<MpsSettings> mps_settings_for(const GpuUuid& gpu, std::span<const 
 // Whether settings let a container have its grant.
 bool has_room_for(const MpsSettings& settings, const MpsGrant& grant);
 
-// The container on the same GPU with processes of another user; null if there is none. MPS serves
-// the users one after the other: programs of another user wait until all of the first one have
-// ended (docs/research/mps-debian.md).
+// Another container on the same GPU with processes of another user; null if there is none. MPS
+// serves the users one after the other: programs of another user wait until all of the first one
+// have ended (docs/research/mps-debian.md).
 const MpsGrant* of_another_user(const MpsGrant& grant, std::span<const MpsGrant> others);
 
 }  // namespace tessera

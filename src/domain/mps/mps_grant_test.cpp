@@ -32,12 +32,21 @@ TEST(MpsGrant, TheDaemonHasTheLargestOfItsGpu) {
 }
 
 TEST(MpsGrant, UsersThatWouldWaitForEachOther) {
+    const std::vector<MpsGrant> own{grant("a", 10, 1, 0)};
+    MpsGrant changed = grant("a", 10, 1, 1000);
+    EXPECT_EQ(of_another_user(changed, own), nullptr) << "its own earlier start";
+    changed.container = "other";
+    EXPECT_EQ(of_another_user(changed, own), own.data());
     const std::vector<MpsGrant> there{grant("a", 10, 1, 0), grant("b", 10, 1, 1000),
                                       grant("a", 10, 1)};
     EXPECT_EQ(of_another_user(grant("a", 10, 1, 0), there), nullptr);
-    EXPECT_EQ(of_another_user(grant("a", 10, 1, 7), there), there.data());
-    EXPECT_EQ(of_another_user(grant("b", 10, 1, 0), there), &there[1]);
-    EXPECT_EQ(of_another_user(grant("a", 10, 1), there), nullptr) << "it is not known";
+    const auto of = [](MpsGrant one) {
+        one.pod = PodUid("q");
+        return one;
+    };
+    EXPECT_EQ(of_another_user(of(grant("a", 10, 1, 7)), there), there.data());
+    EXPECT_EQ(of_another_user(of(grant("b", 10, 1, 0)), there), &there[1]);
+    EXPECT_EQ(of_another_user(of(grant("a", 10, 1)), there), nullptr) << "it is not known";
 }
 
 TEST(MpsClientEnvironment, SaysTheLimitsOfTheContainer) {

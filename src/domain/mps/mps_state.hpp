@@ -72,14 +72,14 @@ struct MpsState {
     friend bool operator==(const MpsState&, const MpsState&) = default;
 };
 
-// What the agent told the users of a GPU's pods.
-struct MpsTold {
+// What the agent reported to the users of a GPU's pods.
+struct MpsReported {
     std::int64_t pid = 0;  // of the control daemon that it knew
     std::int64_t fault_unix_ns = 0;
     int servers_lost = 0;
     std::map<PodUid, int> faults;  // of each pod, while it has a share of the GPU
 
-    friend bool operator==(const MpsTold&, const MpsTold&) = default;
+    friend bool operator==(const MpsReported&, const MpsReported&) = default;
 };
 
 }  // namespace tessera

@@ -55,8 +55,7 @@ std::int16_t milli_of(Bytes memory, Percent cores, Bytes capacity) {
 }
 
 std::int16_t free_milli(const GpuState& gpu, bool uses_mps) {
-    const bool is_open = uses_mps ? gpu.mps_pods == gpu.pods : gpu.mps_pods == 0;
-    if (!gpu.usable || !is_open) return 0;
+    if (!gpu.usable || !gpu.may_join(uses_mps)) return 0;
     const std::int64_t cores = std::int64_t{100 - gpu.allocated_cores.value} * kMilliPerPercent;
     const std::int64_t most = gpu.pods > 0 ? kMilliPerGpu - 1 : kMilliPerGpu;
     return capped(std::min({memory_milli(gpu.free(), gpu.capacity, false), cores, most}));

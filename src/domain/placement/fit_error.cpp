@@ -104,15 +104,15 @@ Explainer::Explainer(const ContainerRequests& request)
       gpu_constraints_(rules_of(request)) {}
 
 const FitError& Explainer::explain(const PlacementRow& row) {
-    if (!only_memory_) {
+    // Which of the GPUs have pods with MPS is not among Alike.
+    if (!only_memory_ || row.mps > 0) {
         FitError fit_error = explain(row.node->node_gpus());
         const auto at = worded_.find(fit_error.message);
         if (at != worded_.end()) return at->second;
         std::string words = fit_error.message;
         return worded_.emplace(std::move(words), std::move(fit_error)).first->second;
     }
-    const Alike alike{row.gpus,     row.unit, row.largest.count, row.largest_free.count,
-                      row.unusable, row.mps};
+    const Alike alike{row.gpus, row.unit, row.largest.count, row.largest_free.count, row.unusable};
     const auto [at, is_new] = explained_.try_emplace(alike);
     if (is_new) at->second = explain(row.node->node_gpus());
     return at->second;
@@ -129,7 +129,21 @@ FitError Explainer::explain(const NodeGpus& node_gpus) {
     for (std::size_t i = 0; i < node_gpus.states.size(); ++i) {
         if (gpu_constraints_.admits(i)) admitted.push_back(node_gpus.states[i]);
     }
-    return explain_links(node_gpus, admitted);
+    FitError fit_error = explain_links(node_gpus, admitted);
+    // A GPU that is large enough may have pods of the other kind, which end.
+    if (fit_error.reason == UnschedulableReason::too_large &&
+        admitted.size() < node_gpus.states.size() && lacks_isolation(node_gpus)) {
+        fit_error.never = false;
+        fit_error.reason = UnschedulableReason::isolation;
+    }
+    return fit_error;
+}
+
+bool Explainer::lacks_isolation(const NodeGpus& node_gpus) const {
+    for (std::size_t i = 0; i < node_gpus.states.size(); ++i) {
+        if (gpu_constraints_.verdict(i) == Admitted::isolation) return true;
+    }
+    return false;
 }
 
 std::optional<FitError> Explainer::explain_exclusion(const NodeGpus& node_gpus) const {

@@ -43,6 +43,8 @@ class Explainer {
   private:
     // Too few of the accepted GPUs have enough free.
     [[nodiscard]] FitError explain_room(std::span<const GpuState> gpus, MemoryUnit unit) const;
+    // Whether pods with another isolation use a GPU.
+    [[nodiscard]] bool lacks_isolation(const NodeGpus& node_gpus) const;
     // Too few GPUs are accepted, whatever is free on them; nothing if there are enough.
     [[nodiscard]] std::optional<FitError> explain_exclusion(const NodeGpus& node_gpus) const;
 
@@ -57,7 +59,7 @@ class Explainer {
                                          std::span<const GpuState> admitted) const;
 
     // The values on which the FitError of a pod with one share in bytes depends.
-    using Alike = std::tuple<std::size_t, MemoryUnit, std::int64_t, std::int64_t, int, int>;
+    using Alike = std::tuple<std::size_t, MemoryUnit, std::int64_t, std::int64_t, int>;
 
     const ContainerRequests& request_;
     const bool one_share_;

@@ -14,16 +14,11 @@ bool is_offered(const GpuRules& rules, const NodeGpus& node_gpus, std::size_t gp
     return rules.uses_mps() ? node_gpus.gpus[gpu].offers_mps : node_gpus.is_guarded;
 }
 
-// Whether the pods on the GPU have the isolation that the pod would have.
-bool may_join(const GpuRules& rules, const GpuState& gpu) {
-    return rules.uses_mps() ? gpu.mps_pods == gpu.pods : gpu.mps_pods == 0;
-}
-
 }  // namespace
 
 void GpuConstraints::look_at(const NodeGpus& node_gpus) {
-    all_ = any_ && std::ranges::none_of(node_gpus.states,
-                                        [](const GpuState& gpu) { return gpu.mps_pods > 0; });
+    all_ = any_ && std::ranges::all_of(node_gpus.states,
+                                       [](const GpuState& gpu) { return gpu.may_join(false); });
     if (all_) return;
     const bool joins_here =
         rules_.affinity && std::ranges::any_of(node_gpus.states, [&](const GpuState& gpu) {
@@ -38,7 +33,7 @@ Admitted GpuConstraints::judge(const NodeGpus& node_gpus, std::size_t gpu, bool 
     const GpuState& state = node_gpus.states[gpu];
     if (!admits_names(node_gpus.gpus[gpu])) return Admitted::other_gpu;
     if (!is_offered(rules_, node_gpus, gpu)) return Admitted::not_offered;
-    if (!may_join(rules_, state)) return Admitted::isolation;
+    if (!state.may_join(rules_.uses_mps())) return Admitted::isolation;
     if (rules_.anti_affinity && has(state, *rules_.anti_affinity)) return Admitted::affinity;
     if ((rules_.joins || joins_here) && !has(state, *rules_.affinity)) return Admitted::affinity;
     return Admitted::yes;

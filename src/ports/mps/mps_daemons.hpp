@@ -27,10 +27,10 @@ class MpsDaemons {
     virtual Result<> want(const GpuUuid& gpu, const std::optional<MpsSettings>& settings) = 0;
     // Nothing: there is no daemon, and none is left.
     [[nodiscard]] virtual Result<std::optional<MpsState>> state(const GpuUuid& gpu) const = 0;
-    // What of the state was told to the users of the GPU's pods, also by an earlier agent. Nothing:
-    // nothing yet, or it cannot be read.
-    [[nodiscard]] virtual std::optional<MpsTold> told(const GpuUuid& gpu) const = 0;
-    virtual Result<> note_told(const GpuUuid& gpu, const MpsTold& told) = 0;
+    // What of the state was reported to the users of the GPU's pods, also by an earlier agent.
+    // Nothing: nothing yet, or it cannot be read.
+    [[nodiscard]] virtual std::optional<MpsReported> reported(const GpuUuid& gpu) const = 0;
+    virtual Result<> note_reported(const GpuUuid& gpu, const MpsReported& reported) = 0;
 };
 
 // The containers that started with MPS, also those of an earlier agent. Any thread may call.

@@ -6,6 +6,7 @@
 #include "adapters/os/process_facts.hpp"
 #include "app/agent/observe/metrics.hpp"
 #include "base/log.hpp"
+#include "wire/mps/mps_report_json.hpp"
 #include "wire/tessera/share_uses_json.hpp"
 
 namespace tessera {
@@ -27,6 +28,11 @@ std::jthread serve_metrics(const SmallServer& server, const GpuMonitor& gpus,
     if (server.port == 0) return {};
     const auto answer = [&gpus, enforcement](const HttpRequest& request) {
         if (request.method != "GET") return not_found();
+        if (request.path == "/mps") {
+            return HttpResponse{.body = write_mps_report(enforcement != nullptr
+                                                             ? enforcement->mps_report()
+                                                             : MpsReport{gpus.inventory()->name})};
+        }
         if (request.path != "/shares" && request.path != "/metrics") return not_found();
         const UsageReport shares = enforcement != nullptr ? enforcement->usage() : UsageReport{};
         if (request.path == "/shares")

@@ -63,6 +63,11 @@ class ShareEnforcement {
         return {enforcers_.usage().uses, bypasses_.found(), bypasses_.unclaimed()};
     }
 
+    // May be called from any thread.
+    [[nodiscard]] MpsReport mps_report() const {
+        return mps_ ? mps_->modes.report() : MpsReport{.node = ports_.node};
+    }
+
     // The threads end when `stop` is requested.
     [[nodiscard]] std::vector<std::jthread> start(const std::stop_token& stop);
 
@@ -72,7 +77,7 @@ class ShareEnforcement {
             : folder(options.folder),
               enforcer(options.folder, options.shares_memory),
               modes({folder, enforcer, ports.clock}, ports.node),
-              watch(folder, enforcer, events) {}
+              watch(folder, enforcer, events, ports.clock) {}
 
         AgentMpsFolder folder;
         MpsEnforcer enforcer;

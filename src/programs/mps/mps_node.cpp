@@ -69,7 +69,6 @@ void MpsNode::supervise(const GpuUuid& gpu, const std::stop_token& stop) {
     StateFile file(folder_, clock_);
     std::optional<MpsSettings> wanted;
     while (!stop.stop_requested()) {
-        keep_logs_small(folder_.paths(gpu).logs());
         const auto read = folder_.wanted(gpu);
         if (read) wanted = *read;
         // What cannot be read changes nothing: tenants of a daemon that runs stay limited.
@@ -81,6 +80,7 @@ void MpsNode::supervise(const GpuUuid& gpu, const std::stop_token& stop) {
         }
         if (!state) return folder_.forget(gpu);
         file.write(*state);
+        keep_logs_small(folder_.paths(gpu).logs());  // the supervisor has read them
         if (state->phase != MpsPhase::starting) clock_.sleep_for(ControlSupervisor::kLook, stop);
     }
 }

@@ -38,14 +38,14 @@ class SupervisedDaemonTest : public ControlDaemonFixture {
 // Goal: the supervisor keeps a daemon with its limits through everything that can happen to it.
 TEST_F(SupervisedDaemonTest, IsKept) {
     VendorControlDaemon daemon = made();
-    ControlSupervisor supervisor(GpuUuid("GPU-0"), daemon, modes_, processes_, clock_);
+    ControlSupervisor supervisor(GpuUuid("GPU-0"), daemon, modes_, processes_, clock_, false);
     const MpsState first = look_until(supervisor, MpsPhase::ready);
     EXPECT_EQ(first.settings, *wanted_);
     EXPECT_EQ(daemon.execute("get_default_device_pinned_mem_limit 0").value(), "3G\n");
 
     // Another supervisor, after ours was killed, changes nothing.
     VendorControlDaemon adopted = made();
-    ControlSupervisor later(GpuUuid("GPU-0"), adopted, modes_, processes_, clock_);
+    ControlSupervisor later(GpuUuid("GPU-0"), adopted, modes_, processes_, clock_, false);
     EXPECT_EQ(look_until(later, MpsPhase::ready).pid, first.pid);
 
     // A limit is changed.
@@ -77,7 +77,7 @@ TEST_F(SupervisedDaemonTest, IsKept) {
 // keep the GPU from others for ever.
 TEST_F(SupervisedDaemonTest, SurvivesASilentContainer) {
     VendorControlDaemon daemon = made();
-    ControlSupervisor supervisor(GpuUuid("GPU-0"), daemon, modes_, processes_, clock_);
+    ControlSupervisor supervisor(GpuUuid("GPU-0"), daemon, modes_, processes_, clock_, false);
     look_until(supervisor, MpsPhase::ready);
     const Descriptor silent(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};

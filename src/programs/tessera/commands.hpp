@@ -26,6 +26,7 @@ CommandRow prune_command();
 CommandRow serve_command();
 CommandRow data_command();
 CommandRow whoami_command();
+CommandRow mps_command();
 CommandRow run_command();
 CommandRow completion_command();
 

@@ -16,12 +16,12 @@ int main(int argc, char** argv) {
     if (name.starts_with("kubectl-inspect")) return run_gpushare_plugin(argc, argv);
     // In the order of the help.
     const auto commands = std::to_array<CommandRow>({
-        inspect_command(), top_command(),        doctor_command(),      resize_command(),
-        defrag_command(),  explain_command(),    snapshot_command(),    clean_nodes_command(),
-        migrate_command(), submit_command(),     list_command(),        get_command(),
-        logs_command(),    attach_command(),     tensorboard_command(), delete_command(),
-        prune_command(),   serve_command(),      data_command(),        whoami_command(),
-        run_command(),     completion_command(),
+        inspect_command(), top_command(),     doctor_command(),      resize_command(),
+        defrag_command(),  explain_command(), snapshot_command(),    clean_nodes_command(),
+        migrate_command(), submit_command(),  list_command(),        get_command(),
+        logs_command(),    attach_command(),  tensorboard_command(), delete_command(),
+        prune_command(),   serve_command(),   data_command(),        whoami_command(),
+        mps_command(),     run_command(),     completion_command(),
     });
     std::vector<std::string> words =
         with_newer_flags({argv, argv + argc},

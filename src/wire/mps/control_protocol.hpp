@@ -24,6 +24,9 @@ inline constexpr std::string_view kGetDefaultMemory = "get_default_device_pinned
 // Ends the servers, and with them the clients that are still connected after 5 seconds.
 inline constexpr std::string_view kQuit = "quit -t 5";
 
+// Starts a server of root, also without a client.
+inline constexpr std::string_view kStartServer = "start_server -uid 0";
+
 std::string set_default_threads(Percent threads);
 // Of device 0. `memory` is rounded down to whole MiB, the smallest unit of the protocol.
 std::string set_default_memory(Bytes memory);

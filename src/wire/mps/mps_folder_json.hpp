@@ -3,7 +3,7 @@
 //
 // wanted.json, of the agent:
 //     {"version":1,"threadsPercent":50,"memoryBytes":3221225472}
-// told.json, of the agent for itself:
+// reported.json, of the agent for itself:
 //     {"version":1,"pid":4711,"faultUnixNs":…,"serversLost":0,"faults":[{"pod":"UID","count":2}]}
 // CONTAINER.json, of the agent for itself:
 //     {"version":1,"gpu":"GPU-…","threadsPercent":25,"memoryBytes":3221225472,"userId":1000,"namespace":
@@ -37,8 +37,8 @@ std::string write_mps_grant(const MpsGrant& grant);
 // The error names the field: invalid_argument for broken text, unsupported for a newer version.
 Result<MpsSettings> read_mps_settings(std::string_view text);
 Result<MpsState> read_mps_state(std::string_view text);
-std::string write_mps_told(const MpsTold& told);
-Result<MpsTold> read_mps_told(std::string_view text);
+std::string write_mps_reported(const MpsReported& reported);
+Result<MpsReported> read_mps_reported(std::string_view text);
 // Without the pod and the container.
 Result<MpsGrant> read_mps_grant(std::string_view text);
 

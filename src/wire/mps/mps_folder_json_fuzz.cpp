@@ -19,9 +19,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         const auto again = read_mps_grant(write_mps_grant(*grant));
         FUZZ_CHECK(again && *again == *grant);
     }
-    if (const auto told = read_mps_told(text)) {
-        const auto again = read_mps_told(write_mps_told(*told));
-        FUZZ_CHECK(again && *again == *told);
+    if (const auto reported = read_mps_reported(text)) {
+        const auto again = read_mps_reported(write_mps_reported(*reported));
+        FUZZ_CHECK(again && *again == *reported);
     }
     return 0;
 }

@@ -44,6 +44,7 @@ TEST(MpsFolderJson, KeepsWhatAContainerStartedWith) {
               "\"memoryBytes\":3221225472,\"userId\":1000}\n");
     EXPECT_EQ(read_mps_grant(write_mps_grant(grant)).value(), grant);
     grant.name = {"default", "serve"};
+    grant.shares_memory = true;
     EXPECT_EQ(read_mps_grant(write_mps_grant(grant)).value(), grant);
     grant.user_id.reset();
     EXPECT_EQ(read_mps_grant(write_mps_grant(grant)).value(), grant);
@@ -54,16 +55,16 @@ TEST(MpsFolderJson, KeepsWhatAContainerStartedWith) {
         R"({"version":1,"gpu":"G","threadsPercent":25,"memoryBytes":1,"userId":-1})"));
 }
 
-TEST(MpsFolderJson, KeepsWhatWasTold) {
-    const MpsTold told{.pid = 7,
-                       .fault_unix_ns = 17,
-                       .servers_lost = 2,
-                       .faults = {{PodUid("a"), 3}, {PodUid("b"), 1}}};
-    EXPECT_EQ(write_mps_told(told),
+TEST(MpsFolderJson, KeepsWhatWasReported) {
+    const MpsReported reported{.pid = 7,
+                               .fault_unix_ns = 17,
+                               .servers_lost = 2,
+                               .faults = {{PodUid("a"), 3}, {PodUid("b"), 1}}};
+    EXPECT_EQ(write_mps_reported(reported),
               "{\"version\":1,\"pid\":7,\"faultUnixNs\":17,\"serversLost\":2,\"faults\":["
               "{\"pod\":\"a\",\"count\":3},{\"pod\":\"b\",\"count\":1}]}\n");
-    EXPECT_EQ(read_mps_told(write_mps_told(told)).value(), told);
-    EXPECT_FALSE(read_mps_told(R"({"version":1,"pid":7})"));
+    EXPECT_EQ(read_mps_reported(write_mps_reported(reported)).value(), reported);
+    EXPECT_FALSE(read_mps_reported(R"({"version":1,"pid":7})"));
 }
 
 struct BadText {

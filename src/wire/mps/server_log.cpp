@@ -1,5 +1,6 @@
 #include "wire/mps/server_log.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace tessera::mps {
@@ -10,9 +11,10 @@ constexpr std::string_view kAfter = " encountered a fatal GPU error.";
 
 // 0 if the line says something else.
 std::int64_t faulted_client(std::string_view line) {
-    const std::size_t at = line.find(kBefore);
-    if (at == std::string_view::npos) return 0;
-    line.remove_prefix(at + kBefore.size());
+    // After the prefix, because the daemon also writes what it was sent.
+    if (line.starts_with('[')) line.remove_prefix(std::min(line.find("] "), line.size() - 2) + 2);
+    if (!line.starts_with(kBefore)) return 0;
+    line.remove_prefix(kBefore.size());
     std::int64_t pid = 0;
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), pid);
     line.remove_prefix(static_cast<std::size_t>(end - line.data()));

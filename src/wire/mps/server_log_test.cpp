@@ -20,6 +20,11 @@ TEST(ServerLog, NamesProcessesWithFatalErrors) {
          "Client process 8 encountered a fatal GPU error.",
          {7, 8}},
         {"Client process 7 connected\n", {}},
+        {"[2026-11-29 12:00:00.000 Control 9] Cmd:Client process 7 encountered a fatal GPU "
+         "error.\n",
+         {}},
+        {"[", {}},
+        {"[]", {}},
         {"Client process -7 encountered a fatal GPU error.\n", {}},
         {"Client process 99999999999999999999 encountered a fatal GPU error.\n", {}},
         {"Client process \n encountered a fatal GPU error.\n", {}},

@@ -125,7 +125,9 @@ Result<NodeInventory> GpuMonitor::read() {
     std::vector<GpuUuid> in_mps_mode = gpus_in_mps_mode();
     TRY(const auto readings, read());
     std::ranges::move(gpus_in_mps_mode(), std::back_inserter(in_mps_mode));
-    const bool offers_mps = options_.modes != nullptr && options_.modes->offers_mps();
+    // MPS limits compute, and the guard memory.
+    const bool offers_mps = options_.modes != nullptr && options_.enforcement_fault.empty() &&
+                            options_.modes->offers_mps();
     {
         const MutexLock lock(mutex_);
         readings_ = readings;

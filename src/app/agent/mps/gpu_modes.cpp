@@ -63,41 +63,49 @@ void GpuModes::take(const PodChanges& changes) {
     is_listed_ = true;
 }
 
-std::vector<MpsGrant> GpuModes::grants() const {
+GpuModes::Needs GpuModes::needs() const {
     // A container may outlive its pod at the API server.
-    std::vector<MpsGrant> out = ports_.started.grants();
+    Needs out{.grants = ports_.started.grants(), .others = {}};
     const MutexLock lock(mutex_);
-    for (const auto& [uid, allocation] : pods_)
-        std::ranges::move(grants_of(allocation), std::back_inserter(out));
+    out.is_complete = is_listed_;
+    for (const auto& [uid, allocation] : pods_) {
+        std::ranges::move(grants_of(allocation), std::back_inserter(out.grants));
+        if (uses_mps(allocation)) continue;
+        for (const ContainerAllocation& container : allocation.containers) {
+            for (const GpuShare& share : container.gpus)
+                out.others.insert(share.uuid);
+        }
+    }
     return out;
 }
 
 void GpuModes::apply() {
-    const std::vector<MpsGrant> all = grants();
+    const Needs all = needs();
     std::set<GpuUuid> gpus;
     std::ranges::copy(ports_.daemons.gpus(), std::inserter(gpus, gpus.end()));
-    for (const MpsGrant& grant : all)
+    for (const MpsGrant& grant : all.grants)
         gpus.insert(grant.gpu);
-    bool is_listed = false;
-    {
-        const MutexLock lock(mutex_);
-        is_listed = is_listed_;
-    }
     for (const GpuUuid& gpu : gpus) {
-        const auto needed = mps_settings_for(gpu, all);
-        const auto wanted = ports_.daemons.wanted(gpu);
-        if (wanted && *wanted == needed) {
+        if (const auto applied = apply(gpu, all)) {
             said_.erase(gpu);
-            continue;
-        }
-        // Pods that are not known yet may use the daemon.
-        if (!is_listed && wanted && *wanted) continue;
-        if (const auto done = ports_.daemons.want(gpu, needed); !done) {
-            report(gpu, done.error());
         } else {
-            said_.erase(gpu);
+            report(gpu, applied.error());
         }
     }
+}
+
+Result<> GpuModes::apply(const GpuUuid& gpu, const Needs& all) {
+    const auto needed = mps_settings_for(gpu, all.grants);
+    const auto wanted = ports_.daemons.wanted(gpu);
+    if (wanted && *wanted == needed) return {};
+    const bool is_unwanted = wanted && !*wanted;
+    // Pods that are not known yet may use the daemon.
+    if (!all.is_complete && !is_unwanted) return {};
+    if (needed && is_unwanted && all.others.contains(gpu)) {
+        return fail(Code::conflict,
+                    "a pod asks for MPS on a GPU that has a pod without MPS; it does not start");
+    }
+    return ports_.daemons.want(gpu, needed);
 }
 
 // Logs a lasting error once.
@@ -147,9 +155,12 @@ Result<> GpuModes::check_served(const MpsGrant& grant, const Gpu& gpu) const {
     if (!ports_.daemons.is_supervised() || age > kOldest) return wait_for_gpu(gpu, kNotSupervised);
     if (!*read) return wait_for_gpu(gpu, "it is entering MPS mode");
     const MpsState& state = **read;
+    const auto wanted = ports_.daemons.wanted(gpu.uuid);
+    // The state may be of a daemon that is about to end.
+    const bool is_wanted = wanted && *wanted && has_room_for(**wanted, grant);
     if (state.phase == MpsPhase::failed)
         return wait_for_gpu(gpu, fmt::format("MPS does not serve it: {}", state.reason));
-    if (state.phase != MpsPhase::ready || !has_room_for(state.settings, grant))
+    if (state.phase != MpsPhase::ready || !is_wanted || !has_room_for(state.settings, grant))
         return wait_for_gpu(gpu, "its MPS control daemon is getting its settings");
     return {};
 }
@@ -171,6 +182,25 @@ void GpuModes::wait_for(const PodUid& pod) const {
     const auto end = ports_.clock.steady() + kLongestWait;
     while (!check(*allocation) && ports_.clock.steady() < end)
         ports_.clock.sleep_for(kLook);
+}
+
+MpsReport GpuModes::report() const {
+    MpsReport out{.node = node_,
+                  .is_offered = true,
+                  .is_supervised = ports_.daemons.is_supervised(),
+                  .gpus = {}};
+    const std::vector<MpsGrant> started = ports_.started.grants();
+    for (const GpuUuid& gpu : ports_.daemons.gpus()) {
+        const auto state = ports_.daemons.state(gpu);
+        MpsGpuReport one{.state = {.gpu = gpu}, .grants = {}};
+        if (!state) one.state.reason = state.error().text;
+        if (state && *state) one.state = **state;
+        std::ranges::copy_if(started, std::back_inserter(one.grants),
+                             [&](const MpsGrant& grant) { return grant.gpu == gpu; });
+        out.gpus.push_back(std::move(one));
+    }
+    std::ranges::sort(out.gpus, {}, [](const MpsGpuReport& one) { return one.state.gpu; });
+    return out;
 }
 
 }  // namespace tessera

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -19,6 +20,7 @@
 #include "base/result.hpp"
 #include "domain/allocation/allocation.hpp"
 #include "domain/cluster/node.hpp"
+#include "domain/mps/mps_report.hpp"
 #include "ports/clock.hpp"
 #include "ports/kube/kube_api.hpp"
 #include "ports/mps/mps_daemons.hpp"
@@ -58,11 +60,21 @@ class GpuModes {
 
     // The GPUs that are in MPS mode, or that enter or leave it. Any thread.
     [[nodiscard]] std::vector<GpuUuid> gpus() const { return ports_.daemons.gpus(); }
+    // For `tessera mps status`. Any thread.
+    [[nodiscard]] MpsReport report() const;
     // Whether pods with MPS can be served. Any thread.
     [[nodiscard]] bool offers_mps() const { return ports_.daemons.is_supervised(); }
 
   private:
-    [[nodiscard]] std::vector<MpsGrant> grants() const;
+    // What the pods and containers of the node need, at one moment.
+    struct Needs {
+        std::vector<MpsGrant> grants;
+        std::set<GpuUuid> others;  // GPUs with pods that do not use MPS
+        bool is_complete = false;  // all pods are known
+    };
+
+    [[nodiscard]] Needs needs() const;
+    Result<> apply(const GpuUuid& gpu, const Needs& all);
     [[nodiscard]] Result<> check_free(const Gpu& gpu) const;
     [[nodiscard]] Result<> check_served(const MpsGrant& grant, const Gpu& gpu) const;
     [[nodiscard]] Result<> check(const Allocation& allocation) const;

@@ -95,6 +95,21 @@ TEST_F(AgentGpuModes, NothingEndsBeforeThePodsAreKnown) {
     EXPECT_FALSE(daemons.wants.contains(kGpu));
 }
 
+// Goal: a file that cannot be read is no reason to end a daemon before the pods are known, and a
+// GPU with other pods does not enter MPS mode, whatever an allocation says.
+TEST_F(AgentGpuModes, WhatMustNotChange) {
+    daemons.wants[kGpu] = {.threads = {50}, .memory = gibibytes(8)};
+    daemons.wanted_error = fail(Code::unavailable, "too many open files");
+    modes.apply();
+    EXPECT_TRUE(daemons.wants.contains(kGpu));
+    daemons.wanted_error = {};
+    daemons.wants.clear();
+    show({pod("guarded", false), pod("a", true)});
+    EXPECT_TRUE(daemons.wants.empty());
+    show({pod("a", true)});
+    EXPECT_FALSE(daemons.wants.empty());
+}
+
 // Goal: a pod that ended, or is of another node, or whose allocation is not its own, keeps no
 // daemon.
 TEST_F(AgentGpuModes, OnlyPodsThatHaveTheGpu) {
@@ -113,6 +128,7 @@ TEST_F(AgentGpuModes, OnlyPodsThatHaveTheGpu) {
 // says what it waits for.
 TEST_F(AgentGpuModes, AContainerWithMpsStartsWhenItIsServed) {
     const PodInfo one = pod("a", true);
+    daemons.wants[kGpu] = {.threads = {25}, .memory = gibibytes(4)};
     const std::string waits = "GPU 0 is not ready for the container: ";
     EXPECT_EQ(start(one), waits + "it is entering MPS mode");
     serve(MpsPhase::starting, {});
@@ -123,6 +139,10 @@ TEST_F(AgentGpuModes, AContainerWithMpsStartsWhenItIsServed) {
     EXPECT_EQ(start(one), waits + "its MPS control daemon is getting its settings");
     serve(MpsPhase::ready, {.threads = {25}, .memory = gibibytes(4)});
     EXPECT_EQ(start(one), "");
+    // Its last pod has gone, and the daemon is about to end.
+    daemons.wants.clear();
+    EXPECT_EQ(start(one), waits + "its MPS control daemon is getting its settings");
+    daemons.wants[kGpu] = {.threads = {25}, .memory = gibibytes(4)};
     clock.advance(std::chrono::minutes(3));
     EXPECT_NE(start(one).find("tessera-mps does not run on this node"), std::string::npos);
     serve(MpsPhase::ready, {.threads = {25}, .memory = gibibytes(4)});

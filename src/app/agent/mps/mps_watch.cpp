@@ -27,33 +27,37 @@ void MpsWatch::look() {
 }
 
 void MpsWatch::look_at(const GpuUuid& gpu, const MpsState& state, std::span<const Pod> pods) {
-    const auto before = daemons_.told(gpu);
+    const auto known = reported_.find(gpu);
+    const auto before =
+        known == reported_.end() ? daemons_.reported(gpu) : std::optional(known->second);
     // What happened before the first pod of ours is of no user.
-    MpsTold now = before.value_or(MpsTold{.pid = state.pid, .servers_lost = state.servers_lost});
+    MpsReported now =
+        before.value_or(MpsReported{.pid = state.pid, .servers_lost = state.servers_lost});
     if (!before && !state.faults.empty()) now.fault_unix_ns = state.faults.back().unix_ns;
     std::erase_if(now.faults, [&](const auto& of) {
         return std::ranges::find(pods, of.first, &Pod::uid) == pods.end();
     });
-    bool is_known = false;
     for (const MpsFault& fault : state.faults) {
         if (fault.unix_ns <= now.fault_unix_ns) continue;
         now.fault_unix_ns = fault.unix_ns;
-        is_known = true;
         tell_fault(gpu, fault, pods, ++now.faults[fault.client.pod]);
     }
     now.faults.erase(PodUid());
-    const bool is_starting = state.phase == MpsPhase::starting || state.phase == MpsPhase::stopping;
-    if (now.pid != 0 && state.pid != now.pid && !is_starting) {
-        tell_lost(gpu, pods, "its control daemon ended");
-    } else if (state.servers_lost > now.servers_lost && !is_known) {
-        tell_lost(gpu, pods, "its server ended");
+    const std::chrono::nanoseconds since_fault{state.checked_unix_ns - now.fault_unix_ns};
+    if (state.phase == MpsPhase::stopping) {
+        now.pid = 0;
+    } else if (state.phase != MpsPhase::starting) {
+        if (now.pid != 0 && state.pid != now.pid) tell_lost(gpu, pods, "its control daemon ended");
+        const bool is_same = state.pid == now.pid;
+        if (is_same && state.servers_lost > now.servers_lost && since_fault > kAfterFault)
+            tell_lost(gpu, pods, "its server ended");
+        now.pid = state.pid;
     }
-    // A server with a fatal error is ended some seconds after it, and that is told already.
     now.servers_lost = state.servers_lost;
-    if (!is_starting) now.pid = state.pid;
     tell_failing(gpu, state, pods);
     if (before == now) return;
-    if (const auto noted = daemons_.note_told(gpu, now); !noted)
+    reported_.insert_or_assign(gpu, now);
+    if (const auto noted = daemons_.note_reported(gpu, now); !noted)
         log_event(Event::mps_folder_error, {{"gpu", gpu.str()}, {"reason", noted.error().text}});
 }
 
@@ -93,12 +97,16 @@ void MpsWatch::tell_lost(const GpuUuid& gpu, std::span<const Pod> pods, const st
 }
 
 void MpsWatch::tell_failing(const GpuUuid& gpu, const MpsState& state, std::span<const Pod> pods) {
+    const std::chrono::nanoseconds age{clock_.unix_ns() - state.checked_unix_ns};
+    const bool is_followed = daemons_.is_supervised() && age <= kOldest;
     int& looks = failed_looks_[gpu];
-    looks = state.phase == MpsPhase::failed ? looks + 1 : 0;
+    looks = state.phase == MpsPhase::failed || !is_followed ? looks + 1 : 0;
     if (looks != kFailedLooks) return;
+    const std::string why =
+        is_followed ? state.reason : std::string("tessera-mps does not run on this node");
     for (const Pod& pod : pods) {
         tell(pod, kMpsNotServing,
-             fmt::format("New programs of this pod cannot use {}: {}", gpu.str(), state.reason));
+             fmt::format("New programs of this pod cannot use {}: {}", gpu.str(), why));
     }
 }
 

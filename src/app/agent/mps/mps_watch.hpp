@@ -1,6 +1,6 @@
 // Tells the users of pods with NVIDIA MPS what happened to their GPU: a fatal error of a program
 // ends the programs of all pods on it, and so does the end of MPS's own programs. The pod whose
-// program had the error is told so, and the others only that it was of another pod.
+// program had the error learns it, and the others only that it was of another pod.
 #pragma once
 
 #include <chrono>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ports/clock.hpp"
 #include "ports/kube/pod_events.hpp"
 #include "ports/mps/mps_daemons.hpp"
 
@@ -20,14 +21,19 @@ class MpsWatch {
   public:
     static constexpr std::chrono::seconds kPeriod{1};
     // A daemon that does not serve for this long is reported.
-    static constexpr int kFailedLooks = 5;
+    static constexpr int kFailedLooks = 15;
+    // After a fatal error its server is ended, which is no other news.
+    static constexpr std::chrono::seconds kAfterFault{15};
+    // A state that is older was written by a tessera-mps that does not run.
+    static constexpr std::chrono::minutes kOldest{2};
 
     // All outlive this.
-    MpsWatch(MpsDaemons& daemons, const MpsGrants& started, PodEvents& events)
-        : daemons_(daemons), started_(started), events_(events) {}
+    MpsWatch(MpsDaemons& daemons, const MpsGrants& started, PodEvents& events, Clock& clock)
+        : daemons_(daemons), started_(started), events_(events), clock_(clock) {}
 
-    // Looks at all GPUs once. What it told is kept on the node, so that an agent that starts again
-    // repeats nothing and leaves nothing out. Events that the API server does not take are lost.
+    // Looks at all GPUs once. What it reported is kept on the node, so that an agent that starts
+    // again repeats nothing and leaves nothing out. Events that the API server does not take are
+    // lost.
     void look();
 
   private:
@@ -47,7 +53,9 @@ class MpsWatch {
     MpsDaemons& daemons_;
     const MpsGrants& started_;
     PodEvents& events_;
-    std::map<GpuUuid, int> failed_looks_;  // in a row
+    Clock& clock_;
+    std::map<GpuUuid, MpsReported> reported_;  // as last read or written
+    std::map<GpuUuid, int> failed_looks_;      // in a row
 };
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "testing/fakes/fake_clock.hpp"
 #include "testing/fakes/fake_mps_daemons.hpp"
 #include "testing/fakes/fake_pod_events.hpp"
 
@@ -29,12 +30,12 @@ class MpsWatchTest : public testing::Test {
                                    .threads = {25},
                                    .memory = gibibytes(3)});
     }
-    void fault(const std::string& pod, std::int64_t unix_ns) {
+    void fault(const std::string& pod) {
         daemons.states[kGpu].faults.push_back(
-            {.client = {.pid = 4711, .pod = PodUid(pod)}, .unix_ns = unix_ns});
+            {.client = {.pid = 4711, .pod = PodUid(pod)}, .unix_ns = clock.unix_ns() + 1});
     }
-    // "a GpuLost": what was told since the last call.
-    std::vector<std::string> told() {
+    // "a GpuLost": what was reported since the last call.
+    std::vector<std::string> reported() {
         std::vector<std::string> out;
         for (const PodEvent& event : events.reported)
             out.push_back(event.name.name + " " + event.reason);
@@ -43,79 +44,97 @@ class MpsWatchTest : public testing::Test {
             texts.push_back(event.message);
         return out;
     }
-    std::vector<std::string> look() {
+    std::vector<std::string> look(std::chrono::seconds passed = std::chrono::seconds(1)) {
+        clock.advance(passed);
+        daemons.states[kGpu].checked_unix_ns = clock.unix_ns();
         watch.look();
-        return told();
+        return reported();
     }
 
-    using Told = std::vector<std::string>;
+    using Reported = std::vector<std::string>;
 
+    FakeClock clock;
     FakeMpsDaemons daemons;
     FakePodEvents events;
-    MpsWatch watch{daemons, daemons, events};
-    std::vector<std::string> texts;  // of the last told()
+    MpsWatch watch{daemons, daemons, events, clock};
+    std::vector<std::string> texts;  // of the last reported()
 };
 
 // Goal: the pod whose program had the error learns it, the others that it was another's, and pods
 // of other GPUs nothing.
-TEST_F(MpsWatchTest, AFaultIsToldToAllOfItsGpu) {
+TEST_F(MpsWatchTest, AFaultIsReportedToAllOfItsGpu) {
     add("other", "team", GpuUuid("GPU-b"));
     add("foreign", "others", kGpu);
-    EXPECT_EQ(look(), Told{});
-    fault("uid-a", 100);
-    EXPECT_EQ(look(), (Told{"a GpuFatalError", "b GpuLost", "foreign GpuLost"}));
+    EXPECT_EQ(look(), Reported{});
+    fault("uid-a");
+    EXPECT_EQ(look(), (Reported{"a GpuFatalError", "b GpuLost", "foreign GpuLost"}));
     EXPECT_THAT(texts[0], HasSubstr("process 4711 of the node) had a fatal error on GPU-a"));
     EXPECT_THAT(texts[0], HasSubstr("for the 1. time"));
     EXPECT_THAT(texts[1], HasSubstr("a program of pod a had a fatal error"));
     EXPECT_THAT(texts[2], HasSubstr("a program of another pod had a fatal error"));
     // The server is ended after it, which is no news.
-    EXPECT_EQ(look(), Told{});
-    fault("uid-a", 200);
     daemons.states[kGpu].servers_lost = 1;
-    EXPECT_EQ(look(), (Told{"a GpuFatalError", "b GpuLost", "foreign GpuLost"}));
+    EXPECT_EQ(look(std::chrono::seconds(6)), Reported{});
+    fault("uid-a");
+    EXPECT_EQ(look(), (Reported{"a GpuFatalError", "b GpuLost", "foreign GpuLost"}));
     EXPECT_THAT(texts[0], HasSubstr("for the 2. time"));
-    EXPECT_EQ(daemons.all_told[kGpu].faults, (std::map<PodUid, int>{{PodUid("uid-a"), 2}}));
+    EXPECT_EQ(daemons.all_reported[kGpu].faults, (std::map<PodUid, int>{{PodUid("uid-a"), 2}}));
 }
 
 // Goal: an agent that was killed leaves nothing out and repeats nothing.
 TEST_F(MpsWatchTest, ANewAgentGoesOn) {
-    EXPECT_EQ(look(), Told{});
-    fault("", 100);
-    MpsWatch next(daemons, daemons, events);
+    EXPECT_EQ(look(), Reported{});
+    fault("");
+    MpsWatch next(daemons, daemons, events, clock);
     next.look();
-    EXPECT_EQ(told(), (Told{"a GpuLost", "b GpuLost"}));
-    MpsWatch third(daemons, daemons, events);
+    EXPECT_EQ(reported(), (Reported{"a GpuLost", "b GpuLost"}));
+    MpsWatch third(daemons, daemons, events, clock);
     third.look();
-    EXPECT_EQ(told(), Told{});
+    EXPECT_EQ(reported(), Reported{});
 }
 
-TEST_F(MpsWatchTest, TheEndOfMpsIsTold) {
-    EXPECT_EQ(look(), Told{});
+TEST_F(MpsWatchTest, TheEndOfMpsIsReported) {
+    EXPECT_EQ(look(), Reported{});
     daemons.states[kGpu].servers_lost = 1;
-    EXPECT_EQ(look(), (Told{"a GpuLost", "b GpuLost"}));
+    EXPECT_EQ(look(), (Reported{"a GpuLost", "b GpuLost"}));
     EXPECT_THAT(texts[0], HasSubstr("its server ended"));
-    EXPECT_EQ(look(), Told{});
+    EXPECT_EQ(look(), Reported{});
     daemons.states[kGpu].pid = 0;
     daemons.states[kGpu].phase = MpsPhase::starting;
-    EXPECT_EQ(look(), Told{});
+    EXPECT_EQ(look(), Reported{});
     daemons.states[kGpu].pid = 8;
     daemons.states[kGpu].phase = MpsPhase::ready;
-    EXPECT_EQ(look(), (Told{"a GpuLost", "b GpuLost"}));
+    EXPECT_EQ(look(), (Reported{"a GpuLost", "b GpuLost"}));
     EXPECT_THAT(texts[0], HasSubstr("its control daemon ended"));
-    EXPECT_EQ(look(), Told{});
+    EXPECT_EQ(look(), Reported{});
+    // The GPU leaves MPS mode and enters it again: another daemon is no news.
+    daemons.states[kGpu].phase = MpsPhase::stopping;
+    EXPECT_EQ(look(), Reported{});
+    daemons.states[kGpu].phase = MpsPhase::ready;
+    daemons.states[kGpu].pid = 9;
+    EXPECT_EQ(look(), Reported{});
     // A supervisor that starts again counts from zero.
     daemons.states[kGpu].servers_lost = 0;
-    EXPECT_EQ(look(), Told{});
+    EXPECT_EQ(look(), Reported{});
 }
 
-TEST_F(MpsWatchTest, ADaemonThatFailsForLongIsTold) {
+TEST_F(MpsWatchTest, ADaemonThatFailsForLongIsReported) {
     daemons.states[kGpu].phase = MpsPhase::failed;
     daemons.states[kGpu].reason = "no answer";
     for (int i = 1; i < MpsWatch::kFailedLooks; ++i)
-        EXPECT_EQ(look(), Told{});
-    EXPECT_EQ(look(), (Told{"a MpsNotServing", "b MpsNotServing"}));
+        EXPECT_EQ(look(), Reported{});
+    EXPECT_EQ(look(), (Reported{"a MpsNotServing", "b MpsNotServing"}));
     EXPECT_THAT(texts[0], HasSubstr("cannot use GPU-a: no answer"));
-    EXPECT_EQ(look(), Told{});
+    EXPECT_EQ(look(), Reported{});
+}
+
+TEST_F(MpsWatchTest, ASupervisorThatDoesNotRunIsReported) {
+    EXPECT_EQ(look(), Reported{});
+    daemons.supervised = false;
+    for (int i = 1; i < MpsWatch::kFailedLooks; ++i)
+        EXPECT_EQ(look(), Reported{});
+    EXPECT_EQ(look(), (Reported{"a MpsNotServing", "b MpsNotServing"}));
+    EXPECT_THAT(texts[0], HasSubstr("tessera-mps does not run on this node"));
 }
 
 }  // namespace

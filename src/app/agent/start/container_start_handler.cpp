@@ -255,14 +255,14 @@ Result<ContainerEdits> ContainerStartHandler::decide(const RuntimeContainer& con
         case ShareState::allocated:
             break;
     }
-    TRY(auto edits,
-        edits_for(*judged.allocation, {container.pod_uid, container.pod, container.setup,
-                                       container.cgroup_path, container.user_id}));
     if (std::ranges::any_of(find_container(*judged.allocation, container.name)->gpus,
                             &GpuShare::mps)) {
         if (auto own = check_mps_env(container.name, container.env); !own)
             return refuse(own.error());
     }
+    TRY(auto edits,
+        edits_for(*judged.allocation, {container.pod_uid, container.pod, container.setup,
+                                       container.cgroup_path, container.user_id}));
     // The runtime replaces only the first entry; the second one would take effect in the container.
     for (const auto& [name, value] : edits.env) {
         const auto times = values_of(container.env, name).size();

@@ -70,7 +70,7 @@ class Left {
         const GpuRequest& gpu = request_.front().gpu;
         GpuMask open = 0;
         for (std::size_t i = 0; i < node_gpus.states.size() && i < kMaxGpus; ++i) {
-            if (has_room(node_gpus, i, gpu)) open |= GpuMask{1} << i;
+            if (gpu_constraints_.admits(i) && has_room(node_gpus, i, gpu)) open |= GpuMask{1} << i;
         }
         return first_with_room(sets_, node_gpus, gpu, open).value_or(kAnyGpus);
     }

@@ -1,0 +1,84 @@
+#include "app/cli/mps_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/cli/tab_writer.hpp"
+#include "wire/mps/mps_folder_json.hpp"
+#include "wire/mps/mps_report_json.hpp"
+
+namespace tessera {
+namespace {
+
+std::size_t clients_of(const MpsGpuReport& gpu, const PodUid& pod) {
+    std::size_t count = 0;
+    for (const MpsServer& server : gpu.state.servers) {
+        count += static_cast<std::size_t>(std::ranges::count_if(
+            server.clients,
+            [&](const MpsClient& client) { return pod.empty() || client.pod == pod; }));
+    }
+    return count;
+}
+
+std::string row_of(const MpsReport& node, const MpsGpuReport& gpu) {
+    const MpsState& state = gpu.state;
+    std::string out =
+        fmt::format("{}\t{}\t{}\t{}\t\t{}\t{}\t{}\n", node.node.str(), state.gpu.str(),
+                    mps_phase_name(state.phase), state.pid, state.settings.threads.value,
+                    rounded_down(state.settings.memory), clients_of(gpu, {}));
+    for (const MpsGrant& grant : gpu.grants) {
+        const bool has_name = !grant.name.name.empty();
+        out += fmt::format("\t\t\t\t{} {}\t{}\t{}\t{}\n",
+                           has_name ? grant.name.str() : grant.pod.str(), grant.container,
+                           grant.threads.value, rounded_down(grant.memory),
+                           clients_of(gpu, grant.pod));
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string mps_table(std::span<const MpsReport> nodes) {
+    std::string rows;
+    std::size_t offering = 0;
+    for (const MpsReport& node : nodes) {
+        offering += node.is_offered ? 1 : 0;
+        for (const MpsGpuReport& gpu : node.gpus)
+            rows += row_of(node, gpu);
+    }
+    if (offering == 0) return "No node offers NVIDIA MPS (mps.enabled of the Helm chart).\n";
+    if (rows.empty())
+        return fmt::format("{} nodes offer NVIDIA MPS, and no GPU uses it now.\n", offering);
+    return align_tabs_and_trim("NODE\tGPU\tDAEMON\tPID\tCONTAINER\tTHREADS%\tMEMORY\tCLIENTS\n" +
+                               rows);
+}
+
+std::string mps_json(std::span<const MpsReport> nodes) {
+    std::string out = "{\"nodes\":[";
+    for (const MpsReport& node : nodes) {
+        if (!out.ends_with('[')) out += ",";
+        std::string one = write_mps_report(node);
+        one.pop_back();  // the end of the line
+        out += one;
+    }
+    return out + "]}";
+}
+
+std::string mps_faults(std::span<const MpsReport> nodes) {
+    std::string out;
+    for (const MpsReport& node : nodes) {
+        if (node.is_offered && !node.is_supervised) {
+            out += fmt::format("{}: tessera-mps does not run; look at the pod of its DaemonSet\n",
+                               node.node.str());
+        }
+        for (const MpsGpuReport& gpu : node.gpus) {
+            if (gpu.state.reason.empty()) continue;
+            out +=
+                fmt::format("{}: {}: {}\n", node.node.str(), gpu.state.gpu.str(), gpu.state.reason);
+        }
+    }
+    return out;
+}
+
+}  // namespace tessera

@@ -1,0 +1,80 @@
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "adapters/kube/agent_reader.hpp"
+#include "app/cli/mps_text.hpp"
+#include "programs/common/yaml_text.hpp"
+#include "programs/tessera/commands.hpp"
+#include "programs/tessera/common_options.hpp"
+
+namespace tessera {
+namespace {
+
+struct StatusOptions {
+    KubeConfigOptions kube;
+    InstallNamespace install;
+    std::string node;
+    std::string output;
+};
+
+void add_options(CLI::App& command, StatusOptions& options) {
+    command.add_option("node", options.node, "only this node");
+    options.install.add_to(command);
+    add_output(command, options.output, {"json", "yaml"});
+    add_connection(command, options.kube);
+}
+
+// Exits with 1 if something is wrong, or an agent does not answer.
+Result<int> run(const StatusOptions& options) {
+    TRY_VOID(options.install.check());
+    TRY(const KubeConnection connection, connect_info(options.kube));
+    HttpClient api(connection.endpoint);
+    TRY(auto answers, query_agents_mps(api, options.install.ns, NodeName(options.node)));
+    if (answers.empty()) {
+        return fail(Code::not_found,
+                    "no tessera-agent runs in namespace " + options.install.ns +
+                        (options.node.empty() ? "" : " on node " + options.node) +
+                        " (set --tessera-namespace to the one where Tessera runs)");
+    }
+    std::vector<MpsReport> nodes;
+    bool is_well = true;
+    for (AgentMpsAnswer& answer : answers) {
+        if (answer.mps) {
+            nodes.push_back(*std::move(answer.mps));
+            continue;
+        }
+        is_well = false;
+        std::cerr << "tessera: " << answer.node.str() << ": " << answer.mps.error().text << "\n";
+    }
+    if (options.output == "json") {
+        std::cout << mps_json(nodes) << "\n";
+    } else if (options.output == "yaml") {
+        std::cout << yaml_of_json(mps_json(nodes));
+    } else if (!nodes.empty()) {
+        std::cout << mps_table(nodes);
+    }
+    const std::string faults = mps_faults(nodes);
+    std::cerr << faults;
+    return is_well && faults.empty() ? 0 : 1;
+}
+
+CommandRow status_command() {
+    return {.name = "status",
+            .summary = "Show the GPUs in MPS mode, their control daemons and their containers",
+            .example = "tessera mps status",
+            .options = options_and_run<StatusOptions>(add_options, run),
+            .commands = {}};
+}
+
+}  // namespace
+
+CommandRow mps_command() {
+    return {.name = "mps",
+            .summary = "Show how pods share GPUs by NVIDIA MPS",
+            .example = "tessera mps status",
+            .options = {},
+            .commands = {status_command()}};
+}
+
+}  // namespace tessera

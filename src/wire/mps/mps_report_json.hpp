@@ -1,0 +1,20 @@
+// The answer of an agent to GET /mps:
+//     {"version":1,"node":"node-a","offered":true,"supervised":true,"gpus":[{<as state.json>,
+//      "containers":[{"pod":"UID","container":"main",<as CONTAINER.json>}]}]}
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "domain/mps/mps_report.hpp"
+
+namespace tessera {
+
+inline constexpr int kMpsReportVersion = 1;
+
+std::string write_mps_report(const MpsReport& report);
+// invalid_argument for broken text, unsupported for a newer version.
+Result<MpsReport> read_mps_report(std::string_view text);
+
+}  // namespace tessera
