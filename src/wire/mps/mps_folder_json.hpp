@@ -6,8 +6,8 @@
 // reported.json, of the agent for itself:
 //     {"version":1,"pid":4711,"faultUnixNs":…,"serversLost":0,"faults":[{"pod":"UID","count":2}]}
 // CONTAINER.json, of the agent for itself:
-//     {"version":1,"gpu":"GPU-…","threadsPercent":25,"memoryBytes":3221225472,"userId":1000,"namespace":
-//      "default","name":"serve"}
+//     {"version":1,"gpu":"GPU-…","threadsPercent":25,"memoryBytes":3221225472,"userId":1000,
+//      "namespace":"default","name":"serve"}
 // state.json, of tessera-mps:
 //     {"version":1,"gpu":"GPU-…","phase":"ready","pid":4711,"threadsPercent":50,"memoryBytes":
 //      3221225472,"protectsSettings":true,"servers":[{"pid":4712,"clients":[{"pid":5000,"pod":
