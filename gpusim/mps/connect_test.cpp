@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -38,6 +39,7 @@ class MpsConnect : public testing::Test {
         path.copy(address_.sun_path, sizeof address_.sun_path - 1);
         const auto* name = reinterpret_cast<const sockaddr*>(&address_);
         listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (listener < 0) throw std::runtime_error("socket");
         EXPECT_EQ(bind(listener, name, sizeof address_), 0);
         EXPECT_EQ(listen(listener, kBacklog), 0);
     }
@@ -51,7 +53,7 @@ class MpsConnect : public testing::Test {
         int fd = -1;
         do {
             fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        } while (connect(fd, name, sizeof address_) == 0);
+        } while (fd >= 0 && connect(fd, name, sizeof address_) == 0);
     }
 
     // Waits for a client, and reads what it says first.
@@ -59,6 +61,7 @@ class MpsConnect : public testing::Test {
         pollfd polled = {listener, POLLIN, 0};
         poll(&polled, 1, -1);
         const int fd = accept(listener, nullptr, nullptr);
+        if (fd < 0) throw std::runtime_error("accept");
         char greeting = 0;
         EXPECT_EQ(recv(fd, &greeting, 1, 0), 1);
         EXPECT_EQ(greeting, mps::kClient);

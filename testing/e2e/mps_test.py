@@ -155,6 +155,25 @@ class MpsTest(ChartCase):
         self.create(self.mps_pod("large", memory="14Gi", **user))
         self.running("large")
 
+    def test_programs_that_avoid_mps(self) -> None:
+        """A program that does not find the daemon gets no GPU, also while no other program computes,
+        and one that voids MPS's memory limit has the guard's."""
+        self.create(self.mps_pod("idle", script="exec sleep 1000"))
+        idle, = self.running("idle")
+        without = "gpuhog --once 512MiB"
+        for change in ("-u CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_PIPE_DIRECTORY=/nonexistent"):
+            said = self.says("idle", f"env {change} {without}")
+            self.assertIn("CUDA_ERROR", said)
+            self.assertNotIn("allocated", said)
+        self.assertIn("allocated", self.says("idle", without))
+        voided = "env CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=9=1G gpuhog --once"
+        self.assertIn("allocated", self.says("idle", f"{voided} 2GiB"))
+        self.assertIn("OUT_OF_MEMORY", self.says("idle", f"{voided} 4GiB"))
+        more = "env CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=100"
+        self.assertIn("allocated", self.says("idle", f"{more} {without}"))
+        gpu, = truth.uuids(idle)
+        self.assertEqual(self.control(gpu, "get_default_active_thread_percentage").strip(), "25.0")
+
     def spinning(self, *names: str) -> str:
         """Pods whose only program ends with the first error of the GPU; returns their GPU."""
         for name in names:

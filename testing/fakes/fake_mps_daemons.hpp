@@ -15,6 +15,7 @@ class FakeMpsDaemons final : public MpsDaemons, public MpsGrants {
     [[nodiscard]] bool is_supervised() const override { return supervised; }
     [[nodiscard]] std::vector<GpuUuid> gpus() const override {
         std::vector<GpuUuid> out;
+        out.reserve(wants.size() + states.size());
         for (const auto& [gpu, settings] : wants)
             out.push_back(gpu);
         for (const auto& [gpu, state] : states) {

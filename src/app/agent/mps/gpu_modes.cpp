@@ -34,6 +34,7 @@ std::vector<MpsGrant> grants_of(const Allocation& allocation) {
 // A GPU of which only the name is known.
 std::vector<Gpu> named_gpus(const ContainerAllocation& container) {
     std::vector<Gpu> out;
+    out.reserve(container.gpus.size());
     for (const GpuShare& share : container.gpus)
         out.push_back({.uuid = share.uuid, .index = share.index});
     return out;

@@ -9,19 +9,19 @@
 namespace tessera {
 namespace {
 
-const GpuUuid kGpu{"GPU-a"};
-const NodeName kNode{"node-a"};
+const GpuUuid gpu_a{"GPU-a"};
+const NodeName node_a{"node-a"};
 
 class AgentGpuModes : public testing::Test {
   protected:
     static PodInfo pod(const std::string& name, bool mps, int gib = 3, int cores = 25) {
         PodInfo pod = build::pod(name, build::native(gibibytes(gib)));
-        pod.node = kNode;
+        pod.node = node_a;
         pod.allocation = Allocation{.pod = pod.uid,
-                                    .node = kNode,
+                                    .node = node_a,
                                     .containers = {{"main",
                                                     ContainerKind::app,
-                                                    {{.uuid = kGpu,
+                                                    {{.uuid = gpu_a,
                                                       .index = 0,
                                                       .memory = gibibytes(gib),
                                                       .cores = {cores},
@@ -39,21 +39,21 @@ class AgentGpuModes : public testing::Test {
     }
     // The answer for a container that starts now; empty if it may start.
     std::string start(const PodInfo& pod) {
-        const std::vector<Gpu> gpus{{.uuid = kGpu, .index = 0}};
+        const std::vector<Gpu> gpus{{.uuid = gpu_a, .index = 0}};
         const auto checked = modes.check((**pod.allocation).containers[0], gpus);
         return checked ? "" : checked.error().text;
     }
     void serve(MpsPhase phase, MpsSettings settings, const std::string& reason = {}) {
-        daemons.states[kGpu] = {.gpu = kGpu,
-                                .phase = phase,
-                                .reason = reason,
-                                .settings = settings,
-                                .checked_unix_ns = clock.unix_ns()};
+        daemons.states[gpu_a] = {.gpu = gpu_a,
+                                 .phase = phase,
+                                 .reason = reason,
+                                 .settings = settings,
+                                 .checked_unix_ns = clock.unix_ns()};
     }
 
     FakeClock clock;
     FakeMpsDaemons daemons;
-    GpuModes modes{{daemons, daemons, clock}, kNode};
+    GpuModes modes{{daemons, daemons, clock}, node_a};
 };
 
 // Goal: a GPU has a daemon from the moment when a pod with MPS is placed on it until no pod and no
@@ -62,46 +62,46 @@ TEST_F(AgentGpuModes, ADaemonForTheTimeOfItsPods) {
     show({pod("guarded", false)});
     EXPECT_TRUE(daemons.wants.empty());
     show({pod("a", true), pod("b", true, 2, 50)});
-    EXPECT_EQ(daemons.wants.at(kGpu), (MpsSettings{.threads = {50}, .memory = gibibytes(4)}));
+    EXPECT_EQ(daemons.wants.at(gpu_a), (MpsSettings{.threads = {50}, .memory = gibibytes(4)}));
     show({pod("a", true)});
-    EXPECT_EQ(daemons.wants.at(kGpu), (MpsSettings{.threads = {25}, .memory = gibibytes(4)}));
+    EXPECT_EQ(daemons.wants.at(gpu_a), (MpsSettings{.threads = {25}, .memory = gibibytes(4)}));
     // The pod is gone from the API server, and its container still runs.
     daemons.started = {{.pod = PodUid("a"),
                         .container = "main",
-                        .gpu = kGpu,
+                        .gpu = gpu_a,
                         .threads = {25},
                         .memory = gibibytes(3)}};
     show({});
-    EXPECT_TRUE(daemons.wants.contains(kGpu));
+    EXPECT_TRUE(daemons.wants.contains(gpu_a));
     daemons.started.clear();
     modes.apply();
-    EXPECT_FALSE(daemons.wants.contains(kGpu));
+    EXPECT_FALSE(daemons.wants.contains(gpu_a));
 }
 
 // Goal: an agent that has just started takes no daemon from pods that it does not know yet.
 TEST_F(AgentGpuModes, NothingEndsBeforeThePodsAreKnown) {
-    daemons.wants[kGpu] = {.threads = {50}, .memory = gibibytes(8)};
+    daemons.wants[gpu_a] = {.threads = {50}, .memory = gibibytes(8)};
     modes.apply();
     modes.take({.upserted = {pod("a", true)}, .deleted = {}, .listed = std::nullopt});
     modes.apply();
-    EXPECT_EQ(daemons.wants.at(kGpu).threads, Percent{50});
+    EXPECT_EQ(daemons.wants.at(gpu_a).threads, Percent{50});
     show({pod("a", true)});
-    EXPECT_EQ(daemons.wants.at(kGpu).threads, Percent{25});
+    EXPECT_EQ(daemons.wants.at(gpu_a).threads, Percent{25});
     daemons.wants_error = fail(Code::unavailable, "no space left");
     show({});
-    EXPECT_TRUE(daemons.wants.contains(kGpu));
+    EXPECT_TRUE(daemons.wants.contains(gpu_a));
     daemons.wants_error = {};
     modes.apply();
-    EXPECT_FALSE(daemons.wants.contains(kGpu));
+    EXPECT_FALSE(daemons.wants.contains(gpu_a));
 }
 
 // Goal: a file that cannot be read is no reason to end a daemon before the pods are known, and a
 // GPU with other pods does not enter MPS mode, whatever an allocation says.
 TEST_F(AgentGpuModes, WhatMustNotChange) {
-    daemons.wants[kGpu] = {.threads = {50}, .memory = gibibytes(8)};
+    daemons.wants[gpu_a] = {.threads = {50}, .memory = gibibytes(8)};
     daemons.wanted_error = fail(Code::unavailable, "too many open files");
     modes.apply();
-    EXPECT_TRUE(daemons.wants.contains(kGpu));
+    EXPECT_TRUE(daemons.wants.contains(gpu_a));
     daemons.wanted_error = {};
     daemons.wants.clear();
     show({pod("guarded", false), pod("a", true)});
@@ -128,7 +128,7 @@ TEST_F(AgentGpuModes, OnlyPodsThatHaveTheGpu) {
 // says what it waits for.
 TEST_F(AgentGpuModes, AContainerWithMpsStartsWhenItIsServed) {
     const PodInfo one = pod("a", true);
-    daemons.wants[kGpu] = {.threads = {25}, .memory = gibibytes(4)};
+    daemons.wants[gpu_a] = {.threads = {25}, .memory = gibibytes(4)};
     const std::string waits = "GPU 0 is not ready for the container: ";
     EXPECT_EQ(start(one), waits + "it is entering MPS mode");
     serve(MpsPhase::starting, {});
@@ -142,7 +142,7 @@ TEST_F(AgentGpuModes, AContainerWithMpsStartsWhenItIsServed) {
     // Its last pod has gone, and the daemon is about to end.
     daemons.wants.clear();
     EXPECT_EQ(start(one), waits + "its MPS control daemon is getting its settings");
-    daemons.wants[kGpu] = {.threads = {25}, .memory = gibibytes(4)};
+    daemons.wants[gpu_a] = {.threads = {25}, .memory = gibibytes(4)};
     clock.advance(std::chrono::minutes(3));
     EXPECT_NE(start(one).find("tessera-mps does not run on this node"), std::string::npos);
     serve(MpsPhase::ready, {.threads = {25}, .memory = gibibytes(4)});
@@ -155,7 +155,7 @@ TEST_F(AgentGpuModes, AContainerWithMpsStartsWhenItIsServed) {
 TEST_F(AgentGpuModes, AnotherContainerStartsWhenMpsIsGone) {
     const PodInfo one = pod("a", false);
     EXPECT_EQ(start(one), "");
-    daemons.wants[kGpu] = {};
+    daemons.wants[gpu_a] = {};
     EXPECT_NE(start(one), "");
     daemons.wants.clear();
     serve(MpsPhase::stopping, {}, "the driver does not answer");

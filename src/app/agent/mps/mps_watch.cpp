@@ -20,6 +20,7 @@ void MpsWatch::look() {
             if (grant.gpu == gpu) names.try_emplace(grant.pod, grant.name);
         }
         std::vector<Pod> pods;
+        pods.reserve(names.size());
         for (const auto& [uid, name] : names)
             pods.push_back({uid, name});
         look_at(gpu, **state, pods);

@@ -12,15 +12,15 @@ namespace {
 
 using testing::HasSubstr;
 
-const GpuUuid kGpu{"GPU-a"};
+const GpuUuid gpu_a{"GPU-a"};
 
 class MpsWatchTest : public testing::Test {
   protected:
     MpsWatchTest() {
-        daemons.wants[kGpu] = {.threads = {25}, .memory = gibibytes(4)};
-        daemons.states[kGpu] = {.gpu = kGpu, .phase = MpsPhase::ready, .pid = 7};
+        daemons.wants[gpu_a] = {.threads = {25}, .memory = gibibytes(4)};
+        daemons.states[gpu_a] = {.gpu = gpu_a, .phase = MpsPhase::ready, .pid = 7};
         for (const char* name : {"a", "b"})
-            add(name, "team", kGpu);
+            add(name, "team", gpu_a);
     }
     void add(const std::string& name, const std::string& ns, const GpuUuid& gpu) {
         daemons.started.push_back({.pod = PodUid("uid-" + name),
@@ -31,12 +31,13 @@ class MpsWatchTest : public testing::Test {
                                    .memory = gibibytes(3)});
     }
     void fault(const std::string& pod) {
-        daemons.states[kGpu].faults.push_back(
+        daemons.states[gpu_a].faults.push_back(
             {.client = {.pid = 4711, .pod = PodUid(pod)}, .unix_ns = clock.unix_ns() + 1});
     }
     // "a GpuLost": what was reported since the last call.
     std::vector<std::string> reported() {
         std::vector<std::string> out;
+        out.reserve(events.reported.size());
         for (const PodEvent& event : events.reported)
             out.push_back(event.name.name + " " + event.reason);
         texts.clear();
@@ -46,7 +47,7 @@ class MpsWatchTest : public testing::Test {
     }
     std::vector<std::string> look(std::chrono::seconds passed = std::chrono::seconds(1)) {
         clock.advance(passed);
-        daemons.states[kGpu].checked_unix_ns = clock.unix_ns();
+        daemons.states[gpu_a].checked_unix_ns = clock.unix_ns();
         watch.look();
         return reported();
     }
@@ -64,7 +65,7 @@ class MpsWatchTest : public testing::Test {
 // of other GPUs nothing.
 TEST_F(MpsWatchTest, AFaultIsReportedToAllOfItsGpu) {
     add("other", "team", GpuUuid("GPU-b"));
-    add("foreign", "others", kGpu);
+    add("foreign", "others", gpu_a);
     EXPECT_EQ(look(), Reported{});
     fault("uid-a");
     EXPECT_EQ(look(), (Reported{"a GpuFatalError", "b GpuLost", "foreign GpuLost"}));
@@ -73,12 +74,12 @@ TEST_F(MpsWatchTest, AFaultIsReportedToAllOfItsGpu) {
     EXPECT_THAT(texts[1], HasSubstr("a program of pod a had a fatal error"));
     EXPECT_THAT(texts[2], HasSubstr("a program of another pod had a fatal error"));
     // The server is ended after it, which is no news.
-    daemons.states[kGpu].servers_lost = 1;
+    daemons.states[gpu_a].servers_lost = 1;
     EXPECT_EQ(look(std::chrono::seconds(6)), Reported{});
     fault("uid-a");
     EXPECT_EQ(look(), (Reported{"a GpuFatalError", "b GpuLost", "foreign GpuLost"}));
     EXPECT_THAT(texts[0], HasSubstr("for the 2. time"));
-    EXPECT_EQ(daemons.all_reported[kGpu].faults, (std::map<PodUid, int>{{PodUid("uid-a"), 2}}));
+    EXPECT_EQ(daemons.all_reported[gpu_a].faults, (std::map<PodUid, int>{{PodUid("uid-a"), 2}}));
 }
 
 // Goal: an agent that was killed leaves nothing out and repeats nothing.
@@ -95,32 +96,32 @@ TEST_F(MpsWatchTest, ANewAgentGoesOn) {
 
 TEST_F(MpsWatchTest, TheEndOfMpsIsReported) {
     EXPECT_EQ(look(), Reported{});
-    daemons.states[kGpu].servers_lost = 1;
+    daemons.states[gpu_a].servers_lost = 1;
     EXPECT_EQ(look(), (Reported{"a GpuLost", "b GpuLost"}));
     EXPECT_THAT(texts[0], HasSubstr("its server ended"));
     EXPECT_EQ(look(), Reported{});
-    daemons.states[kGpu].pid = 0;
-    daemons.states[kGpu].phase = MpsPhase::starting;
+    daemons.states[gpu_a].pid = 0;
+    daemons.states[gpu_a].phase = MpsPhase::starting;
     EXPECT_EQ(look(), Reported{});
-    daemons.states[kGpu].pid = 8;
-    daemons.states[kGpu].phase = MpsPhase::ready;
+    daemons.states[gpu_a].pid = 8;
+    daemons.states[gpu_a].phase = MpsPhase::ready;
     EXPECT_EQ(look(), (Reported{"a GpuLost", "b GpuLost"}));
     EXPECT_THAT(texts[0], HasSubstr("its control daemon ended"));
     EXPECT_EQ(look(), Reported{});
     // The GPU leaves MPS mode and enters it again: another daemon is no news.
-    daemons.states[kGpu].phase = MpsPhase::stopping;
+    daemons.states[gpu_a].phase = MpsPhase::stopping;
     EXPECT_EQ(look(), Reported{});
-    daemons.states[kGpu].phase = MpsPhase::ready;
-    daemons.states[kGpu].pid = 9;
+    daemons.states[gpu_a].phase = MpsPhase::ready;
+    daemons.states[gpu_a].pid = 9;
     EXPECT_EQ(look(), Reported{});
     // A supervisor that starts again counts from zero.
-    daemons.states[kGpu].servers_lost = 0;
+    daemons.states[gpu_a].servers_lost = 0;
     EXPECT_EQ(look(), Reported{});
 }
 
 TEST_F(MpsWatchTest, ADaemonThatFailsForLongIsReported) {
-    daemons.states[kGpu].phase = MpsPhase::failed;
-    daemons.states[kGpu].reason = "no answer";
+    daemons.states[gpu_a].phase = MpsPhase::failed;
+    daemons.states[gpu_a].reason = "no answer";
     for (int i = 1; i < MpsWatch::kFailedLooks; ++i)
         EXPECT_EQ(look(), Reported{});
     EXPECT_EQ(look(), (Reported{"a MpsNotServing", "b MpsNotServing"}));
