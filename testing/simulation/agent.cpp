@@ -118,6 +118,7 @@ void Agent::link() {
     scene_.loop.sleep(scene_.rng.between(Time(20ms), Time(2s)));
     handler_.on_runtime({"simulated", "1.0.0"});
     std::vector<RuntimeContainer> running;
+    running.reserve(machine_.containers.size());
     for (const auto& [id, container] : machine_.containers) {
         running.push_back({.id = id,
                            .name = container.name,

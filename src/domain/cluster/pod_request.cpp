@@ -18,9 +18,10 @@ tl::unexpected<Error> refuse_mps(const std::string& container, std::string_view 
 // gets, and one control daemon for each GPU.
 Result<> check_mps(const ContainerRequest& container) {
     const GpuRequest& gpu = container.gpu;
-    if (gpu.memory.kind == MemoryRequest::Kind::whole_gpu)
+    if (gpu.memory.kind == MemoryRequest::Kind::whole_gpu) {
         return refuse_mps(container.container,
                           "asks for a whole GPU, which no other pod uses; remove the annotation");
+    }
     if (gpu.gpus > 1) {
         return refuse_mps(container.container,
                           fmt::format("asks for shares of {} GPUs, and MPS gives it one; ask for "

@@ -284,8 +284,7 @@ class Modes : public testing::Test {
         for (Gpu& gpu : node.gpus)
             gpu.offers_mps = true;
         state_.set_node(node);
-        NodeInventory other = build::node("n1", 1, gibibytes(16));
-        state_.set_node(other);
+        state_.set_node(build::node("n1", 1, gibibytes(16)));
     }
 
     static PodInfo pod(const std::string& name, const std::string& isolation, int gib = 3,

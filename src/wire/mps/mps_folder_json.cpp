@@ -21,6 +21,19 @@ Result<int> read_count(const JsonField& at) {
     return static_cast<int>(count);
 }
 
+struct PodFaults {
+    PodUid pod;
+    int count = 0;
+};
+
+Result<PodFaults> read_pod_faults(const JsonField& at) {
+    PodFaults faults;
+    TRY(auto pod, at["pod"].text());
+    faults.pod = PodUid(std::move(pod));
+    TRY(faults.count, read_count(at["count"]));
+    return faults;
+}
+
 }  // namespace
 
 std::string write_mps_settings(const MpsSettings& settings) {
@@ -58,10 +71,10 @@ std::string write_mps_reported(const MpsReported& reported) {
         w.member("faultUnixNs", reported.fault_unix_ns);
         w.member("serversLost", reported.servers_lost);
         w.array("faults", [&] {
-            for (const auto& [pod, count] : reported.faults) {
+            for (const auto& of : reported.faults) {
                 w.object([&] {
-                    w.member("pod", pod.str());
-                    w.member("count", count);
+                    w.member("pod", of.first.str());
+                    w.member("count", of.second);
                 });
             }
         });
@@ -92,14 +105,9 @@ Result<MpsReported> read_mps_reported(std::string_view text) {
     TRY(reported.pid, pid_of(root));
     TRY(reported.fault_unix_ns, root["faultUnixNs"].number(0, kMostNumber));
     TRY(reported.servers_lost, read_count(root["serversLost"]));
-    using PodFaults = std::pair<PodUid, int>;
-    TRY(const auto faults,
-        root["faults"].each_or_none([](const JsonField& at) -> Result<PodFaults> {
-            TRY(auto pod, at["pod"].text());
-            TRY(const int count, read_count(at["count"]));
-            return PodFaults(std::move(pod), count);
-        }));
-    reported.faults.insert(faults.begin(), faults.end());
+    TRY(auto faults, root["faults"].each_or_none(read_pod_faults));
+    for (PodFaults& one : faults)
+        reported.faults.insert_or_assign(std::move(one.pod), one.count);
     return reported;
 }
 
