@@ -91,26 +91,26 @@ auto request(HttpClient& http, const std::string& ns, const AgentPod& agent, std
     return answer;
 }
 
-// Calls `query` with each agent of the namespace, or that on `node`, and with its number: several
-// at once. Returns the agents, sorted by node.
-Result<std::vector<AgentPod>> each_agent(
-    HttpClient& http, const std::string& ns, const NodeName& node,
-    const std::function<void(std::size_t count)>& begin,
-    const std::function<void(std::size_t number, const AgentPod& agent)>& query) {
+// What `query` returns for each agent of the namespace, or for that on `node`, sorted by node. It
+// is called for several at once.
+template <class Answer>
+Result<std::vector<Answer>> query_each(HttpClient& http, const std::string& ns,
+                                       const NodeName& node,
+                                       const std::function<Answer(const AgentPod& agent)>& query) {
     TRY(auto agents, list_agents(http, ns));
     if (!node.empty()) std::erase_if(agents, [&](const AgentPod& a) { return a.node != node; });
-    begin(agents.size());
+    std::vector<Answer> answers(agents.size());
     std::atomic<std::size_t> next = 0;
     {
         std::vector<std::jthread> threads;
         for (std::size_t i = 0; i < std::min(kAtOnce, agents.size()); i++) {
             threads.emplace_back([&] {
                 for (std::size_t mine = next++; mine < agents.size(); mine = next++)
-                    query(mine, agents[mine]);
+                    answers[mine] = query(agents[mine]);
             });
         }
     }
-    return agents;
+    return answers;
 }
 
 }  // namespace
@@ -130,27 +130,21 @@ Result<std::set<NodeName>> nodes_with_ready_agent(HttpClient& http) {
 
 Result<std::vector<AgentAnswer>> query_agents(HttpClient& http, const std::string& ns,
                                               const NodeName& node) {
-    std::vector<AgentAnswer> answers;
-    TRY_VOID(each_agent(
-        http, ns, node, [&](std::size_t count) { answers.resize(count); },
-        [&](std::size_t number, const AgentPod& agent) {
-            answers[number].node = agent.node;
-            auto uses = request(http, ns, agent, "/shares", read_share_uses);
-            if (uses) answers[number].shares = std::move(uses->shares);
-            if (!uses) answers[number].shares = fail(uses.error());
-        }));
-    return answers;
+    return query_each<AgentAnswer>(http, ns, node, [&](const AgentPod& agent) {
+        AgentAnswer answer;
+        answer.node = agent.node;
+        auto uses = request(http, ns, agent, "/shares", read_share_uses);
+        if (uses) answer.shares = std::move(uses->shares);
+        if (!uses) answer.shares = fail(uses.error());
+        return answer;
+    });
 }
 
 Result<std::vector<AgentMpsAnswer>> query_agents_mps(HttpClient& http, const std::string& ns,
                                                      const NodeName& node) {
-    std::vector<AgentMpsAnswer> answers;
-    TRY_VOID(each_agent(
-        http, ns, node, [&](std::size_t count) { answers.resize(count); },
-        [&](std::size_t number, const AgentPod& agent) {
-            answers[number] = {agent.node, request(http, ns, agent, "/mps", read_mps_report)};
-        }));
-    return answers;
+    return query_each<AgentMpsAnswer>(http, ns, node, [&](const AgentPod& agent) {
+        return AgentMpsAnswer{agent.node, request(http, ns, agent, "/mps", read_mps_report)};
+    });
 }
 
 }  // namespace tessera

@@ -12,11 +12,8 @@
 #include "wire/mps/mps_folder_json.hpp"
 
 namespace tessera {
-namespace {
 
 namespace fs = std::filesystem;
-
-}  // namespace
 
 // tessera-mps holds the lock exclusively as long as it lives. A shared one for a moment can delay
 // its start by one attempt, and nothing else.

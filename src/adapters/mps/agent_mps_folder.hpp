@@ -12,8 +12,7 @@ namespace tessera {
 
 class AgentMpsFolder final : public MpsDaemons {
   public:
-    explicit AgentMpsFolder(std::filesystem::path folder)
-        : path_(folder), folder_(std::move(folder)) {}
+    explicit AgentMpsFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
     [[nodiscard]] bool is_supervised() const override;
     [[nodiscard]] std::vector<GpuUuid> gpus() const override { return folder_.gpus(); }
@@ -27,7 +26,6 @@ class AgentMpsFolder final : public MpsDaemons {
     Result<> note_reported(const GpuUuid& gpu, const MpsReported& reported) override;
 
   private:
-    const std::filesystem::path path_;
     const MpsFolder folder_;
 };
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <system_error>
 #include <utility>
 
@@ -129,13 +128,8 @@ std::set<PodUid> MpsEnforcer::pods() const {
 
 bool MpsEnforcer::is_in_use(const PodUid& pod) const {
     ProcTable processes;
-    return std::ranges::any_of(paths_in("/proc"), [&](const fs::path& process) {
-        const std::string name = process.filename();
-        std::int64_t pid = 0;
-        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-        const bool is_process = error == std::errc() && end == name.data() + name.size();
-        return is_process && processes.pod_of(pid) == pod;
-    });
+    return std::ranges::any_of(process_ids(),
+                               [&](pid_t pid) { return processes.pod_of(pid) == pod; });
 }
 
 void MpsEnforcer::cleanup(const PodUid& pod) {

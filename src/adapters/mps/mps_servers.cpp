@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/types.h>
 
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <string>
@@ -11,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "adapters/os/proc_table.hpp"
 #include "adapters/os/text_file.hpp"
 #include "wire/node/process_status.hpp"
 
@@ -53,14 +53,10 @@ std::string program_of(std::int64_t pid) {
 
 Result<MpsServers> mps_servers_of(const fs::path& pipes) {
     const std::string variable = fmt::format("{}={}", kMpsPipesVariable, pipes.string());
-    const std::vector<fs::path> processes = paths_in("/proc");
+    const std::vector<pid_t> processes = process_ids();
     if (processes.empty()) return fail(Code::unavailable, "/proc cannot be read");
     MpsServers found;
-    for (const fs::path& process : processes) {
-        const std::string name = process.filename();
-        pid_t pid = 0;
-        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-        if (error != std::errc() || end != name.data() + name.size()) continue;
+    for (const pid_t pid : processes) {
         // The daemon and its front ends have the same short name.
         if (!has_short_name(pid) || program_of(pid).find(kServer) == std::string::npos) continue;
         const std::string environment = environment_of(pid);

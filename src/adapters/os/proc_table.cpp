@@ -5,14 +5,29 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
 
 #include "adapters/os/text_file.hpp"
 #include "wire/node/cgroup_text.hpp"
 #include "wire/node/process_status.hpp"
 
 namespace tessera {
+
+std::vector<pid_t> process_ids() {
+    std::vector<pid_t> out;
+    for (const std::filesystem::path& process : paths_in("/proc")) {
+        const std::string name = process.filename();
+        pid_t pid = 0;
+        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+        if (error == std::errc() && end == name.data() + name.size()) out.push_back(pid);
+    }
+    return out;
+}
 
 std::optional<PodUid> ProcTable::pod_of(std::int64_t pid) {
     const auto text = read_text_file(fmt::format("/proc/{}/cgroup", pid));

@@ -2,9 +2,17 @@
 // pid namespace (hostPID).
 #pragma once
 
+#include <sys/types.h>
+
+#include <vector>
+
 #include "ports/process_table.hpp"
 
 namespace tessera {
+
+// The processes that /proc shows now, in no order; empty if it cannot be read. Some may have ended
+// meanwhile.
+std::vector<pid_t> process_ids();
 
 class ProcTable final : public ProcessTable {
   public:

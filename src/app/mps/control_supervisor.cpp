@@ -218,8 +218,7 @@ Result<> ControlSupervisor::reconcile_memory(const MpsSettings& wanted) {
 }
 
 Result<> ControlSupervisor::reconcile_servers(const MpsSettings& wanted) {
-    TRY(const std::string list, execute(mps::kGetServers));
-    TRY(const auto servers, mps::read_pids(list));
+    TRY(const auto servers, server_pids());
     std::int64_t starting = 0;
     for (const std::int64_t server : servers) {
         const auto reconciled = reconcile_server(server, wanted);
@@ -296,8 +295,7 @@ void ControlSupervisor::end_faulted_server() {
 Result<> ControlSupervisor::hold_gpu() {
     constexpr std::chrono::milliseconds kPause{100};
     for (int i = 0; i < kHoldTries; ++i) {
-        TRY(const std::string list, execute(mps::kGetServers));
-        TRY(auto servers, mps::read_pids(list));
+        TRY(auto servers, server_pids());
         std::erase(servers, ended_server_);  // the daemon may not have noticed yet
         if (!servers.empty()) return {};
         if (i % 5 == 0) {
@@ -343,9 +341,13 @@ void ControlSupervisor::note_faults() {
     }
 }
 
-Result<std::vector<MpsServer>> ControlSupervisor::list_servers() {
+Result<std::vector<std::int64_t>> ControlSupervisor::server_pids() {
     TRY(const std::string list, execute(mps::kGetServers));
-    TRY(const auto pids, mps::read_pids(list));
+    return mps::read_pids(list);
+}
+
+Result<std::vector<MpsServer>> ControlSupervisor::list_servers() {
+    TRY(const auto pids, server_pids());
     std::vector<MpsServer> servers;
     for (const std::int64_t pid : pids) {
         TRY(const std::string answer, execute(mps::get_clients(pid)));

@@ -77,6 +77,7 @@ class ControlSupervisor {
     void follow_clients();
     void lose_servers(const std::vector<MpsServer>& now);
     void note_faults();
+    [[nodiscard]] Result<std::vector<std::int64_t>> server_pids();
     [[nodiscard]] Result<std::vector<MpsServer>> list_servers();
     MpsClient client_of(std::int64_t pid);
     void note_faulted(std::int64_t server);

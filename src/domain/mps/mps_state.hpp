@@ -72,6 +72,13 @@ struct MpsState {
     friend bool operator==(const MpsState&, const MpsState&) = default;
 };
 
+// Whether the state was found at most two minutes before this time of the node's clock. An older
+// one was written by a tessera-mps that does not run.
+inline bool is_current(const MpsState& state, std::int64_t unix_ns) {
+    constexpr std::int64_t kTwoMinutes = 120'000'000'000;  // ns
+    return unix_ns - state.checked_unix_ns <= kTwoMinutes;
+}
+
 // What the agent reported to the users of a GPU's pods.
 struct MpsReported {
     std::int64_t pid = 0;  // of the control daemon that it knew

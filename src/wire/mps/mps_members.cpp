@@ -123,7 +123,7 @@ Result<MpsState> read_state(const JsonField& at) {
     state.gpu = GpuUuid(std::move(gpu));
     TRY(state.phase, at["phase"].one_of(kPhases));
     TRY(state.reason, at["reason"].text_or_empty());
-    TRY(state.pid, at["pid"].number(0, std::numeric_limits<std::int32_t>::max()));
+    TRY(state.pid, pid_of(at));
     TRY(state.settings, read_settings(at, 0, 0));
     TRY(state.protects_settings, at["protectsSettings"].yes_or_no());
     TRY(state.servers, at["servers"].each_or_none(read_server));

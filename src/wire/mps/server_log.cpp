@@ -1,6 +1,5 @@
 #include "wire/mps/server_log.hpp"
 
-#include <algorithm>
 #include <charconv>
 
 namespace tessera::mps {
@@ -12,7 +11,8 @@ constexpr std::string_view kAfter = " encountered a fatal GPU error.";
 // 0 if the line says something else.
 std::int64_t faulted_client(std::string_view line) {
     // After the prefix, because the daemon also writes what it was sent.
-    if (line.starts_with('[')) line.remove_prefix(std::min(line.find("] "), line.size() - 2) + 2);
+    const std::size_t prefix = line.starts_with('[') ? line.find("] ") : std::string_view::npos;
+    if (prefix != std::string_view::npos) line.remove_prefix(prefix + 2);
     if (!line.starts_with(kBefore)) return 0;
     line.remove_prefix(kBefore.size());
     std::int64_t pid = 0;

@@ -16,16 +16,19 @@ namespace {
 constexpr std::string_view kNotSupervised =
     "tessera-mps does not run on this node; look at the pod of its DaemonSet";
 
+MpsGrant grant_of(const PodUid& pod, const std::string& container, const GpuShare& share) {
+    return {.pod = pod,
+            .container = container,
+            .gpu = share.uuid,
+            .threads = share.cores,
+            .memory = share.memory};
+}
+
 std::vector<MpsGrant> grants_of(const Allocation& allocation) {
     std::vector<MpsGrant> out;
     for (const ContainerAllocation& container : allocation.containers) {
         for (const GpuShare& share : container.gpus) {
-            if (!share.mps) continue;
-            out.push_back({.pod = allocation.pod,
-                           .container = container.container,
-                           .gpu = share.uuid,
-                           .threads = share.cores,
-                           .memory = share.memory});
+            if (share.mps) out.push_back(grant_of(allocation.pod, container.container, share));
         }
     }
     return out;
@@ -119,16 +122,8 @@ void GpuModes::report(const GpuUuid& gpu, const Error& error) {
 Result<> GpuModes::check(const ContainerAllocation& container, std::span<const Gpu> gpus) const {
     for (std::size_t i = 0; i < gpus.size(); ++i) {
         const GpuShare& share = container.gpus[i];
-        if (!share.mps) {
-            TRY_VOID(check_free(gpus[i]));
-            continue;
-        }
-        const MpsGrant grant{.pod = {},
-                             .container = container.container,
-                             .gpu = gpus[i].uuid,
-                             .threads = share.cores,
-                             .memory = share.memory};
-        TRY_VOID(check_served(grant, gpus[i]));
+        TRY_VOID(share.mps ? check_served(grant_of({}, container.container, share), gpus[i])
+                           : check_free(gpus[i]));
     }
     return {};
 }
@@ -151,9 +146,9 @@ Result<> GpuModes::check_free(const Gpu& gpu) const {
 Result<> GpuModes::check_served(const MpsGrant& grant, const Gpu& gpu) const {
     const auto read = ports_.daemons.state(gpu.uuid);
     if (!read) return wait_for_gpu(gpu, read.error().text);
-    const std::chrono::nanoseconds age{*read ? ports_.clock.unix_ns() - (**read).checked_unix_ns
-                                             : 0};
-    if (!ports_.daemons.is_supervised() || age > kOldest) return wait_for_gpu(gpu, kNotSupervised);
+    const bool is_followed =
+        ports_.daemons.is_supervised() && (!*read || is_current(**read, ports_.clock.unix_ns()));
+    if (!is_followed) return wait_for_gpu(gpu, kNotSupervised);
     if (!*read) return wait_for_gpu(gpu, "it is entering MPS mode");
     const MpsState& state = **read;
     const auto wanted = ports_.daemons.wanted(gpu.uuid);

@@ -11,7 +11,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -37,8 +36,6 @@ struct GpuModesPorts {
 class GpuModes {
   public:
     static constexpr std::chrono::seconds kPeriod{1};  // in which apply() is called
-    // A state that is older was written by a tessera-mps that does not run.
-    static constexpr std::chrono::minutes kOldest{2};
     // How long a container's start waits for its GPU; kubelet allows 30 s.
     static constexpr std::chrono::seconds kLongestWait{15};
 

@@ -98,8 +98,7 @@ void MpsWatch::tell_lost(const GpuUuid& gpu, std::span<const Pod> pods, const st
 }
 
 void MpsWatch::tell_failing(const GpuUuid& gpu, const MpsState& state, std::span<const Pod> pods) {
-    const std::chrono::nanoseconds age{clock_.unix_ns() - state.checked_unix_ns};
-    const bool is_followed = daemons_.is_supervised() && age <= kOldest;
+    const bool is_followed = daemons_.is_supervised() && is_current(state, clock_.unix_ns());
     int& looks = failed_looks_[gpu];
     looks = state.phase == MpsPhase::failed || !is_followed ? looks + 1 : 0;
     if (looks != kFailedLooks) return;

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,8 +23,6 @@ class MpsWatch {
     static constexpr int kFailedLooks = 15;
     // After a fatal error its server is ended, which is no other news.
     static constexpr std::chrono::seconds kAfterFault{15};
-    // A state that is older was written by a tessera-mps that does not run.
-    static constexpr std::chrono::minutes kOldest{2};
 
     // All outlive this.
     MpsWatch(MpsDaemons& daemons, const MpsGrants& started, PodEvents& events, Clock& clock)
