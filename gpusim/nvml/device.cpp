@@ -187,6 +187,18 @@ nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int* major,
     return NVML_SUCCESS;
 }
 
+nvmlReturn_t nvmlDeviceGetNumGpuCores(nvmlDevice_t device, unsigned int* cores) {
+    const Gpu* gpu = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {
+        return error;
+    }
+    if (cores == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    // CUDA programming guide, "Compute Capabilities": 64 up to 8.0, and 128 from 8.6 on.
+    const bool has_64 = gpu->compute_major * 10 + gpu->compute_minor <= 80;
+    *cores = gpu->multiprocessors * (has_64 ? 64 : 128);
+    return NVML_SUCCESS;
+}
+
 nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, nvmlEnableState_t* mode) {
     const Gpu* gpu = nullptr;
     if (const nvmlReturn_t error = gpusim::find_gpu(device, &gpu); error != NVML_SUCCESS) {

@@ -130,6 +130,8 @@ TEST_F(Nvml, DescribesGpus) {
         EXPECT_EQ(CALL(nvml, nvmlDeviceGetCudaComputeCapability)(second, &major, &minor),
                   NVML_SUCCESS);
         EXPECT_EQ(major * 10 + minor, 86);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetNumGpuCores)(second, &number), NVML_SUCCESS);
+        EXPECT_EQ(number, 72 * 128U) << "an A10 has 72 multiprocessors";
     });
 }
 

@@ -348,7 +348,8 @@ bool read_memory_use(int accounts_fd, int gpu, MemoryReading& reading) {
         return false;
     constexpr std::uint64_t kMost = INT64_MAX;
     reading = {held(account), held_by(account, gpu, {kOrphanSlot, slot}),
-               std::min(account.refusals.load(), kMost)};
+               std::min(account.refusals.load(), kMost),
+               std::min(account.refused_contexts.load(), kMost)};
     return true;
 }
 

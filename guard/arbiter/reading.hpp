@@ -27,13 +27,14 @@ bool read_times(int accounts_fd, int gpu, std::int64_t now, ContainerReading& re
                 const KnownTimes* known = nullptr,
                 std::int64_t longest_queries_ns = kLongestQueriesNs);
 
-// What a container has allocated on a GPU, and how often it was refused more.
+// What a container has allocated on a GPU, and how often it was refused more, or a context.
 struct MemoryReading {
     AllocationUnits held =
         0;  // what died with a process counts until another process takes it back
     AllocationUnits orphaned =
         0;  // the part that only descriptors may hold, because its creator is dead
-    std::uint64_t refusals = 0;  // at most INT64_MAX
+    std::uint64_t refusals = 0;          // at most INT64_MAX
+    std::uint64_t refused_contexts = 0;  // likewise
 };
 // False if the file is incomplete.
 bool read_memory_use(int accounts_fd, int gpu, MemoryReading& reading);

@@ -22,7 +22,8 @@ struct Process {
     std::atomic<bool> has_begun;
     std::atomic<bool> has_complained;
     std::atomic<bool> has_told_of_others;  // GPUs
-    pthread_mutex_t mutex;                 // zero means unlocked
+    std::atomic<bool> has_told_of_multiprocessors;
+    pthread_mutex_t mutex;  // zero means unlocked
     ProcessSlot process_slot;
     const Limits* limits;
     char accounts_path[kMaxPath];

@@ -111,6 +111,7 @@ int create_region(const char* directory, const RegionGpu* gpus, int gpu_count) {
         limits.gpus[i].context_cost = units_of(gpus[i].context_bytes);
         limits.gpus[i].cores = gpus[i].cores;
         limits.gpus[i].cores_limit = gpus[i].cores_limit;
+        limits.gpus[i].most_multiprocessors = gpus[i].most_multiprocessors;
         begin_timing(limits.gpus[i]);
     }
     if (!is_sound(directory)) {

@@ -11,7 +11,8 @@ struct RegionGpu {
     std::uint64_t
         context_bytes;     // what a context itself takes; rounded up to whole allocation units
     Millionths cores = 0;  // part of the GPU's time that is guaranteed to the container
-    Millionths cores_limit = kWhole;  // the most that it gets
+    Millionths cores_limit = kWhole;         // the most that it gets
+    std::uint32_t most_multiprocessors = 0;  // as in GpuLimit
 };
 
 // Creates both files in an existing directory, each completely or not at all. Existing accounts are

@@ -26,8 +26,8 @@ inline constexpr char kAccountsName[] = "accounts";
 
 // Raise both together, with every change of what either file means. The agent checks the limits,
 // which it wrote itself, to find out whether it can read the accounts in the same directory.
-inline constexpr std::uint32_t kLimitsMagic = 0x384c5354;    // "TSL8"
-inline constexpr std::uint32_t kAccountsMagic = 0x38415354;  // "TSA8"
+inline constexpr std::uint32_t kLimitsMagic = 0x394c5354;    // "TSL9"
+inline constexpr std::uint32_t kAccountsMagic = 0x39415354;  // "TSA9"
 
 // Memory in allocation units: the smallest amount that the driver takes from a GPU.
 using AllocationUnits = std::uint32_t;
@@ -76,6 +76,8 @@ struct GpuLimit {
     std::atomic<Millionths> cores;        // part of its time that is guaranteed to the container
     std::atomic<Millionths> cores_limit;  // the most that the container gets
     std::atomic<std::uint32_t> is_timed;  // whether its time is shared; if not, it is not measured
+    // Of the GPU's multiprocessors, the most that NVIDIA MPS may give a process; 0: any number.
+    std::atomic<std::uint32_t> most_multiprocessors;
     Grant grant;
 };
 
@@ -96,6 +98,8 @@ struct alignas(16) Pair {
 struct alignas(64) Account {
     Pair last_move;
     std::atomic<std::uint64_t> refusals;  // allocations that the limit refused
+    // Contexts that were refused because their process has more multiprocessors than it may have.
+    std::atomic<std::uint64_t> refused_contexts;
 };
 
 // One process of the container. It is alive while its byte of the file is locked (life.hpp).

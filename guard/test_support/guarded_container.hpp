@@ -23,6 +23,7 @@ class GuardedContainer {
         std::uint64_t context_bytes = 0;
         Millionths cores = 0;
         Millionths cores_limit = kWhole;
+        std::uint32_t most_multiprocessors = 0;
     };
 
     GuardedContainer(const gpusim::SimulatedNode& node, const std::vector<Share>& shares)
@@ -61,8 +62,8 @@ class GuardedContainer {
         std::vector<RegionGpu> gpus;
         for (const Share& share : shares) {
             const char* uuid = node.state().file->gpus[share.gpu].uuid;
-            gpus.push_back(
-                {uuid, share.memory_bytes, share.context_bytes, share.cores, share.cores_limit});
+            gpus.push_back({uuid, share.memory_bytes, share.context_bytes, share.cores,
+                            share.cores_limit, share.most_multiprocessors});
         }
         return gpus;
     }

@@ -24,6 +24,7 @@ struct Function {
     bool takes_parameter;  // a block takes the first parameter in nanoseconds, not block_ns
     std::uint64_t block_ns;
     std::size_t local_bytes;  // of each of its threads
+    bool marks_multiprocessors;
     Shape shape;
     Function* next;
 };
@@ -123,9 +124,18 @@ bool read_local(Module& module, const char* line) {
     return function != nullptr;
 }
 
+bool read_marks(Module& module, const char* line) {
+    char name[128];
+    if (std::sscanf(line, "//gpusim-marks %127[A-Za-z0-9_] param1", name) != 1) return true;
+    Function* function = add_function(module, name);
+    if (function != nullptr) function->marks_multiprocessors = true;
+    return function != nullptr;
+}
+
 bool read_line(Module& module, const char* line) {
     if (std::strncmp(line, "//gpusim ", 9) == 0) return read_comment(module, line);
     if (std::strncmp(line, "//gpusim-local ", 15) == 0) return read_local(module, line);
+    if (std::strncmp(line, "//gpusim-marks ", 15) == 0) return read_marks(module, line);
     if (std::sscanf(line, "//gpusim-lazy %lu", &module.lazy_bytes) == 1) return true;
     if (std::strncmp(line, ".visible ", 9) == 0) line += 9;
     char name[128];
@@ -230,18 +240,41 @@ CUresult variable_of(const Module* module, const char* name, CUdeviceptr* pointe
     return CUDA_SUCCESS;
 }
 
-// The first parameter, from either of the two ways to pass them.
-CUresult first_parameter(const Launch& launch, std::uint64_t* value) {
+// A parameter of 64 bits behind others of 64 bits, from either of the two ways to pass them.
+CUresult read_parameter(const Launch& launch, std::size_t index, std::uint64_t* value) {
     const void* from = nullptr;
     if (launch.parameters != nullptr) {
-        from = launch.parameters[0];
+        from = launch.parameters[index];
     } else if (launch.extra != nullptr) {
-        for (void** each = launch.extra; *each != CU_LAUNCH_PARAM_END; each += 2)
-            if (*each == CU_LAUNCH_PARAM_BUFFER_POINTER) from = each[1];
+        for (void** each = launch.extra; *each != CU_LAUNCH_PARAM_END; each += 2) {
+            if (*each == CU_LAUNCH_PARAM_BUFFER_POINTER)
+                from = static_cast<const char*>(each[1]) + index * sizeof *value;
+        }
     }
     if (from == nullptr) return CUDA_ERROR_INVALID_VALUE;
     std::memcpy(value, from, sizeof *value);
     return CUDA_SUCCESS;
+}
+
+void mark_multiprocessors(Operation& operation) {
+    constexpr std::uint32_t kMark = 1;
+    for (std::size_t at = 0; at < operation.bytes; at += sizeof kMark)
+        std::memcpy(address(operation.to + at), &kMark, sizeof kMark);
+}
+
+// The blocks spread over all multiprocessors that the process has.
+CUresult add_marks(const Context& context, const Launch& launch, std::uint64_t blocks,
+                   Operation& operation) {
+    const unsigned all = multiprocessors_of(context.gpu);
+    std::uint64_t marks = 0;
+    if (const CUresult error = read_parameter(launch, 1, &marks); error != CUDA_SUCCESS)
+        return error;
+    operation.bytes = (blocks < all ? blocks : all) * sizeof(std::uint32_t);
+    operation.to = marks;
+    operation.deed = mark_multiprocessors;
+    return is_reachable(context, marks, operation.bytes, Side::device, Use::write)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // namespace
@@ -268,7 +301,7 @@ CUresult operation_of(const Launch& launch, Operation** operation) {
         return CUDA_ERROR_INVALID_VALUE;
     std::uint64_t block_ns = function->block_ns;
     if (function->takes_parameter) {
-        if (const CUresult error = first_parameter(launch, &block_ns); error != CUDA_SUCCESS)
+        if (const CUresult error = read_parameter(launch, 0, &block_ns); error != CUDA_SUCCESS)
             return error;
     }
     const std::uint64_t at_once = blocks_at_once(static_cast<unsigned>(threads));
@@ -285,6 +318,13 @@ CUresult operation_of(const Launch& launch, Operation** operation) {
     made->id = {context->gpu, Engine::compute};
     made->work = {static_cast<std::int64_t>(waves * block_ns) * kPsPerNs,
                   static_cast<std::uint32_t>(demand)};
+    if (function->marks_multiprocessors) {
+        if (const CUresult error = add_marks(*context, launch, blocks, *made);
+            error != CUDA_SUCCESS) {
+            release(made);
+            return error;
+        }
+    }
     *operation = made;
     return CUDA_SUCCESS;
 }

@@ -4,9 +4,11 @@
 // the simulator are read; a real driver compiles the same text. A comment gives the time that a
 // block takes, as a number or as the first parameter (an unsigned 64-bit number):
 //     //gpusim spin block_ns=param0
+//     //gpusim-marks spin param1
 //     .visible .entry spin(.param .u64 nanoseconds) { ... }
 //     .visible .global .align 8 .b8 table[4096];
-// Without one a block takes kDefaultBlockNs.
+// Without one a block takes kDefaultBlockNs. The second comment says that each block writes a 1, as
+// 32 bits, to the place of its multiprocessor in the array to which the second parameter points.
 //
 // A multiprocessor runs as many blocks at once as it has threads for; the GPU as many as all its
 // multiprocessors, and a client of MPS as many as its part of them. The remaining blocks run in

@@ -6,6 +6,7 @@
 #include "guard/compute/measure/stream_ends.hpp"
 #include "guard/compute/streams.hpp"
 #include "guard/hooks/enter.hpp"
+#include "guard/hooks/work/multiprocessors.hpp"
 #include "guard/inject/nvml.hpp"
 #include "guard/process/charges.hpp"
 #include "guard/process/context_cost.hpp"
@@ -22,7 +23,7 @@ std::uint64_t address_of(CUcontext context) {
 
 // `make` makes the driver create a context, which takes memory of the GPU; `undo` destroys it
 // again. The cost of the container's first context of this kind is reserved before, and then
-// corrected to the actual one.
+// corrected to the actual one. How much of the GPU its process has is known only afterwards.
 template <typename Make, typename Undo>
 CUresult make_on(ContextOf of, CUcontext* context, const Make& make, const Undo& undo) {
     const FirstCost first(of);
@@ -32,7 +33,8 @@ CUresult make_on(ContextOf of, CUcontext* context, const Make& make, const Undo&
     std::uint64_t taken = bytes;
     CUresult result = make_measured(of, make, undo, taken);
     if (result == CUDA_SUCCESS) {
-        result = correct(gpu, bytes, taken);
+        result = check_multiprocessors(gpu);
+        if (result == CUDA_SUCCESS) result = correct(gpu, bytes, taken);
         if (result == CUDA_SUCCESS) {
             if (record(holding_at(address_of(*context), *context, taken, gpu))) return result;
             bytes = taken;
