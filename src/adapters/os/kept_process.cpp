@@ -31,8 +31,8 @@ class Parent {
         const pid_t child = ::fork();
         if (child != 0) return child;
         // Two parents would pass on signals to two children.
-        ::prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
-        if (::getppid() != parent) std::exit(kSignalBase + SIGTERM);
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        if (::getppid() != parent) std::exit(kSignalBase + SIGKILL);
         ::sigprocmask(SIG_SETMASK, &before_, nullptr);
         std::exit(body());
     }

@@ -10,7 +10,7 @@ namespace tessera {
 // Runs `body` in a child process, and again, a second after it ended by a signal or with a status
 // that is not among `final`. Returns the exit status of the last one. SIGTERM and SIGINT are passed
 // on, and then no other child starts. The
-// child gets SIGTERM if its parent is killed. Call it before any thread starts.
+// child is killed with its parent. Call it before any thread starts.
 int keep_process(const std::function<int()>& body, const std::set<int>& final);
 
 }  // namespace tessera

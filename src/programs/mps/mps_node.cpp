@@ -10,6 +10,9 @@
 namespace tessera {
 namespace {
 
+// To end the daemons, before kubelet kills the container (30 seconds after SIGTERM).
+constexpr std::chrono::seconds kEnd{25};
+
 // Writes a state when it has changed, and often enough that its reader sees that we live.
 class StateFile {
   public:
@@ -41,6 +44,19 @@ class StateFile {
     std::chrono::nanoseconds next_{};
     std::string error_;
 };
+
+// Returns whether it has ended. The container's runtime would kill the daemon, and leave the GPU in
+// a mode in which it admits no second process.
+bool end_daemon(ControlSupervisor& supervisor, StateFile& file, Clock& clock) {
+    constexpr std::chrono::milliseconds kPause{200};
+    const auto until = clock.steady() + kEnd;
+    while (const auto state = supervisor.look(std::nullopt)) {
+        file.write(*state);
+        if (clock.steady() >= until) return false;
+        clock.sleep_for(kPause);
+    }
+    return true;
+}
 
 }  // namespace
 
@@ -83,6 +99,13 @@ void MpsNode::supervise(const GpuUuid& gpu, const std::stop_token& stop) {
         keep_logs_small(folder_.paths(gpu).logs());  // the supervisor has read them
         if (state->phase != MpsPhase::starting) clock_.sleep_for(ControlSupervisor::kLook, stop);
     }
+    if (!end_daemon(supervisor, file, clock_)) return;
+    const auto last = folder_.wanted(gpu);
+    if (last && !*last) return folder_.forget(gpu);
+    file.write({.gpu = gpu,
+                .phase = MpsPhase::failed,
+                .reason = "tessera-mps was ended, and MPS with it",
+                .checked_unix_ns = clock_.unix_ns()});
 }
 
 }  // namespace tessera

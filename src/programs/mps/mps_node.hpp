@@ -27,7 +27,8 @@ class MpsNode {
           new_modes_(std::move(new_modes)),
           clock_(clock) {}
 
-    // Supervises until `stop`. The daemons stay; in a container, its runtime then ends them.
+    // Supervises until `stop`, and then ends the daemons, whose clients get an error from the
+    // driver. That takes up to 25 seconds.
     void run(const std::stop_token& stop);
 
   private:

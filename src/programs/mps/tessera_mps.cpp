@@ -39,8 +39,8 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
 int run(int argc, char** argv) {
     return run_program(
         {"tessera-mps",
-         "Supervises the control daemons of NVIDIA MPS on this node. They outlive "
-         "it when it is killed.",
+         "Supervises the control daemons of NVIDIA MPS on this node. It ends them on "
+         "SIGTERM; they outlive it when it is killed.",
          kRows},
         argc, argv, [](const ConfigValues&) { return Result<>(); }, serve);
 }

@@ -6,6 +6,7 @@
 
 #include "adapters/mps/mps_folder.hpp"
 #include "adapters/mps/vendor_control_daemon.hpp"
+#include "adapters/nvml/nvml_compute_modes.hpp"
 #include "adapters/os/text_file.hpp"
 #include "gpusim/test_support/simulated_node.hpp"
 #include "programs/common/started_program_test.hpp"
@@ -101,9 +102,32 @@ TEST_F(TesseraMpsTest, SupervisesEachGpu) {
     EXPECT_EQ(daemon_of(first_).pid().value(), std::nullopt);
     EXPECT_FALSE(fs::exists(folder_.paths(first_).pipes()));
     EXPECT_EQ(daemon_of(second_).pid().value(), second.pid);
+}
+
+// Goal: after SIGTERM the GPUs admit all programs, and the agent can see that. The next one starts
+// MPS again where it is wanted.
+TEST_F(TesseraMpsTest, EndsTheDaemonsOnSigterm) {
+    start();
+    want(first_, settings_);
+    const MpsState before = wait_for(first_, MpsPhase::ready);
+    const auto modes = nvml_compute_modes(node_.root().string(), "");
+    EXPECT_EQ(modes->get(first_).value(), ComputeMode::exclusive);
     mps_->terminate();
     EXPECT_EQ(mps_->wait(), 0);
-    EXPECT_EQ(daemon_of(second_).pid().value(), second.pid) << "tenants need it";
+    EXPECT_EQ(daemon_of(first_).pid().value(), std::nullopt);
+    EXPECT_EQ(modes->get(first_).value(), ComputeMode::shared);
+    const MpsState ended = wait_for(first_, MpsPhase::failed);
+    EXPECT_EQ(ended.pid, 0);
+    EXPECT_THAT(ended.reason, HasSubstr("tessera-mps was ended"));
+    start();
+    const MpsState after = wait_for(first_, MpsPhase::ready);
+    EXPECT_NE(after.pid, before.pid);
+    EXPECT_EQ(modes->get(first_).value(), ComputeMode::exclusive);
+    // Nothing is left of a GPU that is no longer wanted at the next end.
+    fs::remove(folder_.paths(first_).wanted());
+    mps_->terminate();
+    EXPECT_EQ(mps_->wait(), 0);
+    EXPECT_FALSE(fs::exists(folder_.paths(first_).pipes()));
 }
 
 // Goal: when the supervisor is killed, tenants keep their daemon, and it is supervised again.
@@ -120,10 +144,9 @@ TEST_F(TesseraMpsTest, AdoptsAfterAKill) {
     });
     EXPECT_EQ(after.pid, before.pid);
     EXPECT_NE(worker(), killed);
-    // The whole program, as a service that is restarted. In a container the runtime would end the
-    // daemon, too.
-    mps_->terminate();
-    EXPECT_EQ(mps_->wait(), 0);
+    // The whole program. In a container the runtime would end the daemon, too.
+    ASSERT_EQ(::kill(mps_->pid(), SIGKILL), 0);
+    EXPECT_NE(mps_->wait(), 0);
     start();
     want(first_, settings_);
     const MpsState later = wait_for(first_, [&](const MpsState& state) {
