@@ -47,6 +47,8 @@ struct EnforcedShare {
     // dialect requests less yet, so it is always empty today.
     std::optional<Bytes> memory_request = {};
     bool mps = false;  // as GpuShare::mps: MPS is to limit the compute, and nothing else
+    // With MPS: of the GPU's multiprocessors, the most that a process may have; 0: not known.
+    int most_multiprocessors = 0;
 
     friend bool operator==(const EnforcedShare&, const EnforcedShare&) = default;
 };

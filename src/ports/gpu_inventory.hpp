@@ -21,8 +21,10 @@ struct GpuReading {
     GpuUuid uuid;  // unidentified_gpu(index) if the GPU never reported one
     int index = 0;
     int minor = kMinorUnknown;
-    std::string model;  // empty if the driver does not report it
-    Bytes memory;       // 0 if the driver does not report it
+    std::string model;        // empty if the driver does not report it
+    int compute_major = 0;    // of the compute capability; 0 if the driver does not report it
+    int multiprocessors = 0;  // likewise
+    Bytes memory;             // 0 if the driver does not report it
     Bytes reserved;
     Bytes
         used;  // by any process; includes the reserve if the driver does not report that separately

@@ -4,13 +4,11 @@ the control daemons of the simulated driver."""
 from __future__ import annotations
 
 import json
-from subprocess import run
 from typing import Any
 
 from e2e import truth
 from e2e.case import GPUS, PODS
 from e2e.chart_case import ChartCase, Json
-from stack import builds
 from stack.chart import NAMESPACE
 from stack.gpu_node import DRIVER_ROOT, GpuNode, gpusimctl
 
@@ -18,6 +16,7 @@ NODE = "node-a"
 FOLDER = "/run/tessera/mps"
 ISOLATION = "tessera.dev/isolation"
 MODE_SECONDS = 60  # for a GPU to change its mode, with kubelet's pause after a refused start
+TOLERATED = 2  # fatal errors of a pod
 WORK = "gpuspin 2000 & exec gpuhog 1GiB"
 
 
@@ -30,7 +29,7 @@ class MpsTest(ChartCase):
 
     @classmethod
     def install_chart(cls) -> None:
-        cls.stack.install("mps.enabled=true", "agent.listen=true")
+        cls.stack.install("mps.enabled=true", f"mps.evictAfter={TOLERATED}", "agent.listen=true")
         # The simulated driver keeps its state in its folder, and MPS servers change it. A real one has
         # device files for that, which the runtime gives to the container.
         daemon_set = cls.api.json("GET", f"/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets/tessera-mps")
@@ -86,30 +85,58 @@ class MpsTest(ChartCase):
     def test_four_pods_of_a_quarter_side_by_side(self) -> None:
         """They are clients of one server, each with its part of the multiprocessors, and see their
         shares of the memory as the whole GPU. A pod without MPS gets the other GPU."""
-        names = [f"quarter-{i}" for i in range(4)]
-        for name in names:
-            self.create(self.mps_pod(name))
+        # How many programs compute in each, beside the one that verifies.
+        others = {"quarter-0": 0, "quarter-1": 1, "quarter-2": 7, "quarter-3": 2}
+        names = list(others)
+        for name, count in others.items():
+            self.create(self.mps_pod(name, script="gpuspin 2000 & " * count + "exec sleep 1000"))
         pods = self.running(*names)
         gpu, = {uuid for pod in pods for uuid in truth.uuids(pod)}
         for pod in pods:
             self.assertEqual(truth.annotation(pod, truth.ENFORCED_BY), "memory=guard,compute=mps")
         server, = self.control(gpu, "get_server_list").split()
-        # Each container has two programs.
         self.cluster.wait_for("all programs are clients", lambda: len(
-            self.control(gpu, f"get_client_list {server}").split()) == 8, MODE_SECONDS)
+            self.control(gpu, f"get_client_list {server}").split()) == 10, MODE_SECONDS)
         self.assertEqual(self.control(gpu, "get_default_active_thread_percentage").strip(), "25.0")
         for name in names:
             self.assertIn(f"total {3 * truth.GIB} bytes", self.says(name, "gpuhog --once 0"))
-            self.assertIn("OUT_OF_MEMORY", self.says(name, "gpuhog --once 2500MiB"))
-        status = run([str(builds.program("tessera")), "mps", "status"], capture_output=True,
-                     text=True, env=self.environment(), check=True)
-        self.assertRegex(status.stdout, rf"{NODE} +{gpu} +ready +\d+ +25 +4Gi +8\n")
-        for name in names:
-            self.assertRegex(status.stdout, rf"default/{name} main +25 +3Gi +2\n")
+            self.assertIn("OUT_OF_MEMORY", self.says(name, "gpuhog --once 3074MiB"))
+        status = self.tessera_says("mps", "status")
+        self.assertRegex(status, rf"{NODE} +{gpu} +ready +\d+ +25 +4Gi +10\n")
+        for name, count in others.items():
+            self.assertRegex(status, rf"default/{name} main +25 +3Gi +{count}\n")
+            self.assertEqual(self.verified(name), {check: True for check in (
+                "multiprocessors", "memory shown", "memory limit", "memory filled")})
+        sweep = json.loads(self.tessera_says("mps", "verify", "quarter-0", "--sweep", "-o", "json"))
+        most = [step["multiprocessors"] for step in sweep["steps"]]
+        self.assertEqual(most, sorted(most))
+        self.assertEqual((most[0], most[-1]), (2, 10))  # of 40
+        self.not_what_was_granted("quarter-0")
+        self.assertIn("Cmd:get_server_list", self.tessera_says("mps", "logs", gpu[:12]))
+        self.refused(3, "not the UUID of a GPU", "mps", "logs", "../etc")
+        self.assertEqual(self.finding("mps")["status"], "ok")
         self.create(self.mps_pod("other", cores=10, memory="1Gi", isolation=""))
         other, = self.running("other")
         self.assertNotEqual(truth.uuids(other), [gpu])
         self.assertEqual(truth.annotation(other, truth.ENFORCED_BY), "guard")
+
+    def verified(self, name: str) -> dict[str, bool]:
+        """What `tessera mps verify` says of a pod's container: check -> whether it is as granted."""
+        said = json.loads(self.tessera("mps", "verify", name, "--fill", "-o", "json"))
+        return {check["check"]: check["ok"] for check in said["checks"]}
+
+    def not_what_was_granted(self, name: str) -> None:
+        """A container whose programs get more than it was granted fails the check. The agent's record
+        of the grant is changed, because the guard lets no program have more."""
+        uid = self.api.json("GET", f"{PODS}/{name}")["metadata"]["uid"]
+        record = f"{FOLDER}/grants/{uid}/main.json"
+        before = self.node("cat", record)
+        self.node("sed", "-i", 's/"threadsPercent":25/"threadsPercent":10/', record)
+        done = self.run_tessera("mps", "verify", name)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"multiprocessors +10 % of 40 +10 +FAILED\n")
+        self.node("sh", "-c", f"echo '{before.strip()}' > {record}")
+        self.assertEqual(self.run_tessera("mps", "verify", name).returncode, 0)
 
     def test_a_gpu_changes_its_mode_when_it_is_empty(self) -> None:
         """A pod of the other kind waits for it, and starts within seconds of the last one's end."""
@@ -173,6 +200,17 @@ class MpsTest(ChartCase):
         self.assertIn("allocated", self.says("idle", f"{more} {without}"))
         gpu, = truth.uuids(idle)
         self.assertEqual(self.control(gpu, "get_default_active_thread_percentage").strip(), "25.0")
+        # A larger pod raises what the daemon gives. The guard then refuses what is not the container's.
+        self.create(self.mps_pod("half", cores=50, script="exec sleep 1000"))
+        half, = self.running("half")
+        self.assertEqual(truth.uuids(half), [gpu])
+        for change in ("-u CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=100"):
+            said = self.says("idle", f"env {change} {without}")
+            self.assertIn("CUDA_ERROR_NOT_PERMITTED", said)
+            self.assertIn("this program gets no GPU", said)
+        self.wait_event("idle", "got no GPU", "than the container's 25 percent")
+        self.assertIn("allocated", self.says("idle", without))
+        self.assertIn("allocated", self.says("half", without))
 
     def spinning(self, *names: str) -> str:
         """Pods whose only program ends with the first error of the GPU; returns their GPU."""
@@ -212,9 +250,7 @@ class MpsTest(ChartCase):
         gpu = self.spinning("one", "two")
         self.create(self.mps_pod("aside", script="exec gpuspin 2000", isolation=""))
         aside, = self.running("aside")
-        index = truth.shares(self.api.json("GET", f"{PODS}/one"))["main"][0]["index"]
-        root = self.stack.nodes[0].driver_root(self.cluster.directory)
-        gpusimctl("--root", str(root), "fault", str(index), "kernel", "illegal-address")
+        self.fault_of_a_kernel("one")
         self.cluster.wait_for("both pods have an event", lambda: sorted(
             (self.reasons("one"), self.reasons("two"))) == ["GpuFatalError", "GpuLost"],
             MODE_SECONDS)
@@ -225,6 +261,34 @@ class MpsTest(ChartCase):
         self.wait_clients(gpu, 2)
         self.assertEqual((self.restarts("aside"), self.reasons("aside")), (0, ""))
         self.assertNotEqual(truth.uuids(aside), [gpu])
+
+    def fault_of_a_kernel(self, name: str) -> None:
+        """The next kernel on the GPU of the pod ends in a fatal error."""
+        index = truth.shares(self.api.json("GET", f"{PODS}/{name}"))["main"][0]["index"]
+        root = self.stack.nodes[0].driver_root(self.cluster.directory)
+        gpusimctl("--root", str(root), "fault", str(index), "kernel", "illegal-address")
+
+    def test_a_pod_with_too_many_fatal_errors(self) -> None:
+        """It is evicted, and the other pod on the GPU stays."""
+        gpu = self.spinning("faulty")
+        self.create(self.mps_pod("quiet", script="exec sleep 1000"))
+        quiet, = self.running("quiet")
+        self.assertEqual(truth.uuids(quiet), [gpu])
+        servers: set[str] = set()
+
+        def has_a_new_server() -> bool:
+            # A program that starts again before the old server has ended gets the old error.
+            return self.clients(gpu) == 1 and self.control(gpu, "get_server_list") not in servers
+
+        for number in range(1, TOLERATED + 1):
+            self.cluster.wait_for("a client of a new server", has_a_new_server, MODE_SECONDS)
+            servers.add(self.control(gpu, "get_server_list"))
+            self.fault_of_a_kernel("faulty")
+            self.wait_event("faulty", f"for the {number}. time")
+        self.wait_event("faulty", "as often as the administrator tolerates", gpu)
+        self.cluster.wait_for("the pod is gone", lambda: not self.api.ok(f"{PODS}/faulty"),
+                              MODE_SECONDS)
+        self.assertTrue(truth.is_running(self.api.json("GET", f"{PODS}/quiet")))
 
     def test_killed_programs_of_mps(self) -> None:
         """The supervisor and the agent can be killed at any time, and no program notices. With a
@@ -248,6 +312,18 @@ class MpsTest(ChartCase):
                     self.wait_event(name, "its server ended" if number == 1 else
                                     "its control daemon ended")
                 self.wait_clients(gpu, 2)
+
+    def test_the_pod_of_tessera_mps_is_deleted(self) -> None:
+        """It ends the daemons, and the GPU admits all programs until the next one serves it again. The
+        pods learn it."""
+        gpu = self.spinning("one", "two")
+        before = self.state(gpu)["pid"]
+        self.cluster.kubectl("-n", NAMESPACE, "delete", "pod", "--wait=true",
+                             "--selector=app.kubernetes.io/component=mps")
+        for name in ("one", "two"):
+            self.wait_event(name, f"The programs of this pod lost {gpu}")
+        self.wait_clients(gpu, 2)
+        self.assertNotEqual(self.state(gpu)["pid"], before)
 
     def test_a_pod_that_mps_cannot_serve(self) -> None:
         """It is refused before it is placed, with what to write."""

@@ -33,16 +33,16 @@ class FakeReportedLimits final : public ReportedLimits {
     void note_reported(const ShareUse& use, const ReportedLimit& reported) override {
         noted[container_of(use) + "/" + use.gpu.str()] = reported;
     }
-    [[nodiscard]] bool is_damage_reported(const ShareUse& use) const override {
-        return damage_reported.contains(container_of(use));
+    [[nodiscard]] bool is_reported(ContainerNotice notice, const ShareUse& use) const override {
+        return notices.contains({notice, container_of(use)});
     }
-    void note_damage_reported(const ShareUse& use, bool is_reported) override {
-        const std::string key = container_of(use);
-        is_reported ? void(damage_reported.insert(key)) : void(damage_reported.erase(key));
+    void note_reported(ContainerNotice notice, const ShareUse& use, bool is_reported) override {
+        const std::pair key(notice, container_of(use));
+        is_reported ? void(notices.insert(key)) : void(notices.erase(key));
     }
 
-    std::map<std::string, ReportedLimit> noted;  // by UID/CONTAINER/gpu
-    std::set<std::string> damage_reported;       // by UID/CONTAINER
+    std::map<std::string, ReportedLimit> noted;                 // by UID/CONTAINER/gpu
+    std::set<std::pair<ContainerNotice, std::string>> notices;  // by UID/CONTAINER
 
   private:
     static std::string container_of(const ShareUse& use) {

@@ -14,7 +14,8 @@ TEMPLATES = CHART / "templates"
 ORDER = ("controller", "custom-metrics", "agent", "reader", "public", "clean-nodes", "test")
 # What the conditions of the templates mean, in terms of values.
 CONDITIONS = {
-    ".Values.controller.preempt": "`controller.preempt`",
+    "or .Values.controller.preempt (and .Values.mps.enabled (gt (int .Values.mps.evictAfter) 0))":
+        "`controller.preempt`, or `mps.enabled` with `mps.evictAfter`",
     ".Values.controller.trainingJobs": "`controller.trainingJobs`",
     ".Values.controller.customMetrics": "`controller.customMetrics`",
     ".Values.webhook.enabled": "`webhook.enabled`",

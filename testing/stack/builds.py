@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 IMAGE_TOOL = ROOT / "deploy" / "images" / "build"
 GPUHOG = "localhost/gpuhog:dev"
 GUARD = Path("guard/lib/libtessera-guard.so")
+MPS_PROBE = Path("guard/lib/tessera-mps-probe")
 
 
 def build_directory() -> Path:
@@ -34,6 +35,7 @@ def images(directory: Path) -> list[Path]:
         _image(directory, "tessera-controller"),
         _image(directory, "tessera-agent", "--file",
                f"{build_directory() / GUARD}=/usr/lib/tessera/libtessera-guard.so",
+               "--file", f"{build_directory() / MPS_PROBE}=/usr/lib/tessera/tessera-mps-probe",
                "--program", f"{program('tessera-mps')}=/usr/bin/tessera-mps"),
         gpuhog_image(directory),
     ]

@@ -31,6 +31,7 @@ namespace tessera {
 namespace {
 
 constexpr const char* kLibrary = "libtessera-guard.so";
+constexpr const char* kProbe = "tessera-mps-probe";
 constexpr const char* kPreload = "ld.so.preload";
 constexpr const char* kPods = "pods";
 constexpr const char* kPodName = "pod";
@@ -117,7 +118,26 @@ Result<> GuardFolder::install() {
     }
     TRY(const std::string library, read_text_file(options_.library));
     TRY_VOID(write_text_file(folder / kLibrary, library));
+    TRY_VOID(install_probe());
     return write_text_file(folder / kPreload, fmt::format("{}/{}\n", kInContainer, kLibrary));
+}
+
+// Containers run it from the node's file.
+Result<> GuardFolder::install_probe() const {
+    std::error_code error;
+    fs::remove(probe(), error);
+    const fs::path own = fs::path(options_.library).parent_path() / kProbe;
+    if (!fs::is_regular_file(own, error)) return {};
+    TRY(const std::string program, read_text_file(own));
+    TRY_VOID(write_text_file(probe(), program));
+    fs::permissions(probe(), fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec,
+                    fs::perm_options::add, error);
+    if (!error) return {};
+    return fail(Code::unavailable, fmt::format("{}: {}", probe().string(), error.message()));
+}
+
+fs::path GuardFolder::probe() const {
+    return fs::path(options_.folder) / kProbe;
 }
 
 fs::path GuardFolder::pods_folder() const {
@@ -152,11 +172,13 @@ Result<ContainerEdits> GuardFolder::prepare(const EnforcedContainer& container,
     gpus.reserve(shares.size());
     for (const EnforcedShare& requested : shares) {
         const EnforcedShare share = as_enforced(requested, what);
-        gpus.push_back({.uuid = requested.gpu.str().c_str(),
-                        .memory_bytes = static_cast<std::uint64_t>(share.memory.count),
-                        .context_bytes = 0,
-                        .cores = millionths_of(share.cores),
-                        .cores_limit = millionths_of(share.cores_limit)});
+        gpus.push_back(
+            {.uuid = requested.gpu.str().c_str(),
+             .memory_bytes = static_cast<std::uint64_t>(share.memory.count),
+             .context_bytes = 0,
+             .cores = millionths_of(share.cores),
+             .cores_limit = millionths_of(share.cores_limit),
+             .most_multiprocessors = static_cast<std::uint32_t>(share.most_multiprocessors)});
     }
     const int error =
         guard::create_region(region.c_str(), gpus.data(), static_cast<int>(gpus.size()));

@@ -4,6 +4,7 @@
 // Tenants write the accounts and may also truncate them, so this process never maps them.
 //
 //     FOLDER/libtessera-guard.so               of this agent's release
+//     FOLDER/tessera-mps-probe                 likewise, if it is beside the library
 //     FOLDER/ld.so.preload                     names the library by its path in a container
 //     FOLDER/pods/UID/allocation.json          of a pod that was resized (resized_allocations.hpp)
 //     FOLDER/pods/UID/CONTAINER/
@@ -16,7 +17,7 @@
 //     enforces        if it is memory or compute alone (region_limits.hpp)
 //     pod             NAMESPACE/NAME, for people
 //     reported         limits that were reported (reported_limits.hpp)
-//     reported-damage  its damaged accounts were reported
+//     reported-damage  its damaged accounts were reported; likewise reported-context
 #pragma once
 
 #include <filesystem>
@@ -42,6 +43,8 @@ class GuardFolder final : public Enforcer, public ContainerFiles {
     Result<> install();
     // FOLDER/pods.
     [[nodiscard]] std::filesystem::path pods_folder() const;
+    // FOLDER/tessera-mps-probe; install() has written it, or there is none.
+    [[nodiscard]] std::filesystem::path probe() const;
 
     [[nodiscard]] std::string_view name() const override { return "guard"; }
     // As install() found; the same for both resources.
@@ -82,6 +85,7 @@ class GuardFolder final : public Enforcer, public ContainerFiles {
     void share_out_time(const std::stop_token& stop) { sharer_.run(stop); }
 
   private:
+    Result<> install_probe() const;
     [[nodiscard]] std::filesystem::path region_of(const PodUid& pod,
                                                   const std::string& container) const;
     [[nodiscard]] Result<std::filesystem::path> preload_list_for(

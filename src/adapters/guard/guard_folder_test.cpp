@@ -219,13 +219,13 @@ TEST_F(GuardFolderTest, KeepsWhatWasToldAsLongAsThePod) {
     ReportedLimitFiles reported(guard_.pods_folder());
     const ReportedLimit all{gibibytes(3), ReportedLimit::kAll};
     reported.note_reported(use, all);
-    reported.note_damage_reported(use, true);
+    reported.note_reported(ContainerNotice::damaged_accounts, use, true);
     ASSERT_TRUE(hold(3));
     EXPECT_EQ(reported.reported(use), all);
-    EXPECT_TRUE(reported.is_damage_reported(use));
+    EXPECT_TRUE(reported.is_reported(ContainerNotice::damaged_accounts, use));
     guard_.cleanup(PodUid("uid-p"));
     EXPECT_EQ(reported.reported(use), std::nullopt);
-    EXPECT_FALSE(reported.is_damage_reported(use));
+    EXPECT_FALSE(reported.is_reported(ContainerNotice::damaged_accounts, use));
 }
 
 // Goal: a region of another release is distinguished from one that is being created.

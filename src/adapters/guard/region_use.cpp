@@ -44,6 +44,7 @@ ShareUse read_use(const OpenRegion& region, int gpu) {
         return use;
     }
     use.refusals = static_cast<std::int64_t>(held.refusals);
+    use.refused_contexts = static_cast<std::int64_t>(held.refused_contexts);
     use.waited_ns = time.waited_ns;
     add_held(holders, held.orphaned, limit.most_memory.load(), use);
     return use;

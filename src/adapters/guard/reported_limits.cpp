@@ -16,7 +16,10 @@ namespace tessera {
 namespace {
 
 constexpr const char* kLimits = "reported";
-constexpr const char* kDamage = "reported-damage";
+
+const char* file_of(ContainerNotice notice) {
+    return notice == ContainerNotice::damaged_accounts ? "reported-damage" : "reported-context";
+}
 
 void report(const Error& error) {
     log_event(Event::share_error, {{"reason", error.text}});
@@ -66,13 +69,14 @@ void ReportedLimitFiles::note_reported(const ShareUse& use, const ReportedLimit&
     write(folder / kLimits, text);
 }
 
-bool ReportedLimitFiles::is_damage_reported(const ShareUse& use) const {
+bool ReportedLimitFiles::is_reported(ContainerNotice notice, const ShareUse& use) const {
     std::error_code none;
-    return fs::exists(folder_of(use) / kDamage, none);
+    return fs::exists(folder_of(use) / file_of(notice), none);
 }
 
-void ReportedLimitFiles::note_damage_reported(const ShareUse& use, bool is_reported) {
-    const fs::path path = folder_of(use) / kDamage;
+void ReportedLimitFiles::note_reported(ContainerNotice notice, const ShareUse& use,
+                                       bool is_reported) {
+    const fs::path path = folder_of(use) / file_of(notice);
     if (is_reported) return write(path, "");
     std::error_code error;
     fs::remove(path, error);

@@ -1,7 +1,8 @@
 // The ReportedLimits port, in files beside a container's region (guard_folder.hpp).
 //
-//     FOLDER/pods/UID/CONTAINER/reported         the limits that were reported
-//     FOLDER/pods/UID/CONTAINER/reported-damage  exists if its damaged accounts were reported
+//     FOLDER/pods/UID/CONTAINER/reported          the limits that were reported
+//     FOLDER/pods/UID/CONTAINER/reported-damage   exists if its damaged accounts were reported
+//     FOLDER/pods/UID/CONTAINER/reported-context  exists if a context that it was refused was
 #pragma once
 
 #include <filesystem>
@@ -19,8 +20,8 @@ class ReportedLimitFiles final : public ReportedLimits {
     // A failed write shows in the log that the disk fails. The container has no folder if its
     // share is enforced only from outside; it is made.
     void note_reported(const ShareUse& use, const ReportedLimit& reported) override;
-    [[nodiscard]] bool is_damage_reported(const ShareUse& use) const override;
-    void note_damage_reported(const ShareUse& use, bool is_reported) override;
+    [[nodiscard]] bool is_reported(ContainerNotice notice, const ShareUse& use) const override;
+    void note_reported(ContainerNotice notice, const ShareUse& use, bool is_reported) override;
 
   private:
     [[nodiscard]] std::filesystem::path folder_of(const ShareUse& use) const;

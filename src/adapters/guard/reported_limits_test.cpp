@@ -37,20 +37,20 @@ TEST_F(ReportedLimitsTest, KnowsWhatWasToldAsLongAsThePodIsKept) {
 }
 
 TEST_F(ReportedLimitsTest, RemembersThatDamageWasTold) {
-    EXPECT_FALSE(reported_.is_damage_reported(use_));
-    reported_.note_damage_reported(use_, true);
+    EXPECT_FALSE(reported_.is_reported(ContainerNotice::damaged_accounts, use_));
+    reported_.note_reported(ContainerNotice::damaged_accounts, use_, true);
     const ReportedLimitFiles after_a_restart(pods_);
-    EXPECT_TRUE(after_a_restart.is_damage_reported(use_));
-    reported_.note_damage_reported(use_, false);
-    EXPECT_FALSE(reported_.is_damage_reported(use_));
-    reported_.note_damage_reported(use_, false);
+    EXPECT_TRUE(after_a_restart.is_reported(ContainerNotice::damaged_accounts, use_));
+    reported_.note_reported(ContainerNotice::damaged_accounts, use_, false);
+    EXPECT_FALSE(reported_.is_reported(ContainerNotice::damaged_accounts, use_));
+    reported_.note_reported(ContainerNotice::damaged_accounts, use_, false);
 }
 
 // Goal: agents of all releases read the same files.
 TEST_F(ReportedLimitsTest, KeepsItsFormat) {
     reported_.note_reported(use_, {Bytes{3}, 7});
     EXPECT_EQ(read_text_file(region_ / "reported"), "GPU-a 3 7\n");
-    reported_.note_damage_reported(use_, true);
+    reported_.note_reported(ContainerNotice::damaged_accounts, use_, true);
     EXPECT_EQ(read_text_file(region_ / "reported-damage"), "");
 }
 

@@ -147,4 +147,13 @@ Result<std::vector<AgentMpsAnswer>> query_agents_mps(HttpClient& http, const std
     });
 }
 
+Result<MpsLogs> query_mps_logs(HttpClient& http, const std::string& ns, const NodeName& node,
+                               const GpuUuid& gpu) {
+    TRY(const auto agents, list_agents(http, ns));
+    const auto at = std::ranges::find(agents, node, &AgentPod::node);
+    if (at == agents.end())
+        return fail(Code::not_found, fmt::format("no agent runs on node {}", node.str()));
+    return request(http, ns, *at, "/mps/logs/" + gpu.str(), read_mps_logs);
+}
+
 }  // namespace tessera

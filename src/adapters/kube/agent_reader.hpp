@@ -39,4 +39,8 @@ struct AgentMpsAnswer {
 Result<std::vector<AgentMpsAnswer>> query_agents_mps(HttpClient& http, const std::string& ns,
                                                      const NodeName& node = {});
 
+// The logs of MPS of a GPU, from the agent of its node. not_found if no agent runs there.
+Result<MpsLogs> query_mps_logs(HttpClient& http, const std::string& ns, const NodeName& node,
+                               const GpuUuid& gpu);
+
 }  // namespace tessera

@@ -57,7 +57,9 @@ class Reader {
                     .scheduler_commands = read_schedulers(),
                     .certificates = read_certificates(),
                     .reports = read_reports(),
-                    .asked = read_answers()};
+                    .asked = read_answers(),
+                    .metrics_apis = {},
+                    .mps = workload_of(get_workload("daemonsets", "tessera-mps"))};
         facts.pods = read_pods();
         facts.nodes = read_nodes(pod_spec_of(agents));
         if (facts.controller && facts.controller->custom_metrics)

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "adapters/mps/bounded_log.hpp"
 #include "adapters/os/descriptor.hpp"
 #include "adapters/os/text_file.hpp"
 #include "wire/mps/mps_folder_json.hpp"
@@ -59,6 +60,11 @@ std::optional<MpsReported> AgentMpsFolder::reported(const GpuUuid& gpu) const {
 
 Result<> AgentMpsFolder::note_reported(const GpuUuid& gpu, const MpsReported& reported) {
     return write_text_file(folder_.paths(gpu).reported(), write_mps_reported(reported));
+}
+
+std::vector<MpsLog> AgentMpsFolder::logs(const GpuUuid& gpu) const {
+    if (!MpsFolder::is_gpu_name(gpu.str())) return {};
+    return last_lines(folder_.paths(gpu).logs());
 }
 
 }  // namespace tessera

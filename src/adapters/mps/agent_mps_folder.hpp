@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "adapters/mps/mps_folder.hpp"
+#include "domain/mps/mps_report.hpp"
 #include "ports/mps/mps_daemons.hpp"
 
 namespace tessera {
@@ -24,6 +25,9 @@ class AgentMpsFolder final : public MpsDaemons {
 
     [[nodiscard]] std::optional<MpsReported> reported(const GpuUuid& gpu) const override;
     Result<> note_reported(const GpuUuid& gpu, const MpsReported& reported) override;
+
+    // As last_lines() (bounded_log.hpp); none for a name that is no GPU's.
+    [[nodiscard]] std::vector<MpsLog> logs(const GpuUuid& gpu) const;
 
   private:
     const MpsFolder folder_;

@@ -33,6 +33,34 @@ void keep_logs_small(const fs::path& folder) {
     }
 }
 
+std::vector<MpsLog> last_lines(const fs::path& folder) {
+    constexpr std::uintmax_t kMost = std::uintmax_t{64} << 10;
+    std::vector<MpsLog> logs;
+    for (const fs::path& path : paths_in(folder)) {
+        std::error_code error;
+        if (path.extension() != ".log" || !fs::is_regular_file(fs::symlink_status(path, error)))
+            continue;
+        const std::uintmax_t size = fs::file_size(path, error);
+        if (error) continue;
+        // One more, to see whether the first line is whole.
+        const std::uintmax_t begin = size > kMost ? size - kMost - 1 : 0;
+        std::ifstream in(path);
+        in.seekg(static_cast<std::streamoff>(begin));
+        std::string text(std::min(size, kMost + 1), '\0');
+        in.read(text.data(), static_cast<std::streamsize>(text.size()));
+        text.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+        if (begin > 0) {
+            const std::size_t end = text.find('\n');
+            text.erase(0, end == std::string::npos ? end : end + 1);
+        }
+        std::ranges::replace_if(
+            text, [](char c) { return (c < ' ' && c != '\n' && c != '\t') || c > '~'; }, '?');
+        logs.push_back({path.filename(), std::move(text)});
+    }
+    std::ranges::sort(logs, {}, &MpsLog::name);
+    return logs;
+}
+
 std::string appended_lines(const fs::path& log, std::optional<std::uintmax_t>& offset) {
     std::error_code error;
     const std::uintmax_t size = fs::file_size(log, error);

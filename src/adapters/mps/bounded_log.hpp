@@ -6,6 +6,9 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "domain/mps/mps_report.hpp"
 
 namespace tessera {
 
@@ -18,6 +21,10 @@ inline constexpr std::uintmax_t kMostLogBytes = std::uintmax_t{4} << 20;
 // Each larger `*.log` of the folder is copied to `*.log.1`, in place of an earlier copy, and
 // emptied. Its writer goes on; what it writes between the two is lost. Errors are ignored.
 void keep_logs_small(const std::filesystem::path& folder);
+
+// The last whole lines of each `*.log` of the folder, at most 64 KiB of each, for people:
+// characters that are not printable become '?'. Ascending by name.
+std::vector<MpsLog> last_lines(const std::filesystem::path& folder);
 
 // The whole lines that were appended since the last call, which keeps its place in `offset`: at
 // most kMostLogBytes at once. At the first call, with no offset, none: those that are there are

@@ -61,6 +61,8 @@ Result<ContainerEdits> MpsEnforcer::prepare(const EnforcedContainer& container,
                                             ShareResources) {
     MpsGrant grant = grant_for(container, shares.front());
     grant.shares_memory = shares_memory_;
+    std::error_code no_probe;
+    grant.has_probe = fs::exists(probe_, no_probe);
     const fs::path file = grant_file(container.pod, container.container);
     std::error_code error;
     fs::create_directories(file.parent_path(), error);
@@ -139,13 +141,14 @@ void MpsEnforcer::cleanup(const PodUid& pod) {
 
 std::vector<std::string> MpsEnforcer::mount_points() const {
     std::vector<std::string> points;
-    for (const FileMount& mount : mounts_of({.shares_memory = shares_memory_}))
+    for (const FileMount& mount : mounts_of({.shares_memory = shares_memory_, .has_probe = true}))
         points.push_back(mount.destination);
     return points;
 }
 
 bool MpsEnforcer::is_ours(const std::string& source) const {
-    return is_at_or_below(normalized_path(source), normalized_path(path_.string()));
+    return is_at_or_below(normalized_path(source), normalized_path(path_.string())) ||
+           normalized_path(source) == normalized_path(probe_.string());
 }
 
 std::vector<MpsGrant> MpsEnforcer::grants() const {
@@ -185,6 +188,8 @@ std::optional<MpsGrant> MpsEnforcer::grant_of(const PodUid& pod,
 std::vector<FileMount> MpsEnforcer::mounts_of(const MpsGrant& grant) const {
     std::vector<FileMount> mounts{{.source = folder_.paths(grant.gpu).tenants(),
                                    .destination = std::string(kMpsPipesInContainer)}};
+    if (grant.has_probe)
+        mounts.push_back({.source = probe_, .destination = std::string(kMpsProbeInContainer)});
     if (grant.shares_memory) {
         mounts.push_back({.source = folder_.shared_memory(),
                           .destination = std::string(kSharedMemoryFolder),

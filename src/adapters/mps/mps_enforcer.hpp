@@ -22,8 +22,12 @@ namespace tessera {
 class MpsEnforcer final : public Enforcer, public ContainerFiles, public MpsGrants {
   public:
     // shares_memory: containers get the servers' /dev/shm (mps_shared_memory of the agent).
-    MpsEnforcer(std::filesystem::path folder, bool shares_memory)
-        : path_(folder), folder_(std::move(folder)), shares_memory_(shares_memory) {}
+    // probe: the program of `tessera mps verify` on the node, if it is there (GuardFolder::probe).
+    MpsEnforcer(std::filesystem::path folder, bool shares_memory, std::filesystem::path probe)
+        : path_(folder),
+          folder_(std::move(folder)),
+          shares_memory_(shares_memory),
+          probe_(std::move(probe)) {}
 
     [[nodiscard]] std::string_view name() const override { return "mps"; }
     [[nodiscard]] std::string fault(ShareResource resource) const override;
@@ -72,6 +76,7 @@ class MpsEnforcer final : public Enforcer, public ContainerFiles, public MpsGran
     const std::filesystem::path path_;
     const MpsFolder folder_;
     const bool shares_memory_;
+    const std::filesystem::path probe_;
 };
 
 }  // namespace tessera

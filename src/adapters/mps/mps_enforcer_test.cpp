@@ -33,7 +33,7 @@ class MpsEnforcerTest : public testing::Test {
         return {{.gpu = gpu_, .memory = gibibytes(3), .cores = {cores}, .mps = mps}};
     }
     [[nodiscard]] MpsEnforcer made(bool shares_memory = false) const {
-        return {root_, shares_memory};
+        return {root_, shares_memory, root_ / "guard" / "tessera-mps-probe"};
     }
 
     fs::path root_;
@@ -52,7 +52,9 @@ TEST_F(MpsEnforcerTest, LimitsTheComputeOfPodsThatRequestIt) {
 
 TEST_F(MpsEnforcerTest, GivesAContainerItsPipeAndItsLimits) {
     EXPECT_EQ(made().prepare(container("b"), share(), {false, true})->mounts.size(), 1U);
-    EXPECT_EQ(made().mount_points(), std::vector<std::string>{"/usr/local/tessera/mps"});
+    const std::vector<std::string> points{"/usr/local/tessera/mps",
+                                          "/usr/local/tessera/tessera-mps-probe"};
+    EXPECT_EQ(made().mount_points(), points);
     MpsEnforcer mps = made(true);
     const auto edits = mps.prepare(container("a"), share(), {.memory = false, .compute = true});
     ASSERT_TRUE(edits) << edits.error().text;
@@ -61,10 +63,27 @@ TEST_F(MpsEnforcerTest, GivesAContainerItsPipeAndItsLimits) {
     EXPECT_EQ(edits->mounts[0].source, root_ / gpu_.str() / "tenants");
     EXPECT_TRUE(edits->mounts[0].read_only);
     EXPECT_EQ(edits->mounts[1].destination, "/dev/shm");
-    EXPECT_EQ(mps.mount_points(),
-              (std::vector{edits->mounts[0].destination, edits->mounts[1].destination}));
+    EXPECT_EQ(mps.mount_points(), (std::vector<std::string>{points[0], points[1], "/dev/shm"}));
     EXPECT_TRUE(mps.is_ours(edits->mounts[0].source));
     EXPECT_FALSE(mps.is_ours("/dev/shm"));
+}
+
+// Goal: containers get the probe where this release has one, and those that started without it are
+// not missing it later.
+TEST_F(MpsEnforcerTest, GivesAContainerTheProbe) {
+    MpsEnforcer mps = made();
+    ASSERT_TRUE(mps.prepare(container("before"), share(), {false, true}));
+    const fs::path probe = root_ / "guard" / "tessera-mps-probe";
+    fs::create_directories(probe.parent_path());
+    std::ofstream(probe) << "program";
+    const auto edits = mps.prepare(container("a"), share(), {false, true});
+    ASSERT_EQ(edits->mounts.size(), 2U);
+    EXPECT_EQ(edits->mounts[1].source, probe);
+    EXPECT_EQ(edits->mounts[1].destination, "/usr/local/tessera/tessera-mps-probe");
+    EXPECT_TRUE(edits->mounts[1].read_only);
+    EXPECT_TRUE(mps.is_ours(probe));
+    for (const MpsGrant& grant : mps.grants())
+        EXPECT_EQ(grant.has_probe, grant.pod == PodUid("a"));
 }
 
 // Goal: an agent that starts again knows what containers started with, until their pod is over.

@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "adapters/mps/agent_mps_folder.hpp"
 #include "wire/mps/mps_folder_json.hpp"
 
 namespace tessera {
@@ -46,6 +47,32 @@ TEST_F(MpsFolderTest, IsOfOneProcess) {
         EXPECT_THAT(second.error().text, HasSubstr("another tessera-mps has it"));
     }
     EXPECT_TRUE(made().take());
+}
+
+// Goal: people see the last whole lines, and nothing that changes their terminal.
+TEST_F(MpsFolderTest, ShowsLogs) {
+    const AgentMpsFolder agent(root_ / "mps");
+    EXPECT_THAT(agent.logs(gpu_), testing::IsEmpty());
+    std::string many;
+    for (int i = 0; i < 20'000; ++i)
+        many += "line " + std::to_string(i) + "\n";
+    const std::string folder = gpu_.str() + "/logs/";
+    write(folder + "server.log", "a\x1b[2Jb\n\xff\n");
+    write(folder + "daemon.log", many);
+    write(folder + "daemon.log.1", "older\n");
+    write(folder + "long.log", std::string(100'000, 'x'));
+    write("GPU-1/logs/daemon.log", "another\n");
+    fs::create_symlink("/etc/passwd", root_ / "mps" / folder / "link.log");
+    const auto logs = agent.logs(gpu_);
+    ASSERT_EQ(logs.size(), 3U);
+    EXPECT_EQ(logs[0].name, "daemon.log");
+    EXPECT_TRUE(logs[0].text.starts_with("line ")) << logs[0].text.substr(0, 20);
+    EXPECT_TRUE(many.ends_with("\n" + logs[0].text));
+    EXPECT_GT(logs[0].text.size(), 60'000U);
+    EXPECT_LE(logs[0].text.size(), 65'536U);
+    EXPECT_EQ(logs[1].text, "") << "no whole line";
+    EXPECT_EQ(logs[2].text, "a?[2Jb\n?\n");
+    EXPECT_THAT(agent.logs(GpuUuid("../" + gpu_.str())), testing::IsEmpty());
 }
 
 TEST_F(MpsFolderTest, ListsGpus) {

@@ -39,6 +39,12 @@ bool is_size(Bytes memory) {
     return memory > Bytes{} && memory <= kMostGpuMemory;
 }
 
+// Single-precision cores (CUDA programming guide, "Compute Capabilities"); 0: unknown.
+int cores_of_multiprocessor(int major, int minor) {
+    if (major == 7 || (major == 8 && minor == 0)) return 64;
+    return major >= 8 && major <= 12 ? 128 : 0;
+}
+
 }  // namespace
 
 ComputeMode compute_mode_of(nvmlComputeMode_t mode) {
@@ -74,6 +80,7 @@ nvmlReturn_t GpuReader::read(nvmlDevice_t device, unsigned index, GpuReading& ou
                              out.reserved >= Bytes{} && out.reserved < out.memory;
     if (!out.setup.knows_memory) out.memory = out.reserved = out.used = Bytes{};
     read_modes(device, out.setup);
+    read_multiprocessors(device, out);
     out.recovery = read_recovery(device);
     out.faults = read_faults(device);
     return NVML_SUCCESS;
@@ -120,6 +127,21 @@ Bytes GpuReader::reserve_of(nvmlDevice_t device, const GpuReading& reading) {
         of_processes += process.used;
     const Bytes rest = std::max(reading.used - of_processes, Bytes{});
     return reserves_[reading.uuid] = std::min(rest, most);
+}
+
+// NVML counts cores only. A compute capability that is not known here has no number.
+void GpuReader::read_multiprocessors(nvmlDevice_t device, GpuReading& out) const {
+    int major = 0;
+    int minor = 0;
+    unsigned cores = 0;
+    if (nvml_.nvmlDeviceGetCudaComputeCapability == nullptr ||
+        nvml_.nvmlDeviceGetCudaComputeCapability(device, &major, &minor) != NVML_SUCCESS)
+        return;
+    out.compute_major = major;
+    const int each = cores_of_multiprocessor(major, minor);
+    if (each > 0 && nvml_.nvmlDeviceGetNumGpuCores != nullptr &&
+        nvml_.nvmlDeviceGetNumGpuCores(device, &cores) == NVML_SUCCESS)
+        out.multiprocessors = static_cast<int>(cores) / each;
 }
 
 // An error (no MIG on this GPU, no permission) counts as off and default.

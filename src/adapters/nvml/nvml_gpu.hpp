@@ -32,6 +32,7 @@ class GpuReader {
     [[nodiscard]] RecoveryAction read_recovery(nvmlDevice_t device) const;
     [[nodiscard]] MemoryFaults read_faults(nvmlDevice_t device) const;
     void read_modes(nvmlDevice_t device, GpuSetup& out) const;
+    void read_multiprocessors(nvmlDevice_t device, GpuReading& out) const;
 
     const Nvml& nvml_;
     // For drivers that do not report the reserve separately from used memory: the first value

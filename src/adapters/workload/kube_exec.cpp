@@ -24,6 +24,7 @@ constexpr std::chrono::milliseconds kForTheRest{2'000};
 constexpr int kLookMs = 300;
 // No more input is read while this much waits to be sent: the command may read slowly.
 constexpr std::size_t kMostUnsent = std::size_t{1} << 20;
+constexpr std::size_t kMostKept = std::size_t{1} << 20;
 
 // Errors: conflict for EPIPE, if nothing reads the output any more; unavailable otherwise.
 Result<> write_all(int fd, std::string_view text) {
@@ -45,7 +46,11 @@ Result<> write_all(int fd, std::string_view text) {
 
 class Exec {
   public:
+    // With the input and output of this process.
     Exec(WebSocket& socket, bool has_terminal) : socket_(socket), has_terminal_(has_terminal) {}
+    // Without input.
+    Exec(WebSocket& socket, ExecOutput& kept, std::chrono::seconds timeout)
+        : socket_(socket), has_terminal_(false), kept_(&kept), deadline_(Clock::now() + timeout) {}
 
     Result<int> run() {
         while (true) {
@@ -56,6 +61,8 @@ class Exec {
             if (!open) return fail(open.error());
             if (!*open)
                 return fail(Code::unavailable, "the API server closed the connection early");
+            if (deadline_ && Clock::now() >= *deadline_)
+                return fail(Code::unavailable, "the command in the container does not end");
             wait();
         }
     }
@@ -68,10 +75,17 @@ class Exec {
         if (!message || !output_) return;
         until_ = Clock::now() + kForTheRest;
         if (message->channel == ExecChannel::status) ended_ = read_exec_status(message->text);
-        if (message->channel == ExecChannel::output)
-            output_ = write_all(STDOUT_FILENO, message->text);
-        if (message->channel == ExecChannel::error)
-            output_ = write_all(STDERR_FILENO, message->text);
+        const bool is_error = message->channel == ExecChannel::error;
+        if (message->channel != ExecChannel::output && !is_error) return;
+        output_ = kept_ != nullptr
+                      ? keep(message->text, is_error ? kept_->errors : kept_->output)
+                      : write_all(is_error ? STDERR_FILENO : STDOUT_FILENO, message->text);
+    }
+
+    static Result<> keep(std::string_view text, std::string& kept) {
+        kept += text;
+        if (kept.size() <= kMostKept) return {};
+        return fail(Code::unavailable, "the command prints more than a MiB");
     }
 
     void send_size() {
@@ -87,7 +101,8 @@ class Exec {
     void wait() {
         std::array<pollfd, 2> all{{{.fd = socket_.fd(), .events = socket_.events(), .revents = 0},
                                    {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0}}};
-        const bool reads = !is_input_over_ && !ended_ && socket_.unsent() < kMostUnsent;
+        const bool reads =
+            kept_ == nullptr && !is_input_over_ && !ended_ && socket_.unsent() < kMostUnsent;
         ::poll(all.data(), reads ? 2 : 1, socket_.has_more() ? 0 : kLookMs);
         if (reads && all[1].revents != 0) send_input();
     }
@@ -107,6 +122,8 @@ class Exec {
 
     WebSocket& socket_;
     const bool has_terminal_;
+    ExecOutput* const kept_ = nullptr;
+    const std::optional<Clock::time_point> deadline_;
     bool is_input_over_ = false;
     Result<> output_;
     std::optional<TerminalSize> size_;
@@ -114,17 +131,29 @@ class Exec {
     Clock::time_point until_;  // with ended_: when no more output is expected
 };
 
+Result<std::unique_ptr<WebSocket>> open_exec(HttpClient& http, const ExecRequest& request) {
+    return open_pod_socket(http, {.path = exec_path(request),
+                                  .ns = request.pod.ns,
+                                  .protocols = kExecProtocols,
+                                  .kind = kExec,
+                                  .instead = "kubectl exec"});
+}
+
 }  // namespace
 
 Result<int> run_in_container(HttpClient& http, const ExecRequest& request) {
-    TRY(const auto socket, open_pod_socket(http, {.path = exec_path(request),
-                                                  .ns = request.pod.ns,
-                                                  .protocols = kExecProtocols,
-                                                  .kind = kExec,
-                                                  .instead = "kubectl exec"}));
+    TRY(const auto socket, open_exec(http, request));
     std::optional<RawTerminal> raw;
     if (request.has_terminal) raw.emplace(STDIN_FILENO);
     return Exec(*socket, request.has_terminal).run();
+}
+
+Result<ExecOutput> output_in_container(HttpClient& http, const ExecRequest& request,
+                                       std::chrono::seconds timeout) {
+    TRY(const auto socket, open_exec(http, request));
+    ExecOutput out;
+    TRY(out.status, Exec(*socket, out, timeout).run());
+    return out;
 }
 
 }  // namespace tessera

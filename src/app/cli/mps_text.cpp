@@ -81,4 +81,23 @@ std::string mps_faults(std::span<const MpsReport> nodes) {
     return out;
 }
 
+std::string mps_logs_text(const MpsLogs& logs, std::size_t lines) {
+    std::string out;
+    for (const MpsLog& log : logs.logs) {
+        std::string_view text = log.text;
+        std::size_t begin = text.size();
+        // The line end of the last line is not between two lines.
+        for (std::size_t left = lines; left > 0 && begin > 0; --left) {
+            const std::size_t end =
+                begin > 1 ? text.rfind('\n', begin - 2) : std::string_view::npos;
+            begin = end == std::string_view::npos ? 0 : end + 1;
+        }
+        text.remove_prefix(begin);
+        if (logs.logs.size() > 1) out += fmt::format("==> {} <==\n", log.name);
+        out += text;
+        if (!text.empty() && !text.ends_with('\n')) out += "\n";
+    }
+    return out;
+}
+
 }  // namespace tessera

@@ -1,6 +1,7 @@
 // `tessera mps status`: the GPUs in MPS mode, their daemons, and the containers that use them.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 
@@ -15,5 +16,8 @@ std::string mps_table(std::span<const MpsReport> nodes);
 std::string mps_json(std::span<const MpsReport> nodes);
 // What is wrong, a line each; empty if all is well.
 std::string mps_faults(std::span<const MpsReport> nodes);
+
+// The last lines of each log; with several logs, each after its name.
+std::string mps_logs_text(const MpsLogs& logs, std::size_t lines);
 
 }  // namespace tessera

@@ -24,7 +24,9 @@ MpsReport node_a() {
                                   .name = {"team", "serve"},
                                   .gpu = GpuUuid("GPU-1"),
                                   .threads = {25},
-                                  .memory = gibibytes(3)}}}}};
+                                  .memory = gibibytes(3),
+                                  .has_probe = true}},
+                      .multiprocessors = 132}}};
 }
 
 TEST(MpsText, ShowsGpusAndTheirContainers) {
@@ -58,6 +60,20 @@ TEST(MpsText, TheJsonIsWhatAgentsReport) {
     EXPECT_FALSE(read_mps_report("{}"));
     EXPECT_FALSE(read_mps_report(R"({"version":2})"));
     EXPECT_FALSE(read_mps_report(R"({"version":1,"node":"a","gpus":[{"gpu":"G"}]})"));
+}
+
+TEST(MpsText, TheLastLinesOfLogs) {
+    MpsLogs logs{.node = NodeName("a"), .logs = {{"daemon.log", "1\n2\n3\n"}}};
+    EXPECT_EQ(mps_logs_text(logs, 2), "2\n3\n");
+    EXPECT_EQ(mps_logs_text(logs, 3), "1\n2\n3\n");
+    EXPECT_EQ(mps_logs_text(logs, 9), "1\n2\n3\n");
+    logs.logs.push_back({"server.log", "\n\nlast"});
+    logs.logs.push_back({"empty.log", ""});
+    EXPECT_EQ(mps_logs_text(logs, 2),
+              "==> daemon.log <==\n2\n3\n==> server.log <==\n\nlast\n==> empty.log <==\n");
+    EXPECT_EQ(read_mps_logs(write_mps_logs(logs)).value(), logs);
+    EXPECT_FALSE(read_mps_logs(R"({"version":1,"node":"a","logs":[{}]})"));
+    EXPECT_EQ(mps_logs_text({}, 2), "");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "domain/doctor/custom_metrics_check.hpp"
 #include "domain/doctor/injection_check.hpp"
 #include "domain/doctor/judgement.hpp"
+#include "domain/doctor/mps_check.hpp"
 #include "domain/doctor/nominations_check.hpp"
 #include "domain/doctor/others_check.hpp"
 #include "domain/doctor/shares_check.hpp"

@@ -67,7 +67,7 @@ Finding finding_of(const Facts& facts, std::string_view check) {
 // Goal: a cluster without faults passes every check, and each check says what it found.
 TEST(Doctor, Healthy) {
     const auto findings = examine(healthy());
-    EXPECT_EQ(findings.size(), 15U);
+    EXPECT_EQ(findings.size(), 16U);
     for (const Finding& finding : findings) {
         EXPECT_EQ(finding.status, Status::ok) << finding.check << ": " << finding.found;
         EXPECT_FALSE(finding.found.empty()) << finding.check;
@@ -554,15 +554,13 @@ TEST(Doctor, OneRightLess) {
              // Without the pods it is not known where an agent runs (doctor_reader.cpp).
              f.nodes->front().agent_ready = false;
          },
-         {"agents", "routing", "allocations", "shares", "others"}},
+         {"agents", "routing", "allocations", "shares", "mps", "others"}},
+        {[&](Facts& f) { f.mps = denied; }, {"mps"}},
         {[&](Facts& f) { f.slices = denied; }, {"others"}},
         {[&](Facts& f) { f.claims = denied; }, {"others"}},
         {[&](Facts& f) { f.operators = denied; }, {"others"}},
         {[&](Facts& f) { f.runtime_classes = denied; }, {}},
-        {[&](Facts& f) {
-             f.agents->runtime_class = "nvidia";
-             f.runtime_classes = denied;
-         },
+        {[&](Facts& f) { f.agents->runtime_class = "nvidia", f.runtime_classes = denied; },
          {"injection"}},
         {[&](Facts& f) { f.key = denied; }, {"key"}},
         {[&](Facts& f) { f.policies = denied; }, {"admission"}},

@@ -26,6 +26,7 @@ struct Workload {
     bool signs = false;         // has --allocation-key-file
     std::string runtime_class;  // of its pods
     bool is_privileged = false;
+    int outdated = 0;     // of a DaemonSet: pods of an older version of it
     int unavailable = 0;  // of a Deployment: pods that run or start, and are not available
     std::string tenants_runtime_class;  // --webhook-runtime-class
     std::string startup_taint;          // --startup-taint
@@ -168,6 +169,8 @@ struct Facts {
     Result<AskedAgents> asked;
     // If the controllers serve custom metrics.
     Result<std::vector<MetricsApi>> metrics_apis{};
+    // The DaemonSet of tessera-mps; not_found while MPS is off.
+    Result<Workload> mps = fail(Code::not_found, "");
 };
 
 }  // namespace tessera::doctor

@@ -16,6 +16,9 @@ namespace tessera {
 // The folder of the control daemon's pipe in a container.
 inline constexpr std::string_view kMpsPipesInContainer = "/usr/local/tessera/mps";
 
+// The program that says what a process of the container gets; `tessera mps verify` runs it.
+inline constexpr std::string_view kMpsProbeInContainer = "/usr/local/tessera/tessera-mps-probe";
+
 std::vector<std::pair<std::string, std::string>> mps_client_env(const MpsGrant& grant);
 
 // A container may set no variable of MPS itself: they could lead its programs to another daemon, or

@@ -26,6 +26,14 @@ bool has_room_for(const MpsSettings& settings, const MpsGrant& grant) {
     return settings.threads >= needed.threads && settings.memory >= needed.memory;
 }
 
+int most_multiprocessors(int all, Percent threads) {
+    constexpr int kTolerated = 3;
+    constexpr int kPair = 2;
+    const int percent = threads.value + kTolerated;
+    if (percent >= 100) return 0;
+    return all == 0 ? 0 : std::max(kPair, (all * percent + 99) / 100);
+}
+
 const MpsGrant* of_another_user(const MpsGrant& grant, std::span<const MpsGrant> others) {
     if (!grant.user_id) return nullptr;
     const auto at = std::ranges::find_if(others, [&](const MpsGrant& other) {

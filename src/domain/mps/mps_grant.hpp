@@ -28,6 +28,7 @@ struct MpsGrant {
     // Of its processes. Nothing: the runtime did not say, or it has not started yet.
     std::optional<std::uint32_t> user_id = {};
     bool shares_memory = false;  // it has the servers' /dev/shm
+    bool has_probe = false;      // it has the program of `tessera mps verify`
 
     friend bool operator==(const MpsGrant&, const MpsGrant&) = default;
 };
@@ -41,6 +42,11 @@ std::optional<MpsSettings> mps_settings_for(const GpuUuid& gpu, std::span<const 
 
 // Whether settings let a container have its grant.
 bool has_room_for(const MpsSettings& settings, const MpsGrant& grant);
+
+// The most multiprocessors that a process with this limit has of a GPU that has `all`. MPS rounds
+// down to pairs (docs/research/mps-580.md); three percent more are tolerated. 0: no limit, or
+// `all` is not known.
+int most_multiprocessors(int all, Percent threads);
 
 // Another container on the same GPU with processes of another user; null if there is none. MPS
 // serves the users one after the other: programs of another user wait until all of the first one

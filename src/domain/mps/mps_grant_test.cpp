@@ -31,6 +31,15 @@ TEST(MpsGrant, TheDaemonHasTheLargestOfItsGpu) {
     EXPECT_FALSE(has_room_for({.threads = {25}, .memory = gibibytes(3)}, grants[0]));
 }
 
+TEST(MpsGrant, Multiprocessors) {
+    EXPECT_EQ(most_multiprocessors(132, {25}), 37);
+    EXPECT_EQ(most_multiprocessors(132, {96}), 131);
+    EXPECT_EQ(most_multiprocessors(132, {97}), 0) << "no limit";
+    EXPECT_EQ(most_multiprocessors(132, {100}), 0);
+    EXPECT_EQ(most_multiprocessors(10, {1}), 2) << "the least that MPS gives";
+    EXPECT_EQ(most_multiprocessors(0, {25}), 0) << "not known";
+}
+
 TEST(MpsGrant, UsersThatWouldWaitForEachOther) {
     const std::vector<MpsGrant> own{grant("a", 10, 1, 0)};
     MpsGrant changed = grant("a", 10, 1, 1000);

@@ -36,6 +36,7 @@ struct ShareUse {
     Percent cores;                        // guarantee: percent of the GPU's time; 0: none
     Percent cores_limit = kNoCoresLimit;  // the most that it gets
     std::int64_t refusals = 0;            // allocations that the limit refused
+    std::int64_t refused_contexts = 0;    // of processes with more compute than MPS is to give them
     bool is_timed =
         false;  // the guard shares out the GPU's time; if false, the times below stand still
     GpuTime in_flight;  // while any of its processes had work queued or running

@@ -23,6 +23,9 @@ struct ReportedLimit {
     friend bool operator==(const ReportedLimit&, const ReportedLimit&) = default;
 };
 
+// What is reported once for a container, while its cause lasts.
+enum class ContainerNotice { damaged_accounts, refused_context };
+
 // A failed write is logged, and the event may then be repeated by the next agent. Of a ShareUse
 // only pod, container and GPU are read. Any thread may call; one thread writes.
 class ReportedLimits {
@@ -32,9 +35,9 @@ class ReportedLimits {
     // By pod, container and GPU. Nothing if nothing was noted, or if it cannot be read.
     [[nodiscard]] virtual std::optional<ReportedLimit> reported(const ShareUse& use) const = 0;
     virtual void note_reported(const ShareUse& use, const ReportedLimit& reported) = 0;
-    // The same for damaged accounts, by pod and container.
-    [[nodiscard]] virtual bool is_damage_reported(const ShareUse& use) const = 0;
-    virtual void note_damage_reported(const ShareUse& use, bool is_reported) = 0;
+    // The same for notices, by pod and container.
+    [[nodiscard]] virtual bool is_reported(ContainerNotice notice, const ShareUse& use) const = 0;
+    virtual void note_reported(ContainerNotice notice, const ShareUse& use, bool is_reported) = 0;
 };
 
 }  // namespace tessera

@@ -12,12 +12,24 @@
 namespace tessera {
 namespace {
 
+constexpr std::string_view kMpsLogs = "/mps/logs/";
+
 // Logs that a port cannot be opened, and that it is open after that.
 std::function<void(const Result<>&)> teller(Event off, Event on, std::int64_t port) {
     return [off, on, port](const Result<>& listens) {
         if (!listens) log_event(off, {{"reason", listens.error().text}});
         if (listens) log_event(on, {{"port", std::to_string(port)}});
     };
+}
+
+MpsReport mps_report(const ShareEnforcement* enforcement, const NodeInventory& inventory) {
+    if (enforcement == nullptr) return {inventory.name};
+    MpsReport report = enforcement->mps_report();
+    for (MpsGpuReport& gpu : report.gpus) {
+        if (const Gpu* known = find_gpu(inventory.gpus, gpu.state.gpu))
+            gpu.multiprocessors = known->multiprocessors;
+    }
+    return report;
 }
 
 }  // namespace
@@ -28,17 +40,20 @@ std::jthread serve_metrics(const SmallServer& server, const GpuMonitor& gpus,
     if (server.port == 0) return {};
     const auto answer = [&gpus, enforcement](const HttpRequest& request) {
         if (request.method != "GET") return not_found();
-        if (request.path == "/mps") {
-            return HttpResponse{.body = write_mps_report(enforcement != nullptr
-                                                             ? enforcement->mps_report()
-                                                             : MpsReport{gpus.inventory()->name})};
+        const auto mps = [&] { return mps_report(enforcement, *gpus.inventory()); };
+        if (request.path == "/mps") return HttpResponse{.body = write_mps_report(mps())};
+        if (request.path.starts_with(kMpsLogs)) {
+            const GpuUuid gpu(request.path.substr(kMpsLogs.size()));
+            return HttpResponse{.body = write_mps_logs(enforcement != nullptr
+                                                           ? enforcement->mps_logs(gpu)
+                                                           : MpsLogs{gpus.inventory()->name, {}})};
         }
         if (request.path != "/shares" && request.path != "/metrics") return not_found();
         const UsageReport shares = enforcement != nullptr ? enforcement->usage() : UsageReport{};
         if (request.path == "/shares")
             return HttpResponse{.body = write_share_uses({gpus.inventory()->name, shares.uses})};
         return HttpResponse{.body = agent_exposition(*gpus.inventory(), gpus.readings(), shares,
-                                                     read_process_facts("tessera-agent")),
+                                                     mps(), read_process_facts("tessera-agent")),
                             .content_type = "text/plain; version=0.0.4; charset=utf-8"};
     };
     return serve_when_free(server, answer, clock,

@@ -13,7 +13,8 @@ ShareEnforcement::ShareEnforcement(GuardFolderOptions guard, const MpsOptions& m
     : ports_(std::move(ports)),
       guard_(std::move(guard), ports_.clock),
       events_(api),
-      mps_(mps.folder.empty() ? nullptr : std::make_unique<Mps>(mps, ports_, events_)),
+      mps_(mps.folder.empty() ? nullptr
+                              : std::make_unique<Mps>(mps, guard_.probe(), ports_, events_)),
       enforcers_(rows()),
       reported_(guard_.pods_folder()),
       resized_(guard_.pods_folder()),
@@ -33,6 +34,11 @@ std::vector<Enforcer*> ShareEnforcement::rows() {
 void ShareEnforcement::add_to(GpuMonitorOptions& monitoring) const {
     monitoring.enforcement_fault = enforcers_.fault();
     monitoring.modes = modes();
+    if (mps_) {
+        monitoring.mps_offenders = [this](const GpuUuid& gpu) {
+            return mps_->watch.offenders(gpu);
+        };
+    }
 }
 
 void ShareEnforcement::add_to(ContainerStartPorts& starting) {

@@ -44,6 +44,7 @@ struct ShareEnforcementPorts {
 struct MpsOptions {
     std::string folder;  // empty: MPS is not offered
     bool shares_memory = false;
+    int evict_after = 0;  // as mps_evict_after
 };
 
 class ShareEnforcement {
@@ -71,13 +72,19 @@ class ShareEnforcement {
     // The threads end when `stop` is requested.
     [[nodiscard]] std::vector<std::jthread> start(const std::stop_token& stop);
 
+    // May be called from any thread.
+    [[nodiscard]] MpsLogs mps_logs(const GpuUuid& gpu) const {
+        return {ports_.node, mps_ ? mps_->folder.logs(gpu) : std::vector<MpsLog>()};
+    }
+
   private:
     struct Mps {
-        Mps(const MpsOptions& options, const ShareEnforcementPorts& ports, PodEvents& events)
+        Mps(const MpsOptions& options, const std::filesystem::path& probe,
+            const ShareEnforcementPorts& ports, PodEvents& events)
             : folder(options.folder),
-              enforcer(options.folder, options.shares_memory),
+              enforcer(options.folder, options.shares_memory, probe),
               modes({folder, enforcer, ports.clock}, ports.node),
-              watch(folder, enforcer, events, ports.clock) {}
+              watch(folder, enforcer, events, ports.clock, options.evict_after) {}
 
         AgentMpsFolder folder;
         MpsEnforcer enforcer;

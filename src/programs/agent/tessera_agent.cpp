@@ -57,7 +57,8 @@ Result<> run_on_node(const Config& config, const std::string& config_name, const
     if (!config.guard_library.empty()) {
         enforcement.emplace(
             GuardFolderOptions{.folder = config.guard_folder, .library = config.guard_library},
-            MpsOptions{config.mps_folder, config.mps_shared_memory == "true"},
+            MpsOptions{config.mps_folder, config.mps_shared_memory == "true",
+                       static_cast<int>(config.mps_evict_after)},
             BypassOptions{.allowance = mebibytes(config.context_mib),
                           .kills_them = config.bypass_action == "kill"},
             api, ShareEnforcementPorts{*driver, *holders, clock, kube, node});

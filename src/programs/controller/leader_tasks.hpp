@@ -1,6 +1,6 @@
 // What the controller that leads does beside answering kube-scheduler: it evicts pods for pods of
 // higher priority, nominates pods ahead of their turn, answers resize requests, reports unknown
-// annotations, and ends roles of training jobs. Each is a thread.
+// annotations, ends roles of training jobs, and evicts pods that disturb others. Each is a thread.
 #pragma once
 
 #include <stop_token>
@@ -12,6 +12,7 @@
 #include "adapters/kube/kube_pod_resizes.hpp"
 #include "adapters/workload/kube_training_roles.hpp"
 #include "app/common/periodic.hpp"
+#include "app/scheduler/leader/offender_eviction.hpp"
 #include "app/scheduler/leader/write_fence.hpp"
 #include "app/scheduler/nomination/nominator.hpp"
 #include "app/scheduler/observe/unknown_annotation_reporter.hpp"
@@ -55,6 +56,7 @@ class LeaderTasks {
               {resizes_, events_, with.cache, with.metrics, with.clock, with.seal, with.fence}),
           reporter_({events_, with.cache, with.fence}),
           cleanup_({training_roles_, with.fence}),
+          offenders_({evictions_, events_, with.cache, with.clock, with.fence}),
           preempting_(with.clock, SelfPreemption::kPeriod,
                       [this](const std::stop_token& stop) { preemption_.run_round(stop); }),
           nominating_(with.clock, nominator_.period(),
@@ -64,7 +66,9 @@ class LeaderTasks {
           reporting_(with.clock, UnknownAnnotationReporter::kPeriod,
                      [this](const std::stop_token&) { reporter_.run_round(); }),
           cleaning_(with.clock, TrainingCleanup::kPeriod,
-                    [this](const std::stop_token& stop) { cleanup_.run_round(stop); }) {}
+                    [this](const std::stop_token& stop) { cleanup_.run_round(stop); }),
+          evicting_(with.clock, OffenderEviction::kPeriod,
+                    [this](const std::stop_token& stop) { offenders_.run_round(stop); }) {}
 
     LeaderTasks(const LeaderTasks&) = delete;
     LeaderTasks& operator=(const LeaderTasks&) = delete;
@@ -82,6 +86,7 @@ class LeaderTasks {
         nominating_.start();
         resizing_.start();
         reporting_.start();
+        evicting_.start();
         if (!enabled.ends_training_roles) return;
         following_roles_ =
             std::jthread([this](const std::stop_token& stop) { cleanup_.follow(stop); });
@@ -91,6 +96,7 @@ class LeaderTasks {
     void stop() {
         following_roles_ = {};
         cleaning_.stop();
+        evicting_.stop();
         reporting_.stop();
         resizing_.stop();
         nominating_.stop();
@@ -108,11 +114,13 @@ class LeaderTasks {
     Resizer resizer_;
     UnknownAnnotationReporter reporter_;
     TrainingCleanup cleanup_;
+    OffenderEviction offenders_;
     Periodic preempting_;
     Periodic nominating_;
     Periodic resizing_;
     Periodic reporting_;
     Periodic cleaning_;
+    Periodic evicting_;
     std::jthread following_roles_;
 };
 

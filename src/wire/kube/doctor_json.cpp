@@ -131,6 +131,7 @@ doctor::Workload read_workload(JsonValue json) {
     doctor::Workload out{
         .wanted = number(on_nodes ? status["desiredNumberScheduled"] : json["spec"]["replicas"]),
         .ready = number(status[on_nodes ? "numberReady" : "readyReplicas"])};
+    if (on_nodes) out.outdated = out.wanted - number(status["updatedNumberScheduled"]);
     if (!on_nodes) out.unavailable = number(status["unavailableReplicas"]);
     const JsonValue spec = json["spec"]["template"]["spec"];
     out.runtime_class = spec["runtimeClassName"].text_or("");
@@ -147,9 +148,10 @@ doctor::Workload read_workload(JsonValue json) {
         out.signs |= word.starts_with("--allocation-key-file");
         if (word.starts_with("--custom-metrics=")) out.custom_metrics = word.ends_with("=true");
         if (word.starts_with(kNominate)) out.nominate_for = word.substr(kNominate.size());
-        if (word.starts_with(kFrom))
+        if (word.starts_with(kFrom)) {
             out.nominate_from =
                 parse_whole_quantity(word.substr(kFrom.size())).value_or(out.nominate_from);
+        }
         if (word.starts_with(kTaint)) out.startup_taint = word.substr(kTaint.size());
         if (word.starts_with(kClass)) out.tenants_runtime_class = word.substr(kClass.size());
         if (word.starts_with(kConfigs)) out.node_configs = names_in(word.substr(kConfigs.size()));

@@ -111,6 +111,7 @@ void write_grant(JsonWriter& w, const MpsGrant& grant) {
     write_settings(w, {.threads = grant.threads, .memory = grant.memory});
     if (grant.user_id) w.member("userId", std::int64_t{*grant.user_id});
     if (grant.shares_memory) w.member("sharesMemory", true);
+    if (grant.has_probe) w.member("hasProbe", true);
     if (!grant.name.ns.empty() && !grant.name.name.empty()) {
         w.member("namespace", grant.name.ns);
         w.member("name", grant.name.name);
@@ -146,6 +147,7 @@ Result<MpsGrant> read_grant(const JsonField& at) {
         grant.user_id = static_cast<std::uint32_t>(user);
     }
     TRY(grant.shares_memory, at["sharesMemory"].yes_or_no());
+    TRY(grant.has_probe, at["hasProbe"].yes_or_no());
     TRY(grant.name.ns, at["namespace"].text_or_empty());
     TRY(grant.name.name, at["name"].text_or_empty());
     if (grant.name.ns.empty() || grant.name.name.empty()) grant.name = {};

@@ -5,6 +5,8 @@
 namespace tessera {
 namespace {
 
+constexpr std::int64_t kMostMultiprocessors = 1024;
+
 Result<MpsGrant> read_container(const JsonField& at) {
     TRY(MpsGrant grant, mps::read_grant(at));
     TRY(auto pod, at["pod"].text());
@@ -16,8 +18,17 @@ Result<MpsGrant> read_container(const JsonField& at) {
 Result<MpsGpuReport> read_gpu(const JsonField& at) {
     MpsGpuReport gpu;
     TRY(gpu.state, mps::read_state(at));
+    TRY(const auto multiprocessors, at["multiprocessors"].number_or_0(kMostMultiprocessors));
+    gpu.multiprocessors = static_cast<int>(multiprocessors);
     TRY(gpu.grants, at["containers"].each_or_none(read_container));
     return gpu;
+}
+
+Result<MpsLog> read_log(const JsonField& at) {
+    MpsLog log;
+    TRY(log.name, at["name"].text());
+    TRY(log.text, at["text"].text_or_empty());
+    return log;
 }
 
 }  // namespace
@@ -33,6 +44,8 @@ std::string write_mps_report(const MpsReport& report) {
             for (const MpsGpuReport& gpu : report.gpus) {
                 w.object([&] {
                     mps::write_state(w, gpu.state);
+                    if (gpu.multiprocessors > 0)
+                        w.member("multiprocessors", std::int64_t{gpu.multiprocessors});
                     w.array("containers", [&] {
                         for (const MpsGrant& grant : gpu.grants) {
                             w.object([&] {
@@ -60,6 +73,34 @@ Result<MpsReport> read_mps_report(std::string_view text) {
     TRY(report.is_supervised, root["supervised"].yes_or_no());
     TRY(report.gpus, root["gpus"].each_or_none(read_gpu));
     return report;
+}
+
+std::string write_mps_logs(const MpsLogs& logs) {
+    JsonWriter w;
+    w.object([&] {
+        w.member("version", kMpsReportVersion);
+        w.member("node", logs.node.str());
+        w.array("logs", [&] {
+            for (const MpsLog& log : logs.logs) {
+                w.object([&] {
+                    w.member("name", log.name);
+                    if (!log.text.empty()) w.member("text", log.text);
+                });
+            }
+        });
+    });
+    return w.take() + "\n";
+}
+
+Result<MpsLogs> read_mps_logs(std::string_view text) {
+    TRY(const JsonDocument document, JsonDocument::parse(text));
+    const JsonField root(document.root(), "");
+    TRY_VOID(root.check_version(kMpsReportVersion));
+    MpsLogs logs;
+    TRY(auto node, root["node"].text());
+    logs.node = NodeName(std::move(node));
+    TRY(logs.logs, root["logs"].each_or_none(read_log));
+    return logs;
 }
 
 }  // namespace tessera

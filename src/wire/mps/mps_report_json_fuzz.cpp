@@ -8,5 +8,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         const auto again = read_mps_report(write_mps_report(*report));
         FUZZ_CHECK(again && *again == *report);
     }
+    if (const auto logs = read_mps_logs(fuzz_text(data, size))) {
+        const auto again = read_mps_logs(write_mps_logs(*logs));
+        FUZZ_CHECK(again && *again == *logs);
+    }
     return 0;
 }

@@ -74,6 +74,17 @@ Result<GpuLinks> read_links(JsonValue json) {
     return links;
 }
 
+Result<std::vector<PodUid>> read_offenders(JsonValue json) {
+    constexpr std::size_t kMost = 64;
+    std::vector<PodUid> out;
+    for (const JsonValue uid : json.elements())
+        out.emplace_back(std::string(uid.text_or("")));
+    const bool has_empty = std::ranges::any_of(out, [](const PodUid& uid) { return uid.empty(); });
+    if (has_empty || out.size() > kMost || (json.present() && !json.is_array()))
+        return bad("mpsOffenders", "is not a list of up to 64 uids of pods");
+    return out;
+}
+
 Result<Gpu> read_gpu(JsonValue json) {
     Gpu gpu;
     gpu.uuid = GpuUuid(json["uuid"].text_or(""));
@@ -100,6 +111,7 @@ Result<Gpu> read_gpu(JsonValue json) {
         return bad("overLimit", "out of range");
     gpu.reason = json["reason"].text_or("");
     gpu.offers_mps = json["mps"].is_true();
+    TRY(gpu.mps_offenders, read_offenders(json["mpsOffenders"]));
     TRY(gpu.links, read_links(json));
     return gpu;
 }
@@ -128,6 +140,12 @@ std::string write_node_gpus(const NodeGpusReport& gpus) {
                     w.member("health", health_of(gpu.condition));
                     if (!gpu.usable()) w.member("reason", gpu.reason);
                     if (gpu.offers_mps) w.member("mps", true);
+                    if (!gpu.mps_offenders.empty()) {
+                        w.array("mpsOffenders", [&] {
+                            for (const PodUid& uid : gpu.mps_offenders)
+                                w.item(uid.str());
+                        });
+                    }
                     if (gpu.links.numa != kNumaUnknown) w.member("numa", gpu.links.numa);
                     write_peers(w, "pcie", gpu.links.pcie);
                     write_peers(w, "nvlink", gpu.links.nvlink);

@@ -49,6 +49,22 @@ TEST(NodeGpusJson, Excess) {
     EXPECT_EQ(*read, gpus);
 }
 
+// Goal: pods to evict are in the text only if there are some, and a broken list is refused.
+TEST(NodeGpusJson, Offenders) {
+    NodeGpusReport gpus = example();
+    gpus.gpus[0].mps_offenders = {PodUid("a"), PodUid("b")};
+    const std::string text = write_node_gpus(gpus);
+    EXPECT_NE(text.find(R"("mpsOffenders":["a","b"])"), std::string::npos) << text;
+    EXPECT_EQ(read_node_gpus(text).value(), gpus);
+    for (const char* broken : {R"("mpsOffenders":"a")", R"("mpsOffenders":[""])",
+                               R"("mpsOffenders":[1])", R"("mpsOffenders":{})"}) {
+        std::string with = text;
+        constexpr std::string_view kGood = R"("mpsOffenders":["a","b"])";
+        with.replace(with.find(kGood), kGood.size(), broken);
+        EXPECT_FALSE(read_node_gpus(with)) << broken;
+    }
+}
+
 // Goal: links are in the text if the driver reported them, and read back.
 TEST(NodeGpusJson, Links) {
     NodeGpusReport gpus = example();

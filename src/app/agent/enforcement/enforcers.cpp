@@ -45,6 +45,8 @@ void merge(const ShareUse& from, ShareResources what, ShareUse& use) {
         use.used = from.used;
         use.limit = from.limit;
         use.refusals = from.refusals;
+        // Also of contexts with too much compute: the enforcer in the container counts them.
+        use.refused_contexts = from.refused_contexts;
         use.processes = from.processes;
         use.is_damaged = from.is_damaged;
     }

@@ -38,6 +38,16 @@ PodEvent damage_event(const ShareUse& use) {
                     use.container));
 }
 
+PodEvent context_event(const ShareUse& use) {
+    return warning(
+        use, kContextRefused,
+        fmt::format("A program of container {} got no GPU (CUDA says not permitted): NVIDIA MPS "
+                    "gave it more of {} than the container's {} percent. Programs must leave "
+                    "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE and CUDA_MPS_PIPE_DIRECTORY as the "
+                    "container got them",
+                    use.container, use.gpu.str(), use.cores.value));
+}
+
 }  // namespace
 
 void ShareEvents::look() {
@@ -47,12 +57,16 @@ void ShareEvents::look() {
     for (const ShareUse& use : usage.uses) {
         if (use.name.name.empty()) continue;
         if (use.is_damaged) {
-            tell_damage(use);
+            tell_notice(ContainerNotice::damaged_accounts, use, damage_event(use));
             continue;
         }
-        if (reported_.is_damage_reported(use)) reported_.note_damage_reported(use, false);
+        if (reported_.is_reported(ContainerNotice::damaged_accounts, use))
+            reported_.note_reported(ContainerNotice::damaged_accounts, use, false);
+        if (use.refused_contexts > 0)
+            tell_notice(ContainerNotice::refused_context, use, context_event(use));
         if (is_news(use)) {
-            const Telling telling = tell_once({use.pod, use.container, use.gpu}, limit_event(use));
+            const Telling telling =
+                tell_once({use.pod, use.container, kMemoryLimit, use.gpu}, limit_event(use));
             if (telling == Telling::reported)
                 reported_.note_reported(use, {use.limit, ReportedLimit::kAll});
         }
@@ -60,10 +74,10 @@ void ShareEvents::look() {
     done_ = std::move(still_);
 }
 
-void ShareEvents::tell_damage(const ShareUse& use) {
-    if (reported_.is_damage_reported(use)) return;
-    const Telling telling = tell_once({use.pod, use.container, {}}, damage_event(use));
-    if (telling == Telling::reported) reported_.note_damage_reported(use, true);
+void ShareEvents::tell_notice(ContainerNotice notice, const ShareUse& use, const PodEvent& event) {
+    if (reported_.is_reported(notice, use)) return;
+    const Telling telling = tell_once({use.pod, use.container, event.reason, {}}, event);
+    if (telling == Telling::reported) reported_.note_reported(notice, use, true);
 }
 
 // If the limit has changed, or its refusals are counted from zero again, this notes the new state

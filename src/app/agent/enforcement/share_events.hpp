@@ -1,6 +1,6 @@
 // Tells a pod's user what is hard to see from within a container: that it has reached its GPU
-// memory limit, or that it damaged its accounts. Its program often reports only "out of memory", as
-// if the GPU were full.
+// memory limit, damaged its accounts, or changed the limit that NVIDIA MPS gives it. Its program
+// often reports only "out of memory", as if the GPU were full.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,8 @@ namespace tessera {
 
 // Creates an event for each GPU share of which a container was refused memory: at the first
 // refusal, and at the first one after the limit changed. Creates one for damaged accounts, and
-// again only after a start of the container replaced them. An event is repeated if the agent is
+// again only after a start of the container replaced them. Creates one for a refused context, once
+// for each container. An event is repeated if the agent is
 // killed between creating and noting it. Use it from one thread only.
 class ShareEvents {
   public:
@@ -31,13 +32,13 @@ class ShareEvents {
     void look();
 
   private:
-    // Pod, container, and the GPU if the event is about one.
-    using Key = std::tuple<PodUid, std::string, GpuUuid>;
+    // Pod, container, the reason, and the GPU if the event is about one.
+    using Key = std::tuple<PodUid, std::string, std::string, GpuUuid>;
     // The result of tell_once().
     enum class Telling { reported, done_before, refused, away };
 
     bool is_news(const ShareUse& use);
-    void tell_damage(const ShareUse& use);
+    void tell_notice(ContainerNotice notice, const ShareUse& use, const PodEvent& event);
     Telling tell_once(const Key& key, const PodEvent& event);
 
     const ShareMeter& shares_;

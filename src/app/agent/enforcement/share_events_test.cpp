@@ -133,6 +133,23 @@ TEST_F(ShareEventsTest, DamageIsRememberedByTheNextAgent) {
     EXPECT_EQ(events_.reported.size(), 1U);
 }
 
+// Goal: the user learns once that a program was refused the GPU, also beside refused memory, and
+// the next agent repeats neither.
+TEST_F(ShareEventsTest, TellsOnceOfARefusedContext) {
+    use("a", 1);
+    shares_.used[0].refused_contexts = 3;
+    shares_.used[0].cores = {25};
+    events_of_shares_.look();
+    shares_.used[0].refused_contexts = 9;
+    events_of_shares_.look();
+    ShareEvents(shares_, reported_, events_).look();
+    ASSERT_EQ(events_.reported.size(), 2U);
+    EXPECT_EQ(events_.reported[0].reason, "GpuContextRefused");
+    EXPECT_NE(events_.reported[0].message.find("GPU-a than the container's 25 percent"),
+              std::string::npos);
+    EXPECT_EQ(events_.reported[1].reason, "GpuMemoryLimit");
+}
+
 TEST_F(ShareEventsTest, WhoHasNoNameIsNotTold) {
     use("a", 1, "");
     events_of_shares_.look();

@@ -49,6 +49,12 @@ void log_changes(const NodeInventory& before, const NodeInventory& now) {
     }
 }
 
+// MPS limits the compute of its clients from Volta on.
+bool has_percentages(const GpuReading& gpu) {
+    constexpr int kVolta = 7;
+    return gpu.compute_major == 0 || gpu.compute_major >= kVolta;
+}
+
 }  // namespace
 
 class GpuMonitor::Call {
@@ -167,7 +173,11 @@ Result<NodeInventory> GpuMonitor::read() {
                              .condition = condition,
                              .reason = !fault.empty() ? fault : reason,
                              .links = reading.links,
-                             .offers_mps = offers_mps});
+                             .offers_mps = offers_mps && has_percentages(reading),
+                             .multiprocessors = reading.multiprocessors,
+                             .mps_offenders = options_.mps_offenders
+                                                  ? options_.mps_offenders(reading.uuid)
+                                                  : std::vector<PodUid>()});
     }
     keep_known(node, *inventory());
     node.injection_fault = injection_fault(node.gpus);

@@ -39,6 +39,8 @@ struct GpuMonitorOptions {
     CdiStore* cdi = nullptr;
     std::string enforcement_fault = {};  // published unchanged
     const GpuModes* modes = nullptr;     // null: the node does not offer MPS. Outlives the monitor
+    // As Gpu::mps_offenders, ascending; empty: none. Any thread may call it.
+    std::function<std::vector<PodUid>(const GpuUuid&)> mps_offenders = {};
     // If a call into the driver has not returned for this long, the GPUs are published as
     // unhealthy. They are healthy again once it returns.
     std::chrono::milliseconds hang_bound{60'000};

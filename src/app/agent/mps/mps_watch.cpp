@@ -12,7 +12,10 @@ namespace tessera {
 
 void MpsWatch::look() {
     const std::vector<MpsGrant> grants = started_.grants();
-    for (const GpuUuid& gpu : daemons_.gpus()) {
+    const std::vector<GpuUuid> gpus = daemons_.gpus();
+    std::erase_if(reported_,
+                  [&](const auto& of) { return std::ranges::find(gpus, of.first) == gpus.end(); });
+    for (const GpuUuid& gpu : gpus) {
         const auto state = daemons_.state(gpu);
         if (!state || !*state) continue;
         std::map<PodUid, PodName> names;
@@ -25,6 +28,25 @@ void MpsWatch::look() {
             pods.push_back({uid, name});
         look_at(gpu, **state, pods);
     }
+    note_offenders();
+}
+
+void MpsWatch::note_offenders() {
+    if (evict_after_ == 0) return;
+    std::map<GpuUuid, std::vector<PodUid>> found;
+    for (const auto& [gpu, reported] : reported_) {
+        for (const auto& [pod, count] : reported.faults) {
+            if (count >= evict_after_) found[gpu].push_back(pod);
+        }
+    }
+    const MutexLock lock(mutex_);
+    offenders_ = std::move(found);
+}
+
+std::vector<PodUid> MpsWatch::offenders(const GpuUuid& gpu) const {
+    const MutexLock lock(mutex_);
+    const auto at = offenders_.find(gpu);
+    return at == offenders_.end() ? std::vector<PodUid>() : at->second;
 }
 
 void MpsWatch::look_at(const GpuUuid& gpu, const MpsState& state, std::span<const Pod> pods) {
@@ -46,6 +68,8 @@ void MpsWatch::look_at(const GpuUuid& gpu, const MpsState& state, std::span<cons
     now.faults.erase(PodUid());
     const std::chrono::nanoseconds since_fault{state.checked_unix_ns - now.fault_unix_ns};
     if (state.phase == MpsPhase::stopping) {
+        // A GPU that leaves MPS mode has no pods.
+        if (now.pid != 0) tell_lost(gpu, pods, "tessera-mps ends");
         now.pid = 0;
     } else if (state.phase != MpsPhase::starting) {
         if (now.pid != 0 && state.pid != now.pid) tell_lost(gpu, pods, "its control daemon ended");
@@ -56,8 +80,8 @@ void MpsWatch::look_at(const GpuUuid& gpu, const MpsState& state, std::span<cons
     }
     now.servers_lost = state.servers_lost;
     tell_failing(gpu, state, pods);
-    if (before == now) return;
     reported_.insert_or_assign(gpu, now);
+    if (before == now) return;
     if (const auto noted = daemons_.note_reported(gpu, now); !noted)
         log_event(Event::mps_folder_error, {{"gpu", gpu.str()}, {"reason", noted.error().text}});
 }

@@ -9,13 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "ports/clock.hpp"
 #include "ports/kube/pod_events.hpp"
 #include "ports/mps/mps_daemons.hpp"
 
 namespace tessera {
 
-// Used by one thread.
+// Used by one thread, except where it says otherwise.
 class MpsWatch {
   public:
     static constexpr std::chrono::seconds kPeriod{1};
@@ -24,14 +25,23 @@ class MpsWatch {
     // After a fatal error its server is ended, which is no other news.
     static constexpr std::chrono::seconds kAfterFault{15};
 
-    // All outlive this.
-    MpsWatch(MpsDaemons& daemons, const MpsGrants& started, PodEvents& events, Clock& clock)
-        : daemons_(daemons), started_(started), events_(events), clock_(clock) {}
+    // All outlive this. evict_after: pods with this many fatal errors on a GPU are offenders; 0:
+    // none is.
+    MpsWatch(MpsDaemons& daemons, const MpsGrants& started, PodEvents& events, Clock& clock,
+             int evict_after = 0)
+        : daemons_(daemons),
+          started_(started),
+          events_(events),
+          clock_(clock),
+          evict_after_(evict_after) {}
 
     // Looks at all GPUs once. What it reported is kept on the node, so that an agent that starts
     // again repeats nothing and leaves nothing out. Events that the API server does not take are
     // lost.
     void look();
+
+    // The offenders on a GPU, as the last look found them, ascending. Any thread.
+    [[nodiscard]] std::vector<PodUid> offenders(const GpuUuid& gpu) const;
 
   private:
     // A pod with a share of the GPU.
@@ -46,13 +56,17 @@ class MpsWatch {
     void tell_lost(const GpuUuid& gpu, std::span<const Pod> pods, const std::string& why);
     void tell_failing(const GpuUuid& gpu, const MpsState& state, std::span<const Pod> pods);
     void tell(const Pod& pod, const char* reason, std::string message);
+    void note_offenders();
 
     MpsDaemons& daemons_;
     const MpsGrants& started_;
     PodEvents& events_;
     Clock& clock_;
+    const int evict_after_;
     std::map<GpuUuid, MpsReported> reported_;  // as last read or written
     std::map<GpuUuid, int> failed_looks_;      // in a row
+    mutable Mutex mutex_;
+    std::map<GpuUuid, std::vector<PodUid>> offenders_ TESSERA_GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera

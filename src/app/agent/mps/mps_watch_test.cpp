@@ -94,6 +94,33 @@ TEST_F(MpsWatchTest, ANewAgentGoesOn) {
     EXPECT_EQ(reported(), Reported{});
 }
 
+// Goal: a pod is an offender from the fault on that an administrator has set, also for an agent
+// that starts later, and no longer when it has gone.
+TEST_F(MpsWatchTest, NamesOffenders) {
+    const auto run = [&](MpsWatch& one) {
+        clock.advance(std::chrono::seconds(1));
+        one.look();
+        return one.offenders(gpu_a);
+    };
+    const std::vector<PodUid> none;
+    const std::vector<PodUid> a{PodUid("uid-a")};
+    MpsWatch strict(daemons, daemons, events, clock, 2);
+    EXPECT_EQ(run(strict), none);
+    fault("uid-a");
+    EXPECT_EQ(run(strict), none);
+    fault("uid-b");
+    EXPECT_EQ(run(strict), none);
+    fault("uid-a");
+    EXPECT_EQ(run(strict), a);
+    EXPECT_EQ(strict.offenders(GpuUuid("GPU-b")), none);
+    MpsWatch next(daemons, daemons, events, clock, 2);
+    EXPECT_EQ(run(next), a);
+    MpsWatch lenient(daemons, daemons, events, clock);
+    EXPECT_EQ(run(lenient), none);
+    daemons.started.erase(daemons.started.begin());
+    EXPECT_EQ(run(next), none);
+}
+
 TEST_F(MpsWatchTest, TheEndOfMpsIsReported) {
     EXPECT_EQ(look(), Reported{});
     daemons.states[gpu_a].servers_lost = 1;
@@ -109,13 +136,29 @@ TEST_F(MpsWatchTest, TheEndOfMpsIsReported) {
     EXPECT_THAT(texts[0], HasSubstr("its control daemon ended"));
     EXPECT_EQ(look(), Reported{});
     // The GPU leaves MPS mode and enters it again: another daemon is no news.
+    const std::vector<MpsGrant> pods = std::exchange(daemons.started, {});
     daemons.states[gpu_a].phase = MpsPhase::stopping;
     EXPECT_EQ(look(), Reported{});
+    daemons.started = pods;
     daemons.states[gpu_a].phase = MpsPhase::ready;
     daemons.states[gpu_a].pid = 9;
     EXPECT_EQ(look(), Reported{});
     // A supervisor that starts again counts from zero.
     daemons.states[gpu_a].servers_lost = 0;
+    EXPECT_EQ(look(), Reported{});
+}
+
+// Goal: an administrator who deletes tessera-mps takes the GPU from its pods, which learn it once.
+TEST_F(MpsWatchTest, TheEndOfTheSupervisorIsReported) {
+    EXPECT_EQ(look(), Reported{});
+    daemons.states[gpu_a].phase = MpsPhase::stopping;
+    EXPECT_EQ(look(), (Reported{"a GpuLost", "b GpuLost"}));
+    EXPECT_THAT(texts[0], HasSubstr("tessera-mps ends"));
+    daemons.states[gpu_a].phase = MpsPhase::failed;
+    daemons.states[gpu_a].pid = 0;
+    EXPECT_EQ(look(), Reported{});
+    daemons.states[gpu_a].phase = MpsPhase::ready;
+    daemons.states[gpu_a].pid = 8;
     EXPECT_EQ(look(), Reported{});
 }
 

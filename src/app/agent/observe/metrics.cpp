@@ -20,10 +20,18 @@ double in_seconds(std::int64_t ns) {
     return static_cast<double>(ns) * 1e-9;
 }
 
+void add_times(prom::Family<prom::Counter>& family, prom::Labels labels, const GpuTime& time) {
+    labels["kind"] = "kernels";
+    family.Add(labels).Increment(in_seconds(time.kernels_ns));
+    labels["kind"] = "copies";
+    family.Add(labels).Increment(in_seconds(time.copies_ns));
+}
+
 }  // namespace
 
 std::string agent_exposition(const NodeInventory& node, const GpuReadings& readings,
-                             const UsageReport& shares, const ProcessFacts& process) {
+                             const UsageReport& shares, const MpsReport& mps,
+                             const ProcessFacts& process) {
     prom::Registry now;
 #define METRIC(kind, name, exposed, help) auto& name = kind(now, exposed, help);
 #include "app/agent/observe/metrics.def"
@@ -48,19 +56,13 @@ std::string agent_exposition(const NodeInventory& node, const GpuReadings& readi
     for (const ShareUse& use : shares.uses) {
         const prom::Labels labels = {
             {"pod_uid", use.pod.str()}, {"container", use.container}, {"uuid", use.gpu.str()}};
-        const auto add_times = [&](auto& family, const GpuTime& time) {
-            prom::Labels of_kind = labels;
-            of_kind["kind"] = "kernels";
-            family.Add(of_kind).Increment(in_seconds(time.kernels_ns));
-            of_kind["kind"] = "copies";
-            family.Add(of_kind).Increment(in_seconds(time.copies_ns));
-        };
         share_held.Add(labels).Set(static_cast<double>(use.used.count));
         share_limit.Add(labels).Set(static_cast<double>(use.limit.count));
         share_refusals.Add(labels).Increment(static_cast<double>(use.refusals));
+        share_context_refusals.Add(labels).Increment(static_cast<double>(use.refused_contexts));
         share_waited.Add(labels).Increment(in_seconds(use.waited_ns));
-        add_times(share_busy, use.in_flight);
-        add_times(share_time, use.had);
+        add_times(share_busy, labels, use.in_flight);
+        add_times(share_time, labels, use.had);
     }
     for (const Unaccounted& found_pod : shares.bypassing) {
         unaccounted.Add({{"pod_uid", found_pod.pod.str()}, {"uuid", found_pod.gpu.str()}})
@@ -69,6 +71,22 @@ std::string agent_exposition(const NodeInventory& node, const GpuReadings& readi
     for (const Unclaimed& gpu : shares.unclaimed) {
         unclaimed.Add({{"uuid", gpu.gpu.str()}})
             .Set(static_cast<double>((gpu.used - gpu.claimed).count));
+    }
+    if (mps.is_offered) {
+        mps_supervised.Add({}).Set(mps.is_supervised ? 1 : 0);
+        mps_faults.Add({}).Increment(static_cast<double>(event_count(Event::mps_client_fault)));
+    }
+    for (const MpsGpuReport& gpu : mps.gpus) {
+        const MpsState& state = gpu.state;
+        const prom::Labels labels = {{"uuid", state.gpu.str()}};
+        std::size_t clients = 0;
+        for (const MpsServer& server : state.servers)
+            clients += server.clients.size();
+        const bool is_ready = mps.is_supervised && state.phase == MpsPhase::ready;
+        mps_ready.Add(labels).Set(is_ready ? 1 : 0);
+        mps_clients.Add(labels).Set(static_cast<double>(clients));
+        mps_servers_lost.Add(labels).Increment(state.servers_lost);
+        mps_daemon_failures.Add(labels).Increment(state.failures);
     }
     for (const ResultRow& row : kResults) {
         containers.Add({{"result", row.result}})

@@ -6,6 +6,7 @@
 
 #include "app/agent/inventory/gpu_monitor.hpp"
 #include "domain/cluster/node.hpp"
+#include "domain/mps/mps_report.hpp"
 #include "domain/usage/unaccounted.hpp"
 #include "ports/process_facts.hpp"
 
@@ -18,9 +19,10 @@ struct UsageReport {
     std::vector<Unclaimed> unclaimed;    // GPUs with memory in use that no pod accounts for
 };
 
-// The metrics of metrics.def. The numbers of started and refused containers are those of this
+// The metrics of metrics.def. The numbers of containers and of fatal errors are those of this
 // process's log events.
 std::string agent_exposition(const NodeInventory& node, const GpuReadings& readings,
-                             const UsageReport& shares, const ProcessFacts& process);
+                             const UsageReport& shares, const MpsReport& mps,
+                             const ProcessFacts& process);
 
 }  // namespace tessera

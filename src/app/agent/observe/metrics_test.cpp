@@ -37,6 +37,16 @@ TEST(AgentMetrics, Exposition) {
            .used = gibibytes(5),
            .accounted = gibibytes(1)}},
          {{.gpu = node.gpus[1].uuid, .used = gibibytes(7), .claimed = gibibytes(5)}}},
+        {.node = node.name,
+         .is_offered = true,
+         .is_supervised = true,
+         .gpus = {{.state = {.gpu = node.gpus[0].uuid,
+                             .phase = MpsPhase::ready,
+                             .servers = {{.pid = 7, .clients = {{.pid = 8}, {.pid = 9}}}},
+                             .servers_lost = 2,
+                             .failures = 1},
+                   .grants = {}},
+                  {.state = {.gpu = node.gpus[1].uuid}, .grants = {}}}},
         {.program = "tessera-agent"});
     const std::string gpu0 = R"({gpu="0",node="n1",uuid="GPU-n1-0"})";
     const std::string gpu1 = R"({gpu="1",node="n1",uuid="GPU-n1-1"})";
@@ -57,9 +67,31 @@ TEST(AgentMetrics, Exposition) {
     EXPECT_TRUE(has_line(
         text, R"(tessera_agent_unaccounted_bytes{pod_uid="uid-e",uuid="GPU-n1-0"} 4294967296)"));
     EXPECT_TRUE(has_line(text, R"(tessera_agent_unclaimed_bytes{uuid="GPU-n1-1"} 2147483648)"));
+    EXPECT_TRUE(has_line(text, "tessera_agent_mps_supervised 1"));
+    EXPECT_TRUE(has_line(text, R"(tessera_agent_mps_ready{uuid="GPU-n1-0"} 1)"));
+    EXPECT_TRUE(has_line(text, R"(tessera_agent_mps_ready{uuid="GPU-n1-1"} 0)"));
+    EXPECT_TRUE(has_line(text, R"(tessera_agent_mps_clients{uuid="GPU-n1-0"} 2)"));
+    EXPECT_TRUE(has_line(text, R"(tessera_agent_mps_servers_lost_total{uuid="GPU-n1-0"} 2)"));
+    EXPECT_TRUE(has_line(text, R"(tessera_agent_mps_daemon_failures_total{uuid="GPU-n1-0"} 1)"));
     EXPECT_TRUE(has_line(text, "tessera_agent_driver_age_seconds 3"));
     EXPECT_NE(text.find(R"(tessera_agent_containers_total{result="refused"} )"), std::string::npos);
     EXPECT_NE(text.find(R"(tessera_build_info{program="tessera-agent",)"), std::string::npos);
+}
+
+// Goal: no value says that MPS is missing where it is not offered, and none that a GPU is served
+// when no tessera-mps runs.
+TEST(AgentMetrics, WithoutMps) {
+    const NodeInventory node = build::node("n1", 1, gibibytes(16));
+    const auto with = [&](const MpsReport& mps) {
+        return agent_exposition(node, {}, {}, mps, {.program = "tessera-agent"});
+    };
+    EXPECT_EQ(with({.node = node.name}).find("tessera_agent_mps_"), std::string::npos);
+    const std::string text = with(
+        {.node = node.name,
+         .is_offered = true,
+         .gpus = {{.state = {.gpu = node.gpus[0].uuid, .phase = MpsPhase::ready}, .grants = {}}}});
+    EXPECT_TRUE(has_line(text, "tessera_agent_mps_supervised 0"));
+    EXPECT_TRUE(has_line(text, R"(tessera_agent_mps_ready{uuid="GPU-n1-0"} 0)"));
 }
 
 }  // namespace

@@ -175,8 +175,13 @@ Result<ContainerStartHandler::Enforced> ContainerStartHandler::enforce(
     if (ports_.enforcers.empty() || !has_share(share)) return Enforced{};
     std::vector<EnforcedShare> shares = enforced_shares(share);
     // A share may name its GPU by index.
-    for (std::size_t i = 0; i < gpus.size(); i++)
+    for (std::size_t i = 0; i < gpus.size(); i++) {
         shares[i].gpu = gpus[i].uuid;
+        if (shares[i].mps) {
+            shares[i].most_multiprocessors =
+                most_multiprocessors(gpus[i].multiprocessors, shares[i].cores);
+        }
+    }
     EnforcedContainer target{.pod = container.pod,
                              .name = container.name,
                              .container = container.setup.name,

@@ -7,6 +7,7 @@
 #include "programs/common/yaml_text.hpp"
 #include "programs/tessera/commands.hpp"
 #include "programs/tessera/common_options.hpp"
+#include "programs/tessera/mps/mps_commands.hpp"
 
 namespace tessera {
 namespace {
@@ -71,10 +72,10 @@ CommandRow status_command() {
 
 CommandRow mps_command() {
     return {.name = "mps",
-            .summary = "Show how pods share GPUs by NVIDIA MPS",
+            .summary = "Show and check how pods share GPUs by NVIDIA MPS",
             .example = "tessera mps status",
             .options = {},
-            .commands = {status_command()}};
+            .commands = {status_command(), mps_verify_command(), mps_logs_command()}};
 }
 
 }  // namespace tessera
