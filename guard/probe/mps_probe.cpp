@@ -146,12 +146,13 @@ int probe(bool fills) {
     std::size_t total_bytes = 0;
     check("cuMemGetInfo", cuMemGetInfo_v2(&free_bytes, &total_bytes));
     const bool is_limited = !is_given(total_bytes + kUnit);
+    const std::size_t filled = fills ? fill() : 0;
     std::printf(
         "{\"version\":1,\"deviceMultiprocessors\":%d,\"usedMultiprocessors\":%u,"
         "\"blocksPerSecond\":%.0f,\"totalBytes\":%zu,\"freeBytes\":%zu,\"limited\":%s",
         multiprocessors, compute.multiprocessors, compute.blocks_per_s, total_bytes, free_bytes,
         is_limited ? "true" : "false");
-    if (fills) std::printf(",\"filledBytes\":%zu", fill());
+    if (fills) std::printf(",\"filledBytes\":%zu", filled);
     std::printf("}\n");
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -20,6 +21,9 @@ class ContainerFiles {
     // Where the files of Enforcer::prepare are mounted in a container: normalized absolute paths,
     // the same for every container.
     [[nodiscard]] virtual std::vector<std::string> mount_points() const = 0;
+    // Whether a container may lack what is mounted there: a file that enforces nothing, and that
+    // earlier releases did not mount.
+    [[nodiscard]] virtual bool is_optional(std::string_view /*mount_point*/) const { return false; }
     // Whether a file of the node, given by its path on the node, is one that Enforcer::prepare
     // mounts. False for files of an agent that used another folder.
     [[nodiscard]] virtual bool is_ours(const std::string& source) const = 0;

@@ -77,8 +77,9 @@ def errors() -> str:
            "HTTP status.\n\n| kind | HTTP status | exit status | meaning |\n|---|---|---|---|\n"]
     out += [f"| {name.replace('_', ' ')} | {http} | {status} | {_cell(text)} |\n"
             for name, http, status, text in rows("src/base/error_codes.def", "ERROR_CODE")]
-    out.append("\nOther statuses: 1 if a check of `tessera doctor` failed, and 78 if the controller or the\n"
-               "agent refuses its configuration (also with `--check-config`).\n")
+    out.append("\nOther statuses: 1 if a check of `tessera doctor`, `tessera mps status` or `tessera mps verify`\n"
+               "failed, and 78 if the controller or the agent refuses its configuration (also with\n"
+               "`--check-config`).\n")
     return "".join(out)
 
 

@@ -22,8 +22,10 @@ CUresult check_multiprocessors(int gpu) {
     char line[400];
     const int length = std::snprintf(
         line, sizeof line,
-        "tessera-guard: this program gets no GPU: NVIDIA MPS gives it %d multiprocessors, and its "
-        "container may have %u. Leave CUDA_MPS_ACTIVE_THREAD_PERCENTAGE as the container got it.\n",
+        "tessera-guard: this program gets no GPU: it has %d multiprocessors, and its container may "
+        "have %u. Leave CUDA_MPS_ACTIVE_THREAD_PERCENTAGE and CUDA_MPS_PIPE_DIRECTORY as the "
+        "container got them. If they are unchanged, NVIDIA MPS did not serve the GPU: start the "
+        "program again.\n",
         has, most);
     if (length > 0) say_once(here.has_told_of_multiprocessors, line);
     return CUDA_ERROR_NOT_PERMITTED;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "adapters/mps/mps_folder.hpp"
+#include "domain/mps/client_environment.hpp"
 #include "ports/enforcer.hpp"
 #include "ports/mps/mps_daemons.hpp"
 
@@ -58,6 +59,9 @@ class MpsEnforcer final : public Enforcer, public ContainerFiles, public MpsGran
     [[nodiscard]] const ContainerFiles* files() const override { return this; }
 
     [[nodiscard]] std::vector<std::string> mount_points() const override;
+    [[nodiscard]] bool is_optional(std::string_view mount_point) const override {
+        return mount_point == kMpsProbeInContainer;
+    }
     [[nodiscard]] bool is_ours(const std::string& source) const override;
     [[nodiscard]] std::optional<std::string> container_of(const PodUid&,
                                                           std::int64_t) const override {

@@ -82,6 +82,8 @@ TEST_F(MpsEnforcerTest, GivesAContainerTheProbe) {
     EXPECT_EQ(edits->mounts[1].destination, "/usr/local/tessera/tessera-mps-probe");
     EXPECT_TRUE(edits->mounts[1].read_only);
     EXPECT_TRUE(mps.is_ours(probe));
+    for (const std::string& point : mps.mount_points())
+        EXPECT_EQ(mps.is_optional(point), point == edits->mounts[1].destination) << point;
     for (const MpsGrant& grant : mps.grants())
         EXPECT_EQ(grant.has_probe, grant.pod == PodUid("a"));
 }

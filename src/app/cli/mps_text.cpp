@@ -48,8 +48,10 @@ std::string mps_table(std::span<const MpsReport> nodes) {
             rows += row_of(node, gpu);
     }
     if (offering == 0) return "No node offers NVIDIA MPS (mps.enabled of the Helm chart).\n";
-    if (rows.empty())
-        return fmt::format("{} nodes offer NVIDIA MPS, and no GPU uses it now.\n", offering);
+    if (rows.empty()) {
+        return fmt::format("NVIDIA MPS is offered by {} node(s), and no GPU uses it now.\n",
+                           offering);
+    }
     return align_tabs_and_trim("NODE\tGPU\tDAEMON\tPID\tCONTAINER\tTHREADS%\tMEMORY\tCLIENTS\n" +
                                rows);
 }
@@ -81,6 +83,13 @@ std::string mps_faults(std::span<const MpsReport> nodes) {
     return out;
 }
 
+std::string for_terminal(std::string_view text, std::size_t most) {
+    std::string out(text.substr(0, most));
+    std::ranges::replace_if(
+        out, [](char c) { return (c < ' ' && c != '\n' && c != '\t') || c > '~'; }, '?');
+    return out;
+}
+
 std::string mps_logs_text(const MpsLogs& logs, std::size_t lines) {
     std::string out;
     for (const MpsLog& log : logs.logs) {
@@ -93,8 +102,8 @@ std::string mps_logs_text(const MpsLogs& logs, std::size_t lines) {
             begin = end == std::string_view::npos ? 0 : end + 1;
         }
         text.remove_prefix(begin);
-        if (logs.logs.size() > 1) out += fmt::format("==> {} <==\n", log.name);
-        out += text;
+        if (logs.logs.size() > 1) out += fmt::format("==> {} <==\n", for_terminal(log.name, 100));
+        out += for_terminal(text, text.size());
         if (!text.empty() && !text.ends_with('\n')) out += "\n";
     }
     return out;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "domain/mps/mps_report.hpp"
 
@@ -17,7 +18,10 @@ std::string mps_json(std::span<const MpsReport> nodes);
 // What is wrong, a line each; empty if all is well.
 std::string mps_faults(std::span<const MpsReport> nodes);
 
-// The last lines of each log; with several logs, each after its name.
+// What may go to a terminal: other characters become '?', and at most `most` bytes are kept.
+std::string for_terminal(std::string_view text, std::size_t most);
+
+// The last lines of each log, for a terminal; with several logs, each after its name.
 std::string mps_logs_text(const MpsLogs& logs, std::size_t lines);
 
 }  // namespace tessera

@@ -36,7 +36,8 @@ TEST(MpsText, ShowsGpusAndTheirContainers) {
               "node-a  GPU-1  ready   7                     50        4Gi     3\n"
               "                            team/serve main  25        3Gi     2\n");
     EXPECT_EQ(mps_faults(std::vector{node_a(), idle}), "");
-    EXPECT_EQ(mps_table(std::vector{idle}), "1 nodes offer NVIDIA MPS, and no GPU uses it now.\n");
+    EXPECT_EQ(mps_table(std::vector{idle}),
+              "NVIDIA MPS is offered by 1 node(s), and no GPU uses it now.\n");
     EXPECT_EQ(mps_table(std::vector{MpsReport{.node = NodeName("c")}}),
               "No node offers NVIDIA MPS (mps.enabled of the Helm chart).\n");
 }
@@ -60,6 +61,14 @@ TEST(MpsText, TheJsonIsWhatAgentsReport) {
     EXPECT_FALSE(read_mps_report("{}"));
     EXPECT_FALSE(read_mps_report(R"({"version":2})"));
     EXPECT_FALSE(read_mps_report(R"({"version":1,"node":"a","gpus":[{"gpu":"G"}]})"));
+}
+
+// Goal: what a container or a log says cannot change the user's terminal.
+TEST(MpsText, OnlyWhatATerminalMayGet) {
+    EXPECT_EQ(for_terminal("a\x1b]0;x\x07\tb\n\xc3\xa9", 100), "a?]0;x?\tb\n??");
+    EXPECT_EQ(for_terminal("abc", 2), "ab");
+    const MpsLogs logs{.node = NodeName("a"), .logs = {{"daemon.log", "\x1b[2J\n"}}};
+    EXPECT_EQ(mps_logs_text(logs, 1), "?[2J\n");
 }
 
 TEST(MpsText, TheLastLinesOfLogs) {

@@ -19,23 +19,24 @@ void write_container(JsonWriter& w, const MpsContainer& of) {
 
 }  // namespace
 
-Result<MpsContainer> find_mps_container(std::span<const MpsReport> nodes, const PodName& pod,
+Result<MpsContainer> find_mps_container(const MpsReport& node, const RunningPod& pod,
                                         const std::string& container) {
     std::vector<MpsContainer> found;
-    for (const MpsReport& node : nodes) {
-        for (const MpsGpuReport& gpu : node.gpus) {
-            for (const MpsGrant& grant : gpu.grants) {
-                if (grant.name != pod || (!container.empty() && grant.container != container))
-                    continue;
-                found.push_back({node.node, grant, gpu.multiprocessors});
-            }
+    for (const MpsGpuReport& gpu : node.gpus) {
+        for (const MpsGrant& grant : gpu.grants) {
+            const bool is_asked_for = container.empty() || grant.container == container;
+            const bool runs =
+                std::ranges::find(pod.containers, grant.container) != pod.containers.end();
+            if (grant.pod != pod.uid || !is_asked_for || !runs) continue;
+            found.push_back({node.node, grant, gpu.multiprocessors});
+            found.back().grant.name = pod.name;
         }
     }
     if (found.empty()) {
         return fail(Code::not_found,
                     fmt::format("pod {} has no running container{} with NVIDIA MPS; tessera mps "
                                 "status lists those that have it",
-                                pod.str(), container.empty() ? "" : " " + container));
+                                pod.name.str(), container.empty() ? "" : " " + container));
     }
     if (found.size() > 1) {
         std::vector<std::string> names;
@@ -45,14 +46,14 @@ Result<MpsContainer> find_mps_container(std::span<const MpsReport> nodes, const 
         return fail(Code::invalid_argument,
                     fmt::format("pod {} has several containers with NVIDIA MPS ({}); name one with "
                                 "--container",
-                                pod.str(), fmt::join(names, ", ")));
+                                pod.name.str(), fmt::join(names, ", ")));
     }
     if (!found.front().grant.has_probe) {
         return fail(Code::unsupported,
                     fmt::format("container {} of pod {} started with an older release of Tessera, "
                                 "without the program that this command runs in it; create the pod "
                                 "again",
-                                found.front().grant.container, pod.str()));
+                                found.front().grant.container, pod.name.str()));
     }
     return found.front();
 }

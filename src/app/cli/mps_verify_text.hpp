@@ -1,7 +1,6 @@
 // `tessera mps verify`: what a container gets of its GPU by NVIDIA MPS, beside what it was granted.
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -17,9 +16,16 @@ struct MpsContainer {
     int multiprocessors = 0;  // of its GPU; 0: not known
 };
 
-// The container of the pod; an empty name: its only one. Errors: not_found with what to do,
-// invalid_argument if there are several, unsupported if it has no probe.
-Result<MpsContainer> find_mps_container(std::span<const MpsReport> nodes, const PodName& pod,
+// A pod as the API server shows it.
+struct RunningPod {
+    PodName name;
+    PodUid uid;
+    std::vector<std::string> containers;  // those that run now
+};
+
+// The container of the pod, by the agent of its node; an empty name: its only one. Errors:
+// not_found with what to do, invalid_argument if there are several, unsupported if it has no probe.
+Result<MpsContainer> find_mps_container(const MpsReport& node, const RunningPod& pod,
                                         const std::string& container);
 
 // One step of a capacity test.

@@ -22,16 +22,20 @@ MpsContainer one() {
     return {NodeName("node-a"), grant("serve", "main"), 132};
 }
 
-// Goal: a pod without MPS, with several containers or of an older release gets what to do.
+// Goal: a pod without MPS, with several containers or of an older release gets what to do. Grants
+// of containers that are over, and of an earlier pod of the same name, do not count.
 TEST(MpsVerifyText, FindsTheContainer) {
-    const std::vector<MpsReport> nodes{
-        {.node = NodeName("node-a"),
-         .gpus = {{.state = {},
-                   .grants = {grant("serve", "main"), grant("two", "a"), grant("two", "b"),
-                              grant("old", "main", false)},
-                   .multiprocessors = 132}}}};
-    const auto find = [&](const char* pod, const std::string& container = "") {
-        return find_mps_container(nodes, {"team", pod}, container);
+    MpsGrant earlier = grant("serve", "main");
+    earlier.pod = PodUid("uid-before");
+    const MpsReport node{
+        .node = NodeName("node-a"),
+        .gpus = {{.state = {},
+                  .grants = {earlier, grant("serve", "main"), grant("serve", "init"),
+                             grant("two", "a"), grant("two", "b"), grant("old", "main", false)},
+                  .multiprocessors = 132}}};
+    const auto find = [&](const std::string& pod, const std::string& container = "") {
+        return find_mps_container(node, {{"team", pod}, PodUid("uid-" + pod), {"main", "a", "b"}},
+                                  container);
     };
     EXPECT_EQ(find("serve")->grant, grant("serve", "main"));
     EXPECT_EQ(find("serve")->multiprocessors, 132);
@@ -39,7 +43,7 @@ TEST(MpsVerifyText, FindsTheContainer) {
     EXPECT_THAT(find("two").error().text, HasSubstr("several containers with NVIDIA MPS (a, b)"));
     EXPECT_THAT(find("none").error().text,
                 HasSubstr("pod team/none has no running container with"));
-    EXPECT_THAT(find("serve", "x").error().text, HasSubstr("no running container x with"));
+    EXPECT_THAT(find("serve", "init").error().text, HasSubstr("no running container init with"));
     EXPECT_THAT(find("old").error().text, HasSubstr("create the pod again"));
 }
 

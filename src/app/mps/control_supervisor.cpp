@@ -327,10 +327,13 @@ void ControlSupervisor::lose_servers(const std::vector<MpsServer>& now) {
 }
 
 void ControlSupervisor::note_faults() {
-    for (const std::int64_t pid : daemon_.faulted_clients()) {
+    const std::vector<std::int64_t> named = daemon_.faulted_clients();
+    for (const std::int64_t pid : named) {
         const std::int64_t before = state_.faults.empty() ? 0 : state_.faults.back().unix_ns;
-        state_.faults.push_back(
-            {.client = client_of(pid), .unix_ns = std::max(clock_.unix_ns(), before + 1)});
+        const MpsClient client = client_of(pid);
+        state_.faults.push_back({.client = client,
+                                 .unix_ns = std::max(clock_.unix_ns(), before + 1),
+                                 .is_confirmed = is_confirmed(client, named)});
         if (state_.faults.size() > MpsState::kMostFaults)
             state_.faults.erase(state_.faults.begin());
         for (const MpsServer& server : state_.servers) {
@@ -339,6 +342,30 @@ void ControlSupervisor::note_faults() {
         }
         next_verify_ = {};
     }
+}
+
+// A program in a container can have a line about another one written at any time, but not while the
+// server of that one has an error, unless it has a fatal error itself. Then both are named.
+bool ControlSupervisor::is_confirmed(const MpsClient& client,
+                                     const std::vector<std::int64_t>& named) {
+    const bool is_only_one = std::ranges::all_of(
+        named, [&](std::int64_t pid) { return client_of(pid).pod == client.pod; });
+    if (client.pod.empty() || !is_only_one) return false;
+    for (const MpsServer& server : state_.servers) {
+        if (std::ranges::find(server.clients, client.pid, &MpsClient::pid) == server.clients.end())
+            continue;
+        if (server.pid == confirmed_server_) return false;  // it was named before
+        const auto now = server_pids();
+        if (!now) return false;
+        bool has_error = std::ranges::find(*now, server.pid) == now->end();
+        if (!has_error) {
+            const auto status = execute(mps::get_status(server.pid));
+            has_error = status && mps::read_status(*status) == mps::ServerStatus::fault;
+        }
+        if (has_error) confirmed_server_ = server.pid;
+        return has_error;
+    }
+    return false;
 }
 
 Result<std::vector<std::int64_t>> ControlSupervisor::server_pids() {

@@ -81,6 +81,10 @@ class ControlSupervisor {
     [[nodiscard]] Result<std::vector<MpsServer>> list_servers();
     MpsClient client_of(std::int64_t pid);
     void note_faulted(std::int64_t server);
+    // Whether the server of the client shows the fault, and no program of another pod is among
+    // `named`.
+    [[nodiscard]] bool is_confirmed(const MpsClient& client,
+                                    const std::vector<std::int64_t>& named);
     void end_faulted_server();
 
     // Brings the daemon's settings to what is wanted, and returns only after reading them back.
@@ -118,6 +122,7 @@ class ControlSupervisor {
     int server_tries_ = 0;  // in a row
     std::int64_t faulted_server_ = 0;
     std::int64_t ended_server_ = 0;
+    std::int64_t confirmed_server_ = 0;  // the last one of which a fault was confirmed
     std::chrono::nanoseconds faulted_since_{};
     int failures_ = 0;  // since it was last stable
     std::chrono::nanoseconds next_start_{};

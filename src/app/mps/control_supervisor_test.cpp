@@ -459,6 +459,37 @@ TEST_F(ControlSupervisorTest, NamesClientsAndFaults) {
     EXPECT_EQ(state->faults.back().client.pid, 139);
 }
 
+// Goal: a program cannot have another one blamed by a line in the log: the server of that one must
+// have an error, and no other pod may be named for it.
+TEST_F(ControlSupervisorTest, ConfirmsFaults) {
+    look();
+    processes_.pods = {{20, PodUid("a")}, {21, PodUid("b")}};
+    const auto fault = [&](const char* server, const char* status,
+                           std::vector<std::int64_t> named) {
+        daemon_.servers[server] = daemon_.defaults;
+        daemon_.servers[server].clients = {20, 21, 22};
+        clock_.advance(ControlSupervisor::kLook);
+        look();
+        if (status == nullptr) {
+            daemon_.servers.clear();
+        } else {
+            daemon_.servers[server].status = status;
+        }
+        daemon_.faulted = std::move(named);
+        clock_.advance(ControlSupervisor::kLook);
+        const auto state = look();
+        daemon_.servers.clear();
+        return state->faults.back().is_confirmed;
+    };
+    EXPECT_TRUE(fault("8", "FAULT", {20}));
+    EXPECT_FALSE(fault("8", "FAULT", {21})) << "this server had its fault";
+    EXPECT_TRUE(fault("9", nullptr, {20})) << "the server has ended";
+    EXPECT_FALSE(fault("10", "ACTIVE", {20}));
+    EXPECT_FALSE(fault("11", "FAULT", {20, 21})) << "two pods are named";
+    EXPECT_FALSE(fault("12", "FAULT", {22})) << "its pod is not known";
+    EXPECT_FALSE(fault("13", "FAULT", {99})) << "it is no client";
+}
+
 // Goal: programs that do not end after the fatal error of another keep the GPU only for seconds.
 TEST_F(ControlSupervisorTest, EndsAServerWithAFatalError) {
     EXPECT_EQ(look()->phase, MpsPhase::ready);

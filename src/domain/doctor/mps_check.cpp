@@ -47,14 +47,19 @@ Judgement mps(const Facts& facts) {
     }
     if (!facts.nodes) return unread(facts.nodes.error());
     Faults lacking;
+    bool is_offered = false;
     for (const Node& node : *facts.nodes) {
         if (lacks_mps(node)) lacking.add(node.inventory.name.str());
+        is_offered |= std::ranges::any_of(node.inventory.gpus, &Gpu::offers_mps);
     }
     if (lacking.any()) {
-        return {Status::failed, "it is on, and these nodes do not offer it: " + lacking.text(),
-                fmt::format("kubectl -n {0} logs -l app.kubernetes.io/component=mps --prefix says "
-                            "why; if a node has no such pod: kubectl -n {0} describe daemonset "
-                            "tessera-mps. GPUs before Volta cannot offer it",
+        // Nodes with GPUs before Volta alone never offer it.
+        return {is_offered ? Status::warning : Status::failed,
+                "it is on, and these nodes do not offer it: " + lacking.text(),
+                fmt::format("kubectl -n {0} logs -l app.kubernetes.io/component=mps --prefix "
+                            "--tail=50 says why, unless the check shares names the node; if a node "
+                            "has no such pod: kubectl -n {0} describe daemonset tessera-mps. GPUs "
+                            "before Volta cannot offer it",
                             facts.ns)};
     }
     if (facts.mps->outdated > 0) {

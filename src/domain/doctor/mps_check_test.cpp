@@ -35,7 +35,8 @@ Facts with_nodes(std::vector<Node> nodes) {
 TEST(MpsCheck, NodesThatDoNotOfferIt) {
     EXPECT_EQ(mps(with_nodes({node("a", true), node("b", true)})).found, "on, for 2 nodes");
     const Judgement judged = mps(with_nodes({node("a", true), node("b", false)}));
-    EXPECT_EQ(judged.status, Status::failed);
+    EXPECT_EQ(judged.status, Status::warning) << "b may have GPUs that cannot offer it";
+    EXPECT_EQ(mps(with_nodes({node("b", false)})).status, Status::failed);
     EXPECT_EQ(judged.found, "it is on, and these nodes do not offer it: b");
     EXPECT_TRUE(judged.fix.starts_with("kubectl -n t logs ")) << judged.fix;
 }

@@ -15,6 +15,8 @@ struct MpsGpuReport {
     MpsState state;                // with the phase `starting` if tessera-mps says nothing of it
     std::vector<MpsGrant> grants;  // of the containers that started
     int multiprocessors = 0;       // of the GPU; 0: not known
+    // Whether the state was found in the last two minutes; known to the agent alone.
+    bool is_current = false;
 
     friend bool operator==(const MpsGpuReport&, const MpsGpuReport&) = default;
 };

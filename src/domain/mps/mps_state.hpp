@@ -38,6 +38,10 @@ struct MpsClient {
 struct MpsFault {
     MpsClient client;
     std::int64_t unix_ns = 0;  // when it was found; each fault of a GPU has another time
+    // The server of the client had a fatal error or ended, and no program of another pod was named
+    // for it. A line of the log alone proves nothing: the daemon also writes what programs in
+    // containers send it.
+    bool is_confirmed = false;
 
     friend bool operator==(const MpsFault&, const MpsFault&) = default;
 };
@@ -84,7 +88,7 @@ struct MpsReported {
     std::int64_t pid = 0;  // of the control daemon that it knew
     std::int64_t fault_unix_ns = 0;
     int servers_lost = 0;
-    std::map<PodUid, int> faults;  // of each pod, while it has a share of the GPU
+    std::map<PodUid, int> faults;  // confirmed ones of each pod, while it has a share of the GPU
 
     friend bool operator==(const MpsReported&, const MpsReported&) = default;
 };

@@ -112,7 +112,7 @@ std::function<std::string(const CLI::App*, const CLI::Error&)> failure_message_o
 
 std::string exit_statuses() {
     return fmt::format(
-        "Exit status: 0 success, 1 doctor found a failure or a job that was waited for failed, {} "
+        "Exit status: 0 success, 1 a check or a job that was waited for failed, {} "
         "wrong usage or invalid amount, {} no such node, pod or container, {} wrong state, {} "
         "permission denied, {} no answer, {} not supported there, {} credentials not accepted.",
         exit_status(Code::invalid_argument), exit_status(Code::not_found),

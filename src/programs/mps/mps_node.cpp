@@ -10,8 +10,9 @@
 namespace tessera {
 namespace {
 
-// To end the daemons, before kubelet kills the container (30 seconds after SIGTERM).
-constexpr std::chrono::seconds kEnd{25};
+// To end the daemons, before kubelet kills the container (terminationGracePeriodSeconds of the
+// chart: 150). A look that is under way when SIGTERM comes may take a minute before that.
+constexpr std::chrono::seconds kEnd{60};
 
 // Writes a state when it has changed, and often enough that its reader sees that we live.
 class StateFile {
@@ -52,7 +53,15 @@ bool end_daemon(ControlSupervisor& supervisor, StateFile& file, Clock& clock) {
     const auto until = clock.steady() + kEnd;
     while (const auto state = supervisor.look(std::nullopt)) {
         file.write(*state);
-        if (clock.steady() >= until) return false;
+        if (clock.steady() >= until) {
+            log_event(Event::mps_daemon_failed, {{"gpu", state->gpu.str()},
+                                                 {"phase", "stopping"},
+                                                 {"pid", state->pid},
+                                                 {"reason",
+                                                  "it does not end; the GPU stays in MPS "
+                                                  "mode"}});
+            return false;
+        }
         clock.sleep_for(kPause);
     }
     return true;

@@ -28,7 +28,7 @@ class MpsNode {
           clock_(clock) {}
 
     // Supervises until `stop`, and then ends the daemons, whose clients get an error from the
-    // driver. That takes up to 25 seconds.
+    // driver. That takes up to two minutes if they do not answer.
     void run(const std::stop_token& stop);
 
   private:

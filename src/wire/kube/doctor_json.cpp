@@ -131,7 +131,10 @@ doctor::Workload read_workload(JsonValue json) {
     doctor::Workload out{
         .wanted = number(on_nodes ? status["desiredNumberScheduled"] : json["spec"]["replicas"]),
         .ready = number(status[on_nodes ? "numberReady" : "readyReplicas"])};
-    if (on_nodes) out.outdated = out.wanted - number(status["updatedNumberScheduled"]);
+    if (on_nodes) {
+        out.outdated = std::max(
+            0, number(status["currentNumberScheduled"]) - number(status["updatedNumberScheduled"]));
+    }
     if (!on_nodes) out.unavailable = number(status["unavailableReplicas"]);
     const JsonValue spec = json["spec"]["template"]["spec"];
     out.runtime_class = spec["runtimeClassName"].text_or("");

@@ -46,6 +46,7 @@ Result<MpsFault> read_fault(const JsonField& at) {
     MpsFault fault;
     TRY(fault.client, read_client(at));
     TRY(fault.unix_ns, at["unixNs"].number(0, kMostNumber));
+    TRY(fault.is_confirmed, at["confirmed"].yes_or_no());
     return fault;
 }
 
@@ -98,6 +99,7 @@ void write_state(JsonWriter& w, const MpsState& state) {
             w.object([&] {
                 write_client(w, fault.client);
                 w.member("unixNs", fault.unix_ns);
+                if (fault.is_confirmed) w.member("confirmed", true);
             });
         }
     });

@@ -75,12 +75,11 @@ Result<GpuLinks> read_links(JsonValue json) {
 }
 
 Result<std::vector<PodUid>> read_offenders(JsonValue json) {
-    constexpr std::size_t kMost = 64;
     std::vector<PodUid> out;
     for (const JsonValue uid : json.elements())
         out.emplace_back(std::string(uid.text_or("")));
     const bool has_empty = std::ranges::any_of(out, [](const PodUid& uid) { return uid.empty(); });
-    if (has_empty || out.size() > kMost || (json.present() && !json.is_array()))
+    if (has_empty || out.size() > kMostMpsOffenders || (json.present() && !json.is_array()))
         return bad("mpsOffenders", "is not a list of up to 64 uids of pods");
     return out;
 }

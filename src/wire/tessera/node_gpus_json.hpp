@@ -2,6 +2,7 @@
 // docs/formats/node-gpus.md.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 namespace tessera {
 
 inline constexpr int kNodeGpusVersion = 1;
+inline constexpr std::size_t kMostMpsOffenders = 64;  // of a GPU
 
 struct NodeGpusReport {
     MemoryUnit unit = MemoryUnit::gib;

@@ -184,9 +184,10 @@ bool Enforcers::has_started_enforced(const PodUid& pod, const std::string& conta
                                      const std::vector<ContainerMount>& mounts) const {
     const auto has_files = [&](const ContainerFiles& files) {
         return std::ranges::all_of(files.mount_points(), [&](const std::string& point) {
-            return std::ranges::any_of(mounts, [&](const ContainerMount& mount) {
-                return mount.destination == point && files.is_ours(mount.source);
-            });
+            return files.is_optional(point) ||
+                   std::ranges::any_of(mounts, [&](const ContainerMount& mount) {
+                       return mount.destination == point && files.is_ours(mount.source);
+                   });
         });
     };
     bool has_started = false;

@@ -41,10 +41,11 @@ PodEvent damage_event(const ShareUse& use) {
 PodEvent context_event(const ShareUse& use) {
     return warning(
         use, kContextRefused,
-        fmt::format("A program of container {} got no GPU (CUDA says not permitted): NVIDIA MPS "
-                    "gave it more of {} than the container's {} percent. Programs must leave "
-                    "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE and CUDA_MPS_PIPE_DIRECTORY as the "
-                    "container got them",
+        fmt::format("A program of container {} got no GPU (CUDA says not permitted): it would have "
+                    "had more of {} than the container's {} percent. Either NVIDIA MPS did not "
+                    "serve the GPU when it started: start it again. Or it changed "
+                    "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE or CUDA_MPS_PIPE_DIRECTORY: leave these as "
+                    "the container got them",
                     use.container, use.gpu.str(), use.cores.value));
 }
 

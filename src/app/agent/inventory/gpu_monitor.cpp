@@ -194,6 +194,7 @@ void GpuMonitor::keep_known(NodeInventory& node, const NodeInventory& before) {
     for (const Gpu& known : before.gpus) {
         const auto now = std::ranges::find(node.gpus, known.uuid, &Gpu::uuid);
         if (now != node.gpus.end()) {
+            if (now->multiprocessors == 0) now->multiprocessors = known.multiprocessors;
             if (now->memory > Bytes{}) continue;
             now->memory = known.memory;
             now->reserved = known.reserved;

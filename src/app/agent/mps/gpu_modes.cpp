@@ -190,7 +190,10 @@ MpsReport GpuModes::report() const {
         const auto state = ports_.daemons.state(gpu);
         MpsGpuReport one{.state = {.gpu = gpu}, .grants = {}};
         if (!state) one.state.reason = state.error().text;
-        if (state && *state) one.state = **state;
+        if (state && *state) {
+            one.state = **state;
+            one.is_current = is_current(one.state, ports_.clock.unix_ns());
+        }
         std::ranges::copy_if(started, std::back_inserter(one.grants),
                              [&](const MpsGrant& grant) { return grant.gpu == gpu; });
         out.gpus.push_back(std::move(one));

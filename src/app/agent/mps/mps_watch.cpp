@@ -7,6 +7,7 @@
 
 #include "app/agent/enforcement/event_writing.hpp"
 #include "base/log.hpp"
+#include "wire/tessera/node_gpus_json.hpp"
 
 namespace tessera {
 
@@ -36,7 +37,8 @@ void MpsWatch::note_offenders() {
     std::map<GpuUuid, std::vector<PodUid>> found;
     for (const auto& [gpu, reported] : reported_) {
         for (const auto& [pod, count] : reported.faults) {
-            if (count >= evict_after_) found[gpu].push_back(pod);
+            if (count >= evict_after_ && found[gpu].size() < kMostMpsOffenders)
+                found[gpu].push_back(pod);
         }
     }
     const MutexLock lock(mutex_);
@@ -63,7 +65,7 @@ void MpsWatch::look_at(const GpuUuid& gpu, const MpsState& state, std::span<cons
     for (const MpsFault& fault : state.faults) {
         if (fault.unix_ns <= now.fault_unix_ns) continue;
         now.fault_unix_ns = fault.unix_ns;
-        tell_fault(gpu, fault, pods, ++now.faults[fault.client.pod]);
+        tell_fault(gpu, fault, pods, fault.is_confirmed ? ++now.faults[fault.client.pod] : 0);
     }
     now.faults.erase(PodUid());
     const std::chrono::nanoseconds since_fault{state.checked_unix_ns - now.fault_unix_ns};
@@ -97,10 +99,10 @@ void MpsWatch::tell_fault(const GpuUuid& gpu, const MpsFault& fault, std::span<c
         if (pod.uid == of) {
             tell(pod, kGpuFatalError,
                  fmt::format("A program of this pod (process {} of the node) had a fatal error on "
-                             "{}, which the pod shares by NVIDIA MPS, for the {}. time. All "
-                             "programs with MPS on this GPU got the error; new ones can start in "
-                             "some seconds",
-                             fault.client.pid, gpu.str(), count));
+                             "{}, which the pod shares by NVIDIA MPS{}. All programs with MPS on "
+                             "this GPU got the error; new ones can start in some seconds",
+                             fault.client.pid, gpu.str(),
+                             count == 0 ? "" : fmt::format(", for the {}. time", count)));
             continue;
         }
         const bool may_know = culprit != pods.end() && culprit->name.ns == pod.name.ns;

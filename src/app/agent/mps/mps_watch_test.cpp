@@ -30,9 +30,10 @@ class MpsWatchTest : public testing::Test {
                                    .threads = {25},
                                    .memory = gibibytes(3)});
     }
-    void fault(const std::string& pod) {
-        daemons.states[gpu_a].faults.push_back(
-            {.client = {.pid = 4711, .pod = PodUid(pod)}, .unix_ns = clock.unix_ns() + 1});
+    void fault(const std::string& pod, bool is_confirmed = true) {
+        daemons.states[gpu_a].faults.push_back({.client = {.pid = 4711, .pod = PodUid(pod)},
+                                                .unix_ns = clock.unix_ns() + 1,
+                                                .is_confirmed = is_confirmed});
     }
     // "a GpuLost": what was reported since the last call.
     std::vector<std::string> reported() {
@@ -108,6 +109,10 @@ TEST_F(MpsWatchTest, NamesOffenders) {
     EXPECT_EQ(run(strict), none);
     fault("uid-a");
     EXPECT_EQ(run(strict), none);
+    for (int i = 0; i < 3; ++i) {
+        fault("uid-a", false);
+        EXPECT_EQ(run(strict), none) << "a line of a log alone names no offender";
+    }
     fault("uid-b");
     EXPECT_EQ(run(strict), none);
     fault("uid-a");

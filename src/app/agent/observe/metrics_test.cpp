@@ -45,7 +45,8 @@ TEST(AgentMetrics, Exposition) {
                              .servers = {{.pid = 7, .clients = {{.pid = 8}, {.pid = 9}}}},
                              .servers_lost = 2,
                              .failures = 1},
-                   .grants = {}},
+                   .grants = {},
+                   .is_current = true},
                   {.state = {.gpu = node.gpus[1].uuid}, .grants = {}}}},
         {.program = "tessera-agent"});
     const std::string gpu0 = R"({gpu="0",node="n1",uuid="GPU-n1-0"})";

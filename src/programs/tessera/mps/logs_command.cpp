@@ -42,17 +42,12 @@ struct FoundGpu {
 };
 
 Result<FoundGpu> find_gpu_of(HttpClient& api, const LogsOptions& options) {
-    TRY(const auto answers, query_agents_mps(api, options.install.ns, NodeName(options.node)));
+    TRY(const MpsAnswers answers, query_mps(api, options.install.ns, NodeName(options.node)));
     std::vector<FoundGpu> found;
-    for (const AgentMpsAnswer& answer : answers) {
-        if (!answer.mps) {
-            std::cerr << "tessera: " << answer.node.str() << ": " << answer.mps.error().text
-                      << "\n";
-            continue;
-        }
-        for (const MpsGpuReport& gpu : answer.mps->gpus) {
+    for (const MpsReport& node : answers.nodes) {
+        for (const MpsGpuReport& gpu : node.gpus) {
             if (gpu.state.gpu.str().starts_with(options.gpu))
-                found.push_back({answer.node, gpu.state.gpu});
+                found.push_back({node.node, gpu.state.gpu});
         }
     }
     if (found.size() == 1) return found.front();

@@ -31,23 +31,8 @@ Result<int> run(const StatusOptions& options) {
     TRY_VOID(options.install.check());
     TRY(const KubeConnection connection, connect_info(options.kube));
     HttpClient api(connection.endpoint);
-    TRY(auto answers, query_agents_mps(api, options.install.ns, NodeName(options.node)));
-    if (answers.empty()) {
-        return fail(Code::not_found,
-                    "no tessera-agent runs in namespace " + options.install.ns +
-                        (options.node.empty() ? "" : " on node " + options.node) +
-                        " (set --tessera-namespace to the one where Tessera runs)");
-    }
-    std::vector<MpsReport> nodes;
-    bool is_well = true;
-    for (AgentMpsAnswer& answer : answers) {
-        if (answer.mps) {
-            nodes.push_back(*std::move(answer.mps));
-            continue;
-        }
-        is_well = false;
-        std::cerr << "tessera: " << answer.node.str() << ": " << answer.mps.error().text << "\n";
-    }
+    TRY(const MpsAnswers answers, query_mps(api, options.install.ns, NodeName(options.node)));
+    const std::vector<MpsReport>& nodes = answers.nodes;
     if (options.output == "json") {
         std::cout << mps_json(nodes) << "\n";
     } else if (options.output == "yaml") {
@@ -57,7 +42,7 @@ Result<int> run(const StatusOptions& options) {
     }
     const std::string faults = mps_faults(nodes);
     std::cerr << faults;
-    return is_well && faults.empty() ? 0 : 1;
+    return answers.is_complete && faults.empty() ? 0 : 1;
 }
 
 CommandRow status_command() {
@@ -69,6 +54,26 @@ CommandRow status_command() {
 }
 
 }  // namespace
+
+Result<MpsAnswers> query_mps(HttpClient& api, const std::string& ns, const NodeName& node) {
+    TRY(auto answers, query_agents_mps(api, ns, node));
+    if (answers.empty()) {
+        return fail(Code::not_found,
+                    "no tessera-agent runs in namespace " + ns +
+                        (node.empty() ? "" : " on node " + node.str()) +
+                        " (set --tessera-namespace to the one where Tessera runs)");
+    }
+    MpsAnswers out;
+    for (AgentMpsAnswer& answer : answers) {
+        if (answer.mps) {
+            out.nodes.push_back(*std::move(answer.mps));
+            continue;
+        }
+        out.is_complete = false;
+        std::cerr << "tessera: " << answer.node.str() << ": " << answer.mps.error().text << "\n";
+    }
+    return out;
+}
 
 CommandRow mps_command() {
     return {.name = "mps",

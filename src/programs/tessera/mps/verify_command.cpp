@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "adapters/kube/agent_reader.hpp"
+#include "adapters/kube/kube_call.hpp"
 #include "adapters/workload/kube_exec.hpp"
+#include "app/cli/mps_text.hpp"
 #include "app/cli/mps_verify_text.hpp"
 #include "domain/mps/client_environment.hpp"
 #include "programs/common/yaml_text.hpp"
@@ -32,7 +33,9 @@ struct VerifyOptions {
 };
 
 void add_verify_options(CLI::App& command, VerifyOptions& options) {
-    command.add_option("pod", options.pod, "a running pod with MPS")->required();
+    command
+        .add_option("pod", options.pod, "a running pod with MPS (tessera mps status lists them)")
+        ->required();
     command.add_option("-n,--namespace", options.ns, "namespace of the pod");
     command.add_option("-c,--container", options.container,
                        "its container; optional if only one has MPS");
@@ -52,17 +55,25 @@ void add_verify_options(CLI::App& command, VerifyOptions& options) {
 // Runs the probe in the container.
 Result<MpsProbe> probe(HttpClient& api, const MpsContainer& of, std::vector<std::string> options) {
     constexpr std::chrono::seconds kTimeout{60};
+    constexpr std::size_t kMostShown = 400;
     ExecRequest request{.pod = of.grant.name,
                         .container = of.grant.container,
                         .command = {std::string(kMpsProbeInContainer)}};
     std::ranges::move(options, std::back_inserter(request.command));
     TRY(const ExecOutput said, output_in_container(api, request, kTimeout));
     auto found = read_mps_probe(said.output);
-    if (found || found.error().code == Code::conflict) return found;
+    if (found) return found;
+    if (found.error().code == Code::conflict) {
+        return fail(Code::conflict,
+                    for_terminal(found.error().text, kMostShown) +
+                        " (800: the pod's events say why; 805 and 806: tessera mps status; 2, out "
+                        "of memory: other programs of the container have its share)");
+    }
     return fail(Code::unavailable,
-                fmt::format("{} in the container says nothing that can be read (status {}){}{}",
+                fmt::format("{} does not run in the container (status {}){}{}. It needs a libc of "
+                            "GNU, and the driver's libcuda.so.1",
                             kMpsProbeInContainer, said.status, said.errors.empty() ? "" : ": ",
-                            said.errors));
+                            for_terminal(said.errors, kMostShown)));
 }
 
 void print(const std::string& output, const std::string& json, const std::string& table) {
@@ -79,6 +90,30 @@ Result<int> sweep(HttpClient& api, const MpsContainer& of, const std::string& ou
     return 0;
 }
 
+struct PlacedPod {
+    RunningPod pod;
+    NodeName node;
+};
+
+Result<PlacedPod> read_pod_of(HttpClient& api, const PodName& name) {
+    constexpr std::chrono::seconds kTimeout{10};
+    const std::string path = fmt::format("/api/v1/namespaces/{}/pods/{}", name.ns, name.name);
+    TRY(const std::string body, kube_call(api, {.method = "GET", .path = path}, kTimeout));
+    TRY(const auto document, JsonDocument::parse(body));
+    const JsonValue json = document.root();
+    PlacedPod out{
+        .pod = {.name = name, .uid = PodUid(json["metadata"]["uid"].text_or("")), .containers = {}},
+        .node = NodeName(json["spec"]["nodeName"].text_or(""))};
+    for (const JsonValue status : json["status"]["containerStatuses"].elements()) {
+        if (status["state"]["running"].present())
+            out.pod.containers.emplace_back(status["name"].text_or(""));
+    }
+    if (!out.node.empty() && !out.pod.containers.empty()) return out;
+    return fail(Code::conflict, fmt::format("pod {} does not run; tessera explain {} -n {} says "
+                                            "why, if it waits",
+                                            name.str(), name.name, name.ns));
+}
+
 // Exits with 1 if the container does not get what it was granted.
 Result<int> verify(const VerifyOptions& options) {
     TRY_VOID(options.install.check());
@@ -87,23 +122,18 @@ Result<int> verify(const VerifyOptions& options) {
     TRY(const PodName pod,
         pod_argument("pod", options.pod, options.ns.empty() ? connection.ns : options.ns));
     HttpClient api(connection.endpoint);
-    TRY(const auto answers, query_agents_mps(api, options.install.ns));
-    std::vector<MpsReport> nodes;
-    for (const AgentMpsAnswer& answer : answers) {
-        if (answer.mps) {
-            nodes.push_back(*answer.mps);
-            continue;
-        }
-        // The pod may be on this node.
-        std::cerr << "tessera: " << answer.node.str() << ": " << answer.mps.error().text << "\n";
-    }
-    TRY(const MpsContainer of, find_mps_container(nodes, pod, options.container));
-    if (options.sweeps) return sweep(api, of, options.output);
+    TRY(const PlacedPod placed, read_pod_of(api, pod));
+    TRY(const MpsAnswers answers, query_mps(api, options.install.ns, placed.node));
+    if (answers.nodes.empty())
+        return fail(Code::unavailable, "the agent of the pod's node did not answer, as said above");
+    const auto of = find_mps_container(answers.nodes.front(), placed.pod, options.container);
+    if (!of) return fail(of.error());
+    if (options.sweeps) return sweep(api, *of, options.output);
     TRY(const MpsProbe found,
-        probe(api, of,
+        probe(api, *of,
               options.fills ? std::vector<std::string>{"--fill"} : std::vector<std::string>()));
-    const auto findings = verify_mps(of.grant, of.multiprocessors, found);
-    print(options.output, mps_verify_json(of, findings), mps_verify_table(of, findings));
+    const auto findings = verify_mps(of->grant, of->multiprocessors, found);
+    print(options.output, mps_verify_json(*of, findings), mps_verify_table(*of, findings));
     return is_well(findings) ? 0 : 1;
 }
 
