@@ -355,17 +355,25 @@ bool ControlSupervisor::is_confirmed(const MpsClient& client,
         if (std::ranges::find(server.clients, client.pid, &MpsClient::pid) == server.clients.end())
             continue;
         if (server.pid == confirmed_server_) return false;  // it was named before
-        const auto now = server_pids();
-        if (!now) return false;
-        bool has_error = std::ranges::find(*now, server.pid) == now->end();
-        if (!has_error) {
-            const auto status = execute(mps::get_status(server.pid));
-            has_error = status && mps::read_status(*status) == mps::ServerStatus::fault;
-        }
-        if (has_error) confirmed_server_ = server.pid;
-        return has_error;
+        const bool is_shown = shows_fault(server);
+        if (is_shown) confirmed_server_ = server.pid;
+        return is_shown;
     }
     return false;
+}
+
+// It has the state, or has ended, or has lost all of its clients: without any it is usable again.
+bool ControlSupervisor::shows_fault(const MpsServer& before) {
+    const auto servers = server_pids();
+    if (!servers) return false;
+    if (std::ranges::find(*servers, before.pid) == servers->end()) return true;
+    const auto status = execute(mps::get_status(before.pid));
+    if (status && mps::read_status(*status) == mps::ServerStatus::fault) return true;
+    const auto answer = execute(mps::get_clients(before.pid));
+    const auto clients = answer ? mps::read_pids(*answer) : fail(answer.error());
+    return clients && std::ranges::none_of(before.clients, [&](const MpsClient& client) {
+               return std::ranges::find(*clients, client.pid) != clients->end();
+           });
 }
 
 Result<std::vector<std::int64_t>> ControlSupervisor::server_pids() {

@@ -85,6 +85,7 @@ class ControlSupervisor {
     // `named`.
     [[nodiscard]] bool is_confirmed(const MpsClient& client,
                                     const std::vector<std::int64_t>& named);
+    [[nodiscard]] bool shows_fault(const MpsServer& before);
     void end_faulted_server();
 
     // Brings the daemon's settings to what is wanted, and returns only after reading them back.

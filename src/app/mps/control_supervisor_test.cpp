@@ -472,6 +472,8 @@ TEST_F(ControlSupervisorTest, ConfirmsFaults) {
         look();
         if (status == nullptr) {
             daemon_.servers.clear();
+        } else if (status == std::string_view("EMPTY")) {
+            daemon_.servers[server].clients = {23};
         } else {
             daemon_.servers[server].status = status;
         }
@@ -485,6 +487,7 @@ TEST_F(ControlSupervisorTest, ConfirmsFaults) {
     EXPECT_FALSE(fault("8", "FAULT", {21})) << "this server had its fault";
     EXPECT_TRUE(fault("9", nullptr, {20})) << "the server has ended";
     EXPECT_FALSE(fault("10", "ACTIVE", {20}));
+    EXPECT_TRUE(fault("14", "EMPTY", {20})) << "all of its clients have left";
     EXPECT_FALSE(fault("11", "FAULT", {20, 21})) << "two pods are named";
     EXPECT_FALSE(fault("12", "FAULT", {22})) << "its pod is not known";
     EXPECT_FALSE(fault("13", "FAULT", {99})) << "it is no client";

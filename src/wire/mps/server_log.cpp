@@ -12,7 +12,8 @@ constexpr std::string_view kAfter = " encountered a fatal GPU error.";
 std::int64_t faulted_client(std::string_view line) {
     // After the prefix, because the daemon also writes what it was sent.
     const std::size_t prefix = line.starts_with('[') ? line.find("] ") : std::string_view::npos;
-    if (prefix != std::string_view::npos) line.remove_prefix(prefix + 2);
+    if (prefix == std::string_view::npos) return 0;
+    line.remove_prefix(prefix + 2);
     if (!line.starts_with(kBefore)) return 0;
     line.remove_prefix(kBefore.size());
     std::int64_t pid = 0;
