@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/log.hpp"
@@ -326,54 +327,59 @@ void ControlSupervisor::lose_servers(const std::vector<MpsServer>& now) {
     state_.servers = now;
 }
 
+// The log alone proves nothing: a program in a container can have any line written, as if it were
+// one of the server (docs/research/mps-debian.md). It cannot give another one's server an error,
+// unless it has a fatal error itself, and then both are named.
 void ControlSupervisor::note_faults() {
-    const std::vector<std::int64_t> named = daemon_.faulted_clients();
+    constexpr std::size_t kMostNamed = 64;
+    std::vector<std::int64_t> named = daemon_.faulted_clients();
+    std::ranges::sort(named);
+    named.erase(std::ranges::unique(named).begin(), named.end());
+    if (named.size() > kMostNamed) named.resize(kMostNamed);
+    std::map<std::int64_t, std::optional<bool>> shown;  // by server
     for (const std::int64_t pid : named) {
         const std::int64_t before = state_.faults.empty() ? 0 : state_.faults.back().unix_ns;
         const MpsClient client = client_of(pid);
-        state_.faults.push_back({.client = client,
-                                 .unix_ns = std::max(clock_.unix_ns(), before + 1),
-                                 .is_confirmed = is_confirmed(client, named)});
+        MpsFault fault{.client = client, .unix_ns = std::max(clock_.unix_ns(), before + 1)};
+        if (const MpsServer* server = server_of(pid)) {
+            const auto [at, is_new] = shown.try_emplace(server->pid);
+            if (is_new) at->second = shows_fault(*server);
+            const bool is_only_pod = std::ranges::all_of(
+                named, [&](std::int64_t other) { return client_of(other).pod == client.pod; });
+            fault.is_confirmed = at->second == std::optional(true) && is_only_pod &&
+                                 server->pid != confirmed_server_;
+            if (at->second != std::optional(false)) note_faulted(server->pid);
+            if (fault.is_confirmed) confirmed_server_ = server->pid;
+        }
+        state_.faults.push_back(std::move(fault));
         if (state_.faults.size() > MpsState::kMostFaults)
             state_.faults.erase(state_.faults.begin());
-        for (const MpsServer& server : state_.servers) {
-            if (std::ranges::find(server.clients, pid, &MpsClient::pid) != server.clients.end())
-                note_faulted(server.pid);
-        }
-        next_verify_ = {};
     }
 }
 
-// A program in a container can have a line about another one written at any time, but not while the
-// server of that one has an error, unless it has a fatal error itself. Then both are named.
-bool ControlSupervisor::is_confirmed(const MpsClient& client,
-                                     const std::vector<std::int64_t>& named) {
-    const bool is_only_one = std::ranges::all_of(
-        named, [&](std::int64_t pid) { return client_of(pid).pod == client.pod; });
-    if (client.pod.empty() || !is_only_one) return false;
-    for (const MpsServer& server : state_.servers) {
-        if (std::ranges::find(server.clients, client.pid, &MpsClient::pid) == server.clients.end())
-            continue;
-        if (server.pid == confirmed_server_) return false;  // it was named before
-        const bool is_shown = shows_fault(server);
-        if (is_shown) confirmed_server_ = server.pid;
-        return is_shown;
-    }
-    return false;
+const MpsServer* ControlSupervisor::server_of(std::int64_t client) const {
+    const auto at = std::ranges::find_if(state_.servers, [&](const MpsServer& server) {
+        return std::ranges::find(server.clients, client, &MpsClient::pid) != server.clients.end();
+    });
+    return at == state_.servers.end() ? nullptr : &*at;
 }
 
 // It has the state, or has ended, or has lost all of its clients: without any it is usable again.
-bool ControlSupervisor::shows_fault(const MpsServer& before) {
+// The driver 535 does not say the state.
+std::optional<bool> ControlSupervisor::shows_fault(const MpsServer& before) {
     const auto servers = server_pids();
-    if (!servers) return false;
+    if (!servers) return std::nullopt;
     if (std::ranges::find(*servers, before.pid) == servers->end()) return true;
-    const auto status = execute(mps::get_status(before.pid));
-    if (status && mps::read_status(*status) == mps::ServerStatus::fault) return true;
     const auto answer = execute(mps::get_clients(before.pid));
     const auto clients = answer ? mps::read_pids(*answer) : fail(answer.error());
-    return clients && std::ranges::none_of(before.clients, [&](const MpsClient& client) {
-               return std::ranges::find(*clients, client.pid) != clients->end();
-           });
+    const bool have_left = clients && std::ranges::none_of(before.clients, [&](const auto& client) {
+                               return std::ranges::find(*clients, client.pid) != clients->end();
+                           });
+    if (have_left) return true;
+    const auto text = execute(mps::get_status(before.pid));
+    const auto status = text ? mps::read_status(*text) : fail(text.error());
+    if (!status || *status == mps::ServerStatus::unknown) return std::nullopt;
+    return *status == mps::ServerStatus::fault;
 }
 
 Result<std::vector<std::int64_t>> ControlSupervisor::server_pids() {

@@ -81,11 +81,10 @@ class ControlSupervisor {
     [[nodiscard]] Result<std::vector<MpsServer>> list_servers();
     MpsClient client_of(std::int64_t pid);
     void note_faulted(std::int64_t server);
-    // Whether the server of the client shows the fault, and no program of another pod is among
-    // `named`.
-    [[nodiscard]] bool is_confirmed(const MpsClient& client,
-                                    const std::vector<std::int64_t>& named);
-    [[nodiscard]] bool shows_fault(const MpsServer& before);
+    // By the last list; null: of none.
+    [[nodiscard]] const MpsServer* server_of(std::int64_t client) const;
+    // Whether a fatal error has ended the clients that the server had. Nothing: it cannot be known.
+    [[nodiscard]] std::optional<bool> shows_fault(const MpsServer& before);
     void end_faulted_server();
 
     // Brings the daemon's settings to what is wanted, and returns only after reading them back.

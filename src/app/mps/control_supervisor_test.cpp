@@ -489,8 +489,9 @@ TEST_F(ControlSupervisorTest, ConfirmsFaults) {
     EXPECT_FALSE(fault("10", "ACTIVE", {20}));
     EXPECT_TRUE(fault("14", "EMPTY", {20})) << "all of its clients have left";
     EXPECT_FALSE(fault("11", "FAULT", {20, 21})) << "two pods are named";
-    EXPECT_FALSE(fault("12", "FAULT", {22})) << "its pod is not known";
+    EXPECT_TRUE(fault("12", "FAULT", {22})) << "of an unknown pod";
     EXPECT_FALSE(fault("13", "FAULT", {99})) << "it is no client";
+    EXPECT_FALSE(fault("15", "Unknown command", {20})) << "the driver 535, and no client has left";
 }
 
 // Goal: programs that do not end after the fatal error of another keep the GPU only for seconds.
@@ -511,6 +512,20 @@ TEST_F(ControlSupervisorTest, EndsAServerWithAFatalError) {
     EXPECT_THAT(daemon_.ended_servers, ElementsAre(8));
     EXPECT_TRUE(state.reason.empty());
     EXPECT_EQ(look()->servers_lost, 1);
+}
+
+// Goal: a line that a container had written ends no server.
+TEST_F(ControlSupervisorTest, AForgedFaultEndsNoServer) {
+    look();
+    daemon_.servers["8"] = daemon_.defaults;
+    daemon_.servers["8"].clients = {20};
+    look();
+    daemon_.faulted = {20, 20, 20};
+    pass(ControlSupervisor::kFaulted + seconds(5));
+    EXPECT_THAT(daemon_.ended_servers, IsEmpty());
+    EXPECT_EQ(look()->phase, MpsPhase::ready);
+    EXPECT_EQ(look()->faults.size(), 1U);
+    EXPECT_FALSE(look()->faults[0].is_confirmed);
 }
 
 // Goal: servers that end with clients are counted, and those without are not.

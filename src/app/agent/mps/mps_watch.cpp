@@ -10,6 +10,17 @@
 #include "wire/tessera/node_gpus_json.hpp"
 
 namespace tessera {
+namespace {
+
+std::int64_t last_confirmed(const MpsState& state) {
+    std::int64_t last = 0;
+    for (const MpsFault& fault : state.faults) {
+        if (fault.is_confirmed) last = std::max(last, fault.unix_ns);
+    }
+    return last;
+}
+
+}  // namespace
 
 void MpsWatch::look() {
     const std::vector<MpsGrant> grants = started_.grants();
@@ -65,10 +76,11 @@ void MpsWatch::look_at(const GpuUuid& gpu, const MpsState& state, std::span<cons
     for (const MpsFault& fault : state.faults) {
         if (fault.unix_ns <= now.fault_unix_ns) continue;
         now.fault_unix_ns = fault.unix_ns;
-        tell_fault(gpu, fault, pods, fault.is_confirmed ? ++now.faults[fault.client.pod] : 0);
+        // Another one may be a forgery, of which the pods hear nothing.
+        if (fault.is_confirmed) tell_fault(gpu, fault, pods, ++now.faults[fault.client.pod]);
     }
     now.faults.erase(PodUid());
-    const std::chrono::nanoseconds since_fault{state.checked_unix_ns - now.fault_unix_ns};
+    const std::chrono::nanoseconds since_fault{state.checked_unix_ns - last_confirmed(state)};
     if (state.phase == MpsPhase::stopping) {
         // A GPU that leaves MPS mode has no pods.
         if (now.pid != 0) tell_lost(gpu, pods, "tessera-mps ends");
@@ -99,10 +111,10 @@ void MpsWatch::tell_fault(const GpuUuid& gpu, const MpsFault& fault, std::span<c
         if (pod.uid == of) {
             tell(pod, kGpuFatalError,
                  fmt::format("A program of this pod (process {} of the node) had a fatal error on "
-                             "{}, which the pod shares by NVIDIA MPS{}. All programs with MPS on "
-                             "this GPU got the error; new ones can start in some seconds",
-                             fault.client.pid, gpu.str(),
-                             count == 0 ? "" : fmt::format(", for the {}. time", count)));
+                             "{}, which the pod shares by NVIDIA MPS, for the {}. time. All "
+                             "programs with MPS on this GPU got the error; new ones can start in "
+                             "some seconds",
+                             fault.client.pid, gpu.str(), count));
             continue;
         }
         const bool may_know = culprit != pods.end() && culprit->name.ns == pod.name.ns;

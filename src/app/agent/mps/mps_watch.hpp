@@ -51,7 +51,7 @@ class MpsWatch {
     };
 
     void look_at(const GpuUuid& gpu, const MpsState& state, std::span<const Pod> pods);
-    // `count`: of the confirmed faults of the pod; 0: this one is not confirmed.
+    // `count`: of the faults of the pod.
     void tell_fault(const GpuUuid& gpu, const MpsFault& fault, std::span<const Pod> pods,
                     int count);
     void tell_lost(const GpuUuid& gpu, std::span<const Pod> pods, const std::string& why);

@@ -83,6 +83,15 @@ TEST_F(MpsWatchTest, AFaultIsReportedToAllOfItsGpu) {
     EXPECT_EQ(daemons.all_reported[gpu_a].faults, (std::map<PodUid, int>{{PodUid("uid-a"), 2}}));
 }
 
+// Goal: a line that a container had written in a log blames no pod, and hides no other event.
+TEST_F(MpsWatchTest, AForgedFaultIsNotReported) {
+    EXPECT_EQ(look(), Reported{});
+    fault("uid-b", false);
+    EXPECT_EQ(look(), Reported{});
+    daemons.states[gpu_a].servers_lost = 1;
+    EXPECT_EQ(look(), (Reported{"a GpuLost", "b GpuLost"}));
+}
+
 // Goal: an agent that was killed leaves nothing out and repeats nothing.
 TEST_F(MpsWatchTest, ANewAgentGoesOn) {
     EXPECT_EQ(look(), Reported{});
