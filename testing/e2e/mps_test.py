@@ -9,6 +9,7 @@ from typing import Any
 from e2e import truth
 from e2e.case import GPUS, PODS
 from e2e.chart_case import ChartCase, Json
+from e2e.examples import NEEDS_MPS, example_of
 from stack.chart import NAMESPACE
 from stack.gpu_node import DRIVER_ROOT, GpuNode, gpusimctl
 
@@ -86,7 +87,7 @@ class MpsTest(ChartCase):
         """They are clients of one server, each with its part of the multiprocessors, and see their
         shares of the memory as the whole GPU. A pod without MPS gets the other GPU."""
         # How many programs compute in each, beside the one that verifies.
-        others = {"quarter-0": 0, "quarter-1": 1, "quarter-2": 7, "quarter-3": 2}
+        others = {"serve-0": 0, "quarter-1": 1, "quarter-2": 7, "quarter-3": 2}
         names = list(others)
         for name, count in others.items():
             self.create(self.mps_pod(name, script="gpuspin 2000 & " * count + "exec sleep 1000"))
@@ -107,13 +108,15 @@ class MpsTest(ChartCase):
             self.assertRegex(status, rf"default/{name} main +25 +3Gi +{count}\n")
             self.assertEqual(self.verified(name), {check: True for check in (
                 "multiprocessors", "memory shown", "memory limit", "memory filled")})
-        sweep = json.loads(self.tessera_says("mps", "verify", "quarter-0", "--sweep", "-o", "json"))
+        sweep = json.loads(self.tessera_says("mps", "verify", "serve-0", "--sweep", "-o", "json"))
         most = [step["multiprocessors"] for step in sweep["steps"]]
         self.assertEqual(most, sorted(most))
         self.assertEqual((most[0], most[-1]), (2, 10))  # of 40
-        self.not_what_was_granted("quarter-0")
+        self.not_what_was_granted("serve-0")
         self.assertIn("Cmd:get_server_list", self.tessera_says("mps", "logs", gpu[:12]))
-        self.refused(3, "not the UUID of a GPU", "mps", "logs", "../etc")
+        self.refused(2, "not the UUID of a GPU", "mps", "logs", "../etc")
+        for command in NEEDS_MPS:
+            self.tessera_says(*example_of(command).split()[1:])
         self.assertEqual(self.finding("mps")["status"], "ok")
         self.create(self.mps_pod("other", cores=10, memory="1Gi", isolation=""))
         other, = self.running("other")

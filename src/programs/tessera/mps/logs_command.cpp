@@ -92,7 +92,7 @@ Result<int> run(const LogsOptions& options) {
 CommandRow mps_logs_command() {
     return {.name = "logs",
             .summary = "Show the logs of NVIDIA's control daemon and servers of a GPU",
-            .example = "tessera mps logs GPU-8f6c",
+            .example = "tessera mps logs GPU-40a36dc3",
             .options = options_and_run<LogsOptions>(add_options, run),
             .commands = {}};
 }

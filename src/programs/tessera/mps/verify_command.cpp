@@ -142,7 +142,7 @@ Result<int> verify(const VerifyOptions& options) {
 CommandRow mps_verify_command() {
     return {.name = "verify",
             .summary = "Check in a running container that MPS gives it what it was granted",
-            .example = "tessera mps verify serve-0 -n team-a",
+            .example = "tessera mps verify serve-0",
             .options = options_and_run<VerifyOptions>(add_verify_options, verify),
             .commands = {}};
 }
