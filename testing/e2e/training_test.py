@@ -149,8 +149,10 @@ class TrainingTest(TrainingCase, examples.Examples):
         self.assertEqual([pod["role"] for pod in pods],
                          ["worker", "worker", "evaluator", "ps", "ps"])
         server = next(pod["name"] for pod in pods if pod["role"] == "ps")
-        self.assertEqual(self.tessera_says("logs", "served", "-i", server).splitlines()[0],
-                         "ps 0, holds no GPU")
+        # A program that runs may have written nothing yet.
+        written = self.cluster.wait_for(
+            "the server's log", lambda: self.tessera_says("logs", "served", "-i", server), SECONDS)
+        self.assertEqual(written.splitlines()[0], "ps 0, holds no GPU")
         self.becomes("served", "SUCCEEDED")
         self.assertIn(TRAINED, self.tessera_says("logs", "served"))
 
