@@ -151,9 +151,10 @@ Result<MpsLogs> query_mps_logs(HttpClient& http, const std::string& ns, const No
                                const GpuUuid& gpu) {
     TRY(const auto agents, list_agents(http, ns));
     const auto at = std::ranges::find(agents, node, &AgentPod::node);
-    if (at == agents.end())
+    if (at == agents.end()) {
         return fail(Code::not_found, fmt::format("no tessera-agent of namespace {} runs on node {}",
                                                  ns, node.str()));
+    }
     return request(http, ns, *at, "/mps/logs/" + gpu.str(), read_mps_logs);
 }
 
