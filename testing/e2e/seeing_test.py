@@ -28,7 +28,7 @@ class SeeingTest(StackCase):
         self.running(pods.simple("one", pods.native("1Gi")))
         text = self.stack.tessera("doctor")  # raises an error if a check fails
         lines = text.splitlines()
-        self.assertEqual(len(lines), 15, text)
+        self.assertEqual(len(lines), 16, text)
         for line in lines:
             self.assertRegex(line, r"^ok       \w+ +\S.*$", text)
             self.assertNotIn("->", line)
