@@ -10,6 +10,7 @@
 #include "adapters/mps/bounded_log.hpp"
 #include "adapters/os/descriptor.hpp"
 #include "adapters/os/text_file.hpp"
+#include "domain/mps/gpu_name.hpp"
 #include "wire/mps/mps_folder_json.hpp"
 
 namespace tessera {
@@ -27,7 +28,7 @@ bool AgentMpsFolder::is_supervised() const {
 }
 
 Result<> AgentMpsFolder::want(const GpuUuid& gpu, const std::optional<MpsSettings>& settings) {
-    if (!MpsFolder::is_gpu_name(gpu.str()))
+    if (!is_gpu_name(gpu.str()))
         return fail(Code::invalid_argument, "\"" + gpu.str() + "\" is no name of a GPU");
     const MpsPaths paths = folder_.paths(gpu);
     std::error_code error;
@@ -63,7 +64,7 @@ Result<> AgentMpsFolder::note_reported(const GpuUuid& gpu, const MpsReported& re
 }
 
 std::vector<MpsLog> AgentMpsFolder::logs(const GpuUuid& gpu) const {
-    if (!MpsFolder::is_gpu_name(gpu.str())) return {};
+    if (!is_gpu_name(gpu.str())) return {};
     return last_lines(folder_.paths(gpu).logs());
 }
 

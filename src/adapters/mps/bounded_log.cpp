@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "adapters/os/text_file.hpp"
+#include "base/printable.hpp"
 
 namespace tessera {
 namespace {
@@ -53,9 +54,7 @@ std::vector<MpsLog> last_lines(const fs::path& folder) {
             const std::size_t end = text.find('\n');
             text.erase(0, end == std::string::npos ? end : end + 1);
         }
-        std::ranges::replace_if(
-            text, [](char c) { return (c < ' ' && c != '\n' && c != '\t') || c > '~'; }, '?');
-        logs.push_back({path.filename(), std::move(text)});
+        logs.push_back({path.filename(), printable(std::move(text))});
     }
     std::ranges::sort(logs, {}, &MpsLog::name);
     return logs;

@@ -5,12 +5,12 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
 
 #include "adapters/os/text_file.hpp"
+#include "domain/mps/gpu_name.hpp"
 #include "wire/mps/mps_folder_json.hpp"
 
 namespace tessera {
@@ -58,13 +58,6 @@ Result<> MpsFolder::take() {
                                                 path.string()));
     }
     return fail(Code::unavailable, path.string() + ": " + std::strerror(errno));
-}
-
-bool MpsFolder::is_gpu_name(std::string_view name) {
-    return name.starts_with("GPU-") && std::ranges::all_of(name, [](char c) {
-               return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                      c == '-';
-           });
 }
 
 std::vector<GpuUuid> MpsFolder::gpus() const {

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "adapters/mps/mps_paths.hpp"
@@ -32,8 +31,6 @@ class MpsFolder {
     [[nodiscard]] std::filesystem::path grants() const { return folder_ / "grants"; }
     // Links to the libraries of the driver.
     [[nodiscard]] std::filesystem::path libraries() const { return folder_ / "libraries"; }
-    // Whether the name is one that NVML gives a GPU, so that it is one part of a path.
-    static bool is_gpu_name(std::string_view name);
     // GPUs of which something is wanted, stated or left.
     [[nodiscard]] std::vector<GpuUuid> gpus() const;
     [[nodiscard]] MpsPaths paths(const GpuUuid& gpu) const { return MpsPaths(folder_ / gpu.str()); }

@@ -2,37 +2,26 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "app/cli/tab_writer.hpp"
+#include "base/printable.hpp"
 #include "wire/mps/mps_folder_json.hpp"
 #include "wire/mps/mps_report_json.hpp"
 
 namespace tessera {
 namespace {
 
-std::size_t clients_of(const MpsGpuReport& gpu, const PodUid& pod) {
-    std::size_t count = 0;
-    for (const MpsServer& server : gpu.state.servers) {
-        count += static_cast<std::size_t>(std::ranges::count_if(
-            server.clients,
-            [&](const MpsClient& client) { return pod.empty() || client.pod == pod; }));
-    }
-    return count;
-}
-
 std::string row_of(const MpsReport& node, const MpsGpuReport& gpu) {
     const MpsState& state = gpu.state;
     std::string out =
         fmt::format("{}\t{}\t{}\t{}\t\t{}\t{}\t{}\n", node.node.str(), state.gpu.str(),
                     mps_phase_name(state.phase), state.pid, state.settings.threads.value,
-                    rounded_down(state.settings.memory), clients_of(gpu, {}));
+                    rounded_down(state.settings.memory), client_count(state));
     for (const MpsGrant& grant : gpu.grants) {
         const bool has_name = !grant.name.name.empty();
         out += fmt::format("\t\t\t\t{} {}\t{}\t{}\t{}\n",
                            has_name ? grant.name.str() : grant.pod.str(), grant.container,
                            grant.threads.value, rounded_down(grant.memory),
-                           clients_of(gpu, grant.pod));
+                           client_count(state, grant.pod));
     }
     return out;
 }
@@ -84,10 +73,7 @@ std::string mps_faults(std::span<const MpsReport> nodes) {
 }
 
 std::string for_terminal(std::string_view text, std::size_t most) {
-    std::string out(text.substr(0, most));
-    std::ranges::replace_if(
-        out, [](char c) { return (c < ' ' && c != '\n' && c != '\t') || c > '~'; }, '?');
-    return out;
+    return printable(std::string(text.substr(0, most)));
 }
 
 std::string mps_logs_text(const MpsLogs& logs, std::size_t lines) {

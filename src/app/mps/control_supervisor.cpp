@@ -336,17 +336,20 @@ void ControlSupervisor::note_faults() {
     std::ranges::sort(named);
     named.erase(std::ranges::unique(named).begin(), named.end());
     if (named.size() > kMostNamed) named.resize(kMostNamed);
+    std::vector<MpsClient> clients;
+    clients.reserve(named.size());
+    for (const std::int64_t pid : named)
+        clients.push_back(client_of(pid));
+    const bool are_of_one_pod = std::ranges::all_of(
+        clients, [&](const MpsClient& client) { return client.pod == clients.front().pod; });
     std::map<std::int64_t, std::optional<bool>> shown;  // by server
-    for (const std::int64_t pid : named) {
+    for (const MpsClient& client : clients) {
         const std::int64_t before = state_.faults.empty() ? 0 : state_.faults.back().unix_ns;
-        const MpsClient client = client_of(pid);
         MpsFault fault{.client = client, .unix_ns = std::max(clock_.unix_ns(), before + 1)};
-        if (const MpsServer* server = server_of(pid)) {
+        if (const MpsServer* server = server_of(client.pid)) {
             const auto [at, is_new] = shown.try_emplace(server->pid);
             if (is_new) at->second = shows_fault(*server);
-            const bool is_only_pod = std::ranges::all_of(
-                named, [&](std::int64_t other) { return client_of(other).pod == client.pod; });
-            fault.is_confirmed = at->second == std::optional(true) && is_only_pod &&
+            fault.is_confirmed = at->second == std::optional(true) && are_of_one_pod &&
                                  server->pid != confirmed_server_;
             if (at->second != std::optional(false)) note_faulted(server->pid);
             if (fault.is_confirmed) confirmed_server_ = server->pid;

@@ -27,11 +27,9 @@ bool has_room_for(const MpsSettings& settings, const MpsGrant& grant) {
 }
 
 int most_multiprocessors(int all, Percent threads) {
-    constexpr int kTolerated = 3;
-    constexpr int kPair = 2;
-    const int percent = threads.value + kTolerated;
+    const int percent = threads.value + kToleratedPercent;
     if (percent >= 100) return 0;
-    return all == 0 ? 0 : std::max(kPair, (all * percent + 99) / 100);
+    return all == 0 ? 0 : std::max(kMultiprocessorStep, (all * percent + 99) / 100);
 }
 
 const MpsGrant* of_another_user(const MpsGrant& grant, std::span<const MpsGrant> others) {

@@ -17,6 +17,11 @@ namespace tessera {
 // container's limit, which the guard holds, does not (docs/research/mps-debian.md).
 inline constexpr Bytes kMpsContextAllowance{std::int64_t{1} << 30};
 
+// MPS gives multiprocessors in pairs, rounded down (docs/research/mps-580.md), so what a process
+// has may differ by this from its percentage.
+inline constexpr int kToleratedPercent = 3;    // of the GPU
+inline constexpr int kMultiprocessorStep = 2;  // multiprocessors; the least that is tolerated
+
 // The share of one container.
 struct MpsGrant {
     PodUid pod;
@@ -43,9 +48,8 @@ std::optional<MpsSettings> mps_settings_for(const GpuUuid& gpu, std::span<const 
 // Whether settings let a container have its grant.
 bool has_room_for(const MpsSettings& settings, const MpsGrant& grant);
 
-// The most multiprocessors that a process with this limit has of a GPU that has `all`. MPS rounds
-// down to pairs (docs/research/mps-580.md); three percent more are tolerated. 0: no limit, or
-// `all` is not known.
+// The most multiprocessors that a process with this limit has of a GPU that has `all`, with what is
+// tolerated. 0: no limit, or `all` is not known.
 int most_multiprocessors(int all, Percent threads);
 
 // Another container on the same GPU with processes of another user; null if there is none. MPS

@@ -1,6 +1,7 @@
 // What the control daemon of NVIDIA MPS on one GPU is to be, and what it is.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -75,6 +76,16 @@ struct MpsState {
 
     friend bool operator==(const MpsState&, const MpsState&) = default;
 };
+
+// The processes that are connected; with a pod, those of the pod.
+inline std::size_t client_count(const MpsState& state, const PodUid& pod = {}) {
+    std::size_t count = 0;
+    for (const MpsServer& server : state.servers) {
+        for (const MpsClient& client : server.clients)
+            count += pod.empty() || client.pod == pod ? 1 : 0;
+    }
+    return count;
+}
 
 // Whether the state was found at most two minutes before this time of the node's clock. An older
 // one was written by a tessera-mps that does not run.

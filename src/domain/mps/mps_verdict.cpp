@@ -7,8 +7,6 @@
 namespace tessera {
 namespace {
 
-constexpr int kTolerated = 3;         // percent of the GPU
-constexpr int kPair = 2;              // multiprocessors: the step in which MPS gives them
 constexpr std::int64_t kFilled = 95;  // percent of the share
 
 MpsFinding multiprocessors_of(const MpsGrant& grant, int all, const MpsProbe& probe) {
@@ -21,7 +19,7 @@ MpsFinding multiprocessors_of(const MpsGrant& grant, int all, const MpsProbe& pr
     }
     out.granted += fmt::format(" of {}", all);
     const int expected = all * grant.threads.value / 100;
-    const int tolerance = std::max(kPair, all * kTolerated / 100);
+    const int tolerance = std::max(kMultiprocessorStep, all * kToleratedPercent / 100);
     out.is_ok = std::abs(probe.used_multiprocessors - expected) <= tolerance;
     return out;
 }

@@ -9,6 +9,8 @@
 
 namespace tessera::mps {
 
+inline constexpr int kMostMultiprocessors = 1024;  // no GPU has that many
+
 void write_state(JsonWriter& w, const MpsState& state);
 Result<MpsState> read_state(const JsonField& at);
 // Without the pod and the container.

@@ -2,12 +2,12 @@
 
 #include <limits>
 
+#include "wire/mps/mps_members.hpp"
 #include "wire/text/json_field.hpp"
 
 namespace tessera {
 namespace {
 
-constexpr int kMostMultiprocessors = 1024;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
 
 Result<Bytes> read_bytes(const JsonField& at) {
@@ -24,8 +24,8 @@ Result<MpsProbe> read_mps_probe(std::string_view text) {
     TRY(const auto error, root["error"].text_or_empty());
     if (!error.empty()) return fail(Code::conflict, error);
     MpsProbe probe;
-    TRY(const auto device, root["deviceMultiprocessors"].number(0, kMostMultiprocessors));
-    TRY(const auto used, root["usedMultiprocessors"].number(0, kMostMultiprocessors));
+    TRY(const auto device, root["deviceMultiprocessors"].number(0, mps::kMostMultiprocessors));
+    TRY(const auto used, root["usedMultiprocessors"].number(0, mps::kMostMultiprocessors));
     probe.device_multiprocessors = static_cast<int>(device);
     probe.used_multiprocessors = static_cast<int>(used);
     TRY(probe.blocks_per_s,

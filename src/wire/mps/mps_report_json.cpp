@@ -5,8 +5,6 @@
 namespace tessera {
 namespace {
 
-constexpr std::int64_t kMostMultiprocessors = 1024;
-
 Result<MpsGrant> read_container(const JsonField& at) {
     TRY(MpsGrant grant, mps::read_grant(at));
     TRY(auto pod, at["pod"].text());
@@ -18,7 +16,7 @@ Result<MpsGrant> read_container(const JsonField& at) {
 Result<MpsGpuReport> read_gpu(const JsonField& at) {
     MpsGpuReport gpu;
     TRY(gpu.state, mps::read_state(at));
-    TRY(const auto multiprocessors, at["multiprocessors"].number_or_0(kMostMultiprocessors));
+    TRY(const auto multiprocessors, at["multiprocessors"].number_or_0(mps::kMostMultiprocessors));
     gpu.multiprocessors = static_cast<int>(multiprocessors);
     TRY(gpu.grants, at["containers"].each_or_none(read_container));
     return gpu;

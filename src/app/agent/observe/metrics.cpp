@@ -79,12 +79,9 @@ std::string agent_exposition(const NodeInventory& node, const GpuReadings& readi
     for (const MpsGpuReport& gpu : mps.gpus) {
         const MpsState& state = gpu.state;
         const prom::Labels labels = {{"uuid", state.gpu.str()}};
-        std::size_t clients = 0;
-        for (const MpsServer& server : state.servers)
-            clients += server.clients.size();
         const bool is_ready = mps.is_supervised && gpu.is_current && state.phase == MpsPhase::ready;
         mps_ready.Add(labels).Set(is_ready ? 1 : 0);
-        mps_clients.Add(labels).Set(static_cast<double>(clients));
+        mps_clients.Add(labels).Set(static_cast<double>(client_count(state)));
         mps_servers_lost.Add(labels).Increment(state.servers_lost);
         mps_daemon_failures.Add(labels).Increment(state.failures);
     }

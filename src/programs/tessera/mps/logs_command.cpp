@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "adapters/kube/agent_reader.hpp"
 #include "app/cli/mps_text.hpp"
+#include "domain/mps/gpu_name.hpp"
 #include "programs/common/validators.hpp"
 #include "programs/tessera/common_options.hpp"
 #include "programs/tessera/mps/mps_commands.hpp"
@@ -63,13 +63,9 @@ Result<FoundGpu> find_gpu_of(HttpClient& api, const LogsOptions& options) {
                             options.gpu));
 }
 
-bool is_uuid_character(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
-}
-
 Result<int> run(const LogsOptions& options) {
     TRY_VOID(options.install.check());
-    if (!options.gpu.starts_with("GPU-") || !std::ranges::all_of(options.gpu, is_uuid_character)) {
+    if (!is_gpu_name(options.gpu)) {
         return fail(Code::invalid_argument,
                     fmt::format("gpu: \"{}\" is not the UUID of a GPU (GPU-8f6c…); tessera mps "
                                 "status lists them",

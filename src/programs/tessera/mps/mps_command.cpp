@@ -4,10 +4,10 @@
 
 #include "adapters/kube/agent_reader.hpp"
 #include "app/cli/mps_text.hpp"
-#include "programs/common/yaml_text.hpp"
 #include "programs/tessera/commands.hpp"
 #include "programs/tessera/common_options.hpp"
 #include "programs/tessera/mps/mps_commands.hpp"
+#include "programs/tessera/workload/view_output.hpp"
 
 namespace tessera {
 namespace {
@@ -33,10 +33,8 @@ Result<int> run(const StatusOptions& options) {
     HttpClient api(connection.endpoint);
     TRY(const MpsAnswers answers, query_mps(api, options.install.ns, NodeName(options.node)));
     const std::vector<MpsReport>& nodes = answers.nodes;
-    if (options.output == "json") {
-        std::cout << mps_json(nodes) << "\n";
-    } else if (options.output == "yaml") {
-        std::cout << yaml_of_json(mps_json(nodes));
+    if (is_object(options.output)) {
+        print_json(mps_json(nodes), options.output);
     } else if (!nodes.empty()) {
         std::cout << mps_table(nodes);
     }

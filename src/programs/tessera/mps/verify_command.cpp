@@ -12,10 +12,10 @@
 #include "app/cli/mps_text.hpp"
 #include "app/cli/mps_verify_text.hpp"
 #include "domain/mps/client_environment.hpp"
-#include "programs/common/yaml_text.hpp"
 #include "programs/tessera/common_options.hpp"
 #include "programs/tessera/mps/mps_commands.hpp"
 #include "programs/tessera/pod_argument.hpp"
+#include "programs/tessera/workload/view_output.hpp"
 #include "wire/mps/mps_probe_json.hpp"
 
 namespace tessera {
@@ -77,7 +77,8 @@ Result<MpsProbe> probe(HttpClient& api, const MpsContainer& of, std::vector<std:
 }
 
 void print(const std::string& output, const std::string& json, const std::string& table) {
-    std::cout << (output == "json" ? json + "\n" : output == "yaml" ? yaml_of_json(json) : table);
+    if (is_object(output)) return print_json(json, output);
+    std::cout << table;
 }
 
 Result<int> sweep(HttpClient& api, const MpsContainer& of, const std::string& output) {
