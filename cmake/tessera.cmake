@@ -62,13 +62,16 @@ endfunction()
 # `./dev test` runs tests in three slots per core. A test that computes takes two of them (PROCESSORS of
 # ctest). An e2e test takes one, because it waits most of the time.
 set(TESSERA_SLOTS_OF_A_TEST 2)
+# Code of tests need not be fast, and compiles faster so.
+set(TESSERA_TEST_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O1>)
 
-# tessera_test(NAME SOURCES a_test.cpp ... DEPS library ... [LABEL unit])
-# One gtest binary per library, one ctest entry per binary: fast to start on two cores.
+# tessera_test(NAME SOURCES a_test.cpp ... DEPS library ... [LABEL unit] [SHARDS 3])
+# One gtest binary per library, one ctest entry per binary: fast to start on two cores. SHARDS: how many
+# processes run its tests at the same time, for tests that mostly wait.
 find_package(GTest REQUIRED)
 find_package(Threads REQUIRED)
 function(tessera_test name)
-  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL;SHARDS" "SOURCES;DEPS" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)
   endif()
@@ -79,10 +82,17 @@ function(tessera_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_compile_definitions(${name} PRIVATE TESSERA_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                              TESSERA_BINARY_DIR="${CMAKE_BINARY_DIR}")
-  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
-  # A timeout ends a test that hangs; it says nothing of how long one may take.
+  target_compile_options(${name} PRIVATE ${TESSERA_TEST_OPTIONS})
+  if(ARG_SHARDS)
+    add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/tools/in-shards ${ARG_SHARDS}
+             $<TARGET_FILE:${name}> --gtest_brief=1)
+  else()
+    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+  endif()
+  # A timeout ends a test that hangs, so that the run still ends and names it; it says nothing of how long one may
+  # take.
   # Property tests read their seed from RC_PARAMS, which `./dev test` sets.
-  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 3600
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 1800
                        PROCESSORS ${TESSERA_SLOTS_OF_A_TEST})
 endfunction()
 

@@ -1,7 +1,7 @@
 """Waves of pods of all sizes and spellings, while components of the cluster are killed.
 
 Every container gets the GPU of its annotation, no GPU is ever overcommitted, and nothing remains in
-use. TESSERA_PODS (150) is the number of pods, and TESSERA_SEED (1) the random seed.
+use. TESSERA_PODS (100) is the number of pods, and TESSERA_SEED (1) the random seed.
 `./dev check thousand` runs 1,000 pods. Prints a table.
 """
 
@@ -25,9 +25,9 @@ from e2e.watch import driver_use
 from kube.errors import KubeError
 from stack.gpu_node import GpuNode
 
-COUNT = int(os.environ.get("TESSERA_PODS", "150"))
+COUNT = int(os.environ.get("TESSERA_PODS", "100"))
 SEED = int(os.environ.get("TESSERA_SEED", "1"))
-WAVE = 75
+WAVE = min(75, (COUNT + 1) // 2)  # two waves at least
 WAVE_SECONDS = 400.0
 API_AWAY_SECONDS = 20.0
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8)  # GiB of a container; two waves of two-container pods fit 16 GPUs

@@ -34,8 +34,9 @@ def init_argv(directory: Path, *, hostname: bool = False, network: bool = False)
 
 
 def init_env() -> dict[str, str]:
-    """The environment of init, and so of every program under it."""
-    return {"PYTHONPATH": str(PACKAGE_PARENT), "LANG": "C.UTF-8",
+    """The environment of init, and so of every program under it. Programs in Go collect garbage
+    less often than usual: it saves a twentieth of the processor time of Kubernetes."""
+    return {"PYTHONPATH": str(PACKAGE_PARENT), "LANG": "C.UTF-8", "GOGC": "400",
             "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
 
 
