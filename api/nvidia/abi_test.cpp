@@ -43,6 +43,9 @@ static_assert(CU_POINTER_ATTRIBUTE_RANGE_SIZE == 12 && CU_POINTER_ATTRIBUTE_MEMP
 static_assert(sizeof(nvmlMemory_t) == 24 && offsetof(nvmlMemory_t, used) == 16);
 static_assert(sizeof(nvmlMemory_v2_t) == 40 && offsetof(nvmlMemory_v2_t, reserved) == 16);
 static_assert(nvmlMemory_v2 == 0x02000028);
+static_assert(sizeof(nvmlSetMemoryLimits_v1_t) == 24);
+static_assert(sizeof(nvmlGetMemoryLimits_v1_t) == 32 &&
+              offsetof(nvmlGetMemoryLimits_v1_t, currentUsed) == 24);
 static_assert(sizeof(nvmlPciInfo_t) == 68 && offsetof(nvmlPciInfo_t, busId) == 36);
 static_assert(sizeof(nvmlPciInfo_v2_t) == 52);
 static_assert(sizeof(nvmlProcessInfo_v1_t) == 16);

@@ -192,6 +192,23 @@ Done driver(const Arguments& arguments) {
         fmt::format("\"{}\" is neither current, old, dead nor reload", arguments.words[0]));
 }
 
+Done memory_limits(const Arguments& arguments) {
+    constexpr struct {
+        const char* name;
+        gpusim::MemoryLimits limits;
+    } kKinds[] = {{"off", gpusim::MemoryLimits::off},
+                  {"misc", gpusim::MemoryLimits::misc},
+                  {"dmem", gpusim::MemoryLimits::dmem}};
+    const auto state = gpusim::open_root(arguments.root, Access::read_write);
+    if (!state) return tl::unexpected(state.error());
+    for (const auto& row : kKinds) {
+        if (arguments.words[0] != row.name) continue;
+        state->file->memory_limits.store(row.limits);
+        return {};
+    }
+    return tl::unexpected(fmt::format("\"{}\" is neither off, misc nor dmem", arguments.words[0]));
+}
+
 // One state of a GPU that an administrator or a fault sets, and that NVML then reports.
 struct Setting {
     const char* name;
@@ -343,6 +360,10 @@ constexpr Command kCommands[] = {
      "NVML of an old driver cannot report what a GPU needs; a dead one fails every call; after a "
      "reload every call fails in an NVML that was initialized before",
      driver},
+    {"memory-limits", "off|misc|dmem", 1, 1,
+     "how NVML's memory limits of cgroups are enforced, from the next process on: not (off), or as "
+     "drivers from r615 on do, without or with the kernel's controller dmem",
+     memory_limits},
     {"set", "GPU WHAT VALUE", 3, 3,
      "mig on|off; compute-mode default|prohibited|exclusive-process; rows good|pending|failed; "
      "retired-pages none|pending; memory-errors none|some; and what NVML says of the GPU: memory "

@@ -2,6 +2,7 @@
 #include <ctime>
 
 #include "gpusim/nvml/session.hpp"
+#include "gpusim/state/cgroups.hpp"
 #include "gpusim/state/compute_mode.hpp"
 #include "gpusim/state/timeline.hpp"
 
@@ -38,6 +39,22 @@ nvmlReturn_t read_memory(nvmlDevice_t device, Memory* memory) {
     const std::uint64_t used = sum < capacity ? sum : capacity;
     *memory = {gpu->memory_bytes, gpu->reserved_bytes, used, capacity - used};
     return NVML_SUCCESS;
+}
+
+// What a program in a cgroup with a limit sees. That the driver's reserve is left out is a guess.
+void limit_to_cgroup(int gpu, Memory& memory) {
+    const gpusim::GpusFile& file = *nvml.state.file;
+    gpusim::CgroupName name;
+    if (file.memory_limits.load() == gpusim::MemoryLimits::off || !gpusim::own_cgroup_name(name))
+        return;
+    const std::uint32_t seen = gpusim::cgroup_seen_by(file, gpusim::find_cgroup(file, name), gpu);
+    if (seen == gpusim::kNoCgroup) return;
+    const std::uint64_t limit = file.cgroups[seen].hard_bytes[gpu].load();
+    if (limit >= gpusim::capacity_bytes(file.gpus[gpu])) return;
+    const std::uint64_t sum = gpusim::cgroup_bytes(nvml.state, seen, gpu);
+    const std::uint64_t used = sum < limit ? sum : limit;
+    const std::uint64_t left = limit - used;
+    memory = {limit, 0, used, left < memory.free ? left : memory.free};
 }
 
 void set_info(nvmlProcessInfo_v1_t& info, pid_t pid, std::uint64_t bytes) {
@@ -121,6 +138,7 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* me
     if (gpusim::hides(nvml.state.file->gpus[device->gpu], gpusim::kHidesReserve))
         return NVML_ERROR_NOT_SUPPORTED;
     if (memory->version != nvmlMemory_v2) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    limit_to_cgroup(device->gpu, now);
     *memory = {nvmlMemory_v2, now.total, now.reserved, now.free, now.used};
     return NVML_SUCCESS;
 }

@@ -16,6 +16,7 @@
 //    live while the owner of a slot in `holders` is alive or a descriptor holds its byte of
 //    `gpusim/memory` (shared.hpp). A dead entry does not count. Entries change under the decision
 //    lock.
+// 7. Cgroups and their limits change under the decision lock (cgroups.hpp).
 //
 // Thread rule: every atomic may be read by any thread of any process without a lock.
 #pragma once
@@ -27,12 +28,14 @@
 namespace gpusim {
 
 inline constexpr char kMagic[8] = {'g', 'p', 'u', 's', 'i', 'm', '\n', '\0'};
-inline constexpr std::uint32_t kLayoutVersion = 12;
+inline constexpr std::uint32_t kLayoutVersion = 13;
 
 inline constexpr int kMaxGpus = 64;
 inline constexpr int kMaxSlots = 1024;
 inline constexpr int kMaxEvents = 256;
 inline constexpr int kMaxShared = 2048;
+inline constexpr int kMaxCgroups = 512;
+inline constexpr int kMaxCgroupPath = 512;
 
 inline constexpr int kMoments = 4096;
 // The number of the oldest of that many moments or turns that is still there. The place after the
@@ -169,7 +172,8 @@ struct Slot {
     std::atomic<std::uint64_t> mps_server;
     // 1: this client of MPS was ended. Its MPS server writes it, under the decision lock.
     std::atomic<std::uint32_t> is_ended;
-    std::uint32_t unused;
+    // The owner's entry of `cgroups`, or kNoCgroup.
+    std::atomic<std::uint32_t> cgroup;
     std::atomic<std::uint32_t> contexts[kMaxGpus];
     std::atomic<std::uint64_t>
         bytes[kMaxGpus];  // whole allocation units, context overhead included
@@ -177,6 +181,7 @@ struct Slot {
 
 inline constexpr std::uint32_t kNoGpu = 0xffffffff;  // host memory
 inline constexpr std::uint32_t kNoSlot = 0xffffffff;
+inline constexpr std::uint32_t kNoCgroup = 0xffffffff;
 
 // Memory that more than one process can hold, counted once.
 struct SharedMemory {
@@ -186,8 +191,26 @@ struct SharedMemory {
     std::atomic<std::uint32_t> gpu;
     std::atomic<std::uint32_t> creator;  // the slot that made it; kNoSlot when its owner is gone
     std::atomic<std::uint32_t> is_exported;              // descriptors may hold it
+    std::atomic<std::uint32_t> cgroup;                   // of its creator; kNoCgroup
     std::atomic<std::uint64_t> holders[kMaxSlots / 64];  // one bit per slot
 };
+
+// A cgroup for which the driver counts memory.
+struct Cgroup {
+    std::atomic<std::uint32_t> in_use;
+    std::uint32_t unused;
+    std::uint64_t device;  // of its directory; with `inode` its identity
+    std::uint64_t inode;   // 0: not known
+    char path[kMaxCgroupPath];
+    std::atomic<std::uint64_t> soft_bytes[kMaxGpus];
+    std::atomic<std::uint64_t> hard_bytes[kMaxGpus];  // kNoMemoryLimit
+};
+
+inline constexpr std::uint64_t kNoMemoryLimit = ~std::uint64_t{0};
+
+// How the driver enforces memory limits of cgroups: not at all, by its own accounts, or by the
+// kernel's controller `dmem`.
+enum class MemoryLimits : std::uint32_t { off, misc, dmem };
 
 // The kind of NVML on this node: `old` cannot report what a faulty GPU needs, `dead` fails every
 // call.
@@ -200,6 +223,8 @@ struct GpusFile {
     std::uint64_t id;  // random: no other file has it
     std::atomic<NvmlKind> nvml_kind;
     std::atomic<std::uint32_t> driver_loads;  // an NVML from before the last load fails
+    std::atomic<MemoryLimits> memory_limits;
+    std::uint32_t unused;
     Gpu gpus[kMaxGpus];
     std::atomic<std::uint32_t> event_bell;         // futex: changes with every event
     std::atomic<std::uint64_t> events_total;       // number of the newest event
@@ -210,6 +235,7 @@ struct GpusFile {
     std::atomic<std::uint64_t> shared_total;  // serial of the newest entry
     std::atomic<std::int32_t> shared_end;     // no entry from here on was ever taken
     SharedMemory shared[kMaxShared];
+    Cgroup cgroups[kMaxCgroups];
     EngineState engines[kMaxGpus][kEngines];
     SlicedEngine sliced[kMaxGpus];  // for kernels
 };

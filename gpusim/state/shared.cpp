@@ -146,6 +146,7 @@ int make_shared(const State& state, int slot, std::uint32_t gpu, std::uint64_t b
     shared.gpu.store(gpu);
     shared.creator.store(static_cast<std::uint32_t>(slot));
     shared.is_exported.store(0);
+    shared.cgroup.store(file.slots[slot].cgroup.load());
     for (std::atomic<std::uint64_t>& word : shared.holders)
         word.store(0);
     shared.holders[slot / 64].store(std::uint64_t{1} << (slot % 64));

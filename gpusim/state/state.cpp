@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "gpusim/state/cgroups.hpp"
 #include "gpusim/state/shared.hpp"
 #include "gpusim/state/timeline.hpp"
 
@@ -183,6 +184,8 @@ std::uint64_t slot_bytes(const State& state, int slot, int gpu) {
 }
 
 int claim_slot(State& state) {
+    std::uint32_t cgroup = kNoCgroup;
+    if (!enter_own_cgroup(state, cgroup)) return -1;
     for (int i = 0; i < kMaxSlots; i++) {
         if (slot_owner(state, i) != kNobody) continue;
         Slot& slot = state.file->slots[i];
@@ -195,6 +198,7 @@ int claim_slot(State& state) {
         slot.is_mps_server.store(0);
         slot.mps_server.store(0);
         slot.is_ended.store(0);
+        slot.cgroup.store(cgroup);
         for (int gpu = 0; gpu < kMaxGpus; gpu++) {
             slot.bytes[gpu].store(0);
             slot.contexts[gpu].store(0);

@@ -58,7 +58,8 @@ std::uint64_t used_bytes(const State& state, int gpu);
 // The sum over all slots may be less than used_bytes, because shared memory can outlive its maker.
 std::uint64_t slot_bytes(const State& state, int slot, int gpu);
 
-// Takes a free slot for this process and returns its index, or -1 if all are taken. Call it under
+// Takes a free slot for this process and returns its index, or -1 if all are taken, or all entries
+// of cgroups. Call it under
 // the decision lock. The process keeps the slot until it dies.
 int claim_slot(State& state);
 

@@ -1,6 +1,7 @@
 #include "gpusim/cuda/driver/accounts.hpp"
 
 #include "gpusim/cuda/driver/driver.hpp"
+#include "gpusim/state/cgroups.hpp"
 #include "gpusim/state/compute_mode.hpp"
 #include "gpusim/state/shared.hpp"
 #include "gpusim/state/timeline.hpp"
@@ -52,6 +53,20 @@ std::uint64_t limited_bytes(int gpu) {
            shared_bytes_made_by(driver.state, driver.slot, gpu);
 }
 
+// Without limits of cgroups.
+std::uint64_t unlimited_free_bytes(int gpu) {
+    const std::uint64_t capacity = capacity_bytes(driver.state.file->gpus[gpu]);
+    const std::uint64_t free = rest_of(capacity, used_bytes(driver.state, gpu));
+    const std::uint64_t limit = driver.mps.pinned_limit_bytes[gpu];
+    if (limit == 0) return free;
+    const std::uint64_t allowed = rest_of(limit, limited_bytes(gpu));
+    return allowed < free ? allowed : free;
+}
+
+std::uint32_t own_cgroup() {
+    return driver.slot < 0 ? kNoCgroup : driver.state.file->slots[driver.slot].cgroup.load();
+}
+
 // Counts an allocation that there is room for; true for the one that must fail.
 bool is_ordered_to_fail(int gpu) {
     std::atomic<std::uint64_t>& left = driver.state.file->gpus[gpu].failing_allocation;
@@ -81,12 +96,20 @@ CUresult add(int gpu, std::uint64_t bytes, unsigned contexts, Purpose purpose) {
 }  // namespace
 
 std::uint64_t free_bytes(int gpu) {
-    const std::uint64_t capacity = capacity_bytes(driver.state.file->gpus[gpu]);
-    const std::uint64_t free = rest_of(capacity, used_bytes(driver.state, gpu));
-    const std::uint64_t limit = driver.mps.pinned_limit_bytes[gpu];
-    if (limit == 0) return free;
-    const std::uint64_t allowed = rest_of(limit, limited_bytes(gpu));
+    const std::uint64_t free = unlimited_free_bytes(gpu);
+    const std::uint64_t allowed = bytes_left_by_limits(driver.state, own_cgroup(), gpu);
     return allowed < free ? allowed : free;
+}
+
+MemoryInfo memory_info(int gpu) {
+    MemoryInfo info = {capacity_bytes(driver.state.file->gpus[gpu]), unlimited_free_bytes(gpu)};
+    const std::uint32_t seen = cgroup_seen_by(*driver.state.file, own_cgroup(), gpu);
+    if (seen == kNoCgroup) return info;
+    const std::uint64_t limit = driver.state.file->cgroups[seen].hard_bytes[gpu].load();
+    if (limit < info.total) info.total = limit;
+    const std::uint64_t left = rest_of(limit, cgroup_bytes(driver.state, seen, gpu));
+    if (left < info.free) info.free = left;
+    return info;
 }
 
 CUresult charge(int gpu, std::uint64_t bytes, unsigned contexts) {

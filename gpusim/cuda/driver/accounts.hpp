@@ -9,8 +9,16 @@
 namespace gpusim {
 
 // What this process can still get of the GPU: what no process uses, and at most what a pinned limit
-// of MPS leaves it. It may change at any time.
+// of MPS and the limits of its cgroups leave it. It may change at any time.
 std::uint64_t free_bytes(int gpu);
+
+struct MemoryInfo {
+    std::uint64_t total;
+    std::uint64_t free;
+};
+
+// What cuMemGetInfo reports. It does not know all limits that free_bytes() knows (cgroups.hpp).
+MemoryInfo memory_info(int gpu);
 
 // Adds `bytes` and `contexts` to what this process holds of the GPU, if the GPU has that much left.
 // CUDA_ERROR_OUT_OF_MEMORY if not; CUDA_ERROR_DEVICE_UNAVAILABLE if the node has no slot left, or

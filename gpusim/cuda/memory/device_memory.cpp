@@ -82,8 +82,9 @@ CUresult cuMemGetInfo_v2(size_t* free_bytes, size_t* total_bytes) {
     if (const CUresult error = gpusim::current_context(&context); error != CUDA_SUCCESS) {
         return error;
     }
-    if (total_bytes != nullptr) *total_bytes = gpusim::capacity_bytes(gpusim::gpu_of(*context));
-    if (free_bytes != nullptr) *free_bytes = gpusim::free_bytes(context->gpu);
+    const gpusim::MemoryInfo info = gpusim::memory_info(context->gpu);
+    if (total_bytes != nullptr) *total_bytes = info.total;
+    if (free_bytes != nullptr) *free_bytes = info.free;
     return CUDA_SUCCESS;
 }
 
