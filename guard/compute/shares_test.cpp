@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "gpusim/test_support/stopped_process.hpp"
 #include "guard/test_support/measured_shares.hpp"
 #include "guard/test_support/workloads.hpp"
 
@@ -16,6 +17,14 @@ namespace {
 
 using gpusim::kMicrosecond;
 using gpusim::kMillisecond;
+
+// The process is stopped, so it never reports the end of its work.
+Workload stopped(std::uint64_t ns) {
+    return [ns](gpusim::Worker& worker) {
+        worker.launch(ns);
+        gpusim::stop_without_locks();
+    };
+}
 
 // The deviation in percentage points that is no fault. It is lower for a small share, so that half
 // of a share is always a fault.

@@ -197,12 +197,4 @@ inline Workload idle() {
     return [](gpusim::Worker&) { std::this_thread::sleep_for(std::chrono::seconds(1)); };
 }
 
-// The process is stopped, so it never reports the end of its work.
-inline Workload stopped(std::uint64_t ns) {
-    return [ns](gpusim::Worker& worker) {
-        worker.launch(ns);
-        raise(SIGSTOP);
-    };
-}
-
 }  // namespace tessera::guard
