@@ -62,8 +62,8 @@ endfunction()
 # `./dev test` runs tests in three slots per core. A test that computes takes two of them (PROCESSORS of
 # ctest). An e2e test takes one, because it waits most of the time.
 set(TESSERA_SLOTS_OF_A_TEST 2)
-# Code of tests need not be fast, and compiles faster so.
-set(TESSERA_TEST_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O1>)
+# Test programs need not be fast, and compile faster so.
+set(TESSERA_TEST_OPTIONS $<$<AND:$<CONFIG:RelWithDebInfo>,$<CXX_COMPILER_ID:GNU>>:-O1>)
 
 # tessera_test(NAME SOURCES a_test.cpp ... DEPS library ... [LABEL unit] [SHARDS 3])
 # One gtest binary per library, one ctest entry per binary: fast to start on two cores. SHARDS: how many

@@ -361,8 +361,10 @@ constexpr Command kCommands[] = {
      "reload every call fails in an NVML that was initialized before",
      driver},
     {"memory-limits", "off|misc|dmem", 1, 1,
-     "how NVML's memory limits of cgroups are enforced, from the next process on: not (off), or as "
-     "drivers from r615 on do, without or with the kernel's controller dmem",
+     "how NVML's memory limits of cgroups are enforced: not (off), or as drivers from r615 on do, "
+     "without or with the kernel's controller dmem; processes that started while it was off are "
+     "not "
+     "limited",
      memory_limits},
     {"set", "GPU WHAT VALUE", 3, 3,
      "mig on|off; compute-mode default|prohibited|exclusive-process; rows good|pending|failed; "

@@ -29,9 +29,10 @@ nvmlReturn_t write_limits(const gpusim::CgroupName& name, int gpu, gpusim::Limit
     if (gpusim::open_state(writable, nvml.state.directory, gpusim::Access::read_write) !=
         gpusim::OpenResult::ok)
         return NVML_ERROR_NO_PERMISSION;
-    if (!gpusim::lock_byte(writable.locks_fd, gpusim::kDecisionLock)) return NVML_ERROR_UNKNOWN;
+    if (!gpusim::lock_byte_by_descriptor(writable.locks_fd, gpusim::kDecisionLock))
+        return NVML_ERROR_UNKNOWN;
     const bool is_set = gpusim::set_limits(writable, name, gpu, limits);
-    gpusim::unlock_byte(writable.locks_fd, gpusim::kDecisionLock);
+    gpusim::unlock_byte_by_descriptor(writable.locks_fd, gpusim::kDecisionLock);
     return is_set ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_RESOURCES;
 }
 
@@ -68,8 +69,9 @@ nvmlReturn_t nvmlDeviceGetMemoryLimits_v1(nvmlDevice_t device, nvmlGetMemoryLimi
     limits->hardLimit = NVML_DEVICE_MEMORY_LIMIT_MAX;
     limits->currentUsed = 0;
     if (entry == gpusim::kNoCgroup) return NVML_SUCCESS;
-    limits->softLimit = file.cgroups[entry].soft_bytes[device->gpu].load();
-    limits->hardLimit = file.cgroups[entry].hard_bytes[device->gpu].load();
+    const gpusim::Limits now = gpusim::limits_of(file, entry, device->gpu);
+    limits->softLimit = now.soft_bytes;
+    limits->hardLimit = now.hard_bytes;
     limits->currentUsed = gpusim::cgroup_bytes(nvml.state, entry, device->gpu);
     return NVML_SUCCESS;
 }

@@ -2,6 +2,9 @@
 // in real cgroups of this machine allocate from the simulated driver, with the kernel's controller
 // (dmem) and without (misc).
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <memory>
@@ -17,6 +20,8 @@ namespace {
 
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 constexpr std::uint64_t kWhole = kMib * 1024 * 96;
+constexpr char kUnified[] = "/sys/fs/cgroup";
+constexpr char kMemory[] = "/sys/fs/cgroup/memory";
 constexpr std::uint64_t kNone = NVML_DEVICE_MEMORY_LIMIT_MAX;
 // NVIDIA's table was measured on one with 96 GiB. A context takes 512 MiB here, and the steps below
 // are as large.
@@ -41,9 +46,10 @@ class MemoryLimitsOfCgroups : public testing::Test {
     void SetUp() override {
         const auto can_enter = [this](Wire& wire) { wire.send(leaf_.enter() ? 1 : 2); };
         ChildProcess trial(can_enter);
-        if (trial.wire().receive() != 1)
-            GTEST_SKIP() << "needs root, and a cgroup hierarchy that can be written to";
+        const std::uint64_t answer = trial.wire().receive();
         ASSERT_EQ(trial.join(), 0);
+        if (answer != 1)
+            GTEST_SKIP() << "needs root, and a cgroup hierarchy that can be written to";
         control("memory-limits dmem");
     }
 
@@ -181,8 +187,7 @@ TEST_F(MemoryLimitsOfCgroups, SayHowMuchIsLeft) {
     });
 }
 
-// The fourth of the ways in which a limit is lost without an error: the program takes the whole GPU
-// for its own, and sizes its memory by that.
+// So the program takes the whole GPU for its own, and sizes its memory by that.
 TEST_F(MemoryLimitsOfCgroups, OfAParentHoldButAreNotSeen) {
     ASSERT_EQ(set(parent_, 0, 8192 * kMib), NVML_SUCCESS);
     const auto holder = start_holder_in(sibling_, 4096 * kMib);
@@ -202,7 +207,6 @@ TEST_F(MemoryLimitsOfCgroups, OfAParentBoundTheLimitsBelowOnlyWithDmem) {
     EXPECT_EQ(unlimited.total / kMib, 4096U);
 }
 
-// The eighth way: what the cgroups above keep of a soft limit that was not set to 0.
 TEST_F(MemoryLimitsOfCgroups, LeaveTheirSoftPartToTheirParents) {
     ASSERT_EQ(set(sibling_, 1024 * kMib, kNone), NVML_SUCCESS);
     ASSERT_EQ(set(leaf_, 2048 * kMib, 4096 * kMib), NVML_SUCCESS);
@@ -212,14 +216,78 @@ TEST_F(MemoryLimitsOfCgroups, LeaveTheirSoftPartToTheirParents) {
     EXPECT_EQ(get(parent_), (LimitsNow{2048 * kMib, kNone, 0}));
     leaf_.remove();
     EXPECT_EQ(get(parent_), (LimitsNow{2048 * kMib, kNone, 0})) << "kept";
+    ASSERT_EQ(set(parent_, 512 * kMib, 8192 * kMib), NVML_SUCCESS);
+    EXPECT_EQ(get(parent_), (LimitsNow{2560 * kMib, 8192 * kMib, 0}));
+}
+
+TEST_F(MemoryLimitsOfCgroups, KeepTheirSoftPartForThemselvesWithMisc) {
+    control("memory-limits misc");
+    ASSERT_EQ(set(leaf_, 2048 * kMib, 4096 * kMib), NVML_SUCCESS);
+    EXPECT_EQ(get(leaf_), (LimitsNow{2048 * kMib, 4096 * kMib, 0}));
+    EXPECT_EQ(get(parent_), (LimitsNow{0, kNone, 0}));
 }
 
 TEST_F(MemoryLimitsOfCgroups, EndWithTheCgroup) {
-    ASSERT_EQ(set(leaf_, 0, 4096 * kMib), NVML_SUCCESS);
-    leaf_.remove();
-    const TestCgroup again(leaf_.directory());
-    EXPECT_EQ(get(again), (LimitsNow{0, kNone, 0}));
-    EXPECT_EQ(all_of(again, 1024 * kMib).total, kWhole);
+    for (const char* backend : {"memory-limits dmem", "memory-limits misc"}) {
+        control(backend);
+        const TestCgroup first(parent_.directory() / "again");
+        ASSERT_EQ(set(first, 0, 4096 * kMib), NVML_SUCCESS);
+        first.remove();
+        const TestCgroup again(first.directory());
+        EXPECT_EQ(get(again), (LimitsNow{0, kNone, 0})) << backend;
+        const Seen seen = all_of(again, 512 * kMib);
+        EXPECT_EQ(seen.total, kWhole) << backend;
+        EXPECT_EQ(seen.got, kWhole - 512 * kMib) << backend;
+        ASSERT_EQ(set(again, 0, 8192 * kMib), NVML_SUCCESS);
+        EXPECT_EQ(all_of(again, 512 * kMib).total, 8192 * kMib) << backend;
+    }
+}
+
+// NVML alone takes no slot, so its cgroup need not have an entry.
+TEST_F(MemoryLimitsOfCgroups, OfAParentAreSeenByNvmlWithMisc) {
+    control("memory-limits misc");
+    ASSERT_EQ(set(parent_, 0, 4096 * kMib), NVML_SUCCESS);
+    in(leaf_, [&] {
+        const Library nvml(node_.library("libnvidia-ml.so.1"));
+        nvmlDevice_t device = nullptr;
+        nvmlMemory_v2_t memory = {};
+        memory.version = nvmlMemory_v2;
+        ASSERT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);
+        ASSERT_EQ(CALL(nvml, nvmlDeviceGetHandleByIndex_v2)(0, &device), NVML_SUCCESS);
+        ASSERT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo_v2)(device, &memory), NVML_SUCCESS);
+        EXPECT_EQ(memory.total / kMib, 4096U);
+    });
+}
+
+// As in a container: its own cgroup is mounted as the root, perhaps in a namespace of its own. The
+// limit is set before and after its first program has started.
+TEST_F(MemoryLimitsOfCgroups, HoldWhereTheCgroupIsMountedAsTheRoot) {
+    for (const int namespaces : {CLONE_NEWNS, CLONE_NEWNS | CLONE_NEWCGROUP}) {
+        ASSERT_EQ(set(leaf_, 0, kNone), NVML_SUCCESS);
+        ChildProcess container([&](Wire& wire) {
+            ASSERT_TRUE(leaf_.enter());
+            ASSERT_EQ(unshare(namespaces), 0);
+            ASSERT_EQ(mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
+            const std::string root =
+                parent_.directory().string().starts_with(kMemory) ? kMemory : kUnified;
+            ASSERT_EQ(mount(leaf_.directory().c_str(), root.c_str(), nullptr, MS_BIND, nullptr), 0);
+            const CudaProgram tenant(node_.library("libcuda.so.1"));
+            wire.send(tenant.total_bytes());
+            wire.receive();
+            wire.send(tenant.total_bytes());
+            wire.receive();
+        });
+        ASSERT_EQ(container.wire().receive(), kWhole);
+        ASSERT_EQ(set(leaf_, 0, 8192 * kMib), NVML_SUCCESS);
+        ASSERT_EQ(set(parent_, 0, 4096 * kMib), NVML_SUCCESS);
+        container.wire().send();
+        EXPECT_EQ(container.wire().receive(), 8192 * kMib);
+        EXPECT_EQ(get(leaf_).used / kMib, 512U);
+        EXPECT_EQ(get(parent_).used / kMib, 512U) << "known since its limit was set";
+        container.wire().send();
+        EXPECT_EQ(container.join(), 0);
+        ASSERT_EQ(set(parent_, 0, kNone), NVML_SUCCESS);
+    }
 }
 
 // More cgroups than the driver has entries, one after the other.
@@ -231,10 +299,11 @@ TEST_F(MemoryLimitsOfCgroups, OfCgroupsThatAreGoneNeedNoRoom) {
         ASSERT_EQ(CALL(nvml, nvmlDeviceGetHandleByIndex_v2)(0, &device), NVML_SUCCESS);
         for (int i = 0; i < kMaxCgroups + 8; i++) {
             const TestCgroup cgroup(parent_.directory() / ("number-" + std::to_string(i)));
-            nvmlSetMemoryLimits_v1_t limits = {cgroup.directory().c_str(), 0, kMib};
+            nvmlSetMemoryLimits_v1_t limits = {cgroup.directory().c_str(), kMib, kMib};
             ASSERT_EQ(CALL(nvml, nvmlDeviceSetMemoryLimits_v1)(device, &limits), NVML_SUCCESS) << i;
         }
     });
+    EXPECT_EQ(get(parent_).soft / kMib, kMaxCgroups + 8U) << "what they left to their parent";
 }
 
 TEST_F(MemoryLimitsOfCgroups, CountWhatAProcessLeftToOthers) {
@@ -278,8 +347,10 @@ TEST_F(MemoryLimitsOfCgroups, RefuseWhatIsWrong) {
     EXPECT_EQ(set(leaf_, 2048 * kMib, 1024 * kMib), NVML_ERROR_INVALID_ARGUMENT);
     const TestCgroup none(parent_.directory() / "leaf/cgroup.procs");  // a file
     EXPECT_EQ(set(none, 0, kMib), NVML_ERROR_NOT_FOUND);
-    const TestCgroup elsewhere(testing::TempDir());
+    const TestCgroup elsewhere(testing::TempDir() + "no-cgroup");
     EXPECT_EQ(set(elsewhere, 0, kMib), NVML_ERROR_NOT_FOUND);
+    const TestCgroup of_no_memory("/sys/fs/cgroup/cpu");  // of cgroup v1
+    EXPECT_EQ(set(of_no_memory, 0, kMib), NVML_ERROR_NOT_FOUND);
     control("set 0 mig on");
     EXPECT_EQ(set(leaf_, 0, kMib), NVML_ERROR_NOT_SUPPORTED);
     control("set 0 mig off");

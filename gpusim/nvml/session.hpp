@@ -1,6 +1,7 @@
 // State of libnvidia-ml.so.1 in one process: whether it is initialized, and which GPUs it shows.
 //
-// It only reads the shared state, so it works on a read-only mount.
+// It maps the shared state for reading, so it works on a read-only mount. What sets something opens
+// the state again for that.
 //
 // Thread rule: initialize and shut_down take a mutex. Queries run without one, provided that no
 // thread shuts NVML down at the same time.

@@ -45,9 +45,10 @@ nvmlReturn_t read_memory(nvmlDevice_t device, Memory* memory) {
 void limit_to_cgroup(int gpu, Memory& memory) {
     const gpusim::GpusFile& file = *nvml.state.file;
     gpusim::CgroupName name;
-    if (file.memory_limits.load() == gpusim::MemoryLimits::off || !gpusim::own_cgroup_name(name))
+    if (file.memory_limits.load() == gpusim::MemoryLimits::off ||
+        gpusim::own_cgroup_name(name) != gpusim::CgroupText::found)
         return;
-    const std::uint32_t seen = gpusim::cgroup_seen_by(file, gpusim::find_cgroup(file, name), gpu);
+    const std::uint32_t seen = gpusim::cgroup_seen_by(file, name, gpu);
     if (seen == gpusim::kNoCgroup) return;
     const std::uint64_t limit = file.cgroups[seen].hard_bytes[gpu].load();
     if (limit >= gpusim::capacity_bytes(file.gpus[gpu])) return;

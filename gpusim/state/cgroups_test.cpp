@@ -11,7 +11,15 @@ namespace {
 
 std::string directory_of(const std::string& text) {
     char path[kMaxCgroupPath] = {};
-    return directory_of_cgroup(text.c_str(), path) ? path : "none";
+    switch (directory_of_cgroup(text.c_str(), path)) {
+        case CgroupText::found:
+            return path;
+        case CgroupText::none:
+            return "none";
+        case CgroupText::too_long:
+            break;
+    }
+    return "too long";
 }
 
 TEST(DirectoryOfCgroup, IsFoundInBothVersions) {
@@ -34,7 +42,10 @@ TEST(DirectoryOfCgroup, IsFoundInBothVersions) {
         {"0\n", "none"},
         {"0:\n", "none"},
         {"0::/" + longest + "\n", "/sys/fs/cgroup/" + longest},
-        {"0::/" + longest + "x\n", "none"},
+        {"0::/" + longest + "x\n", "too long"},
+        {"9:hugetlb,memory:/pods/a\n", "/sys/fs/cgroup/memory/pods/a"},
+        {"9:memory,hugetlb:/pods/a\n", "/sys/fs/cgroup/memory/pods/a"},
+        {"9:hugetlb,,memory_not:/pods/a\n", "none"},
     };
     for (const auto& row : rows)
         EXPECT_EQ(directory_of(row.text), row.directory) << row.text;

@@ -3,7 +3,7 @@
 // Invariants:
 //
 // 1. `gpus` (except its atomics) never changes after `gpusimctl create` renamed the root into
-//    place.
+//    place. Nor does the path of a cgroup from `has_path` to the end of its entry.
 // 2. A slot belongs to the process that holds the write lock on byte <slot index> of
 //    `gpusim/locks`. Without a holder a slot's content does not count.
 // 3. Only the owner of a slot raises or lowers its numbers, each with one aligned store, so that a
@@ -198,11 +198,15 @@ struct SharedMemory {
 // A cgroup for which the driver counts memory.
 struct Cgroup {
     std::atomic<std::uint32_t> in_use;
+    std::atomic<std::uint32_t> parent;  // its entry; kNoCgroup: none, or not known yet
+    std::atomic<std::uint32_t> has_path;
     std::uint32_t unused;
-    std::uint64_t device;  // of its directory; with `inode` its identity
-    std::uint64_t inode;   // 0: not known
-    char path[kMaxCgroupPath];
-    std::atomic<std::uint64_t> soft_bytes[kMaxGpus];
+    // Of its directory: its identity. inode 0: not known.
+    std::atomic<std::uint64_t> device;
+    std::atomic<std::uint64_t> inode;
+    char path[kMaxCgroupPath];                        // outside of all cgroup namespaces
+    std::atomic<std::uint64_t> soft_bytes[kMaxGpus];  // without what is below it
+    std::atomic<std::uint64_t> left_bytes[kMaxGpus];  // of cgroups below it that were removed
     std::atomic<std::uint64_t> hard_bytes[kMaxGpus];  // kNoMemoryLimit
 };
 

@@ -34,6 +34,14 @@ void unlock_byte(int fd, off_t byte) {
     set_lock(fd, F_SETLK, F_UNLCK, byte);
 }
 
+bool lock_byte_by_descriptor(int fd, off_t byte) {
+    return set_lock(fd, F_OFD_SETLKW, F_WRLCK, byte);
+}
+
+void unlock_byte_by_descriptor(int fd, off_t byte) {
+    set_lock(fd, F_OFD_SETLK, F_UNLCK, byte);
+}
+
 // F_GETLK would not see the locks of the caller's own process, but NVML must list the process that
 // it is in. The open-file-description variant has another owner, so it sees the POSIX locks of all
 // processes.

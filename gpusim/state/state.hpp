@@ -58,9 +58,9 @@ std::uint64_t used_bytes(const State& state, int gpu);
 // The sum over all slots may be less than used_bytes, because shared memory can outlive its maker.
 std::uint64_t slot_bytes(const State& state, int slot, int gpu);
 
-// Takes a free slot for this process and returns its index, or -1 if all are taken, or all entries
-// of cgroups. Call it under
-// the decision lock. The process keeps the slot until it dies.
+// Takes a free slot for this process and returns its index. -1 if all are taken, or if the
+// process's cgroup needs an entry and none is free. Call it under the decision lock. The process
+// keeps the slot until it dies.
 int claim_slot(State& state);
 
 }  // namespace gpusim

@@ -7,6 +7,9 @@
 
 #include <chrono>
 #include <csignal>
+#include <fstream>
+#include <iterator>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -16,8 +19,16 @@
 namespace gpusim {
 namespace {
 
+bool is_stopped(pid_t process) {
+    std::ifstream in("/proc/" + std::to_string(process) + "/stat");
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    const auto name_end = text.rfind(") ");
+    return name_end != std::string::npos && text.at(name_end + 2) == 'T';
+}
+
 TEST(StoppedProcess, HoldsUpNoOther) {
-    constexpr int kStops = 200;
+    constexpr int kStops = 20;
+    constexpr int kMostRounds = 10'000;
     const SimulatedNode node(kTwoGpus);
     ChildProcess busy([&](Wire& wire) {
         const Worker worker(node.library("libcuda.so.1"));
@@ -42,12 +53,17 @@ TEST(StoppedProcess, HoldsUpNoOther) {
             wire.send();
         }
     });
-    for (int i = 0; i < kStops; i++) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // it is stopped meanwhile
+    int stops = 0;
+    for (int i = 0; stops < kStops && i < kMostRounds; i++) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
         other.wire().send();
-        ASSERT_EQ(other.wire().receive(), 1U) << "stop " << i;
+        ASSERT_EQ(other.wire().receive(), 1U) << "stop " << stops;
+        if (is_stopped(busy.pid())) stops++;
         kill(busy.pid(), SIGCONT);
     }
+    EXPECT_EQ(stops, kStops) << "it is hardly ever stopped";
+    other.wire().send(0);
+    EXPECT_EQ(other.join(), 0);
 }
 
 }  // namespace
