@@ -215,7 +215,9 @@ const char* path_of_line(const char* line, const char* end, bool& is_v1) {
 CgroupText directory_of_cgroup(const char* text, char (&path)[kMaxCgroupPath]) {
     CgroupText result = CgroupText::none;
     for (const char* line = text; *line != '\0';) {
-        const char* end = strchrnul(line, '\n');
+        const char* end = line;
+        while (*end != '\0' && *end != '\n')
+            end++;
         bool is_v1 = false;
         const char* below = path_of_line(line, end, is_v1);
         // cgroup v1 with an empty v2 hierarchy beside it: v1 counts.

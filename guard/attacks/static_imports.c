@@ -20,6 +20,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -41,8 +42,9 @@ static const struct {
     IMPORT(memcpy), IMPORT(memfd_create), IMPORT(memmove), IMPORT(memset), IMPORT(mmap),
     IMPORT(mprotect), IMPORT(msync), IMPORT(munmap), IMPORT(open), IMPORT(prctl),
     IMPORT(pthread_create), IMPORT(pthread_mutex_lock), IMPORT(pthread_mutex_unlock),
-    IMPORT(pwrite), IMPORT(realloc), IMPORT(realpath), IMPORT(recv), IMPORT(send),
-    IMPORT(sigfillset), IMPORT(sigprocmask), IMPORT(snprintf), IMPORT(socket), IMPORT(statx),
+    IMPORT(pwrite), IMPORT(read), IMPORT(realloc), IMPORT(realpath), IMPORT(recv), IMPORT(send),
+    IMPORT(sigfillset), IMPORT(sigprocmask), IMPORT(snprintf), IMPORT(socket), IMPORT(statfs),
+    IMPORT(statx),
     IMPORT(strchr), IMPORT(strcmp), IMPORT(strlen), IMPORT(strncasecmp), IMPORT(strncmp),
     IMPORT(strrchr), IMPORT(strtod), IMPORT(strtol), IMPORT(strtoul), IMPORT(strtoull),
     IMPORT(syscall), IMPORT(tdelete), IMPORT(tfind), IMPORT(tsearch),
