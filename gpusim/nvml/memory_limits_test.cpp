@@ -55,15 +55,33 @@ class MemoryLimitsOfCgroups : public testing::Test {
 
     void control(const std::string& arguments) const { ASSERT_EQ(node_.control(arguments), 0); }
 
+    // NVML in this process, and its handle of a GPU.
+    struct OpenDevice {
+        std::unique_ptr<Library> library;
+        nvmlDevice_t device = nullptr;
+    };
+    OpenDevice nvml_device(unsigned gpu) const {
+        OpenDevice open{std::make_unique<Library>(node_.library("libnvidia-ml.so.1"))};
+        EXPECT_EQ(CALL(*open.library, nvmlInit_v2)(), NVML_SUCCESS);
+        EXPECT_EQ(CALL(*open.library, nvmlDeviceGetHandleByIndex_v2)(gpu, &open.device),
+                  NVML_SUCCESS);
+        return open;
+    }
+    // Of the first GPU, as this process sees it.
+    nvmlMemory_v2_t nvml_memory() const {
+        const auto [nvml, device] = nvml_device(0);
+        nvmlMemory_v2_t memory = {};
+        memory.version = nvmlMemory_v2;
+        EXPECT_EQ(CALL(*nvml, nvmlDeviceGetMemoryInfo_v2)(device, &memory), NVML_SUCCESS);
+        return memory;
+    }
+
     // In a process of its own, as NVML may be initialized only there.
     nvmlReturn_t set(const TestCgroup& cgroup, std::uint64_t soft, std::uint64_t hard) const {
         ChildProcess child([&](Wire& wire) {
             nvmlSetMemoryLimits_v1_t limits = {cgroup.directory().c_str(), soft, hard};
-            const Library nvml(node_.library("libnvidia-ml.so.1"));
-            nvmlDevice_t device = nullptr;
-            EXPECT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);
-            EXPECT_EQ(CALL(nvml, nvmlDeviceGetHandleByIndex_v2)(0, &device), NVML_SUCCESS);
-            wire.send(CALL(nvml, nvmlDeviceSetMemoryLimits_v1)(device, &limits));
+            const auto [nvml, device] = nvml_device(0);
+            wire.send(CALL(*nvml, nvmlDeviceSetMemoryLimits_v1)(device, &limits));
         });
         const std::uint64_t result = child.wire().receive();
         EXPECT_EQ(child.join(), 0);
@@ -73,11 +91,8 @@ class MemoryLimitsOfCgroups : public testing::Test {
     LimitsNow get(const TestCgroup& cgroup, unsigned gpu = 0) const {
         ChildProcess child([&](Wire& wire) {
             nvmlGetMemoryLimits_v1_t limits = {cgroup.directory().c_str(), 1, 1, 1};
-            const Library nvml(node_.library("libnvidia-ml.so.1"));
-            nvmlDevice_t device = nullptr;
-            EXPECT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);
-            EXPECT_EQ(CALL(nvml, nvmlDeviceGetHandleByIndex_v2)(gpu, &device), NVML_SUCCESS);
-            EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryLimits_v1)(device, &limits), NVML_SUCCESS);
+            const auto [nvml, device] = nvml_device(gpu);
+            EXPECT_EQ(CALL(*nvml, nvmlDeviceGetMemoryLimits_v1)(device, &limits), NVML_SUCCESS);
             wire.send(limits.softLimit);
             wire.send(limits.hardLimit);
             wire.send(limits.currentUsed);
@@ -174,13 +189,7 @@ TEST_F(MemoryLimitsOfCgroups, SayHowMuchIsLeft) {
     in(leaf_, [&] {
         const CudaProgram tenant(node_.library("libcuda.so.1"));
         EXPECT_EQ(tenant.free_bytes() / kMib, 8192U - 3072 - 2 * 512);
-        const Library nvml(node_.library("libnvidia-ml.so.1"));
-        nvmlDevice_t device = nullptr;
-        nvmlMemory_v2_t memory = {};
-        memory.version = nvmlMemory_v2;
-        ASSERT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);
-        ASSERT_EQ(CALL(nvml, nvmlDeviceGetHandleByIndex_v2)(0, &device), NVML_SUCCESS);
-        ASSERT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo_v2)(device, &memory), NVML_SUCCESS);
+        const nvmlMemory_v2_t memory = nvml_memory();
         EXPECT_EQ(memory.total / kMib, 8192U);
         EXPECT_EQ(memory.used / kMib, 3072U + 2 * 512);
         EXPECT_EQ(memory.free / kMib, 8192U - 3072 - 2 * 512);
@@ -248,13 +257,7 @@ TEST_F(MemoryLimitsOfCgroups, OfAParentAreSeenByNvmlWithMisc) {
     control("memory-limits misc");
     ASSERT_EQ(set(parent_, 0, 4096 * kMib), NVML_SUCCESS);
     in(leaf_, [&] {
-        const Library nvml(node_.library("libnvidia-ml.so.1"));
-        nvmlDevice_t device = nullptr;
-        nvmlMemory_v2_t memory = {};
-        memory.version = nvmlMemory_v2;
-        ASSERT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);
-        ASSERT_EQ(CALL(nvml, nvmlDeviceGetHandleByIndex_v2)(0, &device), NVML_SUCCESS);
-        ASSERT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo_v2)(device, &memory), NVML_SUCCESS);
+        const nvmlMemory_v2_t memory = nvml_memory();
         EXPECT_EQ(memory.total / kMib, 4096U);
     });
 }
@@ -293,14 +296,12 @@ TEST_F(MemoryLimitsOfCgroups, HoldWhereTheCgroupIsMountedAsTheRoot) {
 // More cgroups than the driver has entries, one after the other.
 TEST_F(MemoryLimitsOfCgroups, OfCgroupsThatAreGoneNeedNoRoom) {
     in_child([&] {
-        const Library nvml(node_.library("libnvidia-ml.so.1"));
-        nvmlDevice_t device = nullptr;
-        ASSERT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);
-        ASSERT_EQ(CALL(nvml, nvmlDeviceGetHandleByIndex_v2)(0, &device), NVML_SUCCESS);
+        const auto [nvml, device] = nvml_device(0);
         for (int i = 0; i < kMaxCgroups + 8; i++) {
             const TestCgroup cgroup(parent_.directory() / ("number-" + std::to_string(i)));
             nvmlSetMemoryLimits_v1_t limits = {cgroup.directory().c_str(), kMib, kMib};
-            ASSERT_EQ(CALL(nvml, nvmlDeviceSetMemoryLimits_v1)(device, &limits), NVML_SUCCESS) << i;
+            ASSERT_EQ(CALL(*nvml, nvmlDeviceSetMemoryLimits_v1)(device, &limits), NVML_SUCCESS)
+                << i;
         }
     });
     EXPECT_EQ(get(parent_).soft / kMib, kMaxCgroups + 8U) << "what they left to their parent";
@@ -357,16 +358,13 @@ TEST_F(MemoryLimitsOfCgroups, RefuseWhatIsWrong) {
     in_child([&] {
         nvmlSetMemoryLimits_v1_t limits = {leaf_.directory().c_str(), 0, kMib};
         nvmlSetMemoryLimits_v1_t nameless = {nullptr, 0, kMib};
-        const Library nvml(node_.library("libnvidia-ml.so.1"));
-        nvmlDevice_t device = nullptr;
-        ASSERT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);
-        ASSERT_EQ(CALL(nvml, nvmlDeviceGetHandleByIndex_v2)(0, &device), NVML_SUCCESS);
-        EXPECT_EQ(CALL(nvml, nvmlDeviceSetMemoryLimits_v1)(device, nullptr),
+        const auto [nvml, device] = nvml_device(0);
+        EXPECT_EQ(CALL(*nvml, nvmlDeviceSetMemoryLimits_v1)(device, nullptr),
                   NVML_ERROR_INVALID_ARGUMENT);
-        EXPECT_EQ(CALL(nvml, nvmlDeviceSetMemoryLimits_v1)(device, &nameless),
+        EXPECT_EQ(CALL(*nvml, nvmlDeviceSetMemoryLimits_v1)(device, &nameless),
                   NVML_ERROR_INVALID_ARGUMENT);
         ASSERT_EQ(seteuid(65534), 0);
-        EXPECT_EQ(CALL(nvml, nvmlDeviceSetMemoryLimits_v1)(device, &limits),
+        EXPECT_EQ(CALL(*nvml, nvmlDeviceSetMemoryLimits_v1)(device, &limits),
                   NVML_ERROR_NO_PERMISSION);
     });
     EXPECT_EQ(get(leaf_), (LimitsNow{0, kNone, 0})) << "nothing was set";

@@ -21,13 +21,13 @@ bool try_lock_byte(int fd, off_t byte);
 
 void unlock_byte(int fd, off_t byte);
 
-inline constexpr pid_t kNobody = -1;
-inline constexpr pid_t kInvisible = 0;
-
 // The same by a lock of the descriptor, not of the process. It also excludes those of this process
 // that use the functions above. It needs no mutex if each thread has a descriptor of its own.
 bool lock_byte_by_descriptor(int fd, off_t byte);
 void unlock_byte_by_descriptor(int fd, off_t byte);
+
+inline constexpr pid_t kNobody = -1;
+inline constexpr pid_t kInvisible = 0;
 
 // The process that holds `byte`, this one included: its pid in the caller's pid namespace,
 // kInvisible if it has none there, kNobody if the byte is free. Works on a read-only descriptor.

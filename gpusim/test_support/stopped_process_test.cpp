@@ -1,6 +1,5 @@
 // Goal: other processes go on while one is stopped. Method: a process with several threads in the
-// driver is stopped and continued again and again, and another one needs the same
-// engine each time.
+// driver is stopped and continued again and again, and another one needs the same engine each time.
 #include "gpusim/test_support/stopped_process.hpp"
 
 #include <gtest/gtest.h>
