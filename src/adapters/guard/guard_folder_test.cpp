@@ -164,6 +164,8 @@ TEST_F(GuardFolderTest, KnowsWhetherAPodIsInUse) {
     EXPECT_TRUE(guard_.is_in_use(PodUid("uid-p")));
     munmap(process_slot.accounts, sizeof(guard::Accounts));
     EXPECT_FALSE(guard_.is_in_use(PodUid("uid-p")));
+    std::ofstream(region_.parent_path() / "allocation.json") << "of a pod that was resized";
+    EXPECT_FALSE(guard_.is_in_use(PodUid("uid-p")));
 }
 
 // A process of the container, as recorded in the accounts.

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <system_error>
+
 #include "adapters/os/text_file.hpp"
 #include "guard/region/accounts_reader.hpp"
 #include "guard/region/limits.hpp"
@@ -65,8 +67,12 @@ void OpenRegion::cut_back() const {
 
 void for_each_region(const fs::path& pods, const std::function<void(const RegionPath&)>& body) {
     for (const fs::path& pod : paths_in(pods)) {
-        for (const fs::path& region : paths_in(pod))
-            body({pod.filename().string(), region.filename().string(), region});
+        for (const fs::path& region : paths_in(pod)) {
+            // A resized pod has a file there, too.
+            std::error_code error;
+            if (fs::is_directory(region, error))
+                body({pod.filename().string(), region.filename().string(), region});
+        }
     }
 }
 
