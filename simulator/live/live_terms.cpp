@@ -22,7 +22,8 @@ NodeInventory inventory_of(const DumpNode& node) {
              .over_limit = gpu.over_limit,
              .condition = gpu.healthy ? GpuCondition::healthy : GpuCondition::unhealthy,
              .links = gpu.links,
-             .offers_mps = gpu.offers_mps});
+             .offers_mps = gpu.offers_mps,
+             .limits_memory = gpu.limits_memory});
     }
     return out;
 }

@@ -67,6 +67,9 @@ struct EnforcedContainer {
     std::optional<std::uint32_t> user_id = {};
 };
 
+// The name of the enforcer by the driver's memory limits (adapters/memory_limits).
+inline constexpr std::string_view kDriverEnforcer = "driver";
+
 // Any thread may call, also for the same container.
 class Enforcer {
   public:

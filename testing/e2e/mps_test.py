@@ -1,14 +1,14 @@
-"""Pods that share a GPU by NVIDIA MPS, with the chart as it is shipped: the agent, tessera-mps, and
-the control daemons of the simulated driver."""
+"""Pods that share a GPU by NVIDIA MPS, and pods whose memory the driver limits, with the chart as it
+is shipped: the agent, tessera-mps, and the control daemons of the simulated driver."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from e2e import truth
+from e2e import driver_limits, truth
 from e2e.case import GPUS, PODS
-from e2e.chart_case import ChartCase, Json
+from e2e.chart_case import Json
 from e2e.examples import NEEDS_MPS, example_of
 from stack.chart import NAMESPACE
 from stack.gpu_node import DRIVER_ROOT, GpuNode, gpusimctl
@@ -21,8 +21,10 @@ TOLERATED = 2  # fatal errors of a pod
 WORK = "gpuspin 2000 & exec gpuhog 1GiB"
 
 
-class MpsTest(ChartCase):
+class MpsTest(driver_limits.DriverLimits):
     """The tests share a cluster with one node of two GPUs. Each ends when no GPU is in MPS mode."""
+
+    NODE = NODE
 
     @classmethod
     def gpu_nodes(cls) -> list[GpuNode]:
@@ -30,18 +32,36 @@ class MpsTest(ChartCase):
 
     @classmethod
     def install_chart(cls) -> None:
-        cls.stack.install("mps.enabled=true", f"mps.evictAfter={TOLERATED}", "agent.listen=true")
-        # The simulated driver keeps its state in its folder, and MPS servers change it. A real one has
-        # device files for that, which the runtime gives to the container.
-        daemon_set = cls.api.json("GET", f"/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets/tessera-mps")
+        cls.switch_limits("dmem")
+        cls.stack.install("mps.enabled=true", f"mps.evictAfter={TOLERATED}", "agent.listen=true",
+                          *driver_limits.VALUES)
+        for component in ("agent", "mps"):
+            cls.let_change_the_driver(component)
+        # kubelet rejects pods that are bound before the agent is registered.
+        cls.cluster.wait_for("an agent is ready", cls.has_ready_agent, MODE_SECONDS)
+        cls.cluster.wait_for("the node offers MPS", cls.offers_mps, MODE_SECONDS)
+        cls.cluster.wait_for("the driver limits memory", cls.limits_memory, MODE_SECONDS)
+
+    @classmethod
+    def let_change_the_driver(cls, component: str) -> None:
+        """The simulated driver keeps its state in its folder, and the agent and MPS servers change it.
+        A real one has device files for that, which the runtime gives to the container."""
+        name = f"tessera-{component}"
+        daemon_set = cls.api.json("GET", f"/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets/{name}")
         container = daemon_set["spec"]["template"]["spec"]["containers"][0]
         mounts = [mount["name"] for mount in container["volumeMounts"]]
         path = f"/spec/template/spec/containers/0/volumeMounts/{mounts.index('driver')}/readOnly"
-        cls.cluster.kubectl("-n", NAMESPACE, "patch", "daemonset", "tessera-mps", "--type=json",
+        cls.cluster.kubectl("-n", NAMESPACE, "patch", "daemonset", name, "--type=json",
                             f"--patch={json.dumps([{'op': 'remove', 'path': path}])}")
         cls.cluster.kubectl("-n", NAMESPACE, "delete", "pod", "--wait=true",
-                            "--selector=app.kubernetes.io/component=mps")
-        cls.cluster.wait_for("the node offers MPS", cls.offers_mps, MODE_SECONDS)
+                            f"--selector=app.kubernetes.io/component={component}")
+
+    @classmethod
+    def has_ready_agent(cls) -> bool:
+        pods = cls.api.json("GET", f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector="
+                                   "app.kubernetes.io/component=agent")["items"]
+        return [condition["status"] for pod in pods for condition in pod["status"].get("conditions", [])
+                if condition["type"] == "Ready"] == ["True"]
 
     @classmethod
     def offers_mps(cls) -> bool:
@@ -121,7 +141,7 @@ class MpsTest(ChartCase):
         self.create(self.mps_pod("other", cores=10, memory="1Gi", isolation=""))
         other, = self.running("other")
         self.assertNotEqual(truth.uuids(other), [gpu])
-        self.assertEqual(truth.annotation(other, truth.ENFORCED_BY), "guard")
+        self.assertEqual(truth.annotation(other, truth.ENFORCED_BY), driver_limits.BY_DRIVER)
 
     def verified(self, name: str) -> dict[str, bool]:
         """What `tessera mps verify` says of a pod's container: check -> whether it is as granted."""

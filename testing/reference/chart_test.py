@@ -119,6 +119,9 @@ class ChartTest(unittest.TestCase):
                 ("openshift.enabled=true,mode=extender", "openshift.enabled: "),
                 ("extender.tls.enabled=true", "set mode=extender"),
                 ("extender=null", "missing property 'extender'"),
+                ("guard.cgroupFolder=/sys/fs/cgroup,guard.enabled=false",
+                 "guard.cgroupFolder: only the guard limits a container's compute"),
+                ("guard.cgroupFolder=cgroup", "/guard/cgroupFolder"),
                 ("guard.preloadMergeFrom={opt}", "/guard/preloadMergeFrom/0"),
                 ("guard.preloadMergeFrom={/opt,/opt}", "/guard/preloadMergeFrom"),
                 ("guard.preloadMergeFrom={/usr}", "/usr would cover /usr/lib/tessera"),
@@ -323,6 +326,7 @@ class ChartTest(unittest.TestCase):
     def test_openshift_allows_the_agents_what_they_use(self) -> None:
         for values, privileged, capabilities in (
                 ("guard.enabled=true", False, []), ("guard.bypassAction=kill", False, ["KILL"]),
+                ("guard.cgroupFolder=/sys/fs/cgroup", False, ["SYS_ADMIN"]),
                 ("agent.driver.privileged=true", True, [])):
             with self.subTest(values):
                 found = objects("openshift.enabled=true", values)

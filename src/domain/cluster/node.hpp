@@ -41,6 +41,8 @@ struct Gpu {
     std::string reason;  // why it is unhealthy or not shareable, and what to do
     GpuLinks links;
     bool offers_mps = false;  // pods with Isolation::mps may be placed on it
+    // The driver limits the memory of containers without MPS on it.
+    bool limits_memory = false;
     int multiprocessors = 0;  // 0: unknown, as always outside its agent
     // Pods that are to be evicted: their programs took the GPU from all programs with NVIDIA MPS
     // too often (mps_evict_after of the agent). Ascending.

@@ -389,7 +389,7 @@ std::vector<Case> report_cases() {
         {"a pod whose enforcement was covered",
          "shares",
          Status::warning,
-         {"covered or removed the guard's files within the hour: default/p"},
+         {"lost what enforces their share within the hour: default/p"},
          {"guard.bypassAction=kill"},
          [](Facts& f) {
              with_guard(f);

@@ -20,8 +20,8 @@ inline constexpr auto kShareReports = std::to_array<ShareReportRow>({
     {kShareMissing, "ran without their share within the hour: ",
      "delete them, so that they are created again; guard.bypassAction=kill restarts such "
      "containers"},
-    {kEnforcementCovered, "covered or removed the guard's files within the hour: ",
-     "kubectl describe pod names the path; guard.bypassAction=kill restarts such containers"},
+    {kEnforcementCovered, "lost what enforces their share within the hour: ",
+     "kubectl describe pod says what; guard.bypassAction=kill restarts such containers"},
     {kAccountsDamaged, "cut or overwrote their accounts within the hour: ",
      "they get no more GPU memory until their container restarts: delete them, so that they are "
      "created again"},

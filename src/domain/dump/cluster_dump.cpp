@@ -40,7 +40,8 @@ std::vector<DumpGpu> gpus_of(const NodeInventory& node) {
                         .links = {.numa = gpu.links.numa,
                                   .pcie = by_place(gpu.links.pcie, node.gpus) & others,
                                   .nvlink = by_place(gpu.links.nvlink, node.gpus) & others},
-                        .offers_mps = gpu.offers_mps});
+                        .offers_mps = gpu.offers_mps,
+                        .limits_memory = gpu.limits_memory});
     }
     return gpus;
 }

@@ -19,6 +19,7 @@ struct DumpGpu {
     GpuUuid uuid;         // empty: not known
     GpuLinks links;       // by the GPUs' positions in DumpNode::gpus
     bool offers_mps = false;
+    bool limits_memory = false;  // Gpu::limits_memory
 
     friend bool operator==(const DumpGpu&, const DumpGpu&) = default;
 };

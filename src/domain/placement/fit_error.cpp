@@ -175,7 +175,7 @@ std::optional<FitError> Explainer::explain_exclusion(const NodeGpus& node_gpus) 
     if (lacks(Admitted::not_offered)) {
         return FitError{true,
                         fmt::format("{}: {} {}, which this node does not offer", kIsolated,
-                                    kIsolation, rules.uses_mps() ? "mps" : "guard"),
+                                    kIsolation, word_of(*rules.isolation)),
                         UnschedulableReason::not_offered,
                         {},
                         node_gpus.unit};
@@ -321,7 +321,7 @@ std::string Explainer::explain_many(const FitError& most) const {
             return fmt::format("{}: asked {}", kOtherGpu, describe_rules(rules_of(request_)));
         case UnschedulableReason::not_offered:
             return fmt::format("{}: no node offers {} {}", kIsolated, kIsolation,
-                               rules_of(request_).uses_mps() ? "mps" : "guard");
+                               word_of(*rules_of(request_).isolation));
         case UnschedulableReason::isolation:
             return fmt::format("{}: pods {} MPS use too many GPUs of each node", kIsolated,
                                rules_of(request_).uses_mps() ? "without" : "with");

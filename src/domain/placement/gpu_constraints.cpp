@@ -11,7 +11,16 @@ bool has(const GpuState& gpu, GpuGroup group) {
 
 bool is_offered(const GpuRules& rules, const NodeGpus& node_gpus, std::size_t gpu) {
     if (!rules.isolation) return true;
-    return rules.uses_mps() ? node_gpus.gpus[gpu].offers_mps : node_gpus.is_guarded;
+    const Gpu& offered = node_gpus.gpus[gpu];
+    switch (*rules.isolation) {
+        case Isolation::mps:
+            return offered.offers_mps;
+        case Isolation::driver:
+            return node_gpus.is_guarded && offered.limits_memory;
+        case Isolation::guard:
+            break;
+    }
+    return node_gpus.is_guarded;
 }
 
 }  // namespace

@@ -346,6 +346,27 @@ TEST_F(Modes, TheRefusalSaysWhichKindUsesTheGpus) {
     EXPECT_EQ(place(pod("f", ""), "n1"), "0");
 }
 
+// Goal: a pod whose memory the driver is to limit gets a GPU where it does, beside pods that the
+// guard limits, and not beside those with MPS.
+TEST_F(Modes, OnlyGpusWhereTheDriverLimitsMemory) {
+    EXPECT_EQ(place(pod("a", "driver")),
+              "No GPU with the requested isolation: tessera.dev/isolation driver, which this node "
+              "does not offer");
+    NodeInventory node = build::node("n2", 2, gibibytes(16));
+    node.gpus[1].limits_memory = true;
+    state_.set_node(node);
+    EXPECT_NE(place(pod("a", "driver"), "n2").find("does not offer"), std::string::npos)
+        << "the guard, which limits the compute, is off";
+    node.shares = EnforcementMode::guard;
+    node.gpus[1].offers_mps = true;
+    state_.set_node(node);
+    EXPECT_EQ(place(pod("a", "driver"), "n2"), "1");
+    EXPECT_EQ(place(pod("b", "guard", 13), "n2"), "1");
+    EXPECT_EQ(place(pod("c", "guard", 13), "n2"), "0");
+    EXPECT_NE(place(pod("d", "mps"), "n2").find("No GPU with the requested isolation"),
+              std::string::npos);
+}
+
 // Goal: a pod that MPS cannot serve is refused before it is placed, with what to write.
 TEST_F(Modes, WhatMpsCannotServe) {
     const auto refusal = [](const PodInfo& pod) {
@@ -354,7 +375,7 @@ TEST_F(Modes, WhatMpsCannotServe) {
     };
     EXPECT_EQ(refusal(pod("a", "mps")), "");
     EXPECT_EQ(refusal(pod("a", "mig")),
-              "annotation tessera.dev/isolation: \"mig\" is unknown; write guard or mps");
+              "annotation tessera.dev/isolation: \"mig\" is unknown; write guard, mps or driver");
     EXPECT_NE(refusal(pod("a", "mps", 3, 0)).find("asks for no compute"), std::string::npos);
     PodInfo several = pod("a", "mps");
     several.request->front().gpu.gpus = 2;

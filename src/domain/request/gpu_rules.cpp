@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <utility>
 
@@ -109,11 +110,19 @@ Result<std::optional<Link>> read_link(std::string_view text) {
                   "is no kind of link; write nvlink, pcie or numa");
 }
 
+struct IsolationRow {
+    std::string_view word;
+    Isolation isolation;
+};
+
+constexpr auto kIsolations = std::to_array<IsolationRow>(
+    {{"guard", Isolation::guard}, {"mps", Isolation::mps}, {"driver", Isolation::driver}});
+
 Result<std::optional<Isolation>> read_isolation(std::string_view text) {
     if (text.empty()) return std::optional<Isolation>{};
-    if (text == "guard") return std::optional(Isolation::guard);
-    if (text == "mps") return std::optional(Isolation::mps);
-    return refuse(annotation_named(kIsolation), text, "is unknown; write guard or mps");
+    const auto row = std::ranges::find(kIsolations, text, &IsolationRow::word);
+    if (row != kIsolations.end()) return std::optional(row->isolation);
+    return refuse(annotation_named(kIsolation), text, "is unknown; write guard, mps or driver");
 }
 
 std::vector<GpuUuid> uuids_of(const std::vector<std::string>& names) {
@@ -162,6 +171,10 @@ std::vector<GpuGroup> GpuRules::groups() const {
     if (anti_affinity) out.push_back(*anti_affinity);
     if (affinity) out.push_back(*affinity);
     return out;
+}
+
+std::string_view word_of(Isolation isolation) {
+    return std::ranges::find(kIsolations, isolation, &IsolationRow::isolation)->word;
 }
 
 Result<GpuRules> parse_gpu_rules(const GpuRuleTexts& texts, std::string_view ns) {

@@ -24,12 +24,16 @@ inline constexpr std::string_view kIsolation = "tessera.dev/isolation";
 inline constexpr std::string_view kGpuAntiAffinity = "tessera.dev/gpu-anti-affinity";
 inline constexpr std::string_view kGpuAffinity = "tessera.dev/gpu-affinity";
 
-// What limits the compute time of a share. On a GPU, the pods with MPS and the others exclude each
+// What limits a share, if the pod says so. On a GPU, the pods with MPS and the others exclude each
 // other: a GPU that has MPS clients admits no other program.
 enum class Isolation {
-    guard,  // Tessera's guard, which lets one container's kernels run after the other's
-    mps,    // NVIDIA MPS, which lets them run side by side
+    guard,   // Tessera's guard, which lets one container's kernels run after the other's
+    mps,     // NVIDIA MPS limits the compute: kernels of containers run side by side
+    driver,  // the driver limits the memory (Gpu::limits_memory), and the guard the compute
 };
+
+// As in the annotation.
+std::string_view word_of(Isolation isolation);
 
 // Pods of one namespace that name the same group in the same label: a hash of all three. Two
 // groups with the same hash count as one, which can apply a rule to pods that do not need it.

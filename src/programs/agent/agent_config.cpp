@@ -23,6 +23,20 @@ Result<> check_of_node(const Config& config) {
     return {};
 }
 
+// The driver limits memory, and the guard compute.
+Result<> check_cgroup_folder(const Config& config) {
+    if (config.cgroup_folder.empty()) return {};
+    if (!config.cgroup_folder.starts_with('/')) {
+        return fail(Code::invalid_argument, "cgroup_folder: \"" + config.cgroup_folder +
+                                                "\" is not an absolute path; write such as "
+                                                "/sys/fs/cgroup");
+    }
+    if (!config.guard_library.empty()) return {};
+    return fail(Code::invalid_argument,
+                "cgroup_folder: the driver does not limit a container's compute, so it needs the "
+                "guard; set guard_library too (guard.enabled of the Helm chart)");
+}
+
 // MPS limits compute, and the guard memory.
 Result<> check_mps(const Config& config) {
     TRY_VOID(check_choice("mps_shared_memory", config.mps_shared_memory, {"true", "false"}));
@@ -80,6 +94,7 @@ Result<> check_config(const ConfigValues& values) {
                     "(guard.enabled=false of the Helm chart)");
     }
 #endif
+    TRY_VOID(check_cgroup_folder(config));
     TRY_VOID(check_mps(config));
     TRY_VOID(check_of_node(config));
     TRY_VOID(check_node_configs(values));
@@ -98,6 +113,12 @@ Result<ConfigValues> with_node_config(const ConfigValues& values, const std::str
     if (config == configs.end())
         return fail(Code::internal, "node_configs: there is no configuration " + name);
     return merged(values, config->second);
+}
+
+CdiFolderOptions cdi_options(const Config& config) {
+    return {.folders = {config.static_cdi_folder, config.cdi_folder},
+            .dynamic = config.cdi_folder,
+            .vendor_kind = config.cdi_kind};
 }
 
 StartRules start_rules(const Config& config) {

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "adapters/os/cdi_folder.hpp"
 #include "app/agent/inventory/gpu_monitor.hpp"
 #include "domain/container_start/identity.hpp"
 #include "domain/container_start/start_rules.hpp"
@@ -27,6 +28,7 @@ Result<> check_config(const ConfigValues& values);
 std::set<std::string> node_config_names(const ConfigValues& values);
 Result<ConfigValues> with_node_config(const ConfigValues& values, const std::string& name);
 
+CdiFolderOptions cdi_options(const Config& config);
 StartRules start_rules(const Config& config);
 // Of a checked configuration. `dialects` and `cdi` outlive the options.
 GpuMonitorOptions monitor_options(const Config& config, Identity identity, const Dialects& dialects,

@@ -38,5 +38,29 @@ TEST(AgentConfig, NodeConfigs) {
     }
 }
 
+// Goal: what cannot enforce a share alone is refused without the guard, with the fix.
+TEST(AgentConfig, EnforcersThatNeedTheGuard) {
+    const struct {
+        std::vector<std::string> flags;
+        int status;
+        const char* text;
+    } rows[] = {
+        {{"--cgroup-folder=/sys/fs/cgroup", "--guard-library=/lib/guard.so"}, 0, "is good"},
+        {{"--cgroup-folder=/sys/fs/cgroup"}, 78, "set guard_library too"},
+        {{"--cgroup-folder=cgroup", "--guard-library=/lib/guard.so"},
+         78,
+         "cgroup_folder: \\\"cgroup\\\" is not an absolute path"},
+        {{"--mps-folder=/run/tessera/mps"}, 78, "set guard_library too"},
+    };
+    const Folder folder;
+    for (const auto& row : rows) {
+        std::vector<std::string> flags{"--check-config", "--node=n1"};
+        flags.insert(flags.end(), row.flags.begin(), row.flags.end());
+        Program agent("tessera-agent", flags, folder.file("log"));
+        EXPECT_EQ(agent.wait(kNotHanging), row.status) << row.text;
+        EXPECT_NE(agent.output().find(row.text), std::string::npos) << agent.output();
+    }
+}
+
 }  // namespace
 }  // namespace tessera

@@ -6,34 +6,48 @@
 #include "app/common/periodic.hpp"
 
 namespace tessera {
+namespace {
 
-ShareEnforcement::ShareEnforcement(GuardFolderOptions guard, const MpsOptions& mps,
-                                   BypassOptions bypass, HttpClient& api,
+// In the guard's folder of the node.
+constexpr const char* kMemoryLimitsFolder = "memory-limits";
+
+}  // namespace
+
+ShareEnforcement::ShareEnforcement(const EnforcementOptions& options, HttpClient& api,
                                    ShareEnforcementPorts ports)
     : ports_(std::move(ports)),
-      guard_(std::move(guard), ports_.clock),
+      guard_(options.guard, ports_.clock),
       events_(api),
-      mps_(mps.folder.empty() ? nullptr
-                              : std::make_unique<Mps>(mps, guard_.probe(), ports_, events_)),
+      mps_(options.mps.folder.empty()
+               ? nullptr
+               : std::make_unique<Mps>(options.mps, guard_.probe(), ports_, events_)),
+      driver_(options.driver.cgroup_folder.empty()
+                  ? nullptr
+                  : std::make_unique<DriverLimits>(
+                        options.driver, guard_.pods_folder().parent_path() / kMemoryLimitsFolder)),
       enforcers_(rows()),
       reported_(guard_.pods_folder()),
       resized_(guard_.pods_folder()),
-      bypasses_({ports_.driver, processes_, enforcers_, enforcers_, events_}, bypass),
-      mounts_({enforcers_, processes_, events_}, bypass.kills_them),
-      unshared_({processes_, events_}, bypass.kills_them),
+      bypasses_({ports_.driver, processes_, enforcers_, enforcers_, events_}, options.bypass),
+      mounts_({enforcers_, processes_, events_}, options.bypass.kills_them),
+      unshared_({processes_, events_}, options.bypass.kills_them),
       reconciler_(enforcers_, resized_, ports_.node),
       collector_(enforcers_, ports_.record),
       share_events_(enforcers_, reported_, events_) {}
 
 // In order of strength. Each takes the shares that ask for it.
 std::vector<Enforcer*> ShareEnforcement::rows() {
-    if (!mps_) return {&guard_};
-    return {&mps_->enforcer, &guard_};
+    std::vector<Enforcer*> rows;
+    if (mps_) rows.push_back(&mps_->enforcer);
+    if (driver_) rows.push_back(&driver_->enforcer);
+    rows.push_back(&guard_);
+    return rows;
 }
 
 void ShareEnforcement::add_to(GpuMonitorOptions& monitoring) const {
     monitoring.enforcement_fault = enforcers_.fault();
     monitoring.modes = modes();
+    if (driver_) monitoring.memory_limits = driver_->limits.get();
     if (mps_) {
         monitoring.mps_offenders = [this](const GpuUuid& gpu) {
             return mps_->watch.offenders(gpu);
@@ -68,7 +82,10 @@ std::vector<std::jthread> ShareEnforcement::start(const std::stop_token& stop) {
         });
     };
     threads.emplace_back([this, stop] { watch_pods(stop); });
-    every(RegionGarbageCollector::kPeriod, [this] { collector_.collect(); });
+    threads.emplace_back([this, stop] {
+        while (!stop.stop_requested())
+            ports_.clock.sleep_for(collector_.collect(), stop);
+    });
     every(ShareEvents::kPeriod, [this] { share_events_.look(); });
     every(BypassDetector::kPeriod, [this] { bypasses_.look(); });
     every(MountWatch::kPeriod, [this] { mounts_.look(); });

@@ -13,8 +13,10 @@
 #include "adapters/guard/reported_limits.hpp"
 #include "adapters/guard/resized_allocations.hpp"
 #include "adapters/kube/kube_pod_events.hpp"
+#include "adapters/memory_limits/driver_enforcer.hpp"
 #include "adapters/mps/agent_mps_folder.hpp"
 #include "adapters/mps/mps_enforcer.hpp"
+#include "adapters/nvml/nvml_memory_limits.hpp"
 #include "adapters/os/proc_table.hpp"
 #include "app/agent/enforcement/bypass_detector.hpp"
 #include "app/agent/enforcement/enforcers.hpp"
@@ -47,10 +49,22 @@ struct MpsOptions {
     int evict_after = 0;  // as mps_evict_after
 };
 
+struct DriverLimitOptions {
+    std::string cgroup_folder;  // empty: the driver's memory limits are not used
+    std::string driver_root;
+};
+
+struct EnforcementOptions {
+    GuardFolderOptions guard;
+    MpsOptions mps;
+    DriverLimitOptions driver;
+    BypassOptions bypass;
+};
+
 class ShareEnforcement {
   public:
-    ShareEnforcement(GuardFolderOptions guard, const MpsOptions& mps, BypassOptions bypass,
-                     HttpClient& api, ShareEnforcementPorts ports);
+    ShareEnforcement(const EnforcementOptions& options, HttpClient& api,
+                     ShareEnforcementPorts ports);
 
     // Errors as GuardFolder::install.
     [[nodiscard]] Result<> install() { return guard_.install(); }
@@ -92,6 +106,15 @@ class ShareEnforcement {
         MpsWatch watch;
     };
 
+    struct DriverLimits {
+        DriverLimits(const DriverLimitOptions& options, const std::filesystem::path& folder)
+            : limits(nvml_memory_limits(options.driver_root, {}, options.cgroup_folder)),
+              enforcer(folder, options.cgroup_folder, *limits) {}
+
+        std::unique_ptr<CgroupMemoryLimits> limits;
+        DriverEnforcer enforcer;
+    };
+
     [[nodiscard]] std::vector<Enforcer*> rows();
     // Null if MPS is not offered.
     [[nodiscard]] const GpuModes* modes() const { return mps_ ? &mps_->modes : nullptr; }
@@ -100,7 +123,8 @@ class ShareEnforcement {
     const ShareEnforcementPorts ports_;
     GuardFolder guard_;
     KubePodEvents events_;
-    const std::unique_ptr<Mps> mps_;  // null: MPS is not offered
+    const std::unique_ptr<Mps> mps_;              // null: MPS is not offered
+    const std::unique_ptr<DriverLimits> driver_;  // null: not used
     const Enforcers enforcers_;
     ReportedLimitFiles reported_;
     ResizedAllocationFiles resized_;

@@ -38,10 +38,14 @@ struct Parts {
     NodeConfigLabel& label;
 };
 
-CdiFolderOptions cdi_options(const Config& config) {
-    return {.folders = {config.static_cdi_folder, config.cdi_folder},
-            .dynamic = config.cdi_folder,
-            .vendor_kind = config.cdi_kind};
+EnforcementOptions enforcement_options(const Config& config, Identity identity) {
+    return {.guard = {.folder = config.guard_folder, .library = config.guard_library},
+            .mps = {config.mps_folder, config.mps_shared_memory == "true",
+                    static_cast<int>(config.mps_evict_after)},
+            // Only the runtime's hooks name a container's cgroup.
+            .driver = {identity == Identity::nri ? config.cgroup_folder : "", config.driver_root},
+            .bypass = {.allowance = mebibytes(config.context_mib),
+                       .kills_them = config.bypass_action == "kill"}};
 }
 
 Result<> run_on_node(const Config& config, const std::string& config_name, const Parts& parts,
@@ -55,13 +59,8 @@ Result<> run_on_node(const Config& config, const std::string& config_name, const
     const auto holders = make_device_checkpoint(config.plugin_folder, dialects);
     std::optional<ShareEnforcement> enforcement;
     if (!config.guard_library.empty()) {
-        enforcement.emplace(
-            GuardFolderOptions{.folder = config.guard_folder, .library = config.guard_library},
-            MpsOptions{config.mps_folder, config.mps_shared_memory == "true",
-                       static_cast<int>(config.mps_evict_after)},
-            BypassOptions{.allowance = mebibytes(config.context_mib),
-                          .kills_them = config.bypass_action == "kill"},
-            api, ShareEnforcementPorts{*driver, *holders, clock, kube, node});
+        enforcement.emplace(enforcement_options(config, identity), api,
+                            ShareEnforcementPorts{*driver, *holders, clock, kube, node});
     }
     if (enforcement) TRY_VOID(enforcement->install());
     CdiFolder cdi(cdi_options(config));

@@ -9,10 +9,23 @@
 namespace tessera {
 namespace {
 
+// Of all shares of GPUs.
+bool driver_limits_memory(const Allocation& allocation, const NodeInventory& node) {
+    return std::ranges::all_of(allocation.containers, [&](const ContainerAllocation& container) {
+        return !has_share(container) || std::ranges::all_of(container.gpus, [&](const auto& share) {
+            const Gpu* gpu = find_gpu(node.gpus, share.uuid);
+            return gpu != nullptr && gpu->limits_memory;
+        });
+    });
+}
+
+// The agent uses the same enforcers, or refuses to start the container (MemoryEnforcement).
 std::string_view enforced_by(const Allocation& allocation, const NodeInventory& node) {
     if (std::ranges::none_of(allocation.containers, has_share)) return key::kExclusive;
     if (uses_mps(allocation)) return key::kEnforcedByGuardAndMps;
-    return node.shares == EnforcementMode::guard ? key::kEnforcedByGuard : key::kEnforcedByNothing;
+    if (node.shares == EnforcementMode::none) return key::kEnforcedByNothing;
+    return driver_limits_memory(allocation, node) ? key::kEnforcedByDriverAndGuard
+                                                  : key::kEnforcedByGuard;
 }
 
 }  // namespace

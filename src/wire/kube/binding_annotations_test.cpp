@@ -54,6 +54,14 @@ TEST_F(BindingAnnotations, SaysHowAShareIsHeld) {
     node_.shares = EnforcementMode::guard;
     EXPECT_EQ(said(shared), "guard");
     EXPECT_EQ(said(alone), "exclusive");
+    node_.gpus[0].limits_memory = true;
+    EXPECT_EQ(said(shared), "guard") << "the driver does not limit the memory of its GPU";
+    node_.gpus[1].limits_memory = true;
+    EXPECT_EQ(said(shared), "memory=driver,compute=guard");
+    EXPECT_EQ(said(alone), "exclusive");
+    GpuShare with_mps = share(1, 8);
+    with_mps.mps = true;
+    EXPECT_EQ(said(allocation({{"main", {}, {with_mps}}})), "memory=guard,compute=mps");
 }
 
 // Goal: with a seal, the signature of exactly that text is included.

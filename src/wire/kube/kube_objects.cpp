@@ -232,8 +232,9 @@ PodInfo read_pod(JsonValue pod, const AllocationSeal* seal, const Dialects& dial
     info.unknown_annotations = unknown_annotations(annotations, metadata["labels"]);
     info.legacy = read_legacy(annotations, dialects);
     const std::string enforced_by = annotations[key::kEnforcedBy].text_or("");
-    info.is_guarded =
-        enforced_by == key::kEnforcedByGuard || enforced_by == key::kEnforcedByGuardAndMps;
+    info.is_guarded = enforced_by == key::kEnforcedByGuard ||
+                      enforced_by == key::kEnforcedByGuardAndMps ||
+                      enforced_by == key::kEnforcedByDriverAndGuard;
     if (const auto requested = annotations[key::kResize].text()) {
         const std::string refusal = annotations[key::kResizeRefused].text_or("");
         if (!is_refusal_of(refusal, *requested)) info.resize = read_resize_request(*requested);

@@ -151,7 +151,11 @@ TEST(ReadPod, ResizeAndCoresLimit) {
     ASSERT_TRUE(wrong.resize);
     EXPECT_FALSE(*wrong.resize);
     EXPECT_FALSE(read(annotation, "cpu").resize);
-    EXPECT_TRUE(read(R"("tessera.dev/enforced-by":"guard")", "tessera.dev/gpu").is_guarded);
+    for (const char* how : {"guard", "memory=driver,compute=guard", "memory=guard,compute=mps"}) {
+        EXPECT_TRUE(read(fmt::format(R"("tessera.dev/enforced-by":"{}")", how), "tessera.dev/gpu")
+                        .is_guarded)
+            << how;
+    }
     EXPECT_FALSE(read(R"("tessera.dev/enforced-by":"none")", "tessera.dev/gpu").is_guarded);
     const PodInfo limited = read(R"("tessera.dev/gpu-cores-limit":"x")", "tessera.dev/gpu");
     ASSERT_FALSE(limited.request);

@@ -91,6 +91,7 @@ Result<DumpGpu> read_gpu(const JsonField& at) {
     TRY(gpu.over_limit.count, at["overLimit"].number_or_0(kMostBytes));
     TRY(const bool sick, at["unhealthy"].yes_or_no());
     TRY(gpu.offers_mps, at["mps"].yes_or_no());
+    TRY(gpu.limits_memory, at["memoryLimits"].yes_or_no());
     gpu.healthy = !sick;
     TRY(std::string uuid, read_plain_or_empty(at["uuid"]));
     gpu.uuid = GpuUuid(std::move(uuid));
@@ -379,6 +380,7 @@ std::string write_node(const DumpNode& node) {
                     if (gpu.over_limit != Bytes{}) w.member("overLimit", gpu.over_limit.count);
                     if (!gpu.healthy) w.member("unhealthy", true);
                     if (gpu.offers_mps) w.member("mps", true);
+                    if (gpu.limits_memory) w.member("memoryLimits", true);
                     if (gpu.links.numa != kNumaUnknown) w.member("numa", gpu.links.numa);
                     write_places(w, "pcie", gpu.links.pcie);
                     write_places(w, "nvlink", gpu.links.nvlink);

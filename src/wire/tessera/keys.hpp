@@ -20,6 +20,7 @@ inline constexpr std::string_view kEnforcedBy = "tessera.dev/enforced-by";
 inline constexpr std::string_view kEnforcedByGuard = "guard";
 // The enforcers of memory and compute, by the names that the agent uses (EnforcedBy).
 inline constexpr std::string_view kEnforcedByGuardAndMps = "memory=guard,compute=mps";
+inline constexpr std::string_view kEnforcedByDriverAndGuard = "memory=driver,compute=guard";
 inline constexpr std::string_view kEnforcedByNothing = "none";
 inline constexpr std::string_view kExclusive = "exclusive";  // it has whole GPUs only
 // Pod: docs/formats/resize.md. kResize: the user's request. kResizeRefused: why it was refused.

@@ -110,6 +110,7 @@ Result<Gpu> read_gpu(JsonValue json) {
         return bad("overLimit", "out of range");
     gpu.reason = json["reason"].text_or("");
     gpu.offers_mps = json["mps"].is_true();
+    gpu.limits_memory = json["memoryLimits"].is_true();
     TRY(gpu.mps_offenders, read_offenders(json["mpsOffenders"]));
     TRY(gpu.links, read_links(json));
     return gpu;
@@ -139,6 +140,7 @@ std::string write_node_gpus(const NodeGpusReport& gpus) {
                     w.member("health", health_of(gpu.condition));
                     if (!gpu.usable()) w.member("reason", gpu.reason);
                     if (gpu.offers_mps) w.member("mps", true);
+                    if (gpu.limits_memory) w.member("memoryLimits", true);
                     if (!gpu.mps_offenders.empty()) {
                         w.array("mpsOffenders", [&] {
                             for (const PodUid& uid : gpu.mps_offenders)

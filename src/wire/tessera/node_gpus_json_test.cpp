@@ -49,6 +49,17 @@ TEST(NodeGpusJson, Excess) {
     EXPECT_EQ(*read, gpus);
 }
 
+// Goal: what a GPU offers is in the text only if it does.
+TEST(NodeGpusJson, Offers) {
+    NodeGpusReport gpus = example();
+    gpus.gpus[0].offers_mps = true;
+    gpus.gpus[1].limits_memory = true;
+    const std::string text = write_node_gpus(gpus);
+    EXPECT_NE(text.find(R"("health":"healthy","mps":true})"), std::string::npos) << text;
+    EXPECT_NE(text.find(R"("reason":"Xid 79","memoryLimits":true})"), std::string::npos) << text;
+    EXPECT_EQ(read_node_gpus(text).value(), gpus);
+}
+
 // Goal: pods to evict are in the text only if there are some, and a broken list is refused.
 TEST(NodeGpusJson, Offenders) {
     NodeGpusReport gpus = example();

@@ -96,3 +96,10 @@ affinity:
 tolerations:
   {{- concat (.Values.agent.tolerations | default list) $own | toYaml | nindent 2 }}
 {{- end -}}
+
+{{/* What the agents may do as root beside reading: "KILL, SYS_ADMIN", or nothing. */}}
+{{- define "tessera.agentCapabilities" -}}
+{{- $kill := ternary "KILL" "" (eq .Values.guard.bypassAction "kill") }}
+{{- $limit := ternary "" "SYS_ADMIN" (empty .Values.guard.cgroupFolder) }}
+{{- if .Values.guard.enabled }}{{ join ", " (compact (list $kill $limit)) }}{{ end }}
+{{- end -}}

@@ -111,9 +111,29 @@ Result<Enforcer*> Enforcers::first_for(ShareResource resource, const EnforcedCon
     return fail(merged(resource, reasons));
 }
 
+Result<Enforcer*> Enforcers::memory_enforcer(std::string_view name,
+                                             const EnforcedContainer& container,
+                                             const std::vector<EnforcedShare>& shares) const {
+    const auto cannot = [&](std::string_view why) {
+        return fail(Code::unsupported,
+                    fmt::format("the pod was placed so that {} limits its memory "
+                                "(tessera.dev/enforced-by), and on this node it cannot now: {}. "
+                                "Delete the pod, so that it is created again",
+                                name, why));
+    };
+    const auto row = std::ranges::find(rows_, name, &Enforcer::name);
+    if (row == rows_.end()) return cannot("the agent is configured without it");
+    const auto can = (*row)->can_enforce(ShareResource::memory, container, shares);
+    if (!can) return cannot(can.error().text);
+    return *row;
+}
+
 Result<Enforcers::Choice> Enforcers::choose(const EnforcedContainer& container,
-                                            const std::vector<EnforcedShare>& shares) const {
-    TRY(Enforcer* const memory, first_for(ShareResource::memory, container, shares));
+                                            const std::vector<EnforcedShare>& shares,
+                                            std::string_view memory_by) const {
+    TRY(Enforcer* const memory, memory_by.empty()
+                                    ? first_for(ShareResource::memory, container, shares)
+                                    : memory_enforcer(memory_by, container, shares));
     TRY(Enforcer* const compute, first_for(ShareResource::compute, container, shares));
     return Choice(*memory, *compute);
 }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -64,8 +65,11 @@ class Enforcers final : public ShareMeter {
     [[nodiscard]] std::string fault() const;
 
     // An error names the reasons of all enforcers, for the pod's event. The table is not empty.
+    // `memory_by`: the enforcer that must limit memory, because the pod was placed for it; empty:
+    // the strongest that can.
     [[nodiscard]] Result<Choice> choose(const EnforcedContainer& container,
-                                        const std::vector<EnforcedShare>& shares) const;
+                                        const std::vector<EnforcedShare>& shares,
+                                        std::string_view memory_by = {}) const;
     // As Enforcer::prepare, by all that were chosen. What others prepared for an earlier start of
     // the container is released.
     Result<ContainerEdits> prepare(const Choice& choice, const EnforcedContainer& container,
@@ -101,6 +105,9 @@ class Enforcers final : public ShareMeter {
     [[nodiscard]] Result<Enforcer*> first_for(ShareResource resource,
                                               const EnforcedContainer& container,
                                               const std::vector<EnforcedShare>& shares) const;
+    [[nodiscard]] Result<Enforcer*> memory_enforcer(std::string_view name,
+                                                    const EnforcedContainer& container,
+                                                    const std::vector<EnforcedShare>& shares) const;
 
     std::vector<Enforcer*> rows_;
 };

@@ -85,6 +85,20 @@ TEST_F(EnforcersTest, WhatNothingCanLimitIsRefusedWithAllReasons) {
     EXPECT_EQ(Enforcers().fault(), "");
 }
 
+// Goal: no weaker enforcer replaces the one for which the pod was placed.
+TEST_F(EnforcersTest, WhatThePodWasPlacedForIsNotReplaced) {
+    EXPECT_EQ(enforcers_.choose(container_, shares_, "strong")->by().memory, "strong");
+    strong_.refuse(ShareResource::memory, {Code::unsupported, "the driver is too old"});
+    EXPECT_EQ(enforcers_.choose(container_, shares_)->by(), (EnforcedBy{"weak", "strong"}));
+    EXPECT_EQ(enforcers_.choose(container_, shares_, "strong").error().text,
+              "the pod was placed so that strong limits its memory (tessera.dev/enforced-by), and "
+              "on this node it cannot now: the driver is too old. Delete the pod, so that it is "
+              "created again");
+    const auto missing = enforcers_.choose(container_, shares_, "other");
+    ASSERT_FALSE(missing);
+    EXPECT_NE(missing.error().text.find("configured without it"), std::string::npos);
+}
+
 TEST_F(EnforcersTest, AnEnforcerThatFailsRefusesTheContainer) {
     strong_.refuse_next({Code::unavailable, "the disk is full"});
     EXPECT_EQ(prepare().error().text, "the disk is full");

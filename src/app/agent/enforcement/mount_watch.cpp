@@ -75,7 +75,7 @@ bool MountWatch::report(const Watched& watched, const Error& error, std::string_
          .name = watched.container.name,
          .type = PodEventType::warning,
          .reason = kEnforcementCovered,
-         .message = fmt::format("The files that enforce the GPU share are no longer in force: {}{}",
+         .message = fmt::format("What enforces the GPU share is no longer in force: {}{}",
                                 error.text, then),
          .source = "tessera-agent"}));
 }

@@ -85,9 +85,10 @@ void RegionGarbageCollector::clean_up_over() {
     clean_up_unused(over);
 }
 
-void RegionGarbageCollector::collect() {
+std::chrono::seconds RegionGarbageCollector::collect() {
     clean_up_unknown();
     clean_up_over();
+    return has_recovered_ ? kPeriod : kFirstPeriod;
 }
 
 }  // namespace tessera

@@ -19,6 +19,8 @@ namespace tessera {
 class RegionGarbageCollector {
   public:
     static constexpr std::chrono::seconds kPeriod{10};
+    // Until it has recovered: limits may be missing.
+    static constexpr std::chrono::seconds kFirstPeriod{1};
 
     // `record` outlives this.
     RegionGarbageCollector(Enforcers enforcers, DeviceHolders& record)
@@ -27,8 +29,8 @@ class RegionGarbageCollector {
     // Takes what a watch of this node's pods showed. Any thread.
     void take(const PodChanges& changes);
     // Cleans up after containers that are gone. The first call that knows the node's pods also
-    // calls recover(). Call it from one thread only.
-    void collect();
+    // calls recover(). Returns when to call it again. Call it from one thread only.
+    std::chrono::seconds collect();
 
   private:
     void recover_once(const std::set<PodUid>& kept, std::set<PodUid> known);

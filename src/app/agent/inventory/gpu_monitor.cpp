@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 #include <tuple>
+#include <utility>
 
 #include "app/agent/enforcement/over_limit.hpp"
 #include "base/log.hpp"
@@ -174,6 +175,7 @@ Result<NodeInventory> GpuMonitor::read() {
                              .reason = !fault.empty() ? fault : reason,
                              .links = reading.links,
                              .offers_mps = offers_mps && has_percentages(reading),
+                             .limits_memory = limits_memory(reading.uuid),
                              .multiprocessors = reading.multiprocessors,
                              .mps_offenders = options_.mps_offenders
                                                   ? options_.mps_offenders(reading.uuid)
@@ -182,6 +184,23 @@ Result<NodeInventory> GpuMonitor::read() {
     keep_known(node, *inventory());
     node.injection_fault = injection_fault(node.gpus);
     return node;
+}
+
+bool GpuMonitor::limits_memory(const GpuUuid& gpu) {
+    if (options_.memory_limits == nullptr || !options_.enforcement_fault.empty()) return false;
+    const auto does = [&] {
+        const Call call(*this);
+        return options_.memory_limits->check_supported(gpu);
+    }();
+    std::string& reason = memory_limit_faults_[gpu];
+    const std::string now = does ? "" : does.error().text;
+    if (std::exchange(reason, now) != now && !does)
+        log_event(Event::memory_limit_error, {{"gpu", gpu.str()}, {"reason", now}});
+    if (does || does.error().code != Code::unavailable) return does.has_value();
+    // What was known stays.
+    const auto before = inventory();
+    const auto known = std::ranges::find(before->gpus, gpu, &Gpu::uuid);
+    return known != before->gpus.end() && known->limits_memory;
 }
 
 std::vector<GpuUuid> GpuMonitor::gpus_in_mps_mode() const {
@@ -332,6 +351,7 @@ void GpuMonitor::release(const std::string& label) {
         before_release_ = inventory();
         const Call call(*this);
         driver_.close();
+        if (options_.memory_limits != nullptr) options_.memory_limits->close();
         is_released_ = true;
         log_event(Event::driver_released, {{"label", label}});
     }

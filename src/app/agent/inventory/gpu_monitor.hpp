@@ -23,6 +23,7 @@
 #include "ports/gpu_inventory.hpp"
 #include "ports/kube/kube_api.hpp"
 #include "ports/kubelet.hpp"
+#include "ports/shares/cgroup_memory_limits.hpp"
 #include "ports/shares/share_meter.hpp"
 
 namespace tessera {
@@ -41,6 +42,8 @@ struct GpuMonitorOptions {
     const GpuModes* modes = nullptr;     // null: the node does not offer MPS. Outlives the monitor
     // As Gpu::mps_offenders, ascending; empty: none. Any thread may call it.
     std::function<std::vector<PodUid>(const GpuUuid&)> mps_offenders = {};
+    // Published as Gpu::limits_memory; null: not used. Outlives the monitor.
+    CgroupMemoryLimits* memory_limits = nullptr;
     // If a call into the driver has not returned for this long, the GPUs are published as
     // unhealthy. They are healthy again once it returns.
     std::chrono::milliseconds hang_bound{60'000};
@@ -103,6 +106,7 @@ class GpuMonitor {
     class Call;
 
     Result<NodeInventory> read();
+    [[nodiscard]] bool limits_memory(const GpuUuid& gpu);
     // They admit only MPS because of us, although they are not shareable by the driver's words.
     [[nodiscard]] std::vector<GpuUuid> gpus_in_mps_mode() const;
     [[nodiscard]] std::string injection_fault(const std::vector<Gpu>& gpus) const;
@@ -135,10 +139,12 @@ class GpuMonitor {
     NodePublisher publisher_;
     std::map<GpuUuid, Bytes> over_limit_;  // of run's thread: as last published
     GpuHealth health_;                     // of run's thread
-    int failed_reads_ = 0;                 // of run's thread: in a row
-    Time failing_since_{};                 // of run's thread: time of the first of these
-    bool has_answered_ = false;            // of run's thread: some GPU has answered this process
-    std::string released_for_;  // of run's thread: the label; empty while the driver is in use
+    // Of run's thread: why the driver does not limit memory on a GPU, as last logged.
+    std::map<GpuUuid, std::string> memory_limit_faults_;
+    int failed_reads_ = 0;       // of run's thread: in a row
+    Time failing_since_{};       // of run's thread: time of the first of these
+    bool has_answered_ = false;  // of run's thread: some GPU has answered this process
+    std::string released_for_;   // of run's thread: the label; empty while the driver is in use
     // Of run's thread: the GPUs before the driver was released; null while it is in use.
     std::shared_ptr<const NodeInventory> before_release_;
 

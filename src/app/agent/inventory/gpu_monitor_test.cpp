@@ -59,6 +59,19 @@ class BlackHole final : public KubeApi {
     bool asked_ TESSERA_GUARDED_BY(mutex_) = false;
 };
 
+// The driver of the first GPU limits memory, and that of the second as `second` says.
+class SomeMemoryLimits final : public CgroupMemoryLimits {
+  public:
+    Result<> check_supported(const GpuUuid& gpu) override {
+        return gpu == GpuUuid("GPU-0") ? Result<>{} : second;
+    }
+    Result<CgroupMemory> get(const GpuUuid&, const std::string&) override { return CgroupMemory{}; }
+    Result<> set(const GpuUuid&, const std::string&, std::optional<Bytes>) override { return {}; }
+    void close() override {}
+
+    Result<> second = fail(Code::unsupported, "the driver has no memory limits");
+};
+
 // Goal: the first state is sent once: one list per resource, one annotation, the totals.
 TEST_F(GpuMonitorTest, PublishesOnce) {
     start();
@@ -134,6 +147,34 @@ TEST_F(GpuMonitorTest, WhatIsHeldAboveALimitIsNotOffered) {
     shares_.used.pop_back();
     shares_.used[0].used = gibibytes(4);
     EXPECT_EQ(over_limit(), Bytes{});
+}
+
+// Goal: the Node shows on which GPUs the driver limits memory. A driver that does not answer for a
+// moment changes nothing.
+TEST_F(GpuMonitorTest, ShowsWhereTheDriverLimitsMemory) {
+    SomeMemoryLimits limits;
+    Result<>& second = limits.second;
+    options_.memory_limits = &limits;
+    GpuMonitor gpus(driver_, kube_, plugins_, options_);
+    ASSERT_TRUE(gpus.load());
+    gpus.publish();
+    const auto shown = [&] {
+        gpus.update();
+        gpus.publish_now();
+        EXPECT_TRUE(published().gpus[0].limits_memory);
+        return published().gpus[1].limits_memory;
+    };
+    EXPECT_FALSE(shown());
+    second = {};
+    EXPECT_TRUE(shown());
+    second = fail(Code::unavailable, "the driver is busy");
+    EXPECT_TRUE(shown());
+    second = fail(Code::unsupported, "the driver has no memory limits");
+    EXPECT_FALSE(shown());
+    options_.enforcement_fault = "the guard does not work here";
+    GpuMonitor without(driver_, kube_, plugins_, options_);
+    ASSERT_TRUE(without.load());
+    EXPECT_FALSE(without.inventory()->gpus[0].limits_memory);
 }
 
 // Goal: a lost GPU goes out of use and comes back. A new GPU is added to the lists. One that is

@@ -73,6 +73,13 @@ std::optional<std::string_view> annotation(const RuntimeContainer& container,
     return at->second;
 }
 
+// For which the controller placed the pod. What replaces the guard is stronger, so it is not
+// required.
+std::string_view required_memory_enforcer(const RuntimeContainer& container) {
+    const auto enforced_by = annotation(container, key::kEnforcedBy);
+    return enforced_by == key::kEnforcedByDriverAndGuard ? kDriverEnforcer : std::string_view();
+}
+
 }  // namespace
 
 ContainerStartHandler::ContainerStartHandler(ContainerStartPorts ports, NodeName node,
@@ -187,7 +194,7 @@ Result<ContainerStartHandler::Enforced> ContainerStartHandler::enforce(
                              .container = container.setup.name,
                              .cgroup_path = container.cgroup_path,
                              .user_id = container.user_id};
-    const auto choice = ports_.enforcers.choose(target, shares);
+    const auto choice = ports_.enforcers.choose(target, shares, container.memory_by);
     if (!choice) return refuse(choice.error());
     const auto merged =
         check_mounts(container.setup, choice->mount_points(), rules_.preload_merge_from);
@@ -266,8 +273,9 @@ Result<ContainerEdits> ContainerStartHandler::decide(const RuntimeContainer& con
             return refuse(own.error());
     }
     TRY(auto edits,
-        edits_for(*judged.allocation, {container.pod_uid, container.pod, container.setup,
-                                       container.cgroup_path, container.user_id}));
+        edits_for(*judged.allocation,
+                  {container.pod_uid, container.pod, container.setup, container.cgroup_path,
+                   container.user_id, required_memory_enforcer(container)}));
     // The runtime replaces only the first entry; the second one would take effect in the container.
     for (const auto& [name, value] : edits.env) {
         const auto times = values_of(container.env, name).size();

@@ -92,6 +92,8 @@ class ContainerStartHandler final : public ContainerHandler, public DevicePlugin
         const ContainerSetup& setup;
         std::string cgroup_path = {};  // as in RuntimeContainer, like the next
         std::optional<std::uint32_t> user_id = {};
+        // The enforcer of its memory by the pod's annotation, if a weaker one must not replace it.
+        std::string_view memory_by = {};
     };
 
     // Applies the same rule to starting and to running containers. An error if the annotation

@@ -184,6 +184,19 @@ TEST_F(ContainerStartRulesTest, TellsEnforcersWhereTheProcessesAre) {
               "Tessera: the driver refuses the limit");
 }
 
+// Goal: a container whose pod was placed to have its memory limited by the driver does not start
+// with less.
+TEST_F(ContainerStartRulesTest, StartsWithNoLessThanThePodWasPlacedFor) {
+    RuntimeContainer container = placed();
+    container.pod_annotations["tessera.dev/enforced-by"] = "memory=driver,compute=guard";
+    const auto refused = handler_by_cdi_.on_create_container(container);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().text.find("placed so that driver limits its memory"),
+              std::string::npos);
+    container.pod_annotations["tessera.dev/enforced-by"] = "guard";
+    EXPECT_TRUE(handler_by_cdi_.on_create_container(container));
+}
+
 // Goal: the error names a variable of ours that the pod or its image sets twice, and does not blame
 // the runtime.
 TEST_F(ContainerStartRulesTest, VariablesThatStandTwice) {
