@@ -122,6 +122,8 @@ class ChartTest(unittest.TestCase):
                 ("guard.cgroupFolder=/sys/fs/cgroup,guard.enabled=false",
                  "guard.cgroupFolder: only the guard limits a container's compute"),
                 ("guard.cgroupFolder=cgroup", "/guard/cgroupFolder"),
+                ("dialects=null", "missing property 'dialects'"),
+                ("dialects={hami}", "/dialects/0"),
                 ("guard.preloadMergeFrom={opt}", "/guard/preloadMergeFrom/0"),
                 ("guard.preloadMergeFrom={/opt,/opt}", "/guard/preloadMergeFrom"),
                 ("guard.preloadMergeFrom={/usr}", "/usr would cover /usr/lib/tessera"),
@@ -153,6 +155,27 @@ class ChartTest(unittest.TestCase):
         self.assertEqual(json.loads(given.partition("=")[2]),
                          {"a": {"excluded_gpus": [0, "GPU-1"], "slots_per_gpu": 8}})
         self.assertNotIn("--node-configs", str(container(self.default)["args"]))
+
+    def test_dialects_are_the_same_for_all_programs(self) -> None:
+        """With gpu-manager's dialect, kube-scheduler and the webhook send its pods to Tessera. Without
+        it they do not: gpu-manager may serve other nodes of the cluster."""
+        dialects = "dialects={native,gpushare,gpu-manager}"
+        for values, flag, ours in (((), "--dialects=native,gpushare", False),
+                                   ((dialects,), "--dialects=native,gpushare,gpu-manager", True)):
+            with self.subTest(flag):
+                found = objects(*values)
+                controller = one(found, "Deployment", "tessera-controller")["spec"]["template"]
+                self.assertIn(flag, container(found)["args"])
+                self.assertIn(flag, next(each["args"] for each in controller["spec"]["containers"]
+                                         if each["name"] == "controller"))
+                managed = [each["name"] for each in
+                           scheduler_config(*values)["extenders"][0]["managedResources"]
+                           if not each["ignoredByScheduler"]]
+                self.assertEqual([name for name in managed if name.startswith("tencent.com/")],
+                                 ["tencent.com/vcuda-core", "tencent.com/vcuda-memory"] * ours)
+                webhook, = one(found, "MutatingWebhookConfiguration", "tessera-pods")["webhooks"]
+                condition, = webhook["matchConditions"]
+                self.assertEqual("startsWith('tencent.com/vcuda-')" in condition["expression"], ours)
 
     def test_monitoring_objects_find_what_they_scrape(self) -> None:
         found = objects("agent.listen=true", *(f"monitoring.{name}.enabled=true" for name in (

@@ -42,8 +42,8 @@ _OF_GPUSHARE = "scheduler.framework.gpushare.allocation"  # an annotation
 _PLACEHOLDER = "NAME"
 # "required" is for all values together; a page names a few.
 _RULES = {"$schema", "$comment", "required", "title", "description", "default", "type", "enum",
-          "pattern", "not", "minimum", "maximum", "minLength", "minProperties", "items", "properties", "additionalProperties",
-          "patternProperties", "uniqueItems", "anyOf"}
+          "pattern", "not", "minimum", "maximum", "minLength", "minProperties", "minItems", "items",
+          "properties", "additionalProperties", "patternProperties", "uniqueItems", "anyOf"}
 _ANY = object()  # a value that a document names and does not write
 
 
@@ -122,8 +122,8 @@ def faults(value: Any, rule: Json, name: str = "") -> Iterator[str]:
         yield f"{name}: {value!r} does not match {rule['pattern']}"
     if "not" in rule and value == rule["not"]["const"]:
         yield f"{name}: {value!r} is not allowed"
-    if isinstance(value, (str, dict)) and len(value) < max(rule.get("minLength", 0),
-                                                           rule.get("minProperties", 0)):
+    if isinstance(value, (str, dict, list)) and len(value) < max(
+            rule.get(least, 0) for least in ("minLength", "minProperties", "minItems")):
         yield f"{name}: {value!r} is too short"
     least, most = rule.get("minimum", value), rule.get("maximum", value)
     if isinstance(value, int) and not least <= value <= most:

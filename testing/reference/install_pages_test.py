@@ -82,6 +82,9 @@ class ValuesTest(unittest.TestCase):
                  "agent.nodeConfigs.a.excludedGpus: [1, 1] has an entry twice"),
                 ("```yaml\n# values.yaml\nagent: {nodeConfigs: {a: {excludedGpus: [x]}}}\n```",
                  "agent.nodeConfigs.a.excludedGpus[]: 'x' fits no alternative"),
+                ("```yaml\n# values.yaml\ndialects: []\n```", "dialects: [] is too short"),
+                ("```yaml\n# values.yaml\ndialects: [hami]\n```",
+                 "dialects[]: 'hami' is none of native, gpushare, gpu-manager"),
                 ("1. Save:\n\n   ```yaml\n   # values-gke.yaml\n   agent: {listen: 1}\n   ```\n",
                  "agent.listen: 1 is no boolean")):
             with self.subTest(text):

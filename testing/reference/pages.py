@@ -188,9 +188,11 @@ def requests() -> str:
            "A *GPU share* is an amount of memory, and optionally of compute time, on one GPU. Resources of\n"
            "pods are limits of a container (`resources.limits`). Annotations and labels are texts in the\n"
            "object's metadata. Examples: [users' pages](../users/README.md).\n\n"
-           "A pod uses one dialect: `tessera.dev` (native) or `aliyun.com` (gpushare). The annotations and\n"
-           "labels below `tessera.dev` work with both, except where the table says otherwise. `dialects`\n"
-           "of the controller and the agents switches a dialect off ([configuration](configuration.md)).\n"]
+           "A pod uses one dialect: `tessera.dev` (native), `aliyun.com` (gpushare) or `tencent.com`\n"
+           "(gpu-manager). The annotations and labels below `tessera.dev` work with all of them, except\n"
+           "where the table says otherwise. `dialects` of the [Helm chart](values.md), or of the controller\n"
+           "and the agents ([configuration](configuration.md)), switches a dialect on or off. gpu-manager is\n"
+           "off by default.\n"]
     for title, of, is_users in KEY_TABLES:
         out.append(f"\n## {title}\n\n| key | kind | written by | meaning |\n|---|---|---|---|\n")
         out += [f"| `{row.key}` | {row.kind} | {row.written_by} | {_linked(row.help)} |\n"

@@ -11,21 +11,21 @@ from unittest import mock
 from reference import pages, rbac, values
 
 SOURCES = pages.ROOT / "src"
-GPUSHARE = "src/domain/dialect/gpushare.hpp"
+# In these files every constant is a key.
+DIALECTS_OF_OTHERS = ("src/domain/dialect/gpushare.hpp", "src/domain/dialect/gpu_manager.hpp")
 CONSTANT = re.compile(r'\bconstexpr std::string_view k\w+\s*=\s*"([^"]+)"')
 # A key of Kubernetes (a domain, a slash and a name) that Tessera owns, or that a label of a pod or
 # Node has. Prefixes ("tessera.dev/") and kinds of CDI devices ("tessera.dev/share=") are none.
 OURS = re.compile(r"tessera\.dev/[\w.-]*\w")
 LABEL = re.compile(r"(?:pod-group\.scheduling\.sigs\.k8s\.io|nvidia\.com/gpu-driver)[\w./-]*\w")
-# In gpushare.hpp every constant is a key.
-KEYS_OF_OTHERS = ("aliyun.com/", "ALIYUN_COM_", "scheduler.framework.gpushare.")
+KEYS_OF_OTHERS = ("aliyun.com/", "ALIYUN_COM_", "scheduler.framework.gpushare.", "tencent.com/")
 
 
-def constants(text: str, is_gpushare: bool = False) -> set[str]:
+def constants(text: str, is_of_others: bool = False) -> set[str]:
     """The keys among the constants of a source."""
     return {key for key in CONSTANT.findall(text)
             if OURS.fullmatch(key) or LABEL.fullmatch(key)
-            or is_gpushare and key.startswith(KEYS_OF_OTHERS)}
+            or is_of_others and key.startswith(KEYS_OF_OTHERS)}
 
 
 def keys_of_sources() -> dict[str, str]:
@@ -35,7 +35,7 @@ def keys_of_sources() -> dict[str, str]:
         if is_test(path):
             continue
         name = path.relative_to(pages.ROOT).as_posix()
-        for key in constants(path.read_text(encoding="utf-8"), name == GPUSHARE):
+        for key in constants(path.read_text(encoding="utf-8"), name in DIALECTS_OF_OTHERS):
             found.setdefault(key, name)
     return found
 
@@ -90,10 +90,12 @@ class KeysTest(unittest.TestCase):
                 'constexpr std::string_view kGang = "pod-group.scheduling.sigs.k8s.io/name";\n'
                 'constexpr std::string_view kOurs = "tessera.dev/";\n'
                 'constexpr std::string_view kKind = "tessera.dev/share=";\n'
-                'constexpr std::string_view kMem = "aliyun.com/gpu-mem";\n')
+                'constexpr std::string_view kMem = "aliyun.com/gpu-mem";\n'
+                'constexpr std::string_view kCore = "tencent.com/vcuda-core";\n')
         ours = {"tessera.dev/gpus", "tessera.dev/allocation", "pod-group.scheduling.sigs.k8s.io/name"}
         self.assertEqual(constants(text), ours)
-        self.assertEqual(constants(text, is_gpushare=True), ours | {"aliyun.com/gpu-mem"})
+        self.assertEqual(constants(text, is_of_others=True),
+                         ours | {"aliyun.com/gpu-mem", "tencent.com/vcuda-core"})
 
 
 if __name__ == "__main__":

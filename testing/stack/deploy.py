@@ -30,12 +30,13 @@ def pods_of(component: str) -> str:
             f"app.kubernetes.io%2Fcomponent%3D{component}")
 
 
-def scheduler_config(port: int, certificates: Path | None = None) -> str:
+def scheduler_config(port: int, certificates: Path | None = None,
+                     extra_values: Sequence[str] = ()) -> str:
     """The chart's configuration of the cluster's kube-scheduler, with the controller on `port`, and
     without leader election: there is only one kube-scheduler, and after a restart it must not wait
     for its old Lease. certificates: the folder that `make_certificates` filled; then the extender
-    uses TLS."""
-    values = ["mode=extender"]
+    uses TLS. extra_values: as for `apply`."""
+    values = ["mode=extender", *extra_values]
     if certificates is not None:
         values += ["extender.tls.enabled=true", f"extender.tls.folder={certificates / 'scheduler'}"]
     config = render.for_program(render.scheduler_config(*values), port)

@@ -56,7 +56,8 @@ class Stack:
             if self.tls:
                 deploy.make_certificates(self.certificates)
             certificates = self.certificates if self.tls else None
-            cluster.scheduler_config = deploy.scheduler_config(self.port, certificates)
+            cluster.scheduler_config = deploy.scheduler_config(self.port, certificates,
+                                                               self.values)
             cluster.start()
             self.apply()
         except BaseException as error:

@@ -271,12 +271,12 @@ TEST(Dialects, SwitchedOff) {
               "cluster; write the pod in another one (native), or ask an administrator to add it "
               "to `dialects` of the controller and the agents");
     EXPECT_EQ(all_dialects().only(std::vector<std::string>{}).error().text,
-              "dialects: none is given; write one or more of: native, gpushare");
+              "dialects: none is given; write one or more of: native, gpushare, gpu-manager");
     EXPECT_EQ(all_dialects().only(std::vector<std::string>{"native", "hami"}).error().text,
-              "dialects: \"hami\" is unknown; write one or more of: native, gpushare");
+              "dialects: \"hami\" is unknown; write one or more of: native, gpushare, gpu-manager");
 }
 
-// Goal: no text gives a request out of bounds. Method: random limits of both dialects. A parsed
+// Goal: no text gives a request out of bounds. Method: random limits of all dialects. A parsed
 // request has 1 to 64 GPUs, 0 to 100 percent, and memory that can be summed.
 RC_GTEST_PROP(ParsePodRequestProperty, WhatParsesIsWithinBounds, ()) {
     const auto quantity = rc::gen::oneOf(
@@ -286,7 +286,8 @@ RC_GTEST_PROP(ParsePodRequestProperty, WhatParsesIsWithinBounds, ()) {
                      [](std::int64_t n) { return std::to_string(n); }),
         rc::gen::elementOf(std::vector<std::string>{"", "3Gi", "1e30", "7Ei", "2.5", "1Ki", "m"}));
     const auto name = rc::gen::elementOf(
-        std::vector<std::string>{kGpu, kShare, kMemory, kCores, kMem, kCount, kPercentage, "cpu"});
+        std::vector<std::string>{kGpu, kShare, kMemory, kCores, kMem, kCount, kPercentage, "cpu",
+                                 "tencent.com/vcuda-core", "tencent.com/vcuda-memory"});
     const auto limits = *rc::gen::container<Limits>(rc::gen::pair(name, quantity));
     const auto request = parse(std::vector{container("main", limits)});
     if (!request) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "domain/dialect/dialect.hpp"
+#include "domain/dialect/gpu_manager.hpp"
 #include "domain/dialect/gpushare.hpp"
 #include "domain/dialect/native.hpp"
 
@@ -175,7 +176,7 @@ bool Dialects::is_former_variable(std::string_view variable) const {
 }
 
 const Dialects& all_dialects() {
-    static const Dialects all({&kNativeDialect, &kGpushareDialect});
+    static const Dialects all({&kNativeDialect, &kGpushareDialect, &kGpuManagerDialect});
     return all;
 }
 

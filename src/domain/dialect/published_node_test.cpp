@@ -11,7 +11,8 @@ namespace {
 TEST(PublishedNode, Resources) {
     const std::vector<std::string> names = published_resources(all_dialects());
     for (const char* name : {"tessera.dev/gpu", "tessera.dev/gpu-share", "tessera.dev/gpu-memory",
-                             "tessera.dev/gpu-cores", "aliyun.com/gpu-mem", "aliyun.com/gpu-count"})
+                             "tessera.dev/gpu-cores", "aliyun.com/gpu-mem", "aliyun.com/gpu-count",
+                             "tencent.com/vcuda-core", "tencent.com/vcuda-memory"})
         EXPECT_EQ(std::ranges::count(names, name), 1) << name;
     NodeInventory node;
     node.gpus = {Gpu{.uuid = GpuUuid("GPU-0"), .memory = gibibytes(16)}};

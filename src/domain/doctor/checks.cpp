@@ -297,6 +297,16 @@ Judgement gpus(const Facts& facts) {
             "see the check agents"};
 }
 
+// Whether a node without a report, and without a place for an agent, has the pod: another product
+// assigns the GPUs there, as gpu-manager does with its own resources.
+bool is_elsewhere(const Facts& facts, const Pod& pod) {
+    if (!facts.nodes) return false;
+    const auto node = std::ranges::find(*facts.nodes, pod.info.node,
+                                        [](const Node& n) { return n.inventory.name; });
+    return node != facts.nodes->end() && !node->has_report && !node->wants_agent &&
+           node->inventory.source != InventorySource::legacy;
+}
+
 // An API client cannot read kube-scheduler's configuration file, so the bound pods are the
 // evidence.
 Judgement routing(const Facts& facts) {
@@ -311,7 +321,7 @@ Judgement routing(const Facts& facts) {
         if (!is_live_and_asks(pod)) continue;
         if (own_allocation(pod.info) != nullptr) {
             ++through;
-        } else if (!pod.info.allocation && !pod.info.legacy) {
+        } else if (!pod.info.allocation && !pod.info.legacy && !is_elsewhere(facts, pod)) {
             past.add(fmt::format("{} (schedulerName {}) is on {} without an allocation",
                                  pod.info.name.str(), pod.scheduler, pod.info.node.str()));
         }

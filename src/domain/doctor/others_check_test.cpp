@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
+#include "domain/doctor/checks.hpp"
 #include "testing/builders/builders.hpp"
 
 namespace tessera::doctor {
@@ -322,6 +324,27 @@ TEST(DoctorOthers, EachFixOnce) {
     facts.pods->push_back(facts.pods->back());
     const std::string fix = others(facts).fix;
     EXPECT_EQ(fix.find("mig-manager=false"), fix.rfind("mig-manager=false")) << fix;
+}
+
+// Goal: gpu-manager and its pods on nodes of their own are no fault. Its resources are also those
+// of a dialect, so such a pod without an allocation is a fault on a node of Tessera alone.
+TEST(DoctorOthers, GpuManagerOnItsOwnNodes) {
+    for (const auto& [node, status] : {std::pair("other", Status::ok), {"new", Status::failed}}) {
+        Facts facts = alone();
+        PodInfo& ours = facts.pods->front().info;
+        ours = build::bound(
+            ours, build::allocation(ours, "n1", {{GpuUuid("GPU-n1-0"), 0, gibibytes(4)}}));
+        PodInfo theirs =
+            build::pod("x", {build::container("main", {{"tencent.com/vcuda-core", "50"},
+                                                       {"tencent.com/vcuda-memory", "15"}})});
+        theirs.node = NodeName(node);
+        facts.pods->push_back({.info = theirs, .scheduler = "default-scheduler"});
+        const auto findings = examine(facts);
+        const auto routing = std::ranges::find(findings, "routing", &Finding::check);
+        ASSERT_NE(routing, findings.end());
+        EXPECT_EQ(routing->status, status) << node << ": " << routing->found;
+        EXPECT_EQ(others(facts).status, Status::ok) << others(facts).found;
+    }
 }
 
 // Goal: a missing permission is no fault, and hides no fault that was found.

@@ -4,6 +4,7 @@
 
 #include "domain/dialect/gpushare.hpp"
 #include "domain/dialect/native.hpp"
+#include "domain/placement/place.hpp"
 #include "testing/builders/builders.hpp"
 #include "wire/kube/kube_objects.hpp"
 #include "wire/tessera/allocation_json.hpp"
@@ -145,6 +146,43 @@ TEST_F(BindingAnnotations, ReadBackFromThePod) {
     const PodInfo pod = read_pod(document->root());
     EXPECT_EQ(pod.allocation->value(), given);
     EXPECT_EQ(pod.legacy->shares, (std::vector<LegacyAllocation::Share>{{0, 4}, {1, 4}}));
+}
+
+// Goal: a pod of gpu-manager, as the webhook of kubernetes-gpusharing leaves it, gets half of a
+// GPU's compute time, 15 units of 256 MiB, and gpu-manager's annotations. Those that it has already
+// are of another pod and do not count.
+TEST_F(BindingAnnotations, PodOfGpuManager) {
+    const auto document = JsonDocument::parse(R"({
+      "metadata":{"name":"gpu-pod","namespace":"default","uid":"u",
+        "annotations":{"tencent.com/vcuda-core-limit":"50","tencent.com/predicate-gpu-idx-0":"7",
+                       "tencent.com/gpu-assigned":"false"}},
+      "spec":{"priorityClassName":"gpu-default-priority","containers":[
+        {"name":"main","image":"cuda","resources":{
+          "limits":{"tencent.com/vcuda-core":"50","tencent.com/vcuda-memory":"15"},
+          "requests":{"tencent.com/vcuda-core":"50","tencent.com/vcuda-memory":"15"}}},
+        {"name":"gpu-sidecar","image":"timozerrer/gpu-sidecar"}]}})");
+    ASSERT_TRUE(document);
+    const PodInfo pod = read_pod(document->root());
+    ASSERT_TRUE(pod.request) << pod.request.error().text;
+    EXPECT_FALSE(pod.legacy) << "the annotations of gpu-manager have no amounts";
+    ASSERT_EQ(pod.request->size(), 1U);
+    Assignment on_the_second;
+    on_the_second.gpus = {1};
+    const Allocation given{pod.uid, node_.name, pod.request->front().gpu.dialect,
+                           containers_of(*pod.request, on_the_second, node_.gpus, MemoryUnit::gib)};
+    const GpuShare& share = given.containers.front().gpus.front();
+    EXPECT_EQ(share.memory, mebibytes(15 * 256));
+    EXPECT_EQ(share.cores, Percent{50});
+    EXPECT_EQ(share.cores_limit, Percent{50});
+    const auto out = binding_annotations(given, node_, kTime, nullptr);
+    EXPECT_EQ(out, (std::map<std::string, std::string, std::less<>>{
+                       {"tessera.dev/allocation", write_allocation(given)},
+                       {"tessera.dev/enforced-by", "none"},
+                       {"tencent.com/predicate-gpu-idx-0", "1"},
+                       {"tencent.com/predicate-node", "n1"},
+                       {"tencent.com/predicate-time", "1795229693218179571"},
+                       {"tencent.com/gpu-assigned", "true"}}));
+    EXPECT_EQ(*read_allocation(write_allocation(given)), given);
 }
 
 }  // namespace

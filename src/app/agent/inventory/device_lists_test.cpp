@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "domain/dialect/gpu_manager.hpp"
 #include "domain/dialect/gpushare.hpp"
 #include "domain/dialect/native.hpp"
 #include "testing/builders/builders.hpp"
@@ -14,6 +15,8 @@ namespace {
 const std::string kSlots(resource::kGpuShare);
 const std::string kWhole(resource::kGpu);
 const std::string kAliyun(resource::kAliyunMem);
+const std::string kVcudaCore(resource::kVcudaCore);
+const std::string kVcudaMemory(resource::kVcudaMemory);
 
 // Goal: whole GPUs, slots and units of every GPU, in the order of GPUs. The ids have gpushare's own
 // form, so that kubelet's checkpoint stays readable when Tessera takes a node over.
@@ -22,7 +25,7 @@ TEST(DeviceLists, Ids) {
     node.gpus[1].reserved = mebibytes(512);
     node.gpus[1].condition = GpuCondition::unhealthy;
     const auto lists = device_lists(node, {.slots_per_gpu = 3});
-    ASSERT_EQ(lists.size(), 3U);
+    ASSERT_EQ(lists.size(), 5U);
     EXPECT_EQ(lists.at(kWhole),
               (std::vector<PluginDevice>{{"GPU-n-0-gpu-0", true}, {"GPU-n-1-gpu-0", false}}));
     const auto& slots = lists.at(kSlots);
@@ -33,6 +36,27 @@ TEST(DeviceLists, Ids) {
     ASSERT_EQ(units.size(), 16U + 15U) << "memory that the driver reserves is not offered";
     EXPECT_EQ(units[0], (PluginDevice{"GPU-n-0-_-0", true}));
     EXPECT_EQ(units.back(), (PluginDevice{"GPU-n-1-_-14", false}));
+    const auto& cores = lists.at(kVcudaCore);
+    ASSERT_EQ(cores.size(), 200U);
+    EXPECT_EQ(cores.front(), (PluginDevice{"GPU-n-0-vcuda-core-0", true}));
+    EXPECT_EQ(cores.back(), (PluginDevice{"GPU-n-1-vcuda-core-99", false}));
+    const auto& memory = lists.at(kVcudaMemory);
+    ASSERT_EQ(memory.size(), 64U + 62U) << "256 MiB each";
+    EXPECT_EQ(memory.front(), (PluginDevice{"GPU-n-0-vcuda-memory-0", true}));
+    EXPECT_EQ(memory.back(), (PluginDevice{"GPU-n-1-vcuda-memory-61", false}));
+}
+
+// Goal: the node's sums are those of gpu-manager. Its sum for GPUs of 143771 MiB rounds once; ours
+// rounds for each GPU, because no share is on two. The list for eight of them fits into a message
+// of kubelet.
+TEST(DeviceLists, AsGpuManager) {
+    const NodeInventory node = build::node("n", 8, mebibytes(143771));
+    const auto lists = device_lists(node, {});
+    EXPECT_EQ(lists.at(kVcudaCore).size(), 800U);
+    EXPECT_EQ(lists.at(kVcudaMemory).size(), 8U * 561U);
+    EXPECT_TRUE(check_list_sizes(node, {}));
+    EXPECT_EQ(plugin_sockets(all_dialects()).at(kVcudaCore), "vcore.sock");
+    EXPECT_EQ(plugin_sockets(all_dialects()).at(kVcudaMemory), "vmemory.sock");
 }
 
 // Goal: the same list as gpushare's plugin sent for two GPUs of 16276 MiB (its recording: 30
@@ -62,7 +86,7 @@ TEST(DeviceLists, IdsAreStable) {
     };
     NodeInventory node = build::node("n", 2, gibibytes(16));
     const auto before = ids_of_gpu_1(node);
-    EXPECT_EQ(before.size(), 64U + 16U + 1U);
+    EXPECT_EQ(before.size(), 64U + 16U + 1U + 100U + 64U);
     node.gpus[1].condition = GpuCondition::unhealthy;
     node.gpus[1].index = 0;
     node.gpus[1].minor = 9;

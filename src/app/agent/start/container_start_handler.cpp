@@ -8,6 +8,7 @@
 #include <span>
 
 #include "app/agent/enforcement/enforced_shares.hpp"
+#include "app/agent/start/container_devices.hpp"
 #include "app/agent/start/injected.hpp"
 #include "base/log.hpp"
 #include "domain/container_start/mount_conflicts.hpp"
@@ -28,7 +29,7 @@ constexpr std::string_view kNoAllocation =
 constexpr std::string_view kNoDevices =
     "container {} was given no GPU device by kubelet, so the share that the annotation {} names is "
     "not for it. Either the container requests no GPU (tessera.dev/gpu, tessera.dev/gpu-share, "
-    "aliyun.com/gpu-mem), "
+    "aliyun.com/gpu-mem, tencent.com/vcuda-core), "
     "or kubelet admitted the pod before it knew this agent. Delete the pod, and leave the "
     "annotation to Tessera";
 
@@ -44,8 +45,6 @@ constexpr std::string_view kNotInjected =
     "container {}: the runtime ({} {}) did not carry out what Tessera set on it: {}. The container "
     "was kept from starting without its GPU share. Is CDI enabled in the runtime (containerd: "
     "enable_cdi), and does another NRI plugin change the same container?";
-
-constexpr std::string_view kShareKind = "tessera.dev/share=";
 
 // 128 random bits, so that the name is unique to one Allocate call.
 std::string fresh_share_name() {
@@ -223,20 +222,16 @@ Result<ContainerStartHandler::Judgement> ContainerStartHandler::judge(
         // container that has devices was already refused by pre_start.
         return out;
     }
-    const auto holder = std::ranges::find_if(*record, [&](const DeviceHolder& entry) {
-        return entry.pod == container.pod_uid && entry.container == container.name &&
-               dialects.of_resource(entry.resource) != nullptr;
-    });
-    const bool holds = holder != record->end();
+    const ContainerDevices has = devices_of(*record, container.pod_uid, container.name, dialects);
     // In a dialect without resources, kubelet gives the container no devices. Then only the
     // signature says that the share is due.
     const bool needs_devices =
         seal == nullptr || (out.allocation && !out.allocation->dialect->device_lists.empty());
-    if (holds && holder->by_former_plugin) {
+    if (has.by_former_plugin) {
         out.share = ShareState::former_plugin;
     } else if (out.allocation) {
-        out.share = holds || !needs_devices ? ShareState::allocated : ShareState::allocation_only;
-    } else if (holds) {
+        out.share = has.any || !needs_devices ? ShareState::allocated : ShareState::allocation_only;
+    } else if (has.any) {
         out.share = ShareState::devices_only;
     }
     return out;
@@ -475,9 +470,10 @@ std::string ContainerStartHandler::what_it_lacks(const RuntimeContainer& contain
     return {};
 }
 
-Result<std::vector<std::string>> ContainerStartHandler::allocate(const std::string&,
+Result<std::vector<std::string>> ContainerStartHandler::allocate(const std::string& resource,
                                                                  const std::vector<std::string>&) {
-    if (identity_ == Identity::nri) return std::vector<std::string>{};
+    if (identity_ == Identity::nri || !gives_share(resource, *ports_.dialects))
+        return std::vector<std::string>{};
     return std::vector<std::string>{std::string(kShareKind) + fresh_share_name()};
 }
 
@@ -547,7 +543,10 @@ Result<> ContainerStartHandler::make_shares(const std::string& resource,
             std::ranges::find(pods, holder.pod, [](const NodePod& each) { return each.info.uid; });
         // Kubelet forgets ended pods late.
         if (pod == pods.end() || pod->info.finished) continue;
-        if (!holder.by_former_plugin) TRY_VOID(make_share(holder, *pod));
+        const ContainerDevices has =
+            devices_of(holders, holder.pod, holder.container, *ports_.dialects);
+        const bool is_made_by_another = has.names_share && !gives_share(resource, *ports_.dialects);
+        if (!has.by_former_plugin && !is_made_by_another) TRY_VOID(make_share(holder, *pod));
         made = true;
     }
     ports_.cdi.keep_only_shares(names);
