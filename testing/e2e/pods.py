@@ -19,6 +19,12 @@ def aliyun(units: object, **more: object) -> dict[str, object]:
     return {"aliyun.com/gpu-mem": units, **{names[key]: value for key, value in more.items()}}
 
 
+def vcuda(core: object = None, memory: object = None) -> dict[str, object]:
+    """Limits in gpu-manager's dialect: percent, and units of 256 MiB. None leaves a resource out."""
+    limits = {"tencent.com/vcuda-core": core, "tencent.com/vcuda-memory": memory}
+    return {name: value for name, value in limits.items() if value is not None}
+
+
 def native(memory: object = None, gpus: object = 1, cores: object = None) -> dict[str, object]:
     """Limits in Tessera's own dialect: whole GPUs without `memory`, and shares with it. None leaves a
     resource out."""
