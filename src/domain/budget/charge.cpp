@@ -1,0 +1,86 @@
+#include "domain/budget/charge.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "domain/request/gpu_rules.hpp"
+
+namespace tessera {
+namespace {
+
+struct BasisName {
+    ChargeBasis basis;
+    std::string_view name;
+};
+
+constexpr auto kBases = std::to_array<BasisName>({{ChargeBasis::memory, "memory"},
+                                                  {ChargeBasis::compute, "compute"},
+                                                  {ChargeBasis::larger, "larger"},
+                                                  {ChargeBasis::mean, "mean"}});
+
+// A part of a GPU. The divisor is at most 200 times a capacity, which has 51 bits.
+struct Part {
+    WideInt dividend = 1;
+    WideInt divisor = 1;
+};
+
+Part part_of(const UsageRecord& record, ChargeBasis basis) {
+    if (record.whole) return {};
+    const WideInt capacity = record.capacity.count;
+    // Over one divisor, 100 times the capacity.
+    const WideInt memory = static_cast<WideInt>(record.memory.count) * 100;
+    const WideInt compute = capacity * record.compute.value;
+    switch (basis) {
+        case ChargeBasis::memory:
+            return {memory, capacity * 100};
+        case ChargeBasis::compute:
+            return {compute, capacity * 100};
+        case ChargeBasis::larger:
+            return {memory > compute ? memory : compute, capacity * 100};
+        case ChargeBasis::mean:
+            return {memory + compute, capacity * 200};
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string_view to_string(ChargeBasis basis) {
+    for (const BasisName& row : kBases)
+        if (row.basis == basis) return row.name;
+    return "";
+}
+
+Result<ChargeBasis> parse_charge_basis(std::string_view text) {
+    for (const BasisName& row : kBases)
+        if (row.name == text) return row.basis;
+    return fail(Code::invalid_argument, fmt::format("\"{}\" is unknown; write memory, compute, "
+                                                    "larger or mean",
+                                                    text.substr(0, 64)));
+}
+
+GpuWeight weight_of(const ChargeRule& rule, std::string_view model) {
+    const std::pair<const std::string, GpuWeight>* best = nullptr;
+    for (const auto& row : rule.weights) {
+        if (row.first != model && !is_of_model(row.first, model)) continue;
+        if (best == nullptr || row.first.size() > best->first.size()) best = &row;
+    }
+    return best == nullptr ? GpuWeight{} : best->second;
+}
+
+std::int64_t charge_rate(const UsageRecord& record, ChargeBasis basis, GpuWeight weight) {
+    TESSERA_CHECK(record.capacity > Bytes{}, "check_record accepted the record");
+    const Part part = part_of(record, basis);
+    constexpr std::int64_t kNanosPerMillionth = kNanosPerSecond / kMillionths;
+    // At most 2^58 * 2^30 * 2^10.
+    return static_cast<std::int64_t>(part.dividend * weight.millionths * kNanosPerMillionth /
+                                     part.divisor);
+}
+
+GpuDuration charge(const UsageRecord& record, const ChargeRule& rule) {
+    const WideInt rate = charge_rate(record, rule.basis, weight_of(rule, record.model));
+    return {rate * record.time.seconds()};
+}
+
+}  // namespace tessera
