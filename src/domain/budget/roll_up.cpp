@@ -33,9 +33,10 @@ bool outranks(const UsageRecord& a, const UsageRecord& b) {
 }
 
 // Records of one share that have intervals in common: the best of each interval.
-void add_best(std::span<const UsageRecord* const> records, std::vector<UsageRecord>& out) {
+void visit_best(std::span<const UsageRecord* const> records,
+                const std::function<void(const UsageRecord&)>& visit) {
     if (records.size() == 1) {
-        out.push_back(*records.front());
+        visit(*records.front());
         return;
     }
     std::map<std::int64_t, UsageRecord> best;
@@ -45,23 +46,24 @@ void add_best(std::span<const UsageRecord* const> records, std::vector<UsageReco
             if (!is_new && outranks(piece, at->second)) at->second = std::move(piece);
         }
     }
-    for (auto& [interval, record] : best)
-        out.push_back(std::move(record));
+    for (const auto& [interval, record] : best)
+        visit(record);
 }
 
 }  // namespace
 
-std::vector<UsageRecord> distinct_records(std::span<const UsageRecord> records) {
+void visit_distinct(std::span<const UsageRecord> records,
+                    const std::function<void(const UsageRecord&)>& visit) {
     Pointers sorted;
     sorted.reserve(records.size());
     for (const UsageRecord& record : records)
         sorted.push_back(&record);
-    std::ranges::sort(sorted, [](const UsageRecord* a, const UsageRecord* b) {
+    const auto precedes = [](const UsageRecord* a, const UsageRecord* b) {
         return std::tie(a->pod, a->container, a->gpu, a->time) <
                std::tie(b->pod, b->container, b->gpu, b->time);
-    });
-    std::vector<UsageRecord> out;
-    out.reserve(records.size());
+    };
+    // A store returns them in order. Sorting them again takes half of the time of a fold.
+    if (!std::ranges::is_sorted(sorted, precedes)) std::ranges::sort(sorted, precedes);
     for (std::size_t from = 0; from < sorted.size();) {
         std::int64_t last = last_interval(*sorted[from]);
         std::size_t to = from + 1;
@@ -70,15 +72,21 @@ std::vector<UsageRecord> distinct_records(std::span<const UsageRecord> records) 
             last = std::max(last, last_interval(*sorted[to]));
             ++to;
         }
-        add_best(std::span(sorted).subspan(from, to - from), out);
+        visit_best(std::span(sorted).subspan(from, to - from), visit);
         from = to;
     }
+}
+
+std::vector<UsageRecord> distinct_records(std::span<const UsageRecord> records) {
+    std::vector<UsageRecord> out;
+    out.reserve(records.size());
+    visit_distinct(records, [&](const UsageRecord& record) { out.push_back(record); });
     return out;
 }
 
 std::vector<UsageRecord> roll_up(std::span<const UsageRecord> records) {
     std::vector<UsageRecord> out;
-    for (UsageRecord& record : distinct_records(records)) {
+    visit_distinct(records, [&](const UsageRecord& record) {
         const bool continues =
             !out.empty() && out.back().time.to_s == record.time.from_s &&
             out.back().time.from_s / kRollUpSeconds == record.time.from_s / kRollUpSeconds &&
@@ -86,9 +94,9 @@ std::vector<UsageRecord> roll_up(std::span<const UsageRecord> records) {
         if (continues) {
             out.back().time.to_s = record.time.to_s;
         } else {
-            out.push_back(std::move(record));
+            out.push_back(record);
         }
-    }
+    });
     return out;
 }
 

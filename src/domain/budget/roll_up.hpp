@@ -1,6 +1,7 @@
 // Records without duplicates, and in fewer rows.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,10 @@ namespace tessera {
 // twice. Roll-ups may be among the records. They count as the records of their intervals. The
 // result is ordered by pod, container, GPU and time.
 std::vector<UsageRecord> distinct_records(std::span<const UsageRecord> records);
+
+// The same without copies: `visit` gets each record of the result, in that order.
+void visit_distinct(std::span<const UsageRecord> records,
+                    const std::function<void(const UsageRecord&)>& visit);
 
 // The same records with adjacent intervals joined, within each hour: 60 records of a container that
 // runs on unchanged become one. Nothing is lost: split_into_intervals gives the records back, so a

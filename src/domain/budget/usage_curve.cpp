@@ -2,36 +2,52 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
+#include <utility>
 
 #include "domain/budget/roll_up.hpp"
 
 namespace tessera {
+namespace {
+
+struct Change {
+    std::int64_t unix_s = 0;
+    std::int64_t rate = 0;  // is added
+};
+
+std::vector<UsageCurve::Step> steps_of(std::vector<Change> changes) {
+    std::ranges::sort(changes, {}, &Change::unix_s);
+    std::vector<UsageCurve::Step> steps;
+    UsageCurve::Step next;
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+        const std::int64_t unix_s = changes[i].unix_s;
+        next.before += GpuDuration{next.rate * (unix_s - next.from_s)};
+        next.from_s = unix_s;
+        next.rate += changes[i].rate;
+        const bool is_last = i + 1 == changes.size() || changes[i + 1].unix_s != unix_s;
+        if (is_last && next.rate != (steps.empty() ? 0 : steps.back().rate)) steps.push_back(next);
+    }
+    return steps;
+}
+
+}  // namespace
 
 Result<UsageCurve> UsageCurve::of(std::span<const UsageRecord> records, std::string_view ns,
                                   const ChargeRule& rule) {
     for (const UsageRecord& record : records)
         TRY_VOID(check_record(record));
-    std::map<std::int64_t, WideInt> changes;  // of the rate
+    std::vector<Change> changes;
     std::map<std::string, GpuWeight> weights;
-    for (const UsageRecord& record : distinct_records(records)) {
-        if (record.name.ns != ns) continue;
+    visit_distinct(records, [&](const UsageRecord& record) {
+        if (record.name.ns != ns) return;
         const auto [weight, is_new] = weights.try_emplace(record.model);
         if (is_new) weight->second = weight_of(rule, record.model);
         const std::int64_t rate = charge_rate(record, rule.basis, weight->second);
-        changes[record.time.from_s] += rate;
-        changes[record.time.to_s] -= rate;
-    }
+        changes.push_back({record.time.from_s, rate});
+        changes.push_back({record.time.to_s, -rate});
+    });
     UsageCurve curve;
-    for (const auto& [unix_s, change] : changes) {
-        if (change == 0) continue;
-        Step step{unix_s, change, {}};
-        if (!curve.steps_.empty()) {
-            const Step& last = curve.steps_.back();
-            step.rate += last.rate;
-            step.before = last.before + GpuDuration{last.rate * (unix_s - last.from_s)};
-        }
-        curve.steps_.push_back(step);
-    }
+    curve.steps_ = steps_of(std::move(changes));
     return curve;
 }
 
