@@ -151,6 +151,9 @@ TEST(Budget, LateRecords) {
     EXPECT_EQ(needed_since(budget.state(), daily(10, 10), utc_rules(), kSomeMidnight + 30 * kDay),
               kSomeMidnight + 21 * kDay);
     EXPECT_LE(budget.state().closed.size(), 9U);
+    // For the forecast in the first hour of a period.
+    EXPECT_EQ(needed_since({}, daily(10), utc_rules(), kSomeMidnight + 60),
+              kSomeMidnight + 60 - kForecastSeconds);
 }
 
 // Goal: a larger budget counts at once, and does not change what closed periods left over.
@@ -176,6 +179,7 @@ TEST(Budget, PeriodThatChanges) {
     const auto month = to_month.at(kDay + 2 * kHour, usage);
     EXPECT_TRUE(month.granted == gpu_hours(100));
     EXPECT_TRUE(month.used == gpu_hours(14));
+    monthly.carry_over = gpu_hours(50);
     Budget to_day(monthly);
     const auto busy = curve({{0, kDay},
                              {kDay, 2 * kDay},
@@ -206,6 +210,9 @@ TEST(Budget, ForecastsItsEnd) {
     EXPECT_EQ(
         budget.at(5 * kHour, curve({{0, 4 * kHour}, {4 * kHour + 1800, 5 * kHour}})).exhausted_at_s,
         kSomeMidnight + 5 * kHour + 11 * kHour);
+    // 2900 s remain, at 700 s in an hour: rounded up to a second.
+    Budget small(daily(1));
+    EXPECT_EQ(small.at(1800, curve({{0, 700}})).exhausted_at_s, kSomeMidnight + 1800 + 14'915);
     EXPECT_EQ(budget.at(12 * kHour, curve({{0, 12 * kHour}})).exhausted_at_s, std::nullopt);
     EXPECT_EQ(budget.at(20 * kHour, curve({{19 * kHour, 20 * kHour}})).exhausted_at_s,
               std::nullopt);
@@ -254,7 +261,7 @@ TEST(Budget, ReportsThresholdsOnce) {
 }
 
 // Any usage of three hours, on random days.
-UsageCurve any_curve() {
+std::vector<UsageRecord> any_records() {
     std::vector<UsageRecord> records;
     for (int i = *rc::gen::inRange(1, 4); i > 0; --i) {
         const auto days = *rc::gen::inRange<std::int64_t>(0, 20);
@@ -264,7 +271,15 @@ UsageCurve any_curve() {
             records.push_back(std::move(record));
         }
     }
+    return records;
+}
+
+UsageCurve curve_of(const std::vector<UsageRecord>& records) {
     return UsageCurve::of(records, "team", {}).value();
+}
+
+UsageCurve any_curve() {
+    return curve_of(any_records());
 }
 
 BudgetSpec any_spec() {
@@ -301,6 +316,32 @@ REACHING_PROP(BudgetProperty, OnlyTheFirstAndTheLastTimeCount) {
     RC_ASSERT(verdict == twice.at(last, usage));
 }
 
+// Goal: older records than needed_since() says change nothing, at the first evaluation and later,
+// also when the period changes. Method: evaluations soon after a random record. Days begin while
+// containers run.
+REACHING_PROP(BudgetProperty, OlderRecordsAreNotNeeded) {
+    auto records = any_records();
+    records.push_back(build::usage("last", {0, 60}));
+    const UsageCurve all = curve_of(records);
+    const ZoneRules zone{.name = "Test/West", .transitions = {{0, -kHour}}};
+    std::optional<BudgetState> state;
+    for (const BudgetSpec& spec : {any_spec(), any_spec()}) {
+        const auto now_s = (*rc::gen::elementOf(records)).time.to_s +
+                           *rc::gen::inRange<std::int64_t>(0, 1800) +
+                           *rc::gen::element<std::int64_t>(0, 9) * kDay;
+        const auto since_s = needed_since(state, spec, zone, now_s);
+        std::vector<UsageRecord> needed;
+        for (const UsageRecord& record : records)
+            if (record.time.to_s > since_s) needed.push_back(record);
+        const UsageCurve recent = curve_of(needed);
+        const auto by_recent = advance(state, spec, zone, recent, now_s);
+        state = advance(state, spec, zone, all, now_s);
+        reached(needed.size() < records.size() && !recent.steps().empty());
+        RC_ASSERT(by_recent == *state);
+        RC_ASSERT(judge(by_recent, recent) == judge(*state, all));
+    }
+}
+
 // Goal: with an unlimited carry-over nothing is lost: what remains is what all periods granted,
 // less all that was used in them.
 REACHING_PROP(BudgetProperty, GrantsAndUseAddUp) {
@@ -318,7 +359,7 @@ REACHING_PROP(BudgetProperty, GrantsAndUseAddUp) {
 // around it, with use that goes on at the rate of the last hour.
 REACHING_PROP(BudgetProperty, SlidingForecastIsTheFirstSecond) {
     const UsageCurve usage = UsageCurve::of(build::any_usages(), "team", {}).value();
-    BudgetSpec spec = sliding(1, *rc::gen::inRange<std::int64_t>(kHour, kDay));
+    BudgetSpec spec = sliding(1, *rc::gen::inRange<std::int64_t>(900, 4 * kHour));
     const auto now = *rc::gen::inRange<std::int64_t>(0, 4 * kHour);
     spec.gpu_time = usage.used({kSomeMidnight + now - spec.period.sliding_s, kSomeMidnight + now}) +
                     gpu_seconds(*rc::gen::inRange<std::int64_t>(-100, 3 * kHour));

@@ -112,12 +112,22 @@ TEST(RollUp, JoinsWhatContinues) {
               (std::vector{usage("p", {1800, 3600}), usage("p", {3600, 5400})}));
     EXPECT_EQ(roll_up(std::vector{usage("p", {0, 60}), usage("p", {120, 180})}).size(), 2U);
     EXPECT_EQ(roll_up(std::vector{usage("p", {0, 59}), usage("p", {60, 120})}).size(), 2U);
-    UsageRecord resized = usage("p", {60, 120});
-    resized.memory = gibibytes(30);
-    EXPECT_EQ(roll_up(std::vector{usage("p", {0, 60}), resized}).size(), 2U);
-    UsageRecord elsewhere = usage("p", {60, 120});
-    elsewhere.gpu = GpuUuid("h");
-    EXPECT_EQ(roll_up(std::vector{usage("p", {0, 60}), elsewhere}).size(), 2U);
+    const std::vector<void (*)(UsageRecord&)> changes = {
+        [](UsageRecord& r) { r.pod = PodUid("q"); },
+        [](UsageRecord& r) { r.container = "side"; },
+        [](UsageRecord& r) { r.gpu = GpuUuid("h"); },
+        [](UsageRecord& r) { r.name.name = "renamed"; },
+        [](UsageRecord& r) { r.model = "Tesla T4"; },
+        [](UsageRecord& r) { r.memory = gibibytes(30); },
+        [](UsageRecord& r) { r.capacity = gibibytes(90); },
+        [](UsageRecord& r) { r.compute = {30}; },
+        [](UsageRecord& r) { r.whole = true; },
+    };
+    for (const auto change : changes) {
+        UsageRecord changed = usage("p", {60, 120});
+        change(changed);
+        EXPECT_EQ(roll_up(std::vector{usage("p", {0, 60}), changed}).size(), 2U);
+    }
 }
 
 // Goal: a node that returns after a day sends records that the store has rolled up: none is charged
