@@ -1,6 +1,5 @@
 """The dialect of Tencent's gpu-manager: pods and the quota of kubernetes-gpusharing, unchanged. kubelet
-counts both resources, and asks the agent about each container twice. Both ways to identify a container
-are tested."""
+counts both resources, and asks the agent about each container twice."""
 
 from __future__ import annotations
 
@@ -30,10 +29,9 @@ WAITING = {
 }
 
 
-class GpuManagerByNri(StackCase):
-    """Runs on case.two_nodes; the agents have the guard, and identify containers by NRI."""
+class GpuManager(StackCase):
+    """Runs on case.two_nodes; the agents have the guard."""
 
-    guard = True
     values = ("dialects={native,gpushare,gpu-manager}",)
 
     def share(self, name: str) -> Json:
@@ -132,9 +130,3 @@ class GpuManagerByNri(StackCase):
             self.create(pods.simple("above", EXAMPLE))
         self.assertEqual(caught.exception.code, 403)
         self.assertIn("exceeded quota", str(caught.exception))
-
-
-class GpuManagerByKubelet(GpuManagerByNri):
-    """The agent identifies containers by kubelet's checkpoint."""
-
-    identity = "kubelet"
