@@ -10,6 +10,7 @@ from e2e import driver_limits, truth
 from e2e.case import GPUS, PODS
 from e2e.chart_case import Json
 from e2e.examples import NEEDS_MPS, example_of
+from kube.api import ApiError
 from stack.chart import NAMESPACE
 from stack.gpu_node import DRIVER_ROOT, GpuNode, gpusimctl
 
@@ -358,6 +359,13 @@ class MpsTest(driver_limits.DriverLimits):
         self.assertNotEqual(self.state(gpu)["pid"], before)
 
     def test_a_pod_that_mps_cannot_serve(self) -> None:
-        """It is refused before it is placed, with what to write."""
-        self.create(self.mps_pod("unknown", isolation="mig"))
-        self.wait_event("unknown", "annotation tessera.dev/isolation", "write guard or mps")
+        """It is refused when it is created, with what to write; so is a Job that would create it."""
+        pod = self.mps_pod("unknown", isolation="mig")
+        job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "unknown"}, "spec": {
+            "template": {"metadata": {"annotations": pod["metadata"]["annotations"]},
+                         "spec": {**pod["spec"], "restartPolicy": "Never"}}}}
+        for path, made in ((PODS, pod), ("/apis/batch/v1/namespaces/default/jobs", job)):
+            with self.assertRaises(ApiError) as caught:
+                self.api.json("POST", path, made)
+            self.assertIn("annotation tessera.dev/isolation", str(caught.exception))
+            self.assertIn("write guard, mps or driver", str(caught.exception))

@@ -173,9 +173,9 @@ class ChartTest(unittest.TestCase):
                            if not each["ignoredByScheduler"]]
                 self.assertEqual([name for name in managed if name.startswith("tencent.com/")],
                                  ["tencent.com/vcuda-core", "tencent.com/vcuda-memory"] * ours)
-                webhook, = one(found, "MutatingWebhookConfiguration", "tessera-pods")["webhooks"]
-                condition, = webhook["matchConditions"]
-                self.assertEqual("startsWith('tencent.com/vcuda-')" in condition["expression"], ours)
+                for webhook in one(found, "MutatingWebhookConfiguration", "tessera-pods")["webhooks"]:
+                    condition, = webhook["matchConditions"]
+                    self.assertEqual("startsWith('tencent.com/vcuda-')" in condition["expression"], ours)
 
     def test_monitoring_objects_find_what_they_scrape(self) -> None:
         found = objects("agent.listen=true", *(f"monitoring.{name}.enabled=true" for name in (
@@ -408,10 +408,10 @@ class ChartTest(unittest.TestCase):
                         "controller.topologySpreadConstraints[0].maxSkew=1")
         configuration = one(found, "MutatingWebhookConfiguration", "tessera-pods")
         self.assertEqual(configuration["metadata"]["annotations"], {"admissions.enforcer/disabled": "yes"})
-        webhook, = configuration["webhooks"]
-        self.assertEqual(webhook["timeoutSeconds"], 3)
-        expression, = webhook["namespaceSelector"]["matchExpressions"]
-        self.assertEqual(expression["values"], ["kube-system", NAMESPACE, "build"])
+        for webhook in configuration["webhooks"]:
+            self.assertEqual(webhook["timeoutSeconds"], 3)
+            expression, = webhook["namespaceSelector"]["matchExpressions"]
+            self.assertEqual(expression["values"], ["kube-system", NAMESPACE, "build"])
         controller = one(found, "Deployment", "tessera-controller")["spec"]["template"]
         agent = one(found, "DaemonSet", "tessera-agent")["spec"]["template"]
         for pod in (controller, agent):
@@ -421,6 +421,21 @@ class ChartTest(unittest.TestCase):
         first = controller["spec"]["containers"][0]
         self.assertIn("--service-port=10250", first["args"])
         self.assertIn({"name": "service", "containerPort": 10250}, first["ports"])
+
+    def test_a_webhook_that_fails_stops_pods_with_gpus_and_nothing_else(self) -> None:
+        """The webhooks for objects that make pods only report earlier what is wrong with these."""
+        configuration = one(self.default, "MutatingWebhookConfiguration", "tessera-pods")
+        webhooks = {each["name"].split(".")[0]: each for each in configuration["webhooks"]}
+        self.assertEqual({name: each["failurePolicy"] for name, each in webhooks.items()},
+                         {"pods": "Fail", "workloads": "Ignore", "jobs": "Ignore", "cronjobs": "Ignore"})
+        for name, spec in (("pods", "object.spec"), ("workloads", "object.spec.template.spec"),
+                           ("cronjobs", "object.spec.jobTemplate.spec.template.spec")):
+            condition, = webhooks[name]["matchConditions"]
+            self.assertTrue(condition["expression"].startswith(f"({spec}.containers + "), condition)
+        kinds = [kind for name in ("workloads", "jobs", "cronjobs")
+                 for rule in webhooks[name]["rules"] for kind in rule["resources"]]
+        self.assertEqual(kinds, ["deployments", "statefulsets", "daemonsets", "replicasets", "jobs",
+                                 "cronjobs"])
 
     def test_the_test_hook_runs_doctor_without_more_than_reading(self) -> None:
         pod = one(self.default, "Pod", "tessera-test")

@@ -9,6 +9,17 @@ namespace {
 // What the API server writes into a pod that names no scheduler.
 constexpr std::string_view kDefaultScheduler = "default-scheduler";
 
+// A pod that is created has no allocation: these were copied from another pod, or made up.
+bool is_forged(std::string_view annotation, const AdmissionRules& rules, const Dialects& dialects) {
+    return std::ranges::find(rules.own_annotations, annotation) != rules.own_annotations.end() ||
+           std::ranges::any_of(dialects.all(), [&](const Dialect* dialect) {
+               return std::ranges::find(dialect->written_annotations, annotation) !=
+                      dialect->written_annotations.end();
+           });
+}
+
+}  // namespace
+
 bool requests_gpus(const CreatedPod& pod, const Dialects& dialects) {
     const auto is_of_one_on = [&](const Dialect* dialect) {
         return dialect != nullptr && dialects.is_on(*dialect);
@@ -23,17 +34,6 @@ bool requests_gpus(const CreatedPod& pod, const Dialects& dialects) {
                });
            });
 }
-
-// A pod that is created has no allocation: these were copied from another pod, or made up.
-bool is_forged(std::string_view annotation, const AdmissionRules& rules, const Dialects& dialects) {
-    return std::ranges::find(rules.own_annotations, annotation) != rules.own_annotations.end() ||
-           std::ranges::any_of(dialects.all(), [&](const Dialect* dialect) {
-               return std::ranges::find(dialect->written_annotations, annotation) !=
-                      dialect->written_annotations.end();
-           });
-}
-
-}  // namespace
 
 PodEdits admit_pod(const CreatedPod& pod, const AdmissionRules& rules, const Dialects& dialects) {
     PodEdits edits;

@@ -20,7 +20,7 @@ struct CreatedContainer {
     ContainerSpec spec;        // only the limits of dialects
 };
 
-// A pod as it reaches the API server.
+// A pod as it reaches the API server, or a pod of a template.
 struct CreatedPod {
     NodeName node;           // not empty: no scheduler places it
     bool is_mirror = false;  // of a static pod: kubelet refuses it if it was changed
@@ -57,6 +57,9 @@ struct PodEdits {
 
     friend bool operator==(const PodEdits&, const PodEdits&) = default;
 };
+
+// Whether a container or an annotation requests GPUs, in a dialect that is switched on.
+bool requests_gpus(const CreatedPod& pod, const Dialects& dialects);
 
 // A pod that requests no GPU, in any dialect that is switched on, keeps all but forged allocations.
 PodEdits admit_pod(const CreatedPod& pod, const AdmissionRules& rules, const Dialects& dialects);

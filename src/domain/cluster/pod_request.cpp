@@ -44,8 +44,10 @@ Result<> check_mps(const ContainerRequest& container) {
 
 Result<PodRequest> request_of(const PodInfo& pod) {
     TRY(ContainerRequests containers, pod.request);
+    if (containers.empty())
+        return PodRequest{pod.uid, pod.name, {}, pod.priority, pod.host, {}, {}, pod.created};
     std::string_view policy;
-    if (!containers.empty() && !pod.policy.empty()) {
+    if (!pod.policy.empty()) {
         const auto found = find_policy_option(pod.policy);
         if (!found) {
             return fail(Code::invalid_argument,
@@ -60,7 +62,7 @@ Result<PodRequest> request_of(const PodInfo& pod) {
     }
     PodRequest request{pod.uid,  pod.name, std::move(containers), pod.priority,
                        pod.host, {},       std::string(policy),   pod.created};
-    if (request.containers.empty() || !pod.gang) return request;
+    if (!pod.gang) return request;
     TRY(request.gang, *pod.gang);
     return request;
 }

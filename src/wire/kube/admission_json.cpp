@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
+#include "wire/kube/kube_objects.hpp"
 #include "wire/text/base64.hpp"
 #include "wire/text/json_patch.hpp"
 
@@ -9,6 +13,7 @@ namespace tessera {
 namespace {
 
 constexpr std::string_view kVersion = "admission.k8s.io/v1";
+constexpr std::string_view kV1Beta1 = "admission.k8s.io/v1beta1";
 constexpr std::string_view kKind = "AdmissionReview";
 // Of a static pod (k8s.io/kubernetes, pkg/kubelet/types).
 constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
@@ -42,6 +47,25 @@ CreatedPod read_created_pod(JsonValue pod, const Dialects& dialects) {
     return out;
 }
 
+JsonValue template_of(JsonValue object) {
+    return object["spec"]["template"];
+}
+
+struct KindRow {
+    std::string_view kind;
+    JsonValue (*pod)(JsonValue object);  // the pod, or the template of pods
+};
+
+constexpr auto kKinds = std::to_array<KindRow>({
+    {"Pod", [](JsonValue object) { return object; }},
+    {"Deployment", template_of},
+    {"StatefulSet", template_of},
+    {"DaemonSet", template_of},
+    {"ReplicaSet", template_of},
+    {"Job", template_of},
+    {"CronJob", [](JsonValue object) { return template_of(object["spec"]["jobTemplate"]); }},
+});
+
 // The API server makes the requests of an extended resource equal to its limits, if the container
 // has no requests for it.
 void add_limit(JsonPatch& patch, const AddedLimit& limit) {
@@ -59,18 +83,32 @@ Result<AdmissionRequest> read_admission_review(JsonValue review, const Dialects&
         return fail(Code::invalid_argument, fmt::format("{}: \"{}\" is not {}", field, is, wanted));
     };
     const std::string version = review["apiVersion"].text_or("");
-    if (version != kVersion) return bad("apiVersion", version, kVersion);
+    if (version != kVersion && version != kV1Beta1)
+        return bad("apiVersion", version, "admission.k8s.io/v1 or v1beta1");
     const std::string kind = review["kind"].text_or("");
     if (kind != kKind) return bad("kind", kind, kKind);
     const JsonValue request = review["request"];
     const std::string uid = request["uid"].text_or("");
     if (uid.empty()) return bad("request.uid", uid, "an identifier");
     const std::string what = request["kind"]["kind"].text_or("");
-    if (what != "Pod") return bad("request.kind.kind", what, "Pod");
+    const auto row = std::ranges::find(kKinds, what, &KindRow::kind);
+    if (row == kKinds.end())
+        return bad("request.kind.kind", what, "a pod or an object that makes pods");
+    const bool is_pod = row == kKinds.begin();
     const std::string operation = request["operation"].text_or("");
-    if (operation != "CREATE") return bad("request.operation", operation, "CREATE");
-    if (!request["object"].is_object()) return bad("request.object", "", "a pod");
-    return AdmissionRequest{uid, read_created_pod(request["object"], dialects)};
+    const bool is_update = !is_pod && operation == "UPDATE";
+    if (operation != "CREATE" && !is_update)
+        return bad("request.operation", operation, is_pod ? "CREATE" : "CREATE or UPDATE");
+    const JsonValue pod = row->pod(request["object"]);
+    if (!pod.is_object()) return bad("request.object", "", is_pod ? "a pod" : "a template of pods");
+    AdmissionRequest out{.id = {version, uid},
+                         .is_pod = is_pod,
+                         .checked = {.pod = read_created_pod(pod, dialects),
+                                     .info = read_defaulted_pod(pod, dialects),
+                                     .before = {}}};
+    if (is_update)
+        out.checked.before = read_defaulted_pod(row->pod(request["oldObject"]), dialects);
+    return out;
 }
 
 std::string write_pod_patch(const PodEdits& edits) {
@@ -85,15 +123,24 @@ std::string write_pod_patch(const PodEdits& edits) {
     return patch.take();
 }
 
-std::string write_admission_answer(std::string_view uid, const PodEdits& edits) {
-    const std::string patch = write_pod_patch(edits);
+std::string write_admission_answer(const AdmissionReviewId& id, const Result<PodEdits>& edits) {
+    // kubectl shows the message of this status, and not that of 422.
+    constexpr int kBadRequest = 400;
+    const std::string patch = edits ? write_pod_patch(*edits) : "";
     JsonWriter w;
     w.object([&] {
-        w.member("apiVersion", kVersion);
+        w.member("apiVersion", id.version);
         w.member("kind", kKind);
         w.object("response", [&] {
-            w.member("uid", uid);
-            w.member("allowed", true);
+            w.member("uid", id.uid);
+            w.member("allowed", edits.has_value());
+            if (!edits) {
+                w.object("status", [&] {
+                    w.member("code", kBadRequest);
+                    w.member("reason", "BadRequest");
+                    w.member("message", edits.error().text);
+                });
+            }
             if (patch.empty()) return;
             w.member("patchType", "JSONPatch");
             w.member("patch", encode_base64(patch));

@@ -1,5 +1,5 @@
-// AdmissionReview of admission.k8s.io/v1, as far as the webhook for pods needs it. A patch is JSON
-// Patch (RFC 6902).
+// AdmissionReview of admission.k8s.io/v1, as far as the webhooks for pods and for objects that make
+// pods need it. v1beta1 is the same, and is answered in kind. A patch is JSON Patch (RFC 6902).
 #pragma once
 
 #include <string>
@@ -7,20 +7,30 @@
 
 #include "base/result.hpp"
 #include "domain/admission/pod_admission.hpp"
+#include "domain/admission/pod_validation.hpp"
 #include "wire/text/json.hpp"
 
 namespace tessera {
 
-struct AdmissionRequest {
-    std::string uid;  // of the request; the answer repeats it
-    CreatedPod pod;
+// Of a request; the answer repeats it.
+struct AdmissionReviewId {
+    std::string version;  // apiVersion
+    std::string uid;
 };
 
-// invalid_argument unless it is the request to create a pod; the text says which field is wrong.
+struct AdmissionRequest {
+    AdmissionReviewId id;
+    bool is_pod = true;  // else an object with a template of pods
+    PodToValidate checked;
+};
+
+// invalid_argument unless it is the request to create a pod, or to create or change a Deployment,
+// StatefulSet, DaemonSet, ReplicaSet, Job or CronJob; the text says which field is wrong.
 Result<AdmissionRequest> read_admission_review(JsonValue review, const Dialects& dialects);
 
-// The answer that allows the request with these changes.
-std::string write_admission_answer(std::string_view uid, const PodEdits& edits);
+// The answer that allows the request with these changes, or denies it with the error's text for the
+// user.
+std::string write_admission_answer(const AdmissionReviewId& id, const Result<PodEdits>& edits);
 // The patch in it; empty if nothing is changed.
 std::string write_pod_patch(const PodEdits& edits);
 

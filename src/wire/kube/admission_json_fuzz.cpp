@@ -9,13 +9,16 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (!document) return 0;
     const auto request = read_admission_review(document->root(), all_dialects());
     if (!request) return 0;
-    const PodEdits edits = admit_pod(request->pod,
+    const PodEdits edits = admit_pod(request->checked.pod,
                                      {.own_annotations = key::kWrittenByTessera,
                                       .scheduler = "tessera-scheduler",
                                       .runtime_class = "nvidia"},
                                      all_dialects());
     const std::string patch = write_pod_patch(edits);
     if (!patch.empty()) FUZZ_CHECK(JsonDocument::parse(patch));
-    FUZZ_CHECK(JsonDocument::parse(write_admission_answer(request->uid, edits)));
+    FUZZ_CHECK(JsonDocument::parse(write_admission_answer(request->id, edits)));
+    const auto valid = validate_pod(request->checked, all_dialects());
+    if (!valid)
+        FUZZ_CHECK(JsonDocument::parse(write_admission_answer(request->id, fail(valid.error()))));
     return 0;
 }

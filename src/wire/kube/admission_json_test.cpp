@@ -28,8 +28,9 @@ TEST(AdmissionJson, ReadsThePod) {
         "containers":[{"name":"x","resources":{"limits":{"cpu":"1"}}},
             {"name":"m","resources":{"limits":{"cpu":"1","tessera.dev/gpu-memory":"3Gi"}}}]}})"));
     ASSERT_TRUE(request) << request.error().text;
-    EXPECT_EQ(request->uid, "u1");
-    const CreatedPod& pod = request->pod;
+    EXPECT_EQ(request->id.uid, "u1");
+    EXPECT_TRUE(request->is_pod);
+    const CreatedPod& pod = request->checked.pod;
     EXPECT_EQ(pod.node.str(), "n1");
     EXPECT_EQ(pod.scheduler, "other");
     EXPECT_EQ(pod.runtime_class, "nvidia");
@@ -45,7 +46,7 @@ TEST(AdmissionJson, ReadsThePod) {
     const auto mirror =
         read(review_of(R"({"metadata":{"annotations":{"kubernetes.io/config.mirror":"h"}}})"));
     ASSERT_TRUE(mirror);
-    EXPECT_TRUE(mirror->pod.is_mirror);
+    EXPECT_TRUE(mirror->checked.pod.is_mirror);
 }
 
 // Goal: anything else is refused, and the error names the field.
@@ -56,7 +57,7 @@ TEST(AdmissionJson, RefusesOthers) {
     };
     const std::string head = R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview")";
     EXPECT_TRUE(fault("[]").starts_with("apiVersion: ")) << fault("[]");
-    EXPECT_TRUE(fault(R"({"apiVersion":"admission.k8s.io/v1beta1"})").starts_with("apiVersion: "));
+    EXPECT_TRUE(fault(R"({"apiVersion":"admission.k8s.io/v2"})").starts_with("apiVersion: "));
     EXPECT_TRUE(fault(R"({"apiVersion":"admission.k8s.io/v1"})").starts_with("kind: "));
     EXPECT_TRUE(fault(head + "}").starts_with("request.uid: "));
     EXPECT_TRUE(fault(head + R"(,"request":{"uid":"u","kind":{"kind":"Node"}}})")
@@ -88,14 +89,91 @@ TEST(AdmissionJson, WritesThePatch) {
 
 // Goal: the answer allows the request by its uid, and has a patch only if something changes.
 TEST(AdmissionJson, WritesTheAnswer) {
-    EXPECT_EQ(write_admission_answer("u1", {}),
+    EXPECT_EQ(write_admission_answer({"admission.k8s.io/v1", "u1"}, PodEdits{}),
               R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",)"
               R"("response":{"uid":"u1","allowed":true}})");
     const PodEdits edits{.scheduler = "s"};
-    EXPECT_EQ(write_admission_answer("u1", edits),
+    EXPECT_EQ(write_admission_answer({"admission.k8s.io/v1", "u1"}, edits),
               R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",)"
               R"("response":{"uid":"u1","allowed":true,"patchType":"JSONPatch","patch":")" +
                   encode_base64(write_pod_patch(edits)) + R"("}})");
+    EXPECT_EQ(write_admission_answer({"admission.k8s.io/v1beta1", "u1"},
+                                     fail(Code::invalid_argument, "write 3Gi")),
+              R"({"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview",)"
+              R"("response":{"uid":"u1","allowed":false,"status":{"code":400,)"
+              R"("reason":"BadRequest","message":"write 3Gi"}}})");
+}
+
+std::string shares(const std::string& memory) {
+    return R"({"spec":{"containers":[{"name":"c"},{"name":"m","resources":{"limits":)"
+           R"({"tessera.dev/gpu-memory":")" +
+           memory + R"("}}}]}})";
+}
+
+std::string review_of_kind(const std::string& kind, const std::string& object,
+                           const std::string& before = "") {
+    return R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u1",)"
+           R"("kind":{"kind":")" +
+           kind + R"("},"operation":")" + (before.empty() ? "CREATE" : "UPDATE") +
+           R"(","object":)" + object + (before.empty() ? "" : R"(,"oldObject":)" + before) + "}}";
+}
+
+std::string in_template(const std::string& pod) {
+    return R"({"spec":{"template":)" + pod + "}}";
+}
+
+// Why the review is denied; empty if it is allowed.
+std::string denial(const std::string& review) {
+    const auto request = read(review);
+    if (!request) return "unreadable: " + request.error().text;
+    const auto verdict = validate_pod(request->checked, all_dialects());
+    return verdict ? "" : verdict.error().text;
+}
+
+// Goal: a request that can never be met is denied where it is written, in pods and in all objects
+// that make pods. What the webhook adds is not missing.
+TEST(AdmissionJson, DeniesWhatCanNeverGetItsGpus) {
+    EXPECT_EQ(denial(review_of_kind("Pod", shares("3Gi"))), "");
+    const std::string wrong = denial(review_of_kind("Pod", shares("3Gib")));
+    EXPECT_TRUE(wrong.starts_with("container m: tessera.dev/gpu-memory: ")) << wrong;
+    for (const char* kind : {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job"}) {
+        EXPECT_EQ(denial(review_of_kind(kind, in_template(shares("3Gi")))), "") << kind;
+        EXPECT_EQ(denial(review_of_kind(kind, in_template(shares("3Gib")))), wrong) << kind;
+    }
+    const auto cron = [](const std::string& pod) {
+        return R"({"spec":{"jobTemplate":)" + in_template(pod) + "}}";
+    };
+    EXPECT_EQ(denial(review_of_kind("CronJob", cron(shares("3Gi")))), "");
+    EXPECT_EQ(denial(review_of_kind("CronJob", cron(shares("3Gib")))), wrong);
+    EXPECT_EQ(denial(review_of_kind("Job", in_template(R"({"spec":{"containers":[{}]}})"))), "");
+    EXPECT_TRUE(denial(review_of_kind("Job", "{}")).starts_with("unreadable: request.object"));
+    EXPECT_TRUE(denial(review_of_kind("Node", "{}")).starts_with("unreadable: request.kind"));
+    EXPECT_NE(denial(review_of_kind("Pod", shares("3Gi"), shares("3Gi"))), "")
+        << "pods are not changed by the webhook later";
+}
+
+// Goal: an object that was wrong before the webhook came can be scaled, and not be made wrong in
+// another way.
+TEST(AdmissionJson, AChangeThatLeavesTheErrorIsAllowed) {
+    const std::string wrong = in_template(shares("3Gib"));
+    EXPECT_EQ(denial(review_of_kind("Deployment", wrong, wrong)), "");
+    EXPECT_NE(denial(review_of_kind("Deployment", wrong, in_template(shares("3Gi")))), "");
+    EXPECT_NE(denial(review_of_kind("Deployment", in_template(shares("-1")), wrong)), "");
+    EXPECT_EQ(denial(review_of_kind("Deployment", in_template(shares("3Gi")), wrong)), "");
+}
+
+// Goal: requests in a dialect that is switched off are left alone: another product may serve them.
+TEST(AdmissionJson, OnlyDialectsThatAreOn) {
+    const auto native = all_dialects().only(std::vector<std::string>{"native"});
+    ASSERT_TRUE(native);
+    const auto document = JsonDocument::parse(
+        review_of_kind("Pod", R"({"spec":{"containers":[{"name":"m","resources":{"limits":)"
+                              R"({"aliyun.com/gpu-mem":"x"}}}]}})"));
+    ASSERT_TRUE(document);
+    const auto request = read_admission_review(document->root(), *native);
+    ASSERT_TRUE(request);
+    EXPECT_TRUE(validate_pod(request->checked, *native));
+    EXPECT_FALSE(validate_pod(request->checked, all_dialects()));
 }
 
 }  // namespace

@@ -242,6 +242,20 @@ PodInfo read_pod(JsonValue pod, const AllocationSeal* seal, const Dialects& dial
     return info;
 }
 
+PodInfo read_defaulted_pod(JsonValue pod, const Dialects& dialects) {
+    PodInfo info = read_pod(pod, nullptr, dialects);
+    GpuTexts texts = read_gpu_texts(pod["metadata"], pod["spec"], dialects);
+    for (ContainerSpec& container : texts.containers) {
+        for (const Dialect* dialect : dialects.on()) {
+            if (dialect->missing_limit == nullptr) continue;
+            if (auto limit = dialect->missing_limit(container))
+                container.limits.push_back(*std::move(limit));
+        }
+    }
+    info.request = parse_container_requests(texts, dialects);
+    return info;
+}
+
 NodeInventory read_node(JsonValue json, const Dialects& dialects) {
     NodeInventory node;
     node.name = NodeName(json["metadata"]["name"].text_or(""));

@@ -23,6 +23,10 @@ using Annotations = StringMap;
 PodInfo read_pod(JsonValue pod, const AllocationSeal* seal = nullptr,
                  const Dialects& dialects = all_dialects());
 
+// A pod, or the template of pods of another object, as read_pod() will read it when the admission
+// webhook has added the limits that its containers lack (Dialect::missing_limit).
+PodInfo read_defaulted_pod(JsonValue pod, const Dialects& dialects);
+
 // A v1.Node: from the agent's annotation, otherwise from the sums that a former system's device
 // plugin publishes (Dialect::read_former_node), otherwise a node without GPUs. An unreadable
 // annotation gives a node without GPUs whose `fault` says why.

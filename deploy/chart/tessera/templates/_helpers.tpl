@@ -103,3 +103,20 @@ tolerations:
 {{- $limit := ternary "" "SYS_ADMIN" (empty .Values.guard.cgroupFolder) }}
 {{- if .Values.guard.enabled }}{{ join ", " (compact (list $kill $limit)) }}{{ end }}
 {{- end -}}
+
+{{/* Whether containers have limits of a dialect, in CEL: of the specification of pods at this path. */}}
+{{- define "tessera.requestsGpus" -}}
+{{- $root := index . 0 }}
+{{- $spec := index . 1 -}}
+({{ $spec }}.containers + {{ $spec }}.?initContainers.orValue([])).exists(c,
+c.?resources.limits.orValue({}).exists(r, r.startsWith('tessera.dev/') || r.startsWith('aliyun.com/gpu-')
+{{- if has "gpu-manager" $root.Values.dialects }} || r.startsWith('tencent.com/vcuda-'){{ end }}))
+{{- end -}}
+
+{{/* The namespaces whose objects reach the webhooks. */}}
+{{- define "tessera.webhookNamespaces" -}}
+matchExpressions:
+  - key: kubernetes.io/metadata.name
+    operator: NotIn
+    values: {{ concat (list "kube-system" .Release.Namespace) .Values.webhook.excludedNamespaces | uniq | toJson }}
+{{- end -}}

@@ -234,8 +234,15 @@ RouteAnswer SchedulerRoutes::admit(const std::string& body) {
         log_event(Event::webhook_refused, {{"reason", reason}});
         return {.status = 400, .body = R"({"error":)" + json_string(reason) + "}", .failed = true};
     }
-    return json(write_admission_answer(
-        request->uid, admit_pod(request->pod, *admission_, scheduler_.dialects())));
+    const auto judge = [&]() -> Result<PodEdits> {
+        TRY_VOID(validate_pod(request->checked, scheduler_.dialects()));
+        if (!request->is_pod) return PodEdits{};
+        return admit_pod(request->checked.pod, *admission_, scheduler_.dialects());
+    };
+    const auto verdict = judge();
+    if (!verdict)
+        log_event(Event::request_refused, {{"verb", "admit"}, {"reason", verdict.error().text}});
+    return json(write_admission_answer(request->id, verdict));
 }
 
 RouteAnswer SchedulerRoutes::inspect(std::string_view name) const {

@@ -110,7 +110,21 @@ TEST_F(Routes, Admission) {
         R"({"name":"m","resources":{"limits":{"aliyun.com/gpu-mem":"3"}}}]}}}})";
     const RouteAnswer answer = post(routes, review);
     EXPECT_EQ(answer.status, 200);
-    EXPECT_EQ(answer.body, write_admission_answer("u", {.scheduler = "tessera-scheduler"}));
+    EXPECT_EQ(answer.body, write_admission_answer({"admission.k8s.io/v1", "u"},
+                                                  PodEdits{.scheduler = "tessera-scheduler"}));
+    std::string job = review;
+    job.replace(job.find("Pod"), 3, "Job");
+    job.replace(job.find("{\"spec\""), 0, "{\"spec\":{\"template\":");
+    job += "}}";
+    EXPECT_EQ(post(routes, job).body,
+              write_admission_answer({"admission.k8s.io/v1", "u"}, PodEdits{}))
+        << "only pods are changed";
+    std::string wrong = review;
+    wrong.replace(wrong.find("\"3\""), 3, "\"x\"");
+    const RouteAnswer denied = post(routes, wrong);
+    EXPECT_EQ(denied.status, 200);
+    EXPECT_NE(denied.body.find("\"allowed\":false"), std::string::npos) << denied.body;
+    EXPECT_NE(denied.body.find("aliyun.com/gpu-mem"), std::string::npos) << denied.body;
     for (const char* body : {"", "{", "[]", R"({"kind":"AdmissionReview"})"}) {
         const RouteAnswer refused = post(routes, body);
         EXPECT_EQ(refused.status, 400) << body;
