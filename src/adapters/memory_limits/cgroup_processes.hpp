@@ -12,7 +12,7 @@ namespace tessera {
 // folder cannot be read; both name it.
 Result<> check_process_in(const std::filesystem::path& cgroup, std::int64_t pid);
 
-// In it or in one below. False if the folder is gone or cannot be read.
+// In it or in one below. False if the folder is gone, and true if it cannot be read.
 bool has_processes(const std::filesystem::path& cgroup);
 
 }  // namespace tessera

@@ -64,7 +64,7 @@ Result<> DriverEnforcer::can_enforce(ShareResource resource, const EnforcedConta
     }
     TRY_VOID(cgroup_folder_of(container.cgroup_path));
     for (const EnforcedShare& share : shares)
-        TRY_VOID(limits_.check_supported(share.gpu));
+        TRY_VOID(limits_.last_supported(share.gpu));
     return {};
 }
 
@@ -86,12 +86,10 @@ Result<ContainerEdits> DriverEnforcer::prepare(const EnforcedContainer& containe
 }
 
 Result<> DriverEnforcer::apply(const EnforcedContainer& container, std::int64_t pid) {
+    const MutexLock lock(mutex_);
     TRY(const ContainerMemoryLimits wanted, wanted_for(container));
     if (pid != 0) TRY_VOID(check_process_in(wanted.cgroup, pid));
-    for (const GpuMemoryLimit& limit : wanted.limits) {
-        auto set = limits_.set(limit.gpu, wanted.cgroup, limit.memory);
-        if (!set) return fail(set.error().in(wanted.cgroup));
-    }
+    TRY_VOID(restore(wanted));
     return check(wanted, container.container);
 }
 
@@ -99,44 +97,61 @@ ShareResources DriverEnforcer::enforces(const PodUid& pod, const std::string& co
     return {.memory = is_there(record_of(pod, container)), .compute = false};
 }
 
+Result<bool> DriverEnforcer::restore(const ContainerMemoryLimits& wanted) const {
+    bool is_set = false;
+    for (const GpuMemoryLimit& limit : wanted.limits) {
+        const auto now = limits_.get(limit.gpu, wanted.cgroup);
+        if (now && now->limit == limit.memory && now->guaranteed == Bytes{}) continue;
+        const auto set = limits_.set(limit.gpu, wanted.cgroup, limit.memory);
+        if (!set) return fail(set.error().in(wanted.cgroup));
+        is_set = true;
+    }
+    seen_.insert(wanted.cgroup);
+    return is_set;
+}
+
 void DriverEnforcer::release(const PodUid& pod, const std::string& container) {
+    const MutexLock lock(mutex_);
     remove(record_of(pod, container));
 }
 
 void DriverEnforcer::recover(const std::set<PodUid>& known, const std::set<PodUid>&) {
     for (const PodUid& pod : known) {
         for (const fs::path& path : paths_in(folder_ / pod.str())) {
+            const MutexLock lock(mutex_);
             const auto wanted = read(path);
             if (!wanted || !is_there(wanted->cgroup)) continue;
-            for (const GpuMemoryLimit& limit : wanted->limits) {
-                const auto now = limits_.get(limit.gpu, wanted->cgroup);
-                if (now && now->limit == limit.memory) continue;
-                const auto set = limits_.set(limit.gpu, wanted->cgroup, limit.memory);
-                if (!set) log_error(wanted->cgroup, set.error());
-            }
+            const auto restored = restore(*wanted);
+            if (!restored) log_error(wanted->cgroup, restored.error());
         }
     }
 }
 
 Result<bool> DriverEnforcer::update(const PodUid& pod, const std::string& container,
                                     const std::vector<EnforcedShare>& shares) {
+    const MutexLock lock(mutex_);
     const fs::path record = record_of(pod, container);
     auto wanted = read(record);
     if (!wanted) return false;
     std::vector<GpuMemoryLimit> limits = limits_for(shares);
-    if (limits == wanted->limits) return false;
-    wanted->limits = std::move(limits);
-    TRY_VOID(write_text_file(record, write_memory_limits(*wanted)));
-    if (!is_there(wanted->cgroup)) return true;
-    for (const GpuMemoryLimit& limit : wanted->limits)
-        TRY_VOID(limits_.set(limit.gpu, wanted->cgroup, limit.memory));
-    return true;
+    const bool is_new = limits != wanted->limits;
+    if (is_new) {
+        wanted->limits = std::move(limits);
+        TRY_VOID(write_text_file(record, write_memory_limits(*wanted)));
+    }
+    if (!is_there(wanted->cgroup)) return is_new;
+    // Also if the record has them already: an earlier call may have failed here.
+    TRY(const bool is_set, restore(*wanted));
+    return is_new || is_set;
 }
 
 Result<> DriverEnforcer::verify(const EnforcedContainer& container, std::int64_t pid) const {
+    const MutexLock lock(mutex_);
     TRY(const ContainerMemoryLimits wanted, wanted_for(container));
     if (auto there = check_process_in(wanted.cgroup, pid); !there)
         return fail(there.error().in("container " + container.container));
+    if (limits_.is_closed()) return {};
+    if (!seen_.contains(wanted.cgroup)) TRY_VOID(restore(wanted));
     return check(wanted, container.container);
 }
 
@@ -172,6 +187,7 @@ bool DriverEnforcer::is_in_use(const PodUid& pod) const {
 }
 
 void DriverEnforcer::cleanup(const PodUid& pod) {
+    const MutexLock lock(mutex_);
     for (const fs::path& path : paths_in(folder_ / pod.str()))
         remove(path);
     std::error_code error;
@@ -181,6 +197,7 @@ void DriverEnforcer::cleanup(const PodUid& pod) {
 // A cgroup may outlive its container, for example while a process of it cannot end.
 void DriverEnforcer::remove(const fs::path& path) {
     const auto record = read(path);
+    if (record) seen_.erase(record->cgroup);
     if (record && is_there(record->cgroup)) {
         for (const GpuMemoryLimit& limit : record->limits) {
             const auto set = limits_.set(limit.gpu, record->cgroup, std::nullopt);

@@ -15,8 +15,10 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 
+#include "base/mutex.hpp"
 #include "domain/container_start/memory_limits.hpp"
 #include "ports/enforcer.hpp"
 #include "ports/shares/cgroup_memory_limits.hpp"
@@ -47,7 +49,8 @@ class DriverEnforcer final : public Enforcer {
     void recover(const std::set<PodUid>& known, const std::set<PodUid>& orphans) override;
     Result<bool> update(const PodUid& pod, const std::string& container,
                         const std::vector<EnforcedShare>& shares) override;
-    // Whether the process is in the cgroup, and the cgroup has its limits.
+    // Whether the process is in the cgroup, and the cgroup has its limits. What an earlier agent
+    // left out is set first. While the driver is closed, the limits are not read.
     [[nodiscard]] Result<> verify(const EnforcedContainer& container,
                                   std::int64_t pid) const override;
     // Nothing: the guard in the same container measures more.
@@ -65,13 +68,21 @@ class DriverEnforcer final : public Enforcer {
         const std::filesystem::path& record) const;
     [[nodiscard]] Result<ContainerMemoryLimits> wanted_for(
         const EnforcedContainer& container) const;
+    // Sets the limits that the driver does not have. True if it set any.
+    Result<bool> restore(const ContainerMemoryLimits& wanted) const TESSERA_REQUIRES(mutex_);
     [[nodiscard]] Result<> check(const ContainerMemoryLimits& wanted,
                                  const std::string& container) const;
-    void remove(const std::filesystem::path& record);
+    void remove(const std::filesystem::path& record) TESSERA_REQUIRES(mutex_);
 
     const std::filesystem::path folder_;
     const std::filesystem::path cgroup_root_;
     CgroupMemoryLimits& limits_;
+    // Held from reading a record to the driver's answer, so that no thread sees the one without the
+    // other.
+    mutable Mutex mutex_;
+    // The cgroups whose limits this agent has set, or found as they must be. Those of an earlier
+    // agent may lack limits: it may have been killed at any moment.
+    mutable std::set<std::string> seen_ TESSERA_GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera

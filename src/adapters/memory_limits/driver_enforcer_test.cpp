@@ -74,6 +74,10 @@ class DriverEnforcerTest : public testing::Test {
 
 TEST_F(DriverEnforcerTest, LimitsMemoryWhereTheDriverCan) {
     const DriverEnforcer driver = made();
+    EXPECT_EQ(driver.can_enforce(ShareResource::memory, container(), shares()).error().code,
+              Code::unavailable)
+        << "the driver was not asked yet";
+    ASSERT_TRUE(limits_->check_supported(gpu_));
     EXPECT_TRUE(driver.can_enforce(ShareResource::memory, container(), shares()));
     EXPECT_FALSE(driver.can_enforce(ShareResource::compute, container(), shares()));
     struct Case {
@@ -92,12 +96,15 @@ TEST_F(DriverEnforcerTest, LimitsMemoryWhereTheDriverCan) {
     for (const Case& c : {Case{unnamed, shares(), "does not say the container's cgroup"},
                           {odd, shares(), "\"/../x\" is no path of a cgroup"},
                           {container(), with_mps, "the pod uses MPS"},
-                          {container(), unknown, "Not Found"}}) {
+                          {container(), unknown, "was not asked yet"}}) {
         const auto can = driver.can_enforce(ShareResource::memory, c.container, c.shares);
         ASSERT_FALSE(can) << c.error;
         EXPECT_THAT(can.error().text, HasSubstr(c.error));
     }
     ASSERT_EQ(node_.control("memory-limits off"), 0);
+    EXPECT_TRUE(driver.can_enforce(ShareResource::memory, container(), shares()))
+        << "what the driver said last counts until it is asked again";
+    EXPECT_FALSE(limits_->check_supported(gpu_));
     const auto can = driver.can_enforce(ShareResource::memory, container(), shares());
     ASSERT_FALSE(can);
     EXPECT_EQ(can.error().code, Code::unsupported);
@@ -134,7 +141,15 @@ TEST_F(DriverEnforcerTest, LetsGoOfTheDriver) {
     DriverEnforcer driver = made();
     start(driver);
     limits_->close();
-    EXPECT_TRUE(driver.verify(container(), program_.pid()));
+    ASSERT_TRUE(limits_->is_closed());
+    EXPECT_TRUE(driver.verify(container(), program_.pid())) << "the limits are in force";
+    EXPECT_EQ(limits_->get(gpu_, cgroup_.directory()).error().code, Code::unavailable);
+    EXPECT_FALSE(driver.update(PodUid("uid-a"), "main", shares(gibibytes(5))));
+    limits_->open();
+    EXPECT_TRUE(driver.update(PodUid("uid-a"), "main", shares(gibibytes(5))).value())
+        << "what failed is tried again";
+    EXPECT_EQ(limit(), gibibytes(5));
+    EXPECT_FALSE(driver.update(PodUid("uid-a"), "main", shares(gibibytes(5))).value());
 }
 
 TEST_F(DriverEnforcerTest, FindsALimitThatSomeoneChanged) {
@@ -162,6 +177,35 @@ TEST_F(DriverEnforcerTest, TheNextAgentSetsWhatIsMissing) {
     driver.recover({PodUid("uid-a"), PodUid("uid-b")}, {});
     EXPECT_EQ(limit(), gibibytes(3));
     EXPECT_TRUE(driver.verify(container(), program_.pid()));
+    ASSERT_TRUE(limits_->set(gpu_, cgroup_.directory(), std::nullopt));
+    EXPECT_TRUE(made().verify(container(), program_.pid()))
+        << "the first look at a container of an earlier agent sets it, too";
+    EXPECT_EQ(limit(), gibibytes(3));
+}
+
+TEST_F(DriverEnforcerTest, NeedsAFolderOfCgroups) {
+    const auto elsewhere = nvml_memory_limits(node_.root().string(), "install it", "/tmp");
+    const auto refused = elsewhere->check_supported(gpu_);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::unsupported);
+    EXPECT_THAT(refused.error().text, HasSubstr("/tmp is no folder of cgroups"));
+}
+
+// Goal: a container whose programs are in cgroups of their own below its own is known by these.
+TEST_F(DriverEnforcerTest, FindsProcessesBelow) {
+    const TestCgroup below(cgroup_.directory() / "below");
+    ChildProcess program([&](Wire& wire) {
+        wire.send(below.enter() ? 1 : 2);
+        wire.receive();
+    });
+    ASSERT_EQ(program.wire().receive(), 1U);
+    DriverEnforcer driver = made();
+    start(driver);
+    EXPECT_TRUE(driver.verify(container(), program.pid()));
+    program_.kill_hard();
+    EXPECT_TRUE(driver.is_in_use(PodUid("uid-a")));
+    program.kill_hard();
+    EXPECT_FALSE(driver.is_in_use(PodUid("uid-a")));
 }
 
 TEST_F(DriverEnforcerTest, ChangesTheLimitOfARunningContainer) {

@@ -1,7 +1,15 @@
 #include "adapters/nvml/nvml_memory_limits.hpp"
 
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "adapters/nvml/nvml_on_demand.hpp"
 #include "base/mutex.hpp"
@@ -19,6 +27,13 @@ Bytes bytes_of(unsigned long long bytes) {
     return {static_cast<std::int64_t>(std::min(bytes, kMost))};
 }
 
+// The driver requires version 2. A hierarchy of version 1 is for the simulated driver.
+bool is_cgroup_folder(const std::string& folder) {
+    struct statfs about = {};
+    return statfs(folder.c_str(), &about) == 0 &&
+           (about.f_type == CGROUP2_SUPER_MAGIC || about.f_type == CGROUP_SUPER_MAGIC);
+}
+
 class NvmlMemoryLimits final : public CgroupMemoryLimits {
   public:
     NvmlMemoryLimits(std::string driver_root, std::string fix, std::string cgroup_root)
@@ -28,22 +43,102 @@ class NvmlMemoryLimits final : public CgroupMemoryLimits {
     Result<CgroupMemory> get(const GpuUuid& gpu, const std::string& cgroup) override;
     Result<> set(const GpuUuid& gpu, const std::string& cgroup,
                  std::optional<Bytes> limit) override;
-    void close() override {
-        const MutexLock lock(mutex_);
-        driver_.close();
-    }
+    Result<> last_supported(const GpuUuid& gpu) const override;
+    void close() override;
+    void open() override;
+    bool is_closed() const override;
 
   private:
-    Result<const Nvml*> with_limits() TESSERA_REQUIRES(mutex_);
+    // One thread at a time calls the driver. A call can hang there, and callers that start
+    // containers must not wait with it.
+    class Turn {
+      public:
+        explicit Turn(NvmlMemoryLimits* of) : of_(of) {}
+        Turn(Turn&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+        Turn& operator=(Turn&&) = delete;
+        ~Turn() {
+            if (of_ != nullptr) of_->end_turn();
+        }
+
+      private:
+        NvmlMemoryLimits* of_;
+    };
+    Result<Turn> turn(std::chrono::milliseconds longest = std::chrono::milliseconds{500});
+    void end_turn();
+    Result<> read_supported(const GpuUuid& gpu);
+    // Of the thread whose turn it is.
+    Result<const Nvml*> with_limits();
 
     const std::string cgroup_root_;
-    Mutex mutex_;
-    NvmlOnDemand driver_ TESSERA_GUARDED_BY(mutex_);
+    NvmlOnDemand driver_;  // of the thread whose turn it is
+    mutable Mutex mutex_;
+    std::condition_variable_any turn_ended_;
+    bool is_called_ TESSERA_GUARDED_BY(mutex_) = false;  // it is some thread's turn
+    bool is_closed_ TESSERA_GUARDED_BY(mutex_) = false;
+    std::map<GpuUuid, Result<>> supported_ TESSERA_GUARDED_BY(mutex_);
 };
 
-// The root has no limit. A driver with limits says so, or that it does not find one there.
-Result<> NvmlMemoryLimits::check_supported(const GpuUuid& gpu) {
+Result<NvmlMemoryLimits::Turn> NvmlMemoryLimits::turn(std::chrono::milliseconds longest) {
+    MutexLock lock(mutex_);
+    const bool is_free = turn_ended_.wait_for(
+        lock, longest, [this]() TESSERA_REQUIRES(mutex_) { return !is_called_; });
+    if (!is_free) return fail(Code::unavailable, "another call waits for the driver; try again");
+    is_called_ = true;
+    return Turn(this);
+}
+
+void NvmlMemoryLimits::end_turn() {
+    {
+        const MutexLock lock(mutex_);
+        is_called_ = false;
+    }
+    turn_ended_.notify_one();
+}
+
+// A thread that closes waits for the call under way: that has the driver open.
+void NvmlMemoryLimits::close() {
+    {
+        const MutexLock lock(mutex_);
+        is_closed_ = true;
+    }
+    const auto last = turn(std::chrono::hours{1});
+    driver_.close();
+}
+
+void NvmlMemoryLimits::open() {
+    const auto last = turn(std::chrono::hours{1});
+    driver_.open();
     const MutexLock lock(mutex_);
+    is_closed_ = false;
+}
+
+bool NvmlMemoryLimits::is_closed() const {
+    const MutexLock lock(mutex_);
+    return is_closed_;
+}
+
+Result<> NvmlMemoryLimits::last_supported(const GpuUuid& gpu) const {
+    const MutexLock lock(mutex_);
+    const auto known = supported_.find(gpu);
+    if (known != supported_.end()) return known->second;
+    return fail(Code::unavailable, "the driver was not asked yet for its memory limits");
+}
+
+Result<> NvmlMemoryLimits::check_supported(const GpuUuid& gpu) {
+    auto answer = read_supported(gpu);
+    const MutexLock lock(mutex_);
+    supported_.insert_or_assign(gpu, answer);
+    return answer;
+}
+
+// The root has no limit. A driver with limits says so, or that it does not find one there.
+Result<> NvmlMemoryLimits::read_supported(const GpuUuid& gpu) {
+    if (!is_cgroup_folder(cgroup_root_)) {
+        return fail(Code::unsupported,
+                    fmt::format("{} is no folder of cgroups, or of version 1 (cgroup_folder)",
+                                cgroup_root_));
+    }
+    TRY(const Turn turn, this->turn());
     TRY(const Nvml* const nvml, with_limits());
     TRY(const nvmlDevice_t device, driver_.device_of(gpu));
     nvmlGetMemoryLimits_v1_t limits = {.nameSpace = cgroup_root_.c_str()};
@@ -53,7 +148,7 @@ Result<> NvmlMemoryLimits::check_supported(const GpuUuid& gpu) {
 }
 
 Result<CgroupMemory> NvmlMemoryLimits::get(const GpuUuid& gpu, const std::string& cgroup) {
-    const MutexLock lock(mutex_);
+    TRY(const Turn turn, this->turn());
     TRY(const Nvml* const nvml, with_limits());
     TRY(const nvmlDevice_t device, driver_.device_of(gpu));
     nvmlGetMemoryLimits_v1_t limits = {.nameSpace = cgroup.c_str()};
@@ -65,7 +160,7 @@ Result<CgroupMemory> NvmlMemoryLimits::get(const GpuUuid& gpu, const std::string
 
 Result<> NvmlMemoryLimits::set(const GpuUuid& gpu, const std::string& cgroup,
                                std::optional<Bytes> limit) {
-    const MutexLock lock(mutex_);
+    TRY(const Turn turn, this->turn());
     TRY(const Nvml* const nvml, with_limits());
     TRY(const nvmlDevice_t device, driver_.device_of(gpu));
     nvmlSetMemoryLimits_v1_t limits = {

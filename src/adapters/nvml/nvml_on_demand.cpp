@@ -7,7 +7,6 @@ namespace {
 
 Code code_of(nvmlReturn_t answer) {
     switch (answer) {
-        case NVML_ERROR_INVALID_ARGUMENT:  // text that is no UUID
         case NVML_ERROR_NOT_FOUND:
             return Code::not_found;
         case NVML_ERROR_NO_PERMISSION:
@@ -22,6 +21,7 @@ Code code_of(nvmlReturn_t answer) {
 }  // namespace
 
 Result<const Nvml*> NvmlOnDemand::nvml() {
+    if (is_closed_) return fail(Code::unavailable, "the driver is closed");
     if (!open_) {
         TRY(open_, OpenNvml::open(driver_root_, fix_));
     }
@@ -33,8 +33,10 @@ Result<nvmlDevice_t> NvmlOnDemand::device_of(const GpuUuid& gpu) {
     if (nvml->nvmlDeviceGetHandleByUUID == nullptr)
         return fail(Code::unsupported, "the driver's NVML does not find GPUs by UUID");
     nvmlDevice_t device = nullptr;
-    TRY_VOID(checked(nvml->nvmlDeviceGetHandleByUUID(gpu.str().c_str(), &device),
-                     "nvmlDeviceGetHandleByUUID"));
+    const nvmlReturn_t found = nvml->nvmlDeviceGetHandleByUUID(gpu.str().c_str(), &device);
+    // A text that is no UUID names no GPU.
+    const bool is_unknown = found == NVML_ERROR_INVALID_ARGUMENT;
+    TRY_VOID(checked(is_unknown ? NVML_ERROR_NOT_FOUND : found, "nvmlDeviceGetHandleByUUID"));
     return device;
 }
 

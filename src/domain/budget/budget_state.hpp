@@ -51,7 +51,9 @@ struct BudgetState {
 // it.
 //
 // If the spec names another period, zone or sliding length, the budget begins again with the new
-// period that contains the time. Debt from before that period remains; what was left over does not.
+// period that contains the time. Debt from before that period remains, as of the last evaluation;
+// what was left over does not. What was used between the end of the old period and the begin of the
+// new one counts for neither, if nothing was evaluated meanwhile.
 BudgetState advance(const std::optional<BudgetState>& before, const BudgetSpec& spec,
                     const ZoneRules& zone, const UsageCurve& usage, std::int64_t now_s);
 

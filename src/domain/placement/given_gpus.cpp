@@ -1,5 +1,9 @@
 #include "domain/placement/given_gpus.hpp"
 
+#include <fmt/format.h>
+
+#include "domain/cluster/memory_enforcement.hpp"
+
 namespace tessera {
 
 std::optional<Assignment> given_gpus(const NodeInfo& node, const PodRequest& pod,
@@ -19,6 +23,15 @@ std::optional<Assignment> given_gpus(const NodeInfo& node, const PodRequest& pod
             containers_of(pod.containers, gpus, node.inventory.gpus, node.inventory.unit), left);
     };
     return node.nominees.empty() || behind(*scored) >= behind(*best) ? scored : *best;
+}
+
+Result<> check_still_offered(const ContainerRequests& pod, const Allocation& given,
+                             const NodeInventory& node) {
+    if (rules_of(pod).isolation != Isolation::driver || driver_limits_memory(given, node))
+        return {};
+    return fail(Code::unavailable,
+                fmt::format("{} {}, which node {} does not offer now", kIsolation,
+                            word_of(Isolation::driver), node.name.str()));
 }
 
 }  // namespace tessera

@@ -18,4 +18,9 @@ namespace tessera {
 std::optional<Assignment> given_gpus(const NodeInfo& node, const PodRequest& pod,
                                      const PodToPlace& for_pod, const NodeScorer* scorer);
 
+// Whether the node still offers what the pod requires of the GPUs that it was given, before they
+// are written again: isolation by the driver. unavailable if not.
+Result<> check_still_offered(const ContainerRequests& pod, const Allocation& given,
+                             const NodeInventory& node);
+
 }  // namespace tessera

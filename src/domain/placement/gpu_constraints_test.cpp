@@ -367,6 +367,27 @@ TEST_F(Modes, OnlyGpusWhereTheDriverLimitsMemory) {
               std::string::npos);
 }
 
+// Goal: a pod that is bound again, because its first Binding failed, is not bound to a node that
+// lost the ability meanwhile.
+TEST_F(Modes, ANodeThatNoLongerLimitsMemory) {
+    NodeInventory node = build::node("n2", 1, gibibytes(16));
+    node.shares = EnforcementMode::guard;
+    node.gpus[0].limits_memory = true;
+    state_.set_node(node);
+    const PodRequest kept = build::request(pod("a", "driver"));
+    const auto made = state_.reserve(kept, NodeName("n2"));
+    ASSERT_TRUE(made);
+    state_.confirm(made->attempt);
+    node.gpus[0].limits_memory = false;
+    state_.set_node(node);
+    const auto again = state_.reserve(kept, NodeName("n2"));
+    ASSERT_FALSE(again);
+    EXPECT_EQ(again.error().text, "tessera.dev/isolation driver, which node n2 does not offer now");
+    node.gpus[0].limits_memory = true;
+    state_.set_node(node);
+    EXPECT_TRUE(state_.reserve(kept, NodeName("n2")));
+}
+
 // Goal: a pod that MPS cannot serve is refused before it is placed, with what to write.
 TEST_F(Modes, WhatMpsCannotServe) {
     const auto refusal = [](const PodInfo& pod) {

@@ -358,6 +358,7 @@ Result<Reservation> ClusterState::reserve_again(const PodRequest& pod, const Nod
                       .node = nodes_.at(node_name).inventory,
                       .attempt = {}};
     if (assigned_pod.stage == Stage::observed) return again;
+    TRY_VOID(check_still_offered(pod.containers, again.allocation, again.node));
     assigned_pod.stage = Stage::assumed;
     assigned_pod.uncertain = true;
     ++assigned_pod.attempt;
@@ -385,11 +386,8 @@ void ClusterState::confirm(const Attempt& attempt) {
 void ClusterState::refuse(const Attempt& attempt) {
     const AssignedPod* assigned = on_attempt(attempt);
     if (assigned == nullptr) return;
-    if (assigned->uncertain) {
-        confirm(attempt);
-    } else {
-        free_again(attempt.pod);
-    }
+    if (assigned->uncertain) return confirm(attempt);
+    free_again(attempt.pod);
 }
 
 void ClusterState::release(const Attempt& attempt) {

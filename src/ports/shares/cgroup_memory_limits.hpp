@@ -20,23 +20,30 @@ struct CgroupMemory {
     friend bool operator==(const CgroupMemory&, const CgroupMemory&) = default;
 };
 
-// `cgroup` is the absolute path of its folder. Any thread may call.
+// `cgroup` is the absolute path of its folder. Any thread may call. A call that waits for another
+// one gives up after half a second.
 // Errors: unsupported if the driver has no such limits on this GPU, not_found if it does not know
-// the GPU or the cgroup, permission_denied without the privileges, unavailable otherwise.
+// the GPU or the cgroup, permission_denied without the privileges, unavailable otherwise, and
+// between close() and open().
 class CgroupMemoryLimits {
   public:
     virtual ~CgroupMemoryLimits() = default;
 
     // Whether the driver has such limits on this GPU: no error if it has.
     [[nodiscard]] virtual Result<> check_supported(const GpuUuid& gpu) = 0;
+    // The last answer of check_supported(), without waiting for the driver; unavailable if there
+    // was none.
+    [[nodiscard]] virtual Result<> last_supported(const GpuUuid& gpu) const = 0;
     [[nodiscard]] virtual Result<CgroupMemory> get(const GpuUuid& gpu,
                                                    const std::string& cgroup) = 0;
     // Nothing: no limit. It guarantees nothing, because guarantees stay with the cgroups above when
     // a cgroup is removed with one. Memory above a new limit is kept.
     virtual Result<> set(const GpuUuid& gpu, const std::string& cgroup,
                          std::optional<Bytes> limit) = 0;
-    // Lets go of the driver, so that it can be replaced. The next call takes it up again.
+    // Lets go of the driver, so that it can be replaced.
     virtual void close() = 0;
+    virtual void open() = 0;
+    [[nodiscard]] virtual bool is_closed() const = 0;
 };
 
 }  // namespace tessera

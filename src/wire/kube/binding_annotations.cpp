@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "domain/cluster/memory_enforcement.hpp"
 #include "domain/dialect/dialect.hpp"
 #include "wire/tessera/allocation_json.hpp"
 #include "wire/tessera/keys.hpp"
@@ -9,17 +10,8 @@
 namespace tessera {
 namespace {
 
-// Of all shares of GPUs.
-bool driver_limits_memory(const Allocation& allocation, const NodeInventory& node) {
-    return std::ranges::all_of(allocation.containers, [&](const ContainerAllocation& container) {
-        return !has_share(container) || std::ranges::all_of(container.gpus, [&](const auto& share) {
-            const Gpu* gpu = find_gpu(node.gpus, share.uuid);
-            return gpu != nullptr && gpu->limits_memory;
-        });
-    });
-}
-
-// The agent uses the same enforcers, or refuses to start the container (MemoryEnforcement).
+// The agent limits memory by the same enforcer or a stronger one, or refuses to start the container
+// (Enforcers::choose).
 std::string_view enforced_by(const Allocation& allocation, const NodeInventory& node) {
     if (std::ranges::none_of(allocation.containers, has_share)) return key::kExclusive;
     if (uses_mps(allocation)) return key::kEnforcedByGuardAndMps;

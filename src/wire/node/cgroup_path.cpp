@@ -73,8 +73,8 @@ Result<std::string> cgroup_folder_of(std::string_view cgroups_path) {
         return refuse(cgroups_path);
     TRY(std::string folder, folder_of_slice(slice.empty() ? kSystemSlice : slice, cgroups_path));
     if (name.ends_with(kSlice)) return folder + std::string(name);
-    return folder + (prefix.empty() ? std::string(name) : fmt::format("{}-{}", prefix, name)) +
-           std::string(kScope);
+    // As runc does, also with an empty prefix.
+    return fmt::format("{}{}-{}{}", folder, prefix, name, kScope);
 }
 
 }  // namespace tessera

@@ -20,7 +20,7 @@ TEST(CgroupPath, NamesTheFolder) {
               "cri-containerd-c0ffee.scope"},
              {"kubepods-pod1.slice:crio:c0ffee",
               "kubepods.slice/kubepods-pod1.slice/crio-c0ffee.scope"},
-             {"machine.slice::c0ffee", "machine.slice/c0ffee.scope"},
+             {"machine.slice::c0ffee", "machine.slice/-c0ffee.scope"},
              {"machine.slice:x:inner.slice", "machine.slice/inner.slice"},
              {":docker:c0ffee", "system.slice/docker-c0ffee.scope"},
              {"-.slice:docker:c0ffee", "docker-c0ffee.scope"},

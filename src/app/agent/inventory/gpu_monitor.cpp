@@ -371,6 +371,7 @@ void GpuMonitor::take_up() {
         read_at_ = SteadyClock::now();
     }
     is_released_ = false;
+    if (options_.memory_limits != nullptr) options_.memory_limits->open();
     const auto reopened = reopen();
     auto now = reopened ? read() : Result<NodeInventory>(fail(reopened.error()));
     failed_reads_ = 0;

@@ -65,11 +65,17 @@ class SomeMemoryLimits final : public CgroupMemoryLimits {
     Result<> check_supported(const GpuUuid& gpu) override {
         return gpu == GpuUuid("GPU-0") ? Result<>{} : second;
     }
+    Result<> last_supported(const GpuUuid& gpu) const override {
+        return gpu == GpuUuid("GPU-0") ? Result<>{} : second;
+    }
     Result<CgroupMemory> get(const GpuUuid&, const std::string&) override { return CgroupMemory{}; }
     Result<> set(const GpuUuid&, const std::string&, std::optional<Bytes>) override { return {}; }
-    void close() override {}
+    void close() override { closed = true; }
+    void open() override { closed = false; }
+    bool is_closed() const override { return closed; }
 
     Result<> second = fail(Code::unsupported, "the driver has no memory limits");
+    bool closed = false;
 };
 
 // Goal: the first state is sent once: one list per resource, one annotation, the totals.

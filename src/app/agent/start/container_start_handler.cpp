@@ -75,7 +75,7 @@ std::optional<std::string_view> annotation(const RuntimeContainer& container,
 // For which the controller placed the pod. What replaces the guard is stronger, so it is not
 // required.
 std::string_view required_memory_enforcer(const RuntimeContainer& container) {
-    const auto enforced_by = annotation(container, key::kEnforcedBy);
+    const auto enforced_by = annotation(container, key::kEnforcedBy).value_or("");
     return enforced_by == key::kEnforcedByDriverAndGuard ? kDriverEnforcer : std::string_view();
 }
 
@@ -178,7 +178,15 @@ Result<std::vector<std::string>> ContainerStartHandler::devices_for(const std::v
 
 Result<ContainerStartHandler::Enforced> ContainerStartHandler::enforce(
     const ContainerAllocation& share, const Starting& container, const std::vector<Gpu>& gpus) {
-    if (ports_.enforcers.empty() || !has_share(share)) return Enforced{};
+    if (!has_share(share)) return Enforced{};
+    if (ports_.enforcers.empty()) {
+        if (container.memory_by.empty()) return Enforced{};
+        return refuse({Code::unsupported,
+                       fmt::format("the pod was placed so that {} limits its memory "
+                                   "({}), and the agent of this node enforces no shares; delete "
+                                   "the pod",
+                                   container.memory_by, key::kEnforcedBy)});
+    }
     std::vector<EnforcedShare> shares = enforced_shares(share);
     // A share may name its GPU by index.
     for (std::size_t i = 0; i < gpus.size(); i++) {
