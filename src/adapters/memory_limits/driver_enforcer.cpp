@@ -86,7 +86,7 @@ Result<ContainerEdits> DriverEnforcer::prepare(const EnforcedContainer& containe
 }
 
 Result<> DriverEnforcer::apply(const EnforcedContainer& container, std::int64_t pid) {
-    const MutexLock lock(mutex_);
+    TRY(const BoundedMutex::Lock lock, locked());
     TRY(const ContainerMemoryLimits wanted, wanted_for(container));
     if (pid != 0) TRY_VOID(check_process_in(wanted.cgroup, pid));
     TRY_VOID(restore(wanted));
@@ -95,6 +95,11 @@ Result<> DriverEnforcer::apply(const EnforcedContainer& container, std::int64_t 
 
 ShareResources DriverEnforcer::enforces(const PodUid& pod, const std::string& container) const {
     return {.memory = is_there(record_of(pod, container)), .compute = false};
+}
+
+Result<BoundedMutex::Lock> DriverEnforcer::locked() const {
+    if (auto lock = mutex_.lock_within(kLongestMemoryLimitWait)) return *std::move(lock);
+    return fail(Code::unavailable, "the driver does not answer; try again");
 }
 
 Result<bool> DriverEnforcer::restore(const ContainerMemoryLimits& wanted) const {
@@ -111,14 +116,21 @@ Result<bool> DriverEnforcer::restore(const ContainerMemoryLimits& wanted) const 
 }
 
 void DriverEnforcer::release(const PodUid& pod, const std::string& container) {
-    const MutexLock lock(mutex_);
-    remove(record_of(pod, container));
+    const fs::path record = record_of(pod, container);
+    const auto lock = locked();
+    if (lock) {
+        remove(record);
+        return;
+    }
+    // The container that starts has another cgroup, so its limit does not depend on the driver.
+    std::error_code error;
+    fs::remove(record, error);
 }
 
 void DriverEnforcer::recover(const std::set<PodUid>& known, const std::set<PodUid>&) {
     for (const PodUid& pod : known) {
         for (const fs::path& path : paths_in(folder_ / pod.str())) {
-            const MutexLock lock(mutex_);
+            const BoundedMutex::Lock lock = mutex_.lock();
             const auto wanted = read(path);
             if (!wanted || !is_there(wanted->cgroup)) continue;
             const auto restored = restore(*wanted);
@@ -129,7 +141,7 @@ void DriverEnforcer::recover(const std::set<PodUid>& known, const std::set<PodUi
 
 Result<bool> DriverEnforcer::update(const PodUid& pod, const std::string& container,
                                     const std::vector<EnforcedShare>& shares) {
-    const MutexLock lock(mutex_);
+    TRY(const BoundedMutex::Lock lock, locked());
     const fs::path record = record_of(pod, container);
     auto wanted = read(record);
     if (!wanted) return false;
@@ -146,7 +158,7 @@ Result<bool> DriverEnforcer::update(const PodUid& pod, const std::string& contai
 }
 
 Result<> DriverEnforcer::verify(const EnforcedContainer& container, std::int64_t pid) const {
-    const MutexLock lock(mutex_);
+    TRY(const BoundedMutex::Lock lock, locked());
     TRY(const ContainerMemoryLimits wanted, wanted_for(container));
     if (auto there = check_process_in(wanted.cgroup, pid); !there)
         return fail(there.error().in("container " + container.container));
@@ -187,7 +199,7 @@ bool DriverEnforcer::is_in_use(const PodUid& pod) const {
 }
 
 void DriverEnforcer::cleanup(const PodUid& pod) {
-    const MutexLock lock(mutex_);
+    const BoundedMutex::Lock lock = mutex_.lock();
     for (const fs::path& path : paths_in(folder_ / pod.str()))
         remove(path);
     std::error_code error;

@@ -18,7 +18,7 @@
 #include <set>
 #include <string>
 
-#include "base/mutex.hpp"
+#include "base/bounded_mutex.hpp"
 #include "domain/container_start/memory_limits.hpp"
 #include "ports/enforcer.hpp"
 #include "ports/shares/cgroup_memory_limits.hpp"
@@ -68,21 +68,24 @@ class DriverEnforcer final : public Enforcer {
         const std::filesystem::path& record) const;
     [[nodiscard]] Result<ContainerMemoryLimits> wanted_for(
         const EnforcedContainer& container) const;
+    // mutex_; unavailable if the driver keeps another thread from it.
+    [[nodiscard]] Result<BoundedMutex::Lock> locked() const;
+    // The functions below need mutex_.
     // Sets the limits that the driver does not have. True if it set any.
-    Result<bool> restore(const ContainerMemoryLimits& wanted) const TESSERA_REQUIRES(mutex_);
+    Result<bool> restore(const ContainerMemoryLimits& wanted) const;
     [[nodiscard]] Result<> check(const ContainerMemoryLimits& wanted,
                                  const std::string& container) const;
-    void remove(const std::filesystem::path& record) TESSERA_REQUIRES(mutex_);
+    void remove(const std::filesystem::path& record);
 
     const std::filesystem::path folder_;
     const std::filesystem::path cgroup_root_;
     CgroupMemoryLimits& limits_;
     // Held from reading a record to the driver's answer, so that no thread sees the one without the
-    // other.
-    mutable Mutex mutex_;
-    // The cgroups whose limits this agent has set, or found as they must be. Those of an earlier
-    // agent may lack limits: it may have been killed at any moment.
-    mutable std::set<std::string> seen_ TESSERA_GUARDED_BY(mutex_);
+    // other. Containers that start do not wait for a driver that hangs.
+    mutable BoundedMutex mutex_;
+    // Guarded by mutex_: the cgroups whose limits this agent has set, or found as they must be.
+    // Those of an earlier agent may lack limits: it may have been killed at any moment.
+    mutable std::set<std::string> seen_;
 };
 
 }  // namespace tessera

@@ -5,13 +5,12 @@
 #include <sys/vfs.h>
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
 #include <limits>
 #include <map>
 #include <utility>
 
 #include "adapters/nvml/nvml_on_demand.hpp"
+#include "base/bounded_mutex.hpp"
 #include "base/mutex.hpp"
 
 namespace tessera {
@@ -51,62 +50,36 @@ class NvmlMemoryLimits final : public CgroupMemoryLimits {
   private:
     // One thread at a time calls the driver. A call can hang there, and callers that start
     // containers must not wait with it.
-    class Turn {
-      public:
-        explicit Turn(NvmlMemoryLimits* of) : of_(of) {}
-        Turn(Turn&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
-        Turn& operator=(Turn&&) = delete;
-        ~Turn() {
-            if (of_ != nullptr) of_->end_turn();
-        }
-
-      private:
-        NvmlMemoryLimits* of_;
-    };
-    Result<Turn> turn(std::chrono::milliseconds longest = std::chrono::milliseconds{500});
-    void end_turn();
+    Result<BoundedMutex::Lock> turn();
     Result<> read_supported(const GpuUuid& gpu);
     // Of the thread whose turn it is.
     Result<const Nvml*> with_limits();
 
     const std::string cgroup_root_;
-    NvmlOnDemand driver_;  // of the thread whose turn it is
+    BoundedMutex turns_;
+    NvmlOnDemand driver_;  // guarded by turns_
     mutable Mutex mutex_;
-    std::condition_variable_any turn_ended_;
-    bool is_called_ TESSERA_GUARDED_BY(mutex_) = false;  // it is some thread's turn
     bool is_closed_ TESSERA_GUARDED_BY(mutex_) = false;
     std::map<GpuUuid, Result<>> supported_ TESSERA_GUARDED_BY(mutex_);
 };
 
-Result<NvmlMemoryLimits::Turn> NvmlMemoryLimits::turn(std::chrono::milliseconds longest) {
-    MutexLock lock(mutex_);
-    const bool is_free = turn_ended_.wait_for(
-        lock, longest, [this]() TESSERA_REQUIRES(mutex_) { return !is_called_; });
-    if (!is_free) return fail(Code::unavailable, "another call waits for the driver; try again");
-    is_called_ = true;
-    return Turn(this);
+Result<BoundedMutex::Lock> NvmlMemoryLimits::turn() {
+    if (auto lock = turns_.lock_within(kLongestMemoryLimitWait)) return *std::move(lock);
+    return fail(Code::unavailable, "another call waits for the driver; try again");
 }
 
-void NvmlMemoryLimits::end_turn() {
-    {
-        const MutexLock lock(mutex_);
-        is_called_ = false;
-    }
-    turn_ended_.notify_one();
-}
-
-// A thread that closes waits for the call under way: that has the driver open.
+// A thread that closes waits for the call under way, which has the driver open.
 void NvmlMemoryLimits::close() {
     {
         const MutexLock lock(mutex_);
         is_closed_ = true;
     }
-    const auto last = turn(std::chrono::hours{1});
+    const auto last = turns_.lock();
     driver_.close();
 }
 
 void NvmlMemoryLimits::open() {
-    const auto last = turn(std::chrono::hours{1});
+    const auto last = turns_.lock();
     driver_.open();
     const MutexLock lock(mutex_);
     is_closed_ = false;
@@ -127,7 +100,9 @@ Result<> NvmlMemoryLimits::last_supported(const GpuUuid& gpu) const {
 Result<> NvmlMemoryLimits::check_supported(const GpuUuid& gpu) {
     auto answer = read_supported(gpu);
     const MutexLock lock(mutex_);
-    supported_.insert_or_assign(gpu, answer);
+    // A driver that does not answer for a moment changes nothing.
+    const bool is_answer = answer || answer.error().code != Code::unavailable;
+    if (is_answer || !supported_.contains(gpu)) supported_.insert_or_assign(gpu, answer);
     return answer;
 }
 
@@ -138,7 +113,7 @@ Result<> NvmlMemoryLimits::read_supported(const GpuUuid& gpu) {
                     fmt::format("{} is no folder of cgroups, or of version 1 (cgroup_folder)",
                                 cgroup_root_));
     }
-    TRY(const Turn turn, this->turn());
+    TRY(const BoundedMutex::Lock turn, this->turn());
     TRY(const Nvml* const nvml, with_limits());
     TRY(const nvmlDevice_t device, driver_.device_of(gpu));
     nvmlGetMemoryLimits_v1_t limits = {.nameSpace = cgroup_root_.c_str()};
@@ -148,7 +123,7 @@ Result<> NvmlMemoryLimits::read_supported(const GpuUuid& gpu) {
 }
 
 Result<CgroupMemory> NvmlMemoryLimits::get(const GpuUuid& gpu, const std::string& cgroup) {
-    TRY(const Turn turn, this->turn());
+    TRY(const BoundedMutex::Lock turn, this->turn());
     TRY(const Nvml* const nvml, with_limits());
     TRY(const nvmlDevice_t device, driver_.device_of(gpu));
     nvmlGetMemoryLimits_v1_t limits = {.nameSpace = cgroup.c_str()};
@@ -160,7 +135,7 @@ Result<CgroupMemory> NvmlMemoryLimits::get(const GpuUuid& gpu, const std::string
 
 Result<> NvmlMemoryLimits::set(const GpuUuid& gpu, const std::string& cgroup,
                                std::optional<Bytes> limit) {
-    TRY(const Turn turn, this->turn());
+    TRY(const BoundedMutex::Lock turn, this->turn());
     TRY(const Nvml* const nvml, with_limits());
     TRY(const nvmlDevice_t device, driver_.device_of(gpu));
     nvmlSetMemoryLimits_v1_t limits = {

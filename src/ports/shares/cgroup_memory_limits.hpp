@@ -2,6 +2,7 @@
 // of the cgroup together, whatever they have loaded. It is lost with the cgroup.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +13,9 @@
 
 namespace tessera {
 
+// A call waits this long for another one, which may hang in the driver.
+inline constexpr std::chrono::milliseconds kLongestMemoryLimitWait{500};
+
 struct CgroupMemory {
     Bytes used;
     Bytes guaranteed;            // by the soft limit, which also counts for the cgroups above
@@ -20,8 +24,8 @@ struct CgroupMemory {
     friend bool operator==(const CgroupMemory&, const CgroupMemory&) = default;
 };
 
-// `cgroup` is the absolute path of its folder. Any thread may call. A call that waits for another
-// one gives up after half a second.
+// `cgroup` is the absolute path of its folder. Any thread may call. A call that waits longer than
+// kLongestMemoryLimitWait for another one gives up.
 // Errors: unsupported if the driver has no such limits on this GPU, not_found if it does not know
 // the GPU or the cgroup, permission_denied without the privileges, unavailable otherwise, and
 // between close() and open().
