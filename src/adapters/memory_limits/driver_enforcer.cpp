@@ -55,9 +55,10 @@ std::string DriverEnforcer::fault(ShareResource resource) const {
 Result<> DriverEnforcer::can_enforce(ShareResource resource, const EnforcedContainer& container,
                                      const std::vector<EnforcedShare>& shares) const {
     if (resource != ShareResource::memory) return fail(Code::unsupported, fault(resource));
-    if (std::ranges::any_of(shares, &EnforcedShare::mps))
+    if (std::ranges::any_of(shares, &EnforcedShare::mps)) {
         return fail(Code::unsupported,
                     "the pod uses MPS, whose server holds memory of its clients");
+    }
     if (container.cgroup_path.empty()) {
         return fail(Code::unsupported,
                     "the container runtime does not say the container's cgroup; it does over NRI");
