@@ -43,15 +43,18 @@ UsageKey key_of(const UsageRecord& record) {
 Result<> check_record(const UsageRecord& record) {
     TRY_VOID(check_identity(record));
     TRY_VOID(check_time(record.time));
-    if (record.capacity <= Bytes{} || record.capacity > kMostCapacity)
+    if (record.capacity <= Bytes{} || record.capacity > kMostCapacity) {
         return refuse("capacity", fmt::format("is {} bytes; write the memory of the whole GPU",
                                               record.capacity.count));
-    if (record.memory < Bytes{} || record.memory > record.capacity)
+    }
+    if (record.memory < Bytes{} || record.memory > record.capacity) {
         return refuse("memory", fmt::format("is {} bytes; write 0 to {}, which the GPU has",
                                             record.memory.count, record.capacity.count));
-    if (record.compute < Percent{0} || record.compute > Percent{100})
+    }
+    if (record.compute < Percent{0} || record.compute > Percent{100}) {
         return refuse("compute",
                       fmt::format("is {} percent; write 0 to 100", record.compute.value));
+    }
     return {};
 }
 
