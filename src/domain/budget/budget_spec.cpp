@@ -4,20 +4,17 @@
 
 #include <array>
 
+#include "domain/budget/field_text.hpp"
 #include "domain/request/gpu_rules.hpp"
 
 namespace tessera {
 namespace {
 
-struct ActionName {
-    WhenSpent action;
-    std::string_view name;
-};
-
-constexpr auto kActions = std::to_array<ActionName>({{WhenSpent::lower_priority, "lower-priority"},
-                                                     {WhenSpent::suspend, "suspend"},
-                                                     {WhenSpent::deny_new, "deny-new"},
-                                                     {WhenSpent::none, "none"}});
+constexpr auto kActions =
+    std::to_array<NamedValue<WhenSpent>>({{WhenSpent::lower_priority, "lower-priority"},
+                                          {WhenSpent::suspend, "suspend"},
+                                          {WhenSpent::deny_new, "deny-new"},
+                                          {WhenSpent::none, "none"}});
 
 constexpr std::string_view kGpuTime = "spec.gpuTime";
 constexpr std::string_view kCounts = "spec.counts";
@@ -98,17 +95,11 @@ Result<Period> read_period(const BudgetFields& fields) {
 }  // namespace
 
 std::string_view to_string(WhenSpent action) {
-    for (const ActionName& row : kActions)
-        if (row.action == action) return row.name;
-    return "";
+    return name_of(kActions, action);
 }
 
 Result<WhenSpent> parse_when_spent(std::string_view text) {
-    for (const ActionName& row : kActions)
-        if (row.name == text) return row.action;
-    return fail(Code::invalid_argument, fmt::format("\"{}\" is unknown; write lower-priority, "
-                                                    "suspend, deny-new or none",
-                                                    text.substr(0, 64)));
+    return value_named(kActions, text, "lower-priority, suspend, deny-new or none");
 }
 
 Result<BudgetSpec> parse_budget(const BudgetFields& fields) {

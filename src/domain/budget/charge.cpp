@@ -1,23 +1,17 @@
 #include "domain/budget/charge.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 
+#include "domain/budget/field_text.hpp"
 #include "domain/request/gpu_rules.hpp"
 
 namespace tessera {
 namespace {
 
-struct BasisName {
-    ChargeBasis basis;
-    std::string_view name;
-};
-
-constexpr auto kBases = std::to_array<BasisName>({{ChargeBasis::memory, "memory"},
-                                                  {ChargeBasis::compute, "compute"},
-                                                  {ChargeBasis::larger, "larger"},
-                                                  {ChargeBasis::mean, "mean"}});
+constexpr auto kBases = std::to_array<NamedValue<ChargeBasis>>({{ChargeBasis::memory, "memory"},
+                                                                {ChargeBasis::compute, "compute"},
+                                                                {ChargeBasis::larger, "larger"},
+                                                                {ChargeBasis::mean, "mean"}});
 
 // A part of a GPU. The divisor is at most 200 times a capacity, which has 51 bits.
 struct Part {
@@ -47,17 +41,11 @@ Part part_of(const UsageRecord& record, ChargeBasis basis) {
 }  // namespace
 
 std::string_view to_string(ChargeBasis basis) {
-    for (const BasisName& row : kBases)
-        if (row.basis == basis) return row.name;
-    return "";
+    return name_of(kBases, basis);
 }
 
 Result<ChargeBasis> parse_charge_basis(std::string_view text) {
-    for (const BasisName& row : kBases)
-        if (row.name == text) return row.basis;
-    return fail(Code::invalid_argument, fmt::format("\"{}\" is unknown; write memory, compute, "
-                                                    "larger or mean",
-                                                    text.substr(0, 64)));
+    return value_named(kBases, text, "memory, compute, larger or mean");
 }
 
 GpuWeight weight_of(const ChargeRule& rule, std::string_view model) {

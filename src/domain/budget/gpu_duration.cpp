@@ -5,6 +5,9 @@
 #include <array>
 #include <optional>
 
+#include "base/ascii.hpp"
+#include "domain/budget/field_text.hpp"
+
 namespace tessera {
 namespace {
 
@@ -16,14 +19,6 @@ struct Unit {
 constexpr auto kUnits = std::to_array<Unit>({{'d', 86'400}, {'h', 3600}, {'m', 60}, {'s', 1}});
 constexpr std::size_t kMostDigits = 18;
 constexpr int kMostDecimals = 9;
-
-tl::unexpected<Error> refuse(std::string_view text, std::string_view why) {
-    return fail(Code::invalid_argument, fmt::format("\"{}\" {}", text.substr(0, 64), why));
-}
-
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
 
 // The digits at the start of `text`, which are removed from it.
 std::string_view take_digits(std::string_view& text) {
@@ -82,39 +77,41 @@ std::string magnitude_text(WideInt nanos) {
 
 Result<GpuDuration> parse_gpu_duration(std::string_view text) {
     constexpr std::string_view kForm = "is no duration; write such as 150m, 20h or 1h30m";
-    if (text.starts_with('-')) return refuse(text, "is negative; write a positive amount");
-    if (text.empty()) return refuse(text, kForm);
+    if (text.starts_with('-')) return refuse_text(text, "is negative; write a positive amount");
+    if (text.empty()) return refuse_text(text, kForm);
     GpuDuration sum;
     std::string_view rest = text;
     std::size_t next_unit = 0;
     while (!rest.empty()) {
         const std::string_view digits = take_digits(rest);
-        if (digits.empty()) return refuse(text, kForm);
+        if (digits.empty()) return refuse_text(text, kForm);
         std::string_view decimals;
         const bool has_point = rest.starts_with('.');
         if (has_point) {
             rest.remove_prefix(1);
             decimals = take_digits(rest);
-            if (decimals.empty()) return refuse(text, kForm);
+            if (decimals.empty()) return refuse_text(text, kForm);
         }
-        if (rest.empty()) return refuse(text, "ends without a unit; write d, h, m or s at its end");
+        if (rest.empty())
+            return refuse_text(text, "ends without a unit; write d, h, m or s at its end");
         const auto unit = find_unit(rest.front(), next_unit);
         if (!unit && find_unit(rest.front(), 0))
-            return refuse(text, "has its units in another order; write each of d, h, m, s once");
-        if (!unit) return refuse(text, "has an unknown unit; use d, h, m or s, such as 1h30m");
+            return refuse_text(text,
+                               "has its units in another order; write each of d, h, m, s once");
+        if (!unit) return refuse_text(text, "has an unknown unit; use d, h, m or s, such as 1h30m");
         if (has_point && kUnits.at(*unit).letter != 's')
-            return refuse(text, "has decimals; write whole numbers, such as 1h30m");
+            return refuse_text(text, "has decimals; write whole numbers, such as 1h30m");
         if (decimals.size() > kMostDecimals)
-            return refuse(text, "has more than nine decimals; round it");
+            return refuse_text(text, "has more than nine decimals; round it");
         if (digits.size() > kMostDigits)
-            return refuse(text, fmt::format("is too large; write at most {}h", kMostGpuHours));
+            return refuse_text(text, fmt::format("is too large; write at most {}h", kMostGpuHours));
         sum.nanos += value_of(digits) * kUnits.at(*unit).seconds * kNanosPerSecond;
         sum.nanos += nanos_of(decimals);
         rest.remove_prefix(1);
         next_unit = *unit + 1;
     }
     if (sum > gpu_hours(kMostGpuHours))
-        return refuse(text, fmt::format("is too large; write at most {}h", kMostGpuHours));
+        return refuse_text(text, fmt::format("is too large; write at most {}h", kMostGpuHours));
     return sum;
 }
 

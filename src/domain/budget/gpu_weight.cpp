@@ -4,18 +4,17 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
+#include "domain/budget/field_text.hpp"
+
 namespace tessera {
 namespace {
 
 constexpr std::size_t kMostDecimals = 6;
 constexpr std::size_t kMostDigits = 4;  // of kMostWeight
 
-tl::unexpected<Error> refuse(std::string_view text, std::string_view why) {
-    return fail(Code::invalid_argument, fmt::format("\"{}\" {}", text.substr(0, 64), why));
-}
-
 bool is_digits(std::string_view text) {
-    return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+    return !text.empty() && std::ranges::all_of(text, is_digit);
 }
 
 }  // namespace
@@ -25,19 +24,19 @@ Result<GpuWeight> parse_gpu_weight(std::string_view text) {
     const std::string_view whole = text.substr(0, point);
     const bool has_point = point != std::string_view::npos;
     const std::string_view decimals = has_point ? text.substr(point + 1) : std::string_view{};
-    if (text.starts_with('-')) return refuse(text, "is negative; write a number above 0");
+    if (text.starts_with('-')) return refuse_text(text, "is negative; write a number above 0");
     if (!is_digits(whole) || (has_point && !is_digits(decimals)))
-        return refuse(text, "is not a decimal number; write such as 2 or 0.5");
+        return refuse_text(text, "is not a decimal number; write such as 2 or 0.5");
     if (decimals.size() > kMostDecimals)
-        return refuse(text, "has more than six decimals; round it");
-    if (whole.size() > kMostDigits) return refuse(text, "is too large; write at most 1000");
+        return refuse_text(text, "has more than six decimals; round it");
+    if (whole.size() > kMostDigits) return refuse_text(text, "is too large; write at most 1000");
     GpuWeight weight{0};
     for (const char c : whole)
         weight.millionths = weight.millionths * 10 + (c - '0');
     for (std::size_t i = 0; i < kMostDecimals; ++i)
         weight.millionths = weight.millionths * 10 + (i < decimals.size() ? decimals[i] - '0' : 0);
-    if (weight < kLeastWeight) return refuse(text, "is zero; write a number above 0");
-    if (weight > kMostWeight) return refuse(text, "is too large; write at most 1000");
+    if (weight < kLeastWeight) return refuse_text(text, "is zero; write a number above 0");
+    if (weight > kMostWeight) return refuse_text(text, "is too large; write at most 1000");
     return weight;
 }
 

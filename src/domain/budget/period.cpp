@@ -1,10 +1,9 @@
 #include "domain/budget/period.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 
 #include "base/check.hpp"
+#include "domain/budget/field_text.hpp"
 
 namespace tessera {
 namespace {
@@ -12,15 +11,10 @@ namespace {
 constexpr std::int64_t kSecondsPerDay = 86'400;
 constexpr std::int64_t kFirstMonday = 4;  // 1970-01-05
 
-struct KindName {
-    PeriodKind kind;
-    std::string_view name;
-};
-
-constexpr auto kKinds = std::to_array<KindName>({{PeriodKind::daily, "daily"},
-                                                 {PeriodKind::weekly, "weekly"},
-                                                 {PeriodKind::monthly, "monthly"},
-                                                 {PeriodKind::sliding, "sliding"}});
+constexpr auto kKinds = std::to_array<NamedValue<PeriodKind>>({{PeriodKind::daily, "daily"},
+                                                               {PeriodKind::weekly, "weekly"},
+                                                               {PeriodKind::monthly, "monthly"},
+                                                               {PeriodKind::sliding, "sliding"}});
 
 std::int64_t floor_div(std::int64_t dividend, std::int64_t divisor) {
     return (dividend - (dividend % divisor < 0 ? divisor : 0)) / divisor;
@@ -45,17 +39,11 @@ std::int64_t first_day_of(PeriodKind kind, std::int64_t number) {
 }  // namespace
 
 std::string_view to_string(PeriodKind kind) {
-    for (const KindName& row : kKinds)
-        if (row.kind == kind) return row.name;
-    return "";
+    return name_of(kKinds, kind);
 }
 
 Result<PeriodKind> parse_period_kind(std::string_view text) {
-    for (const KindName& row : kKinds)
-        if (row.name == text) return row.kind;
-    return fail(Code::invalid_argument, fmt::format("\"{}\" is unknown; write daily, weekly, "
-                                                    "monthly or sliding",
-                                                    text.substr(0, 64)));
+    return value_named(kKinds, text, "daily, weekly, monthly or sliding");
 }
 
 Window period_at(const Period& period, const ZoneRules& zone, std::int64_t unix_s) {
