@@ -35,6 +35,16 @@ bool requests_gpus(const CreatedPod& pod, const Dialects& dialects) {
            });
 }
 
+std::vector<std::pair<std::string, std::string>> missing_limits(const ContainerSpec& container,
+                                                                const Dialects& dialects) {
+    std::vector<std::pair<std::string, std::string>> limits;
+    for (const Dialect* dialect : dialects.on()) {
+        if (dialect->missing_limit == nullptr) continue;
+        if (auto limit = dialect->missing_limit(container)) limits.push_back(*std::move(limit));
+    }
+    return limits;
+}
+
 PodEdits admit_pod(const CreatedPod& pod, const AdmissionRules& rules, const Dialects& dialects) {
     PodEdits edits;
     if (pod.is_mirror) return edits;
@@ -46,11 +56,8 @@ PodEdits admit_pod(const CreatedPod& pod, const AdmissionRules& rules, const Dia
         edits.scheduler = rules.scheduler;
     if (pod.runtime_class.empty()) edits.runtime_class = rules.runtime_class;
     for (const auto& [position, spec] : pod.containers) {
-        for (const Dialect* dialect : dialects.on()) {
-            if (dialect->missing_limit == nullptr) continue;
-            if (auto limit = dialect->missing_limit(spec))
-                edits.limits.push_back({spec.kind, position, limit->first, limit->second});
-        }
+        for (auto& [resource, amount] : missing_limits(spec, dialects))
+            edits.limits.push_back({spec.kind, position, std::move(resource), std::move(amount)});
     }
     return edits;
 }

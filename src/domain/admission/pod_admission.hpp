@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -60,6 +61,11 @@ struct PodEdits {
 
 // Whether a container or an annotation requests GPUs, in a dialect that is switched on.
 bool requests_gpus(const CreatedPod& pod, const Dialects& dialects);
+
+// The limits that the webhook adds to a container, by the dialects that are switched on
+// (Dialect::missing_limit): resource and amount.
+std::vector<std::pair<std::string, std::string>> missing_limits(const ContainerSpec& container,
+                                                                const Dialects& dialects);
 
 // A pod that requests no GPU, in any dialect that is switched on, keeps all but forged allocations.
 PodEdits admit_pod(const CreatedPod& pod, const AdmissionRules& rules, const Dialects& dialects);

@@ -44,24 +44,22 @@ Result<> check_mps(const ContainerRequest& container) {
 
 Result<PodRequest> request_of(const PodInfo& pod) {
     TRY(ContainerRequests containers, pod.request);
-    if (containers.empty())
-        return PodRequest{pod.uid, pod.name, {}, pod.priority, pod.host, {}, {}, pod.created};
-    std::string_view policy;
+    PodRequest request{pod.uid, pod.name, {}, pod.priority, pod.host, {}, {}, pod.created};
+    if (containers.empty()) return request;
     if (!pod.policy.empty()) {
         const auto found = find_policy_option(pod.policy);
         if (!found) {
             return fail(Code::invalid_argument,
                         fmt::format("annotation {}: {}", kPlacementPolicy, found.error().text));
         }
-        policy = (*found)->name;
+        request.policy = (*found)->name;
     }
     TRY(const GpuRules rules, parse_gpu_rules(pod.gpu_rules, pod.name.ns));
     for (ContainerRequest& container : containers) {
         container.gpu.rules = rules;
         if (rules.uses_mps()) TRY_VOID(check_mps(container));
     }
-    PodRequest request{pod.uid,  pod.name, std::move(containers), pod.priority,
-                       pod.host, {},       std::string(policy),   pod.created};
+    request.containers = std::move(containers);
     if (!pod.gang) return request;
     TRY(request.gang, *pod.gang);
     return request;

@@ -6,8 +6,10 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 
+#include "domain/admission/pod_admission.hpp"
 #include "wire/kube/host_resources.hpp"
 #include "wire/kube/node_rules_json.hpp"
 #include "wire/kube/pod_status_json.hpp"
@@ -189,9 +191,9 @@ Result<Allocation> read_allocation_of(const PodUid& pod, std::string_view text,
     return fail(Code::conflict, "allocation: it was made for another pod");
 }
 
-}  // namespace
-
-PodInfo read_pod(JsonValue pod, const AllocationSeal* seal, const Dialects& dialects) {
+// `texts`: of the pod.
+PodInfo read_pod_with(GpuTexts texts, JsonValue pod, const AllocationSeal* seal,
+                      const Dialects& dialects) {
     const JsonValue metadata = pod["metadata"];
     const JsonValue spec = pod["spec"];
     const std::string phase = pod["status"]["phase"].text_or("");
@@ -207,7 +209,6 @@ PodInfo read_pod(JsonValue pod, const AllocationSeal* seal, const Dialects& dial
     info.finished = phase == "Succeeded" || phase == "Failed";
     info.terminating = metadata["deletionTimestamp"].present();
     info.gated = !spec["schedulingGates"].elements().empty();
-    GpuTexts texts = read_gpu_texts(metadata, spec, dialects);
     info.request = parse_container_requests(texts, dialects);
     info.containers = std::move(texts.containers);
     info.created = metadata["creationTimestamp"].text_or("");
@@ -242,18 +243,19 @@ PodInfo read_pod(JsonValue pod, const AllocationSeal* seal, const Dialects& dial
     return info;
 }
 
+}  // namespace
+
+PodInfo read_pod(JsonValue pod, const AllocationSeal* seal, const Dialects& dialects) {
+    return read_pod_with(read_gpu_texts(pod["metadata"], pod["spec"], dialects), pod, seal,
+                         dialects);
+}
+
 PodInfo read_defaulted_pod(JsonValue pod, const Dialects& dialects) {
-    PodInfo info = read_pod(pod, nullptr, dialects);
     GpuTexts texts = read_gpu_texts(pod["metadata"], pod["spec"], dialects);
-    for (ContainerSpec& container : texts.containers) {
-        for (const Dialect* dialect : dialects.on()) {
-            if (dialect->missing_limit == nullptr) continue;
-            if (auto limit = dialect->missing_limit(container))
-                container.limits.push_back(*std::move(limit));
-        }
-    }
-    info.request = parse_container_requests(texts, dialects);
-    return info;
+    for (ContainerSpec& container : texts.containers)
+        std::ranges::move(missing_limits(container, dialects),
+                          std::back_inserter(container.limits));
+    return read_pod_with(std::move(texts), pod, nullptr, dialects);
 }
 
 NodeInventory read_node(JsonValue json, const Dialects& dialects) {
