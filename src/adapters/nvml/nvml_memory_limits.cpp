@@ -64,11 +64,14 @@ class NvmlMemoryLimits final : public CgroupMemoryLimits {
 };
 
 Result<BoundedMutex::Lock> NvmlMemoryLimits::turn() {
-    if (auto lock = turns_.lock_within(kLongestMemoryLimitWait)) return *std::move(lock);
-    return fail(Code::unavailable, "another call waits for the driver; try again");
+    auto lock = turns_.lock_within(kLongestMemoryLimitWait);
+    if (!lock) return fail(Code::unavailable, "another call waits for the driver; try again");
+    if (is_closed()) return fail(Code::unavailable, "the driver is closed");
+    return *std::move(lock);
 }
 
-// A thread that closes waits for the call under way, which has the driver open.
+// A thread that closes waits for the call under way, which has the driver open. Later calls find
+// it closed.
 void NvmlMemoryLimits::close() {
     {
         const MutexLock lock(mutex_);
@@ -79,8 +82,6 @@ void NvmlMemoryLimits::close() {
 }
 
 void NvmlMemoryLimits::open() {
-    const auto last = turns_.lock();
-    driver_.open();
     const MutexLock lock(mutex_);
     is_closed_ = false;
 }
@@ -128,7 +129,7 @@ Result<CgroupMemory> NvmlMemoryLimits::get(const GpuUuid& gpu, const std::string
     TRY(const nvmlDevice_t device, driver_.device_of(gpu));
     nvmlGetMemoryLimits_v1_t limits = {.nameSpace = cgroup.c_str()};
     TRY_VOID(driver_.checked(nvml->nvmlDeviceGetMemoryLimits_v1(device, &limits), kGet));
-    CgroupMemory memory{bytes_of(limits.currentUsed), bytes_of(limits.softLimit), {}};
+    CgroupMemory memory{bytes_of(limits.softLimit), {}};
     if (limits.hardLimit != NVML_DEVICE_MEMORY_LIMIT_MAX) memory.limit = bytes_of(limits.hardLimit);
     return memory;
 }

@@ -21,7 +21,6 @@ Code code_of(nvmlReturn_t answer) {
 }  // namespace
 
 Result<const Nvml*> NvmlOnDemand::nvml() {
-    if (is_closed_) return fail(Code::unavailable, "the driver is closed");
     if (!open_) {
         TRY(open_, OpenNvml::open(driver_root_, fix_));
     }

@@ -19,25 +19,19 @@ class NvmlOnDemand {
     NvmlOnDemand(std::string driver_root, std::string fix)
         : driver_root_(std::move(driver_root)), fix_(std::move(fix)) {}
 
-    // Loads NVML if need be. Errors as OpenNvml::open; unavailable while it is closed.
+    // Loads NVML if need be. Errors as OpenNvml::open.
     Result<const Nvml*> nvml();
     // Errors as nvml() and checked(); unsupported if the driver does not find GPUs by UUID.
     Result<nvmlDevice_t> device_of(const GpuUuid& gpu);
     // Of NVML's answer to `call`, such as "nvmlDeviceSetComputeMode", after nvml(). Errors:
     // not_found, permission_denied, unsupported, unavailable otherwise.
     Result<> checked(nvmlReturn_t answer, const char* call);
-    // From now on NVML is not loaded, until open().
-    void close() {
-        open_.reset();
-        is_closed_ = true;
-    }
-    void open() { is_closed_ = false; }
-    [[nodiscard]] bool is_closed() const { return is_closed_; }
+    // The next call loads NVML again.
+    void close() { open_.reset(); }
 
   private:
     const std::string driver_root_;
     const std::string fix_;
-    bool is_closed_ = false;
     std::unique_ptr<OpenNvml> open_;
 };
 

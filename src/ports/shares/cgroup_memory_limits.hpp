@@ -17,7 +17,6 @@ namespace tessera {
 inline constexpr std::chrono::milliseconds kLongestMemoryLimitWait{500};
 
 struct CgroupMemory {
-    Bytes used;
     Bytes guaranteed;            // by the soft limit, which also counts for the cgroups above
     std::optional<Bytes> limit;  // nothing: the cgroup has no limit of its own
 
@@ -35,8 +34,8 @@ class CgroupMemoryLimits {
 
     // Whether the driver has such limits on this GPU: no error if it has.
     [[nodiscard]] virtual Result<> check_supported(const GpuUuid& gpu) = 0;
-    // The last answer of check_supported(), without waiting for the driver; unavailable if there
-    // was none.
+    // The last answer of check_supported() that was not unavailable, without waiting for the
+    // driver; unavailable if there was none.
     [[nodiscard]] virtual Result<> last_supported(const GpuUuid& gpu) const = 0;
     [[nodiscard]] virtual Result<CgroupMemory> get(const GpuUuid& gpu,
                                                    const std::string& cgroup) = 0;

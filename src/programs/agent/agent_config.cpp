@@ -23,33 +23,28 @@ Result<> check_of_node(const Config& config) {
     return {};
 }
 
-// The driver limits memory, and the guard compute.
-Result<> check_cgroup_folder(const Config& config) {
-    if (config.cgroup_folder.empty()) return {};
-    if (!config.cgroup_folder.starts_with('/')) {
-        return fail(Code::invalid_argument, "cgroup_folder: \"" + config.cgroup_folder +
-                                                "\" is not an absolute path; write such as "
-                                                "/sys/fs/cgroup");
+// A folder without which something is off, and which needs the guard. `why`: for the error.
+Result<> check_folder_beside_guard(const Config& config, const std::string& key,
+                                   const std::string& folder, const std::string& example,
+                                   const std::string& why) {
+    if (folder.empty()) return {};
+    if (!folder.starts_with('/')) {
+        return fail(Code::invalid_argument,
+                    key + ": \"" + folder + "\" is not an absolute path; write such as " + example);
     }
     if (!config.guard_library.empty()) return {};
-    return fail(Code::invalid_argument,
-                "cgroup_folder: the driver does not limit a container's compute, so it needs the "
-                "guard; set guard_library too (guard.enabled of the Helm chart)");
+    return fail(Code::invalid_argument, key + ": " + why +
+                                            ", so it needs the guard; set guard_library too "
+                                            "(guard.enabled of the Helm chart)");
 }
 
-// MPS limits compute, and the guard memory.
-Result<> check_mps(const Config& config) {
+Result<> check_enforcers(const Config& config) {
     TRY_VOID(check_choice("mps_shared_memory", config.mps_shared_memory, {"true", "false"}));
-    if (config.mps_folder.empty()) return {};
-    if (!config.mps_folder.starts_with('/')) {
-        return fail(Code::invalid_argument, "mps_folder: \"" + config.mps_folder +
-                                                "\" is not an absolute path; write such as "
-                                                "/run/tessera/mps");
-    }
-    if (!config.guard_library.empty()) return {};
-    return fail(Code::invalid_argument,
-                "mps_folder: MPS does not limit a container's memory, so it needs the guard; set "
-                "guard_library too (guard.enabled of the Helm chart)");
+    TRY_VOID(check_folder_beside_guard(config, "cgroup_folder", config.cgroup_folder,
+                                       "/sys/fs/cgroup",
+                                       "the driver does not limit a container's compute"));
+    return check_folder_beside_guard(config, "mps_folder", config.mps_folder, "/run/tessera/mps",
+                                     "MPS does not limit a container's memory");
 }
 
 Result<ConfigValues> merged(const ConfigValues& values, const StringMap& first) {
@@ -94,8 +89,7 @@ Result<> check_config(const ConfigValues& values) {
                     "(guard.enabled=false of the Helm chart)");
     }
 #endif
-    TRY_VOID(check_cgroup_folder(config));
-    TRY_VOID(check_mps(config));
+    TRY_VOID(check_enforcers(config));
     TRY_VOID(check_of_node(config));
     TRY_VOID(check_node_configs(values));
     if (!config.kubeconfig.empty()) TRY_VOID(connect_info({.path = config.kubeconfig}));

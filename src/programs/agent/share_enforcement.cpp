@@ -24,7 +24,8 @@ ShareEnforcement::ShareEnforcement(const EnforcementOptions& options, HttpClient
       driver_(options.driver.cgroup_folder.empty()
                   ? nullptr
                   : std::make_unique<DriverLimits>(
-                        options.driver, guard_.pods_folder().parent_path() / kMemoryLimitsFolder)),
+                        options.driver,
+                        std::filesystem::path(options.guard.folder) / kMemoryLimitsFolder)),
       enforcers_(rows()),
       reported_(guard_.pods_folder()),
       resized_(guard_.pods_folder()),

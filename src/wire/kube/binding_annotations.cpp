@@ -22,15 +22,21 @@ std::string_view enforced_by(const Allocation& allocation, const NodeInventory& 
 
 }  // namespace
 
-StringMap binding_annotations(const Allocation& allocation, const NodeInventory& node,
-                              std::int64_t unix_ns, const AllocationSeal* seal) {
+StringMap allocation_annotations(const Allocation& allocation, const NodeInventory& node,
+                                 std::int64_t unix_ns, const AllocationSeal* seal) {
     StringMap out;
     std::string text = write_allocation(allocation);
     if (seal != nullptr) out.emplace(key::kAllocationMac, seal->sign(text));
     out.emplace(key::kAllocation, std::move(text));
-    out.emplace(key::kEnforcedBy, enforced_by(allocation, node));
     if (allocation.dialect->annotate != nullptr)
         allocation.dialect->annotate(allocation, node, unix_ns, out);
+    return out;
+}
+
+StringMap binding_annotations(const Allocation& allocation, const NodeInventory& node,
+                              std::int64_t unix_ns, const AllocationSeal* seal) {
+    StringMap out = allocation_annotations(allocation, node, unix_ns, seal);
+    out.emplace(key::kEnforcedBy, enforced_by(allocation, node));
     return out;
 }
 

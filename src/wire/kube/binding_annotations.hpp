@@ -11,6 +11,11 @@
 
 namespace tessera {
 
+// The allocation, and what users of its dialect rely on. A resize writes these alone, because the
+// enforcers of a pod stay those with which it started. As binding_annotations().
+StringMap allocation_annotations(const Allocation& allocation, const NodeInventory& node,
+                                 std::int64_t unix_ns, const AllocationSeal* seal);
+
 // `unix_ns` is the time of the decision, which the annotations of some dialects contain. Without a
 // seal the allocation is not signed.
 StringMap binding_annotations(const Allocation& allocation, const NodeInventory& node,

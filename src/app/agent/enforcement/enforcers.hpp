@@ -64,7 +64,8 @@ class Enforcers final : public ShareMeter {
     // if it can, and for an empty table.
     [[nodiscard]] std::string fault() const;
 
-    // An error names the reasons of all enforcers, for the pod's event. The table is not empty.
+    // An error names the reasons of all enforcers, for the pod's event. The table is not empty,
+    // or `memory_by` is given.
     // `memory_by`: the enforcer that must limit memory, because the pod was placed for it; empty:
     // the strongest that can.
     [[nodiscard]] Result<Choice> choose(const EnforcedContainer& container,

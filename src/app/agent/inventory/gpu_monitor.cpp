@@ -196,11 +196,7 @@ bool GpuMonitor::limits_memory(const GpuUuid& gpu) {
     const std::string now = does ? "" : does.error().text;
     if (std::exchange(reason, now) != now && !does)
         log_event(Event::memory_limit_error, {{"gpu", gpu.str()}, {"reason", now}});
-    if (does || does.error().code != Code::unavailable) return does.has_value();
-    // What was known stays.
-    const auto before = inventory();
-    const auto known = std::ranges::find(before->gpus, gpu, &Gpu::uuid);
-    return known != before->gpus.end() && known->limits_memory;
+    return options_.memory_limits->last_supported(gpu).has_value();
 }
 
 std::vector<GpuUuid> GpuMonitor::gpus_in_mps_mode() const {

@@ -63,10 +63,12 @@ class BlackHole final : public KubeApi {
 class SomeMemoryLimits final : public CgroupMemoryLimits {
   public:
     Result<> check_supported(const GpuUuid& gpu) override {
-        return gpu == GpuUuid("GPU-0") ? Result<>{} : second;
+        if (gpu == GpuUuid("GPU-0")) return {};
+        if (second || second.error().code != Code::unavailable) last_ = second;
+        return second;
     }
     Result<> last_supported(const GpuUuid& gpu) const override {
-        return gpu == GpuUuid("GPU-0") ? Result<>{} : second;
+        return gpu == GpuUuid("GPU-0") ? Result<>{} : last_;
     }
     Result<CgroupMemory> get(const GpuUuid&, const std::string&) override { return CgroupMemory{}; }
     Result<> set(const GpuUuid&, const std::string&, std::optional<Bytes>) override { return {}; }
@@ -76,6 +78,9 @@ class SomeMemoryLimits final : public CgroupMemoryLimits {
 
     Result<> second = fail(Code::unsupported, "the driver has no memory limits");
     bool closed = false;
+
+  private:
+    Result<> last_;
 };
 
 // Goal: the first state is sent once: one list per resource, one annotation, the totals.

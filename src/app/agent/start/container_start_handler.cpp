@@ -179,14 +179,7 @@ Result<std::vector<std::string>> ContainerStartHandler::devices_for(const std::v
 Result<ContainerStartHandler::Enforced> ContainerStartHandler::enforce(
     const ContainerAllocation& share, const Starting& container, const std::vector<Gpu>& gpus) {
     if (!has_share(share)) return Enforced{};
-    if (ports_.enforcers.empty()) {
-        if (container.memory_by.empty()) return Enforced{};
-        return refuse({Code::unsupported,
-                       fmt::format("the pod was placed so that {} limits its memory "
-                                   "({}), and the agent of this node enforces no shares; delete "
-                                   "the pod",
-                                   container.memory_by, key::kEnforcedBy)});
-    }
+    if (ports_.enforcers.empty() && container.memory_by.empty()) return Enforced{};
     std::vector<EnforcedShare> shares = enforced_shares(share);
     // A share may name its GPU by index.
     for (std::size_t i = 0; i < gpus.size(); i++) {

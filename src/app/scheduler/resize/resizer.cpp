@@ -74,9 +74,7 @@ Result<Resizer::Turn> Resizer::grant(Open& open, const PodResizes::Shown& pod,
                                      const ResizeDecision& decision) {
     const PodInfo& info = pod.info;
     auto annotations =
-        binding_annotations(decision.after, decision.node, tools_.clock.unix_ns(), tools_.seal);
-    // The enforcers of a pod stay those with which it started.
-    annotations.erase(std::string(key::kEnforcedBy));
+        allocation_annotations(decision.after, decision.node, tools_.clock.unix_ns(), tools_.seal);
     annotations.emplace(key::kResizeRefused, "");
     const auto end = [&] {
         tools_.cache.post([uid = info.uid](ClusterState& state) { state.end_resize(uid); });
