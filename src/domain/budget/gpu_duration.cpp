@@ -95,9 +95,10 @@ Result<GpuDuration> parse_gpu_duration(std::string_view text) {
         if (rest.empty())
             return refuse_text(text, "ends without a unit; write d, h, m or s at its end");
         const auto unit = find_unit(rest.front(), next_unit);
-        if (!unit && find_unit(rest.front(), 0))
+        if (!unit && find_unit(rest.front(), 0)) {
             return refuse_text(text,
                                "has its units in another order; write each of d, h, m, s once");
+        }
         if (!unit) return refuse_text(text, "has an unknown unit; use d, h, m or s, such as 1h30m");
         if (has_point && kUnits.at(*unit).letter != 's')
             return refuse_text(text, "has decimals; write whole numbers, such as 1h30m");

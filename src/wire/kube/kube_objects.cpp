@@ -252,9 +252,10 @@ PodInfo read_pod(JsonValue pod, const AllocationSeal* seal, const Dialects& dial
 
 PodInfo read_defaulted_pod(JsonValue pod, const Dialects& dialects) {
     GpuTexts texts = read_gpu_texts(pod["metadata"], pod["spec"], dialects);
-    for (ContainerSpec& container : texts.containers)
+    for (ContainerSpec& container : texts.containers) {
         std::ranges::move(missing_limits(container, dialects),
                           std::back_inserter(container.limits));
+    }
     return read_pod_with(std::move(texts), pod, nullptr, dialects);
 }
 
