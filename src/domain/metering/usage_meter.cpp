@@ -1,0 +1,135 @@
+#include "domain/metering/usage_meter.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+constexpr std::int64_t kNanos = 1'000'000'000;
+// Longer than machines run; the sum with kLatestMeterNs fits into 64 bits.
+constexpr std::int64_t kLongestNs = 200'000'000 * kNanos;
+// The wall clock may differ by this much from the time that passed: it is adjusted in small steps.
+constexpr std::int64_t kClockDrift = 2 * kNanos;
+
+std::int64_t wall_clock(const MeterTime& now) {
+    return std::clamp<std::int64_t>(now.unix_ns, 0, kLatestMeterNs);
+}
+
+std::int64_t interval_of(std::int64_t unix_s) {
+    return unix_s / kIntervalSeconds;
+}
+
+void append_records(std::vector<UsageRecord>& records, const PodUid& uid, const PodMeter& meter) {
+    if (meter.open.seconds() == 0) return;
+    for (const MeteredShare& share : meter.most) {
+        records.push_back({.pod = uid,
+                           .container = share.container,
+                           .gpu = share.gpu,
+                           .time = meter.open,
+                           .name = meter.pod.name,
+                           .model = share.model,
+                           .memory = share.memory,
+                           .capacity = share.capacity,
+                           .compute = share.compute,
+                           .whole = share.whole});
+    }
+}
+
+// The larger amounts of both.
+void add_larger(std::vector<MeteredShare>& most, const std::vector<MeteredShare>& shares) {
+    for (const MeteredShare& share : shares) {
+        const auto known = std::ranges::find_if(most, [&share](const MeteredShare& other) {
+            return other.container == share.container && other.gpu == share.gpu;
+        });
+        if (known == most.end()) {
+            most.push_back(share);
+            continue;
+        }
+        known->memory = std::max(known->memory, share.memory);
+        known->capacity = std::max(known->capacity, share.capacity);
+        known->compute = std::max(known->compute, share.compute);
+        known->whole = known->whole || share.whole;
+    }
+    std::ranges::sort(most);
+}
+
+// Charges [from_ns, to_ns). Intervals that are over become records.
+void charge(std::vector<UsageRecord>& records, const PodUid& uid, PodMeter& meter,
+            std::int64_t from_ns, std::int64_t to_ns) {
+    std::int64_t from_s = from_ns / kNanos;
+    const std::int64_t to_s = to_ns / kNanos;
+    while (from_s < to_s) {
+        const std::int64_t end_s = std::min((interval_of(from_s) + 1) * kIntervalSeconds, to_s);
+        if (meter.open.seconds() > 0 && interval_of(meter.open.from_s) != interval_of(from_s)) {
+            append_records(records, uid, meter);
+            meter.open = {};
+        }
+        if (meter.open.seconds() == 0) {
+            meter.open = {from_s, end_s};
+            meter.most = meter.pod.shares;
+        } else {
+            meter.open.to_s = end_s;
+            add_larger(meter.most, meter.pod.shares);
+        }
+        from_s = end_s;
+    }
+    meter.charged_to_ns = to_ns;
+}
+
+// Charges what passed since the pod was last charged.
+void charge_until(std::vector<UsageRecord>& records, const PodUid& uid, PodMeter& meter,
+                  const MeterTime& now) {
+    const std::int64_t passed =
+        std::clamp<std::int64_t>(now.running_ns - meter.running_ns, 0, kLongestNs);
+    meter.running_ns = now.running_ns;
+    std::int64_t to_ns = meter.charged_to_ns + passed;
+    const std::int64_t wall_ns = wall_clock(now);
+    // An interval has one record, from its first second to its last. So there is no gap in it.
+    const bool is_later =
+        interval_of((wall_ns - passed) / kNanos) > interval_of((meter.charged_to_ns - 1) / kNanos);
+    if (wall_ns > to_ns + kClockDrift && is_later) to_ns = wall_ns;
+    charge(records, uid, meter, std::max(to_ns - passed, meter.charged_to_ns), to_ns);
+}
+
+}  // namespace
+
+void UsageMeter::begin(const PodUid& uid, const MeteredPod& pod, const MeterTime& now) {
+    state_.pods.emplace(uid, PodMeter{.pod = pod,
+                                      .charged_to_ns = wall_clock(now),
+                                      .running_ns = now.running_ns,
+                                      .open = {},
+                                      .most = {}});
+}
+
+std::vector<UsageRecord> UsageMeter::observe(const std::map<PodUid, MeteredPod>& pods,
+                                             const MeterTime& now) {
+    std::vector<UsageRecord> records;
+    if (state_.boot != now.boot) {
+        // Nothing ran since the machine went down.
+        for (auto& [uid, meter] : state_.pods)
+            meter.running_ns = now.running_ns;
+        state_.boot = now.boot;
+    }
+    for (auto at = state_.pods.begin(); at != state_.pods.end();) {
+        auto& [uid, meter] = *at;
+        const auto present = pods.find(uid);
+        const bool is_over = present == pods.end();
+        // When a pod ended while no agent ran is not known.
+        if (!is_over || has_observed_) charge_until(records, uid, meter, now);
+        if (is_over) {
+            append_records(records, uid, meter);
+            at = state_.pods.erase(at);
+            continue;
+        }
+        if (!present->second.shares.empty()) meter.pod = present->second;
+        ++at;
+    }
+    for (const auto& [uid, pod] : pods) {
+        if (!state_.pods.contains(uid)) begin(uid, pod, now);
+    }
+    has_observed_ = true;
+    return records;
+}
+
+}  // namespace tessera
