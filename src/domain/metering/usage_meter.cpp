@@ -1,14 +1,14 @@
 #include "domain/metering/usage_meter.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace tessera {
 namespace {
 
 constexpr std::int64_t kNanos = 1'000'000'000;
-// Longer than machines run; the sum with kLatestMeterNs fits into 64 bits.
-constexpr std::int64_t kLongestNs = 200'000'000 * kNanos;
+constexpr std::int64_t kMostNs = std::numeric_limits<std::int64_t>::max();
 // The wall clock may differ by this much from the time that passed: it is adjusted in small steps.
 constexpr std::int64_t kClockDrift = 2 * kNanos;
 
@@ -80,10 +80,9 @@ void charge(std::vector<UsageRecord>& records, const PodUid& uid, PodMeter& mete
 // Charges what passed since the pod was last charged.
 void charge_until(std::vector<UsageRecord>& records, const PodUid& uid, PodMeter& meter,
                   const MeterTime& now) {
-    const std::int64_t passed =
-        std::clamp<std::int64_t>(now.running_ns - meter.running_ns, 0, kLongestNs);
+    const std::int64_t passed = std::max<std::int64_t>(now.running_ns - meter.running_ns, 0);
     meter.running_ns = now.running_ns;
-    std::int64_t to_ns = meter.charged_to_ns + passed;
+    std::int64_t to_ns = std::min(meter.charged_to_ns, kMostNs - passed) + passed;
     const std::int64_t wall_ns = wall_clock(now);
     // An interval has one record, from its first second to its last. So there is no gap in it.
     const bool is_later =

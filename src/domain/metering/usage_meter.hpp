@@ -23,7 +23,7 @@
 
 namespace tessera {
 
-// The wall clock counts as at most this, in the year 2255, so that sums fit into 64 bits.
+// The wall clock counts as at most this, in the year 2255: 64 bits end in 2262.
 inline constexpr std::int64_t kLatestMeterNs = 9'000'000'000'000'000'000;
 
 // A moment on a node.

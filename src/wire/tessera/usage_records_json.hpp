@@ -1,8 +1,8 @@
 // Usage records, as an agent keeps them on its node and sends them to the ledger
 // (POST /ledger/records):
 //
-//     {"version":1,"records":[{"podUid":"…","container":"main","gpu":"GPU-…","from":1767225600,
-//      "to":1767225660,"namespace":"default","pod":"train","model":"NVIDIA A100-SXM4-80GB",
+//     {"version":1,"records":[{"podUid":"…","namespace":"default","pod":"train","from":1767225600,
+//      "to":1767225660,"container":"main","gpu":"GPU-…","model":"NVIDIA A100-SXM4-80GB",
 //      "memoryBytes":3221225472,"capacityBytes":85899345920,"computePercent":25,"whole":false}]}
 //
 // Times are unix seconds. A missing `whole` is false.
