@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "adapters/http/server_url.hpp"
 #include "adapters/kubeconfig/credential_sources.hpp"
 #include "adapters/kubeconfig/exec_plugin.hpp"
 #include "adapters/kubeconfig/kubeconfig_yaml.hpp"
@@ -89,38 +90,6 @@ Result<Entry> entry(const std::vector<Parsed>& files, const char* list, const st
                            names.empty() ? " none" : ":" + names));
 }
 
-Result<> read_server(const std::string& url, HttpEndpoint& endpoint) {
-    std::string rest = url;
-    const bool https = rest.starts_with("https://");
-    if (!https && !rest.starts_with("http://")) {
-        return bad(fmt::format("kubeconfig: server \"{}\" is not an http or https address", url));
-    }
-    endpoint.tls = https;
-    rest.erase(0, https ? 8 : 7);
-    const std::size_t slash = std::min(rest.find('/'), rest.size());
-    endpoint.path_prefix = rest.substr(slash);
-    while (endpoint.path_prefix.ends_with('/'))
-        endpoint.path_prefix.pop_back();
-    rest.erase(slash);
-    if (url.find_first_of("?#") != std::string::npos) {
-        return bad(
-            fmt::format("kubeconfig: server \"{}\" has a query; give the address alone", url));
-    }
-    endpoint.port = https ? 443 : 80;
-    const std::size_t colon = rest.rfind(':');
-    const bool has_port = colon != std::string::npos && rest.find(']', colon) == std::string::npos;
-    if (has_port) {
-        endpoint.port = std::atoi(rest.c_str() + colon + 1);
-        rest.erase(colon);
-    }
-    if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
-    endpoint.host = rest;
-    if (endpoint.host.empty() || endpoint.port < 1 || endpoint.port > 65535) {
-        return bad(fmt::format("kubeconfig: server \"{}\" has no host or a wrong port", url));
-    }
-    return {};
-}
-
 Result<> check_proxy(const std::string& url) {
     for (const std::string_view scheme : {"http://", "https://", "socks5://"}) {
         if (url.starts_with(scheme) && url.size() > scheme.size()) return {};
@@ -129,15 +98,16 @@ Result<> check_proxy(const std::string& url) {
         "kubeconfig: proxy-url \"{}\" is not the address of an http, https or socks5 proxy", url));
 }
 
-Result<> read_cluster(const YAML::Node& cluster, const std::string& directory,
-                      HttpEndpoint& endpoint) {
-    TRY_VOID(read_server(text_of(cluster, "server"), endpoint));
+Result<HttpEndpoint> read_cluster(const YAML::Node& cluster, const std::string& directory) {
+    auto server = parse_server_url(text_of(cluster, "server"));
+    if (!server) return fail(server.error().in("kubeconfig"));
+    HttpEndpoint endpoint = *std::move(server);
     endpoint.proxy_url = text_of(cluster, "proxy-url");
     if (!endpoint.proxy_url.empty()) TRY_VOID(check_proxy(endpoint.proxy_url));
     TRY(endpoint.ca_pem, pem_of(cluster, "certificate-authority", directory));
     endpoint.tls_server_name = text_of(cluster, "tls-server-name");
     endpoint.verify = text_of(cluster, "insecure-skip-tls-verify") != "true";
-    return {};
+    return endpoint;
 }
 
 // `cluster`: the entry of the cluster that the user logs in to.
@@ -204,7 +174,7 @@ Result<KubeConnection> read_kubeconfig(const std::vector<KubeconfigText>& files,
             entry(parsed, "clusters", text_of(chosen.node, "cluster"), "cluster"));
         TRY(const Entry user, entry(parsed, "users", text_of(chosen.node, "user"), "user"));
         KubeConnection out;
-        TRY_VOID(read_cluster(cluster.node, cluster.directory, out.endpoint));
+        TRY(out.endpoint, read_cluster(cluster.node, cluster.directory));
         TRY_VOID(read_user(user.node, cluster.node, user.directory, out.endpoint));
         out.ns = text_of(chosen.node, "namespace");
         if (out.ns.empty()) out.ns = "default";

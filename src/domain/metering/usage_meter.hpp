@@ -10,7 +10,7 @@
 //
 // The state survives the agent (wire/tessera/meter_state_json.hpp). What passed while no agent ran
 // is charged to the pods that are still there afterwards. Pods that went away meanwhile are charged
-// until the agent ended, because nobody knows when they ended.
+// until the agent ended: when they ended is not known.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "programs/agent/agent_config.hpp"
 
+#include "adapters/http/server_url.hpp"
 #include "adapters/kubeconfig/kubeconfig.hpp"
-#include "adapters/os/unix_socket.hpp"
 #include "base/dns_name.hpp"
 #include "domain/container_start/runtime_support.hpp"
 #include "domain/dialect/dialect.hpp"
@@ -47,6 +47,16 @@ Result<> check_enforcers(const Config& config) {
                                      "MPS does not limit a container's memory");
 }
 
+Result<> check_metering(const Config& config) {
+    if (config.ledger_url.empty()) return {};
+    const auto server = parse_server_url(config.ledger_url);
+    if (!server) return fail(server.error().in("ledger_url"));
+    if (!server->tls || !config.ledger_ca_file.empty()) return {};
+    return fail(Code::invalid_argument,
+                "ledger_ca_file: missing; name the file with the certificate authorities of the "
+                "ledger");
+}
+
 Result<ConfigValues> merged(const ConfigValues& values, const StringMap& first) {
     ConfigValues all(first.begin(), first.end());
     all.insert(values.begin(), values.end());
@@ -90,6 +100,7 @@ Result<> check_config(const ConfigValues& values) {
     }
 #endif
     TRY_VOID(check_enforcers(config));
+    TRY_VOID(check_metering(config));
     TRY_VOID(check_of_node(config));
     TRY_VOID(check_node_configs(values));
     if (!config.kubeconfig.empty()) TRY_VOID(connect_info({.path = config.kubeconfig}));
@@ -107,45 +118,6 @@ Result<ConfigValues> with_node_config(const ConfigValues& values, const std::str
     if (config == configs.end())
         return fail(Code::internal, "node_configs: there is no configuration " + name);
     return merged(values, config->second);
-}
-
-CdiFolderOptions cdi_options(const Config& config) {
-    return {.folders = {config.static_cdi_folder, config.cdi_folder},
-            .dynamic = config.cdi_folder,
-            .vendor_kind = config.cdi_kind};
-}
-
-StartRules start_rules(const Config& config) {
-    return {.environment_handlers = config.environment_handlers,
-            .unrestricted_namespaces = {config.unrestricted_namespaces.begin(),
-                                        config.unrestricted_namespaces.end()},
-            .preload_merge_from = config.preload_merge_from,
-            .refuse_privileged = config.privileged_containers == "refuse",
-            .sandboxed_handlers = config.sandboxed_handlers};
-}
-
-GpuMonitorOptions monitor_options(const Config& config, Identity identity, const Dialects& dialects,
-                                  CdiStore& cdi) {
-    const bool is_guarded = !config.guard_library.empty();
-    // If every container's runtime handler reads NVIDIA_VISIBLE_DEVICES, CDI devices are not
-    // needed.
-    const bool needs_cdi = !reads_visible_devices({}, config.environment_handlers);
-    return {
-        .node = NodeName(config.node),
-        .unit = config.memory_unit == "GiB" ? MemoryUnit::gib : MemoryUnit::mib,
-        .lists = {.slots_per_gpu = static_cast<int>(config.slots_per_gpu), .dialects = &dialects},
-        .excluded = ExcludedGpus::parse(config.excluded_gpus).value(),  // checked
-        .publishing = {.identity = std::string(identity_name(identity)),
-                       .shares = is_guarded ? EnforcementMode::guard : EnforcementMode::none,
-                       .dialects = &dialects},
-        .cdi = needs_cdi ? &cdi : nullptr};
-}
-
-Identity identity_of(const Config& config, KubeApi& kube) {
-    if (config.identity != "auto") return choose_identity(config.identity, false, "");
-    const bool has_nri = UnixSocket::connect(config.nri_socket).has_value();
-    const auto shown = kube.node_shows(NodeName(config.node), {});
-    return choose_identity(config.identity, has_nri, shown ? shown->runtime : "");
 }
 
 }  // namespace tessera

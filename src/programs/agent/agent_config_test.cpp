@@ -62,5 +62,29 @@ TEST(AgentConfig, EnforcersThatNeedTheGuard) {
     }
 }
 
+// Goal: an agent never sends its token to a server for which no authority vouches.
+TEST(AgentConfig, TheLedger) {
+    const struct {
+        std::vector<std::string> flags;
+        int status;
+        const char* text;
+    } rows[] = {
+        {{"--ledger-url=https://a.svc", "--ledger-ca-file=/ca.crt"}, 0, "is good"},
+        {{"--ledger-url=http://127.0.0.1:1"}, 0, "is good"},
+        {{"--ledger-url=https://a.svc"}, 78, "ledger_ca_file: missing; name the file"},
+        {{"--ledger-url=a.svc"}, 78, "ledger_url: server \\\"a.svc\\\" is not an http or https"},
+        {{"--usage-folder=usage"}, 78, "usage_folder"},
+        {{"--usage-mib=0"}, 78, "usage_mib"},
+    };
+    const Folder folder;
+    for (const auto& row : rows) {
+        std::vector<std::string> flags{"--check-config", "--node=n1"};
+        flags.insert(flags.end(), row.flags.begin(), row.flags.end());
+        Program agent("tessera-agent", flags, folder.file("log"));
+        EXPECT_EQ(agent.wait(kNotHanging), row.status) << row.text;
+        EXPECT_NE(agent.output().find(row.text), std::string::npos) << agent.output();
+    }
+}
+
 }  // namespace
 }  // namespace tessera

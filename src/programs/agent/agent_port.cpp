@@ -35,10 +35,10 @@ MpsReport mps_report(const ShareEnforcement* enforcement, const NodeInventory& i
 }  // namespace
 
 std::jthread serve_metrics(const SmallServer& server, const GpuMonitor& gpus,
-                           const ShareEnforcement* enforcement, Clock& clock,
-                           const std::stop_token& stop) {
+                           const ShareEnforcement* enforcement, const Metering* metering,
+                           Clock& clock, const std::stop_token& stop) {
     if (server.port == 0) return {};
-    const auto answer = [&gpus, enforcement](const HttpRequest& request) {
+    const auto answer = [&gpus, enforcement, metering](const HttpRequest& request) {
         if (request.method != "GET") return not_found();
         const auto mps = [&] { return mps_report(enforcement, *gpus.inventory()); };
         if (request.path == "/mps") return HttpResponse{.body = write_mps_report(mps())};
@@ -52,8 +52,10 @@ std::jthread serve_metrics(const SmallServer& server, const GpuMonitor& gpus,
         const UsageReport shares = enforcement != nullptr ? enforcement->usage() : UsageReport{};
         if (request.path == "/shares")
             return HttpResponse{.body = write_share_uses({gpus.inventory()->name, shares.uses})};
-        return HttpResponse{.body = agent_exposition(*gpus.inventory(), gpus.readings(), shares,
-                                                     mps(), read_process_facts("tessera-agent")),
+        return HttpResponse{.body = agent_exposition(
+                                *gpus.inventory(), gpus.readings(), shares, mps(),
+                                metering != nullptr ? std::optional(metering->use()) : std::nullopt,
+                                read_process_facts("tessera-agent")),
                             .content_type = "text/plain; version=0.0.4; charset=utf-8"};
     };
     return serve_when_free(server, answer, clock,

@@ -9,6 +9,7 @@
 #include "app/agent/inventory/gpu_monitor.hpp"
 #include "base/mutex.hpp"
 #include "ports/clock.hpp"
+#include "programs/agent/metering.hpp"
 #include "programs/agent/share_enforcement.hpp"
 #include "programs/common/small_server.hpp"
 
@@ -16,10 +17,11 @@ namespace tessera {
 
 // Answers from the last reading of the GPUs, so a request is cheap. If the port is taken, the agent
 // keeps running: a node's containers matter more than its graphs. Port 0: no thread. `enforcement`
-// is null where shares are not enforced. All arguments outlive the thread.
+// is null where shares are not enforced, `metering` where GPU time is not measured. All arguments
+// outlive the thread.
 std::jthread serve_metrics(const SmallServer& server, const GpuMonitor& gpus,
-                           const ShareEnforcement* enforcement, Clock& clock,
-                           const std::stop_token& stop);
+                           const ShareEnforcement* enforcement, const Metering* metering,
+                           Clock& clock, const std::stop_token& stop);
 
 // What /readyz answers. Thread-safe.
 class AgentHealth {

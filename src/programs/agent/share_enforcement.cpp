@@ -64,15 +64,10 @@ void ShareEnforcement::add_to(ContainerStartPorts& starting) {
     starting.modes = modes();
 }
 
-void ShareEnforcement::watch_pods(const std::stop_token& stop) {
-    ports_.pods.follow_pods_of(
-        ports_.node,
-        [this](const PodChanges& changes) {
-            reconciler_.take(changes);
-            collector_.take(changes);
-            if (mps_) mps_->modes.take(changes);
-        },
-        [this](const Error& error) { reconciler_.take_error(error); }, stop);
+void ShareEnforcement::take(const PodChanges& changes) {
+    reconciler_.take(changes);
+    collector_.take(changes);
+    if (mps_) mps_->modes.take(changes);
 }
 
 std::vector<std::jthread> ShareEnforcement::start(const std::stop_token& stop) {
@@ -82,7 +77,6 @@ std::vector<std::jthread> ShareEnforcement::start(const std::stop_token& stop) {
             repeat(ports_.clock, pause, stop, [&round](const std::stop_token&) { round(); });
         });
     };
-    threads.emplace_back([this, stop] { watch_pods(stop); });
     threads.emplace_back([this, stop] {
         while (!stop.stop_requested())
             ports_.clock.sleep_for(collector_.collect(), stop);

@@ -31,7 +31,6 @@
 #include "app/agent/observe/metrics.hpp"
 #include "app/agent/start/container_start_handler.hpp"
 #include "ports/kubelet.hpp"
-#include "ports/node_pods.hpp"
 
 namespace tessera {
 
@@ -39,7 +38,6 @@ struct ShareEnforcementPorts {
     GpuInventory& driver;
     DeviceHolders& record;
     Clock& clock;
-    NodePods& pods;
     NodeName node;
 };
 
@@ -83,6 +81,9 @@ class ShareEnforcement {
         return mps_ ? mps_->modes.report() : MpsReport{.node = ports_.node};
     }
 
+    // Takes what a watch of the node's pods showed, or why there is none. From one thread.
+    void take(const PodChanges& changes);
+    void take_error(const Error& error) { reconciler_.take_error(error); }
     // The threads end when `stop` is requested.
     [[nodiscard]] std::vector<std::jthread> start(const std::stop_token& stop);
 
@@ -118,7 +119,6 @@ class ShareEnforcement {
     [[nodiscard]] std::vector<Enforcer*> rows();
     // Null if MPS is not offered.
     [[nodiscard]] const GpuModes* modes() const { return mps_ ? &mps_->modes : nullptr; }
-    void watch_pods(const std::stop_token& stop);
 
     const ShareEnforcementPorts ports_;
     GuardFolder guard_;

@@ -18,8 +18,10 @@
 #include "app/agent/start/container_start_handler.hpp"
 #include "base/log.hpp"
 #include "programs/agent/agent_config.hpp"
+#include "programs/agent/agent_options.hpp"
 #include "programs/agent/agent_port.hpp"
-#include "programs/agent/share_enforcement.hpp"
+#include "programs/agent/metering.hpp"
+#include "programs/agent/pod_watch.hpp"
 #include "programs/agent/untainting.hpp"
 #include "programs/common/run_program.hpp"
 #include "programs/common/seal_file.hpp"
@@ -38,16 +40,6 @@ struct Parts {
     NodeConfigLabel& label;
 };
 
-EnforcementOptions enforcement_options(const Config& config, Identity identity) {
-    return {.guard = {.folder = config.guard_folder, .library = config.guard_library},
-            .mps = {config.mps_folder, config.mps_shared_memory == "true",
-                    static_cast<int>(config.mps_evict_after)},
-            // Only the runtime's hooks name a container's cgroup.
-            .driver = {identity == Identity::nri ? config.cgroup_folder : "", config.driver_root},
-            .bypass = {.allowance = mebibytes(config.context_mib),
-                       .kills_them = config.bypass_action == "kill"}};
-}
-
 Result<> run_on_node(const Config& config, const std::string& config_name, const Parts& parts,
                      const std::stop_token& stop) {
     const NodeName node(config.node);
@@ -60,7 +52,7 @@ Result<> run_on_node(const Config& config, const std::string& config_name, const
     std::optional<ShareEnforcement> enforcement;
     if (!config.guard_library.empty()) {
         enforcement.emplace(enforcement_options(config, identity), api,
-                            ShareEnforcementPorts{*driver, *holders, clock, kube, node});
+                            ShareEnforcementPorts{*driver, *holders, clock, node});
     }
     if (enforcement) TRY_VOID(enforcement->install());
     CdiFolder cdi(cdi_options(config));
@@ -70,6 +62,8 @@ Result<> run_on_node(const Config& config, const std::string& config_name, const
     GpuMonitor gpus(*driver, kube, *plugins, monitoring,
                     enforcement ? &enforcement->enforcers() : nullptr);
     TRY_VOID(gpus.load());
+    TRY(const auto metering,
+        Metering::open(config, api, clock, [&gpus] { return gpus.inventory()->gpus; }));
     ContainerStartPorts starting{gpus, kube, *holders, *plugins, cdi, seal};
     starting.dialects = &dialects;
     if (enforcement) enforcement->add_to(starting);
@@ -80,8 +74,11 @@ Result<> run_on_node(const Config& config, const std::string& config_name, const
                                {"config", config_name}});
     const std::jthread metrics =
         serve_metrics({.address = config.listen, .port = config.metrics_port}, gpus,
-                      enforcement ? &*enforcement : nullptr, clock, stop);
+                      enforcement ? &*enforcement : nullptr, metering.get(), clock, stop);
     const auto holding = enforcement ? enforcement->start(stop) : std::vector<std::jthread>{};
+    const auto measuring = metering ? metering->start(stop) : std::vector<std::jthread>{};
+    const std::jthread pods =
+        start_pod_watch(kube, node, enforcement ? &*enforcement : nullptr, metering.get(), stop);
     std::atomic<bool> is_registered = false;
     const auto registered = [&] {
         is_registered = true;

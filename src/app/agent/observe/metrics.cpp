@@ -31,7 +31,7 @@ void add_times(prom::Family<prom::Counter>& family, prom::Labels labels, const G
 
 std::string agent_exposition(const NodeInventory& node, const GpuReadings& readings,
                              const UsageReport& shares, const MpsReport& mps,
-                             const ProcessFacts& process) {
+                             const std::optional<SpoolUse>& usage, const ProcessFacts& process) {
     prom::Registry now;
 #define METRIC(kind, name, exposed, help) auto& name = kind(now, exposed, help);
 #include "app/agent/observe/metrics.def"
@@ -84,6 +84,10 @@ std::string agent_exposition(const NodeInventory& node, const GpuReadings& readi
         mps_clients.Add(labels).Set(static_cast<double>(client_count(state)));
         mps_servers_lost.Add(labels).Increment(state.servers_lost);
         mps_daemon_failures.Add(labels).Increment(state.failures);
+    }
+    if (usage) {
+        usage_waiting.Add({}).Set(static_cast<double>(usage->bytes));
+        usage_lost.Add({}).Increment(static_cast<double>(usage->lost));
     }
     for (const ResultRow& row : kResults) {
         containers.Add({{"result", row.result}})

@@ -1,6 +1,7 @@
 // The agent's metrics as Prometheus text. Any thread may call.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "domain/cluster/node.hpp"
 #include "domain/mps/mps_report.hpp"
 #include "domain/usage/unaccounted.hpp"
+#include "ports/metering/usage_spool.hpp"
 #include "ports/process_facts.hpp"
 
 namespace tessera {
@@ -19,10 +21,10 @@ struct UsageReport {
     std::vector<Unclaimed> unclaimed;    // GPUs with memory in use that no pod accounts for
 };
 
-// The metrics of metrics.def. The numbers of containers and of fatal errors are those of this
-// process's log events.
+// The metrics of metrics.def. `usage`: nothing if the agent does not measure GPU time. The numbers
+// of containers and of fatal errors are those of this process's log events.
 std::string agent_exposition(const NodeInventory& node, const GpuReadings& readings,
                              const UsageReport& shares, const MpsReport& mps,
-                             const ProcessFacts& process);
+                             const std::optional<SpoolUse>& usage, const ProcessFacts& process);
 
 }  // namespace tessera

@@ -48,7 +48,7 @@ TEST(AgentMetrics, Exposition) {
                    .grants = {},
                    .is_current = true},
                   {.state = {.gpu = node.gpus[1].uuid}, .grants = {}}}},
-        {.program = "tessera-agent"});
+        SpoolUse{.batches = 2, .bytes = 700, .lost = 1}, {.program = "tessera-agent"});
     const std::string gpu0 = R"({gpu="0",node="n1",uuid="GPU-n1-0"})";
     const std::string gpu1 = R"({gpu="1",node="n1",uuid="GPU-n1-1"})";
     EXPECT_TRUE(has_line(text, "tessera_agent_gpu_used_bytes" + gpu0 + " 2147483648")) << text;
@@ -75,6 +75,8 @@ TEST(AgentMetrics, Exposition) {
     EXPECT_TRUE(has_line(text, R"(tessera_agent_mps_servers_lost_total{uuid="GPU-n1-0"} 2)"));
     EXPECT_TRUE(has_line(text, R"(tessera_agent_mps_daemon_failures_total{uuid="GPU-n1-0"} 1)"));
     EXPECT_TRUE(has_line(text, "tessera_agent_driver_age_seconds 3"));
+    EXPECT_TRUE(has_line(text, "tessera_agent_usage_waiting_bytes 700"));
+    EXPECT_TRUE(has_line(text, "tessera_agent_usage_lost_total 1"));
     EXPECT_NE(text.find(R"(tessera_agent_containers_total{result="refused"} )"), std::string::npos);
     EXPECT_NE(text.find(R"(tessera_build_info{program="tessera-agent",)"), std::string::npos);
 }
@@ -84,7 +86,7 @@ TEST(AgentMetrics, Exposition) {
 TEST(AgentMetrics, WithoutMps) {
     const NodeInventory node = build::node("n1", 1, gibibytes(16));
     const auto with = [&](const MpsReport& mps) {
-        return agent_exposition(node, {}, {}, mps, {.program = "tessera-agent"});
+        return agent_exposition(node, {}, {}, mps, {}, {.program = "tessera-agent"});
     };
     EXPECT_EQ(with({.node = node.name}).find("tessera_agent_mps_"), std::string::npos);
     const std::string text = with(

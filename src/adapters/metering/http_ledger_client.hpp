@@ -1,0 +1,33 @@
+// The LedgerClient port over HTTP: POST /ledger/records.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "adapters/http/http.hpp"
+#include "base/mutex.hpp"
+#include "ports/metering/ledger_client.hpp"
+
+namespace tessera {
+
+class HttpLedgerClient final : public LedgerClient {
+  public:
+    // `server`: without certificate authorities. `ca_file`: those that the ledger's certificate
+    // may be signed by, in PEM. It is read again for each call: the ledger makes them, and kubelet
+    // writes the file later.
+    HttpLedgerClient(HttpEndpoint server, std::string ca_file)
+        : server_(std::move(server)), ca_file_(std::move(ca_file)) {}
+
+    Result<> send(std::span<const UsageRecord> records, const std::stop_token& stop) override;
+
+  private:
+    Result<std::shared_ptr<HttpClient>> client();
+
+    const HttpEndpoint server_;
+    const std::string ca_file_;
+    Mutex mutex_;
+    std::string ca_pem_ TESSERA_GUARDED_BY(mutex_);  // of client_
+    std::shared_ptr<HttpClient> client_ TESSERA_GUARDED_BY(mutex_);
+};
+
+}  // namespace tessera
