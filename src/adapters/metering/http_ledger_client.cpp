@@ -7,6 +7,7 @@
 #include "adapters/os/text_file.hpp"
 #include "base/printable.hpp"
 #include "wire/tessera/usage_records_json.hpp"
+#include "wire/text/json.hpp"
 
 namespace tessera {
 namespace {
@@ -15,6 +16,13 @@ constexpr std::chrono::seconds kDeadline{20};
 constexpr std::size_t kMostCaBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostAnswer = std::size_t{64} << 10;
 constexpr std::size_t kShownOfAnswer = 200;
+constexpr int kUnprocessable = 422;
+
+// A server that is no ledger must not make the agent remove its records.
+bool says_stored(const std::string& body) {
+    const auto document = JsonDocument::parse(body);
+    return document && document->root()["added"].integer() && document->root()["copies"].integer();
+}
 
 }  // namespace
 
@@ -50,11 +58,11 @@ Result<> HttpLedgerClient::send(std::span<const UsageRecord> records, const std:
                                                .body = write_usage_records(records),
                                                .content_type = "application/json"},
                                               kDeadline, stop));
-    if (answer.status == 200) return {};
+    if (answer.status == 200 && says_stored(answer.body)) return {};
     const std::string why = fmt::format("the ledger answers {}: {}", answer.status,
                                         printable(answer.body.substr(0, kShownOfAnswer)));
-    // Only what is wrong with the records themselves stays wrong.
-    return fail(answer.status == 400 ? Code::invalid_argument : Code::unavailable, why);
+    // Other servers, and proxies, answer 400 for many reasons.
+    return fail(answer.status == kUnprocessable ? Code::invalid_argument : Code::unavailable, why);
 }
 
 }  // namespace tessera

@@ -1,4 +1,6 @@
-// The LedgerClient port over HTTP: POST /ledger/records.
+// The LedgerClient port over HTTP: POST /ledger/records with usage records
+// (usage_records_json.hpp). The ledger answers 200 with {"added":N,"copies":M}, or 422 for records
+// that it never takes.
 #pragma once
 
 #include <memory>

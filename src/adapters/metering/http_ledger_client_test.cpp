@@ -34,17 +34,31 @@ TEST(HttpLedgerClient, SendsRecordsAndReadsTheAnswer) {
     ASSERT_TRUE(client.send({{record()}}, {}));
     EXPECT_EQ(last.method + " " + last.path, "POST /ledger/records");
     EXPECT_EQ(read_usage_records(last.body).value(), std::vector{record()});
-    answer = {.status = 400, .body = "records[0].gpu: missing\n"};
+    answer = {.status = 422, .body = "records[0].gpu: missing\n"};
     const auto refused = client.send({{record()}}, {});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Code::invalid_argument);
-    EXPECT_EQ(refused.error().text, "the ledger answers 400: records[0].gpu: missing\n");
+    EXPECT_EQ(refused.error().text, "the ledger answers 422: records[0].gpu: missing\n");
     // None of these is a fault of the records.
-    for (const int status : {401, 403, 404, 413, 500, 503}) {
+    for (const int status : {400, 401, 403, 404, 413, 500, 503}) {
         answer = {.status = status, .body = "later"};
         const auto later = client.send({{record()}}, {});
         ASSERT_FALSE(later) << status;
         EXPECT_EQ(later.error().code, Code::unavailable) << status;
+    }
+}
+
+// Goal: a server that answers 200 to everything does not make the agent remove its records.
+TEST(HttpLedgerClient, KnowsALedgerByItsAnswer) {
+    for (const char* body : {"", "ok", "{}", "{\"added\":1}", "[1]"}) {
+        HttpServer server({.address = "127.0.0.1"},
+                          [&](HttpRequest&) { return HttpResponse{.status = 200, .body = body}; });
+        const int port = server.listen().value();
+        const std::jthread serving([&](const std::stop_token& stop) { server.serve(stop); });
+        HttpLedgerClient client({.host = "127.0.0.1", .port = port, .tls = false}, "");
+        const auto sent = client.send({{record()}}, {});
+        ASSERT_FALSE(sent) << body;
+        EXPECT_EQ(sent.error().code, Code::unavailable);
     }
 }
 

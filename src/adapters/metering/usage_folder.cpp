@@ -27,6 +27,8 @@ constexpr const char* kState = "state.json";
 constexpr std::string_view kPrefix = "records-";
 constexpr std::string_view kSuffix = ".json";
 constexpr std::size_t kMostFileBytes = std::size_t{64} << 20;
+// About 1 MiB.
+constexpr std::size_t kMostRecords = 4'000;
 // A joined batch becomes no larger: the ledger takes 8 MiB at a time.
 constexpr std::int64_t kMostJoinedBytes = std::int64_t{4} << 20;
 
@@ -61,8 +63,9 @@ tl::unexpected<Error> failed(const std::string& path) {
 Result<> UsageFolder::open() {
     const MutexLock lock(mutex_);
     std::error_code error;
-    fs::create_directories(options_.folder, error);
-    if (!error) fs::permissions(options_.folder, fs::perms::owner_all, error);
+    // The modes of a folder that someone else made are not ours to change.
+    if (fs::create_directories(options_.folder, error))
+        fs::permissions(options_.folder, fs::perms::owner_all, error);
     if (error) {
         return fail(Code::unavailable,
                     fmt::format("{}: {}", options_.folder.string(), error.message()));
@@ -87,7 +90,7 @@ Result<MeterState> UsageFolder::read_state() {
     if (!text && text.error().code == Code::not_found) return MeterState{};
     if (!text) return fail(text.error());
     auto state = read_meter_state(*text);
-    if (state) return state;
+    if (state || state.error().code == Code::unsupported) return state;
     TRY_VOID(reject_file(kState, state.error().text));
     return MeterState{};
 }
@@ -108,8 +111,12 @@ Result<> UsageFolder::write_batch(const std::string& name, std::span<const Usage
 
 Result<> UsageFolder::add(std::span<const UsageRecord> records) {
     const MutexLock lock(mutex_);
-    TRY_VOID(write_batch(name_of(last_number_ + 1), records));
-    ++last_number_;
+    while (!records.empty()) {
+        const auto part = records.first(std::min(records.size(), kMostRecords));
+        TRY_VOID(write_batch(name_of(last_number_ + 1), part));
+        ++last_number_;
+        records = records.subspan(part.size());
+    }
     return remove_excess();
 }
 
@@ -126,18 +133,25 @@ Result<> UsageFolder::remove_excess() {
     return {};
 }
 
+Result<std::vector<UsageRecord>> UsageFolder::read_batch(const std::string& name) const {
+    TRY(const std::string text, read_text_file_up_to(path_of(name), kMostFileBytes));
+    auto records = read_usage_records(text);
+    if (!records) return fail(records.error().in(path_of(name)));
+    return records;
+}
+
 Result<std::optional<UsageBatch>> UsageFolder::oldest() {
     const MutexLock lock(mutex_);
     while (!batches_.empty()) {
         const std::string name = batches_.begin()->first;
-        const auto text = read_text_file_up_to(path_of(name), kMostFileBytes);
-        if (!text && text.error().code != Code::not_found) return fail(text.error());
-        auto records = text ? read_usage_records(*text) : std::vector<UsageRecord>();
+        auto records = read_batch(name);
         if (records && !records->empty()) return UsageBatch{name, *std::move(records)};
-        if (records) {
+        if (records || records.error().code == Code::not_found) {
             TRY_VOID(remove_batch(name));
-        } else {
+        } else if (records.error().code == Code::invalid_argument) {
             TRY_VOID(reject_file(name, records.error().text));
+        } else {
+            return fail(records.error());
         }
     }
     return std::optional<UsageBatch>();

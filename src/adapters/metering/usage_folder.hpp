@@ -1,15 +1,17 @@
 // The UsageSpool port, in a folder of the node that only root reads:
 //
-//     FOLDER/state.json             how far the pods are charged
-//     (wire/tessera/meter_state_json.hpp) FOLDER/records-NUMBER.json    records for the ledger
-//     (usage_records_json.hpp), oldest first FOLDER/NAME.rejected         a file that cannot be
-//     used
+//     FOLDER/state.json           how far the pods are charged (meter_state_json.hpp)
+//     FOLDER/records-NUMBER.json  records for the ledger, oldest first (usage_records_json.hpp)
+//     FOLDER/NAME.rejected        a file that cannot be used
+//
+// A file of a newer release is left as it was, and is an error.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/mutex.hpp"
 #include "ports/metering/usage_spool.hpp"
@@ -46,6 +48,7 @@ class UsageFolder final : public UsageSpool {
     [[nodiscard]] std::string path_of(const std::string& name) const {
         return options_.folder / name;
     }
+    [[nodiscard]] Result<std::vector<UsageRecord>> read_batch(const std::string& name) const;
     Result<> write_batch(const std::string& name, std::span<const UsageRecord> records)
         TESSERA_REQUIRES(mutex_);
     Result<> remove_batch(const std::string& name) TESSERA_REQUIRES(mutex_);

@@ -93,7 +93,7 @@ TEST_F(UsageFolderTest, RejectsDamagedFiles) {
     for (const std::int64_t i : {1, 2, 3})
         ASSERT_TRUE(folder.add({{record(i)}}));
     write("records-0000000000000000001.json", "{\"version\":1,");
-    write("records-0000000000000000002.json", "{\"version\":9}");
+    write("records-0000000000000000002.json", "{\"version\":1}");
     EXPECT_EQ(take_all(folder), std::vector{record(3)});
     EXPECT_EQ(folder.use().lost, 2);
     EXPECT_TRUE(fs::exists(folder_ / "records-0000000000000000001.json.rejected"));
@@ -110,6 +110,41 @@ TEST_F(UsageFolderTest, RejectsDamagedFiles) {
     ASSERT_TRUE(next.open());
     EXPECT_EQ(next.use().batches, 0U);
     EXPECT_TRUE(fs::exists(folder_ / "records-0000000000000000002.json.rejected"));
+}
+
+// Goal: after a rollback to this release nothing of the newer one is lost.
+TEST_F(UsageFolderTest, LeavesFilesOfANewerReleaseUnchanged) {
+    UsageFolder folder(options());
+    ASSERT_TRUE(folder.open());
+    ASSERT_TRUE(folder.add({{record(1)}}));
+    write("records-0000000000000000001.json", "{\"version\":9}");
+    write("state.json", "{\"version\":9}");
+    ASSERT_FALSE(folder.oldest());
+    EXPECT_EQ(folder.oldest().error().code, Code::unsupported);
+    ASSERT_FALSE(folder.read_state());
+    EXPECT_EQ(folder.read_state().error().code, Code::unsupported);
+    EXPECT_TRUE(fs::exists(folder_ / "records-0000000000000000001.json"));
+    EXPECT_TRUE(fs::exists(folder_ / "state.json"));
+}
+
+// Goal: the ledger takes each batch, however many records an agent makes at a time.
+TEST_F(UsageFolderTest, ManyRecordsAreSeveralBatches) {
+    UsageFolder folder(options());
+    ASSERT_TRUE(folder.open());
+    std::vector<UsageRecord> many;
+    for (int i = 0; i < 9'000; ++i)
+        many.push_back(record(1, "c" + std::to_string(i)));
+    ASSERT_TRUE(folder.add(many));
+    EXPECT_EQ(folder.use().batches, 3U);
+    EXPECT_EQ(take_all(folder), many);
+}
+
+// Goal: a folder that the node uses for more keeps its modes.
+TEST_F(UsageFolderTest, LeavesTheModesOfAFolderThatExists) {
+    fs::create_directory(folder_);
+    fs::permissions(folder_, fs::perms(0755));
+    ASSERT_TRUE(UsageFolder(options()).open());
+    EXPECT_EQ(fs::status(folder_).permissions(), fs::perms(0755));
 }
 
 TEST_F(UsageFolderTest, RejectsWhatTheLedgerRefuses) {
@@ -149,8 +184,8 @@ TEST_F(UsageFolderTest, JoinsBatchesBehindLargeOnes) {
     UsageFolder folder(few);
     ASSERT_TRUE(folder.open());
     std::vector<UsageRecord> large;
-    for (int i = 0; i < 20'000; ++i)
-        large.push_back(record(1, "c" + std::to_string(i)));
+    for (int i = 0; i < 4'000; ++i)
+        large.push_back(record(1, std::string(1'000, 'c') + std::to_string(i)));
     ASSERT_TRUE(folder.add(large));
     for (std::int64_t i = 2; i < 30; ++i) {
         ASSERT_TRUE(folder.add({{record(i)}}));

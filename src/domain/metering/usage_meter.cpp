@@ -20,20 +20,32 @@ std::int64_t interval_of(std::int64_t unix_s) {
     return unix_s / kIntervalSeconds;
 }
 
-void append_records(std::vector<UsageRecord>& records, const PodUid& uid, const PodMeter& meter) {
-    if (meter.open.seconds() == 0) return;
-    for (const MeteredShare& share : meter.most) {
+void append_records(std::vector<UsageRecord>& records, const PodUid& uid, const PodName& name,
+                    Window time, const std::vector<MeteredShare>& shares) {
+    if (time.seconds() == 0) return;
+    for (const MeteredShare& share : shares) {
         records.push_back({.pod = uid,
                            .container = share.container,
                            .gpu = share.gpu,
-                           .time = meter.open,
-                           .name = meter.pod.name,
+                           .time = time,
+                           .name = name,
                            .model = share.model,
                            .memory = share.memory,
                            .capacity = share.capacity,
                            .compute = share.compute,
                            .whole = share.whole});
     }
+}
+
+void append_open(std::vector<UsageRecord>& records, const PodUid& uid, PodMeter& meter) {
+    append_records(records, uid, meter.pod.name, meter.open, meter.most);
+    meter.open = {};
+}
+
+// The end of the whole intervals from `from_s` on that end before `to_s`, in one hour.
+std::int64_t end_of_whole_intervals(std::int64_t from_s, std::int64_t to_s) {
+    const std::int64_t hour_s = (from_s / kRollUpSeconds + 1) * kRollUpSeconds;
+    return std::min(interval_of(to_s) * kIntervalSeconds, hour_s);
 }
 
 // The larger amounts of both.
@@ -54,17 +66,23 @@ void add_larger(std::vector<MeteredShare>& most, const std::vector<MeteredShare>
     std::ranges::sort(most);
 }
 
-// Charges [from_ns, to_ns). Intervals that are over become records.
+// Charges [from_ns, to_ns). Intervals that are over become records. Without an agent many may be
+// over: those of an hour become one record.
 void charge(std::vector<UsageRecord>& records, const PodUid& uid, PodMeter& meter,
             std::int64_t from_ns, std::int64_t to_ns) {
     std::int64_t from_s = from_ns / kNanos;
     const std::int64_t to_s = to_ns / kNanos;
     while (from_s < to_s) {
-        const std::int64_t end_s = std::min((interval_of(from_s) + 1) * kIntervalSeconds, to_s);
-        if (meter.open.seconds() > 0 && interval_of(meter.open.from_s) != interval_of(from_s)) {
-            append_records(records, uid, meter);
-            meter.open = {};
+        if (meter.open.seconds() > 0 && interval_of(meter.open.from_s) != interval_of(from_s))
+            append_open(records, uid, meter);
+        const std::int64_t whole_s = end_of_whole_intervals(from_s, to_s);
+        const bool is_begin = from_s % kIntervalSeconds == 0;
+        if (is_begin && whole_s > from_s + kIntervalSeconds) {
+            append_records(records, uid, meter.pod.name, {from_s, whole_s}, meter.pod.shares);
+            from_s = whole_s;
+            continue;
         }
+        const std::int64_t end_s = std::min((interval_of(from_s) + 1) * kIntervalSeconds, to_s);
         if (meter.open.seconds() == 0) {
             meter.open = {from_s, end_s};
             meter.most = meter.pod.shares;
@@ -117,7 +135,7 @@ std::vector<UsageRecord> UsageMeter::observe(const std::map<PodUid, MeteredPod>&
         // When a pod ended while no agent ran is not known.
         if (!is_over || has_observed_) charge_until(records, uid, meter, now);
         if (is_over) {
-            append_records(records, uid, meter);
+            append_open(records, uid, meter);
             at = state_.pods.erase(at);
             continue;
         }

@@ -83,8 +83,22 @@ TEST(UsageMeter, PartsOfSecondsAreNotLost) {
 TEST(UsageMeter, SeveralIntervalsAtATime) {
     Node node;
     node.observe(kOne, 10, 10);
-    node.observe(kOne, 200, 200);
-    EXPECT_EQ(node.windows(), (Windows{{10, 60}, {60, 120}, {120, 180}}));
+    node.observe(kOne, 130, 130);
+    EXPECT_EQ(node.windows(), (Windows{{10, 60}, {60, 120}}));
+}
+
+// Goal: an agent that was away for a week makes a record for each hour, not for each minute.
+TEST(UsageMeter, AnHourIsOneRecord) {
+    Node node;
+    node.observe(kOne, 3'530, 3'530);
+    node.observe(kOne, 11'000, 11'000);
+    node.observe({}, 11'010, 11'010);
+    EXPECT_EQ(node.windows(), (Windows{{3'530, 3'540},
+                                       {3'540, 3'600},
+                                       {3'600, 7'200},
+                                       {7'200, 10'800},
+                                       {10'800, 10'980},
+                                       {10'980, 11'010}}));
 }
 
 TEST(UsageMeter, AClockThatIsSetBackChangesNothing) {

@@ -51,6 +51,10 @@ Result<> check_metering(const Config& config) {
     if (config.ledger_url.empty()) return {};
     const auto server = parse_server_url(config.ledger_url);
     if (!server) return fail(server.error().in("ledger_url"));
+    if (!server->tls && server->host != "127.0.0.1" && server->host != "localhost") {
+        return fail(Code::invalid_argument,
+                    "ledger_url: the agent would send its token without encryption; write https");
+    }
     if (!server->tls || !config.ledger_ca_file.empty()) return {};
     return fail(Code::invalid_argument,
                 "ledger_ca_file: missing; name the file with the certificate authorities of the "

@@ -71,6 +71,7 @@ TEST(AgentConfig, TheLedger) {
     } rows[] = {
         {{"--ledger-url=https://a.svc", "--ledger-ca-file=/ca.crt"}, 0, "is good"},
         {{"--ledger-url=http://127.0.0.1:1"}, 0, "is good"},
+        {{"--ledger-url=http://a.svc"}, 78, "without encryption; write https"},
         {{"--ledger-url=https://a.svc"}, 78, "ledger_ca_file: missing; name the file"},
         {{"--ledger-url=a.svc"}, 78, "ledger_url: server \\\"a.svc\\\" is not an http or https"},
         {{"--usage-folder=usage"}, 78, "usage_folder"},

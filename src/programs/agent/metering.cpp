@@ -4,6 +4,7 @@
 
 #include "adapters/http/server_url.hpp"
 #include "app/common/periodic.hpp"
+#include "base/log.hpp"
 
 namespace tessera {
 
@@ -18,7 +19,6 @@ Metering::Metering(UsageFolderOptions folder, NodeMeterClock meter_clock, HttpEn
 
 Result<std::unique_ptr<Metering>> Metering::open(const Config& config, const HttpClient& api,
                                                  Clock& clock, UsageMetering::Gpus gpus) {
-    if (config.ledger_url.empty()) return std::unique_ptr<Metering>();
     TRY(HttpEndpoint ledger, parse_server_url(config.ledger_url));
     ledger.credentials = api.endpoint().credentials;
     TRY(NodeMeterClock meter_clock, NodeMeterClock::open());
@@ -42,6 +42,17 @@ std::vector<std::jthread> Metering::start(const std::stop_token& stop) {
             clock_.sleep_for(sender_.send(stop), stop);
     });
     return threads;
+}
+
+std::unique_ptr<Metering> open_metering(const Config& config, const HttpClient& api, Clock& clock,
+                                        UsageMetering::Gpus gpus) {
+    if (config.ledger_url.empty()) return nullptr;
+    auto opened = Metering::open(config, api, clock, std::move(gpus));
+    if (opened) return *std::move(opened);
+    log_event(Event::usage_write_error,
+              {{"reason", opened.error().text},
+               {"effect", "GPU time is not measured until the agent starts again"}});
+    return nullptr;
 }
 
 }  // namespace tessera

@@ -19,8 +19,8 @@ namespace tessera {
 
 class Metering {
   public:
-    // Null if the configuration has no ledger. `api`: the agent sends the same credentials to the
-    // ledger. It and `clock` outlive the object. The error names the folder that cannot be used.
+    // `config` has a ledger. `api`: the agent sends the same credentials to the ledger. It and
+    // `clock` outlive the object. The error names the file or folder that cannot be used.
     static Result<std::unique_ptr<Metering>> open(const Config& config, const HttpClient& api,
                                                   Clock& clock, UsageMetering::Gpus gpus);
 
@@ -42,5 +42,10 @@ class Metering {
     UsageMetering metering_;
     UsageSender sender_;
 };
+
+// Null if the configuration has no ledger. Also null, which is logged, if GPU time cannot be kept
+// on the node: pods must start all the same.
+std::unique_ptr<Metering> open_metering(const Config& config, const HttpClient& api, Clock& clock,
+                                        UsageMetering::Gpus gpus);
 
 }  // namespace tessera

@@ -62,8 +62,8 @@ Result<> run_on_node(const Config& config, const std::string& config_name, const
     GpuMonitor gpus(*driver, kube, *plugins, monitoring,
                     enforcement ? &enforcement->enforcers() : nullptr);
     TRY_VOID(gpus.load());
-    TRY(const auto metering,
-        Metering::open(config, api, clock, [&gpus] { return gpus.inventory()->gpus; }));
+    const auto metering =
+        open_metering(config, api, clock, [&gpus] { return gpus.inventory()->gpus; });
     ContainerStartPorts starting{gpus, kube, *holders, *plugins, cdi, seal};
     starting.dialects = &dialects;
     if (enforcement) enforcement->add_to(starting);

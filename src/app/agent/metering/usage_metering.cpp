@@ -20,18 +20,24 @@ Result<> UsageMetering::recover() {
     return {};
 }
 
+// A pod has its GPUs until it is over. That its allocation cannot be read any more, because the key
+// was replaced or the annotation edited, makes it no cheaper.
+void UsageMetering::take(const PodInfo& pod) {
+    if (pod.finished) {
+        pods_.erase(pod.uid);
+    } else if (const Allocation* allocation = own_allocation(pod)) {
+        pods_.insert_or_assign(pod.uid, Pod{pod.name, *allocation});
+    } else if (meter_.state().pods.contains(pod.uid)) {
+        pods_.try_emplace(pod.uid, Pod{pod.name, {}});
+    }
+}
+
 void UsageMetering::take(const PodChanges& changes) {
     const MutexLock lock(mutex_);
     for (const PodUid& pod : changes.deleted)
         pods_.erase(pod);
-    for (const PodInfo& pod : changes.upserted) {
-        const Allocation* allocation = own_allocation(pod);
-        if (allocation == nullptr || pod.finished) {
-            pods_.erase(pod.uid);
-        } else {
-            pods_.insert_or_assign(pod.uid, Pod{pod.name, *allocation});
-        }
-    }
+    for (const PodInfo& pod : changes.upserted)
+        take(pod);
     if (changes.listed) {
         std::erase_if(pods_,
                       [&](const auto& entry) { return !changes.listed->contains(entry.first); });
@@ -56,21 +62,30 @@ void UsageMetering::observe() {
     if (!is_listed_) return;
     const std::vector<Gpu> gpus = gpus_();
     std::map<PodUid, MeteredPod> metered;
-    bool has_other_pods = meter_.state().pods.size() != pods_.size();
+    bool is_changed = meter_.state().pods.size() != pods_.size();
     for (const auto& [uid, pod] : pods_) {
-        metered.emplace(uid, MeteredPod{pod.name, metered_shares(pod.allocation, gpus)});
-        has_other_pods = has_other_pods || !meter_.state().pods.contains(uid);
+        const MeteredPod& now =
+            metered.emplace(uid, MeteredPod{pod.name, metered_shares(pod.allocation, gpus)})
+                .first->second;
+        is_changed = is_changed || is_new(uid, now);
     }
     std::vector<UsageRecord> records = meter_.observe(metered, clock_.now());
     unwritten_.insert(unwritten_.end(), std::make_move_iterator(records.begin()),
                       std::make_move_iterator(records.end()));
-    write(has_other_pods);
+    write(is_changed);
+}
+
+// Whether the state on the disk does not have the pod, or not its shares.
+bool UsageMetering::is_new(const PodUid& uid, const MeteredPod& pod) const {
+    const auto known = meter_.state().pods.find(uid);
+    if (known == meter_.state().pods.end()) return true;
+    return !pod.shares.empty() && pod.shares != known->second.pod.shares;
 }
 
 // The records first: if the agent is killed in between, the next one makes them again, and the
 // ledger takes them once.
-void UsageMetering::write(bool has_other_pods) {
-    is_state_unwritten_ = is_state_unwritten_ || has_other_pods || !unwritten_.empty();
+void UsageMetering::write(bool is_changed) {
+    is_state_unwritten_ = is_state_unwritten_ || is_changed || !unwritten_.empty();
     if (!is_state_unwritten_) return;
     Result<> written;
     if (!unwritten_.empty()) written = spool_.add(unwritten_);

@@ -39,8 +39,11 @@ class UsageMetering {
     void finish();
 
   private:
+    void take(const PodInfo& pod) TESSERA_REQUIRES(mutex_);
     void observe() TESSERA_REQUIRES(mutex_);
-    void write(bool has_other_pods) TESSERA_REQUIRES(mutex_);
+    [[nodiscard]] bool is_new(const PodUid& uid, const MeteredPod& pod) const
+        TESSERA_REQUIRES(mutex_);
+    void write(bool is_changed) TESSERA_REQUIRES(mutex_);
 
     UsageSpool& spool_;
     const MeterClock& clock_;
@@ -49,7 +52,7 @@ class UsageMetering {
     UsageMeter meter_ TESSERA_GUARDED_BY(mutex_);
     struct Pod {
         PodName name;
-        Allocation allocation;
+        Allocation allocation;  // without containers: what an earlier agent knew counts
     };
     std::map<PodUid, Pod> pods_ TESSERA_GUARDED_BY(mutex_);  // that have GPUs, and are not over
     bool is_listed_ TESSERA_GUARDED_BY(mutex_) = false;      // the watch has shown all pods

@@ -122,6 +122,36 @@ TEST_F(AgentUsageMetering, WritesThePodsThatBegin) {
     EXPECT_EQ(spool_.state.pods.size(), 1U);
 }
 
+// Goal: a resize is on the disk at once, or an agent that is killed would charge what was before
+// it.
+TEST_F(AgentUsageMetering, WritesResizes) {
+    list({pod("a", 3)});
+    pass(10);
+    const int before = spool_.state_writes;
+    agent_->take({.upserted = {pod("a", 40)}, .deleted = {}, .listed = {}});
+    EXPECT_EQ(spool_.state_writes, before + 1);
+    restart();
+    clock_.pass(600);
+    list({pod("a", 40)});
+    EXPECT_EQ(spool_.records().back().memory, gibibytes(40));
+}
+
+// Goal: a pod whose allocation cannot be read any more is not free, also for the next agent.
+TEST_F(AgentUsageMetering, APodThatLosesItsAllocationIsStillCharged) {
+    list({pod("a")});
+    PodInfo unreadable = pod("a");
+    unreadable.allocation = fail(Code::invalid_argument, "the seal is broken");
+    agent_->take({.upserted = {unreadable}, .deleted = {}, .listed = {}});
+    pass(125);
+    EXPECT_EQ(charged_s(), 120);
+    restart();
+    list({unreadable});
+    pass(60);
+    agent_->take({.upserted = {}, .deleted = {unreadable.uid}, .listed = {}});
+    EXPECT_EQ(charged_s(), 185);
+    EXPECT_EQ(spool_.records().back().memory, gibibytes(3));
+}
+
 // Goal: a disk that fails costs nothing as long as the agent runs.
 TEST_F(AgentUsageMetering, ADiskThatFailsIsTriedAgain) {
     list({pod("a")});
