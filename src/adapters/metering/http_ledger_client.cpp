@@ -26,7 +26,7 @@ bool says_stored(const std::string& body) {
 
 }  // namespace
 
-Result<std::shared_ptr<HttpClient>> HttpLedgerClient::client() {
+Result<HttpClient*> HttpLedgerClient::client() {
     std::string pem;
     if (server_.tls) {
         auto read = read_text_file_up_to(ca_file_, kMostCaBytes);
@@ -40,19 +40,18 @@ Result<std::shared_ptr<HttpClient>> HttpLedgerClient::client() {
         }
         pem = *std::move(read);
     }
-    const MutexLock lock(mutex_);
-    if (client_ && pem == ca_pem_) return client_;
+    if (client_ && pem == ca_pem_) return client_.get();
     HttpEndpoint endpoint = server_;
     endpoint.ca_pem = pem;
     endpoint.is_direct = true;
     endpoint.most_answer_bytes = kMostAnswer;
-    client_ = std::make_shared<HttpClient>(std::move(endpoint));
+    client_ = std::make_unique<HttpClient>(std::move(endpoint));
     ca_pem_ = std::move(pem);
-    return client_;
+    return client_.get();
 }
 
 Result<> HttpLedgerClient::send(std::span<const UsageRecord> records, const std::stop_token& stop) {
-    TRY(const auto http, client());
+    TRY(HttpClient* const http, client());
     TRY(const HttpResponse answer, http->send({.method = "POST",
                                                .path = "/ledger/records",
                                                .body = write_usage_records(records),

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "adapters/http/http.hpp"
-#include "base/mutex.hpp"
 #include "ports/metering/ledger_client.hpp"
 
 namespace tessera {
@@ -23,13 +22,13 @@ class HttpLedgerClient final : public LedgerClient {
     Result<> send(std::span<const UsageRecord> records, const std::stop_token& stop) override;
 
   private:
-    Result<std::shared_ptr<HttpClient>> client();
+    // Valid until the next call.
+    Result<HttpClient*> client();
 
     const HttpEndpoint server_;
     const std::string ca_file_;
-    Mutex mutex_;
-    std::string ca_pem_ TESSERA_GUARDED_BY(mutex_);  // of client_
-    std::shared_ptr<HttpClient> client_ TESSERA_GUARDED_BY(mutex_);
+    std::string ca_pem_;  // of client_
+    std::unique_ptr<HttpClient> client_;
 };
 
 }  // namespace tessera

@@ -5,20 +5,14 @@
 #include <thread>
 
 #include "adapters/metering/node_meter_clock.hpp"
+#include "testing/builders/usage_records.hpp"
 #include "wire/tessera/usage_records_json.hpp"
 
 namespace tessera {
 namespace {
 
 UsageRecord record() {
-    return {.pod = PodUid("u1"),
-            .container = "main",
-            .gpu = GpuUuid("GPU-a"),
-            .time = {60, 120},
-            .name = {"lab", "train"},
-            .model = "A100",
-            .capacity = gibibytes(80),
-            .whole = true};
+    return build::usage("u1", {60, 120});
 }
 
 TEST(HttpLedgerClient, SendsRecordsAndReadsTheAnswer) {

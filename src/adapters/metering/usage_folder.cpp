@@ -205,9 +205,7 @@ Result<> UsageFolder::join() {
             bytes = 0;
             if (size > kMostJoinedBytes) continue;
         }
-        const auto text = read_text_file_up_to(path_of(name), kMostFileBytes);
-        const auto read =
-            text ? read_usage_records(*text) : Result<std::vector<UsageRecord>>(fail(text.error()));
+        const auto read = read_batch(name);
         if (!read) break;  // oldest() rejects it
         names.push_back(name);
         records.insert(records.end(), read->begin(), read->end());

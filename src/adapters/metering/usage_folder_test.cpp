@@ -6,6 +6,7 @@
 
 #include "adapters/os/text_file.hpp"
 #include "domain/budget/roll_up.hpp"
+#include "testing/builders/usage_records.hpp"
 
 namespace tessera {
 namespace {
@@ -13,15 +14,9 @@ namespace {
 namespace fs = std::filesystem;
 
 UsageRecord record(std::int64_t interval, std::string container = "main") {
-    return {.pod = PodUid("u1"),
-            .container = std::move(container),
-            .gpu = GpuUuid("GPU-a"),
-            .time = {interval * 60, interval * 60 + 60},
-            .name = {"lab", "train"},
-            .model = "A100",
-            .memory = gibibytes(3),
-            .capacity = gibibytes(80),
-            .compute = Percent{25}};
+    UsageRecord out = build::usage("u1", {interval * 60, interval * 60 + 60});
+    out.container = std::move(container);
+    return out;
 }
 
 class UsageFolderTest : public testing::Test {

@@ -86,4 +86,28 @@ std::vector<MeteredShare> metered_shares(const Allocation& allocation, std::span
     return shares;
 }
 
+UsageRecord usage_record(const PodUid& pod, const PodName& name, Window time,
+                         const MeteredShare& share) {
+    return {.pod = pod,
+            .container = share.container,
+            .gpu = share.gpu,
+            .time = time,
+            .name = name,
+            .model = share.model,
+            .memory = share.memory,
+            .capacity = share.capacity,
+            .compute = share.compute,
+            .whole = share.whole};
+}
+
+MeteredShare share_of(const UsageRecord& record) {
+    return {.container = record.container,
+            .gpu = record.gpu,
+            .model = record.model,
+            .memory = record.memory,
+            .capacity = record.capacity,
+            .compute = record.compute,
+            .whole = record.whole};
+}
+
 }  // namespace tessera

@@ -9,11 +9,13 @@
 #include "base/ids.hpp"
 #include "base/quantity.hpp"
 #include "domain/allocation/allocation.hpp"
+#include "domain/budget/usage_record.hpp"
 #include "domain/cluster/node.hpp"
 
 namespace tessera {
 
-// What one container counts for on one GPU. The fields are those of UsageRecord.
+// What one container counts for on one GPU: the part of a UsageRecord that does not change with
+// time.
 struct MeteredShare {
     std::string container;
     GpuUuid gpu;
@@ -34,5 +36,9 @@ struct MeteredShare {
 // The capacity is the memory for all shares of the GPU together. GPUs that are not in `gpus`, or
 // whose memory is not known, are left out.
 std::vector<MeteredShare> metered_shares(const Allocation& allocation, std::span<const Gpu> gpus);
+
+UsageRecord usage_record(const PodUid& pod, const PodName& name, Window time,
+                         const MeteredShare& share);
+MeteredShare share_of(const UsageRecord& record);
 
 }  // namespace tessera

@@ -4,13 +4,14 @@
 #include <limits>
 #include <utility>
 
+#include "domain/budget/gpu_duration.hpp"
+
 namespace tessera {
 namespace {
 
-constexpr std::int64_t kNanos = 1'000'000'000;
 constexpr std::int64_t kMostNs = std::numeric_limits<std::int64_t>::max();
 // The wall clock may differ by this much from the time that passed: it is adjusted in small steps.
-constexpr std::int64_t kClockDrift = 2 * kNanos;
+constexpr std::int64_t kClockDrift = 2 * kNanosPerSecond;
 
 std::int64_t wall_clock(const MeterTime& now) {
     return std::clamp<std::int64_t>(now.unix_ns, 0, kLatestMeterNs);
@@ -23,18 +24,8 @@ std::int64_t interval_of(std::int64_t unix_s) {
 void append_records(std::vector<UsageRecord>& records, const PodUid& uid, const PodName& name,
                     Window time, const std::vector<MeteredShare>& shares) {
     if (time.seconds() == 0) return;
-    for (const MeteredShare& share : shares) {
-        records.push_back({.pod = uid,
-                           .container = share.container,
-                           .gpu = share.gpu,
-                           .time = time,
-                           .name = name,
-                           .model = share.model,
-                           .memory = share.memory,
-                           .capacity = share.capacity,
-                           .compute = share.compute,
-                           .whole = share.whole});
-    }
+    for (const MeteredShare& share : shares)
+        records.push_back(usage_record(uid, name, time, share));
 }
 
 void append_open(std::vector<UsageRecord>& records, const PodUid& uid, PodMeter& meter) {
@@ -70,8 +61,8 @@ void add_larger(std::vector<MeteredShare>& most, const std::vector<MeteredShare>
 // over: those of an hour become one record.
 void charge(std::vector<UsageRecord>& records, const PodUid& uid, PodMeter& meter,
             std::int64_t from_ns, std::int64_t to_ns) {
-    std::int64_t from_s = from_ns / kNanos;
-    const std::int64_t to_s = to_ns / kNanos;
+    std::int64_t from_s = from_ns / kNanosPerSecond;
+    const std::int64_t to_s = to_ns / kNanosPerSecond;
     while (from_s < to_s) {
         if (meter.open.seconds() > 0 && interval_of(meter.open.from_s) != interval_of(from_s))
             append_open(records, uid, meter);
@@ -103,8 +94,8 @@ void charge_until(std::vector<UsageRecord>& records, const PodUid& uid, PodMeter
     std::int64_t to_ns = std::min(meter.charged_to_ns, kMostNs - passed) + passed;
     const std::int64_t wall_ns = wall_clock(now);
     // An interval has one record, from its first second to its last. So there is no gap in it.
-    const bool is_later =
-        interval_of((wall_ns - passed) / kNanos) > interval_of((meter.charged_to_ns - 1) / kNanos);
+    const bool is_later = interval_of((wall_ns - passed) / kNanosPerSecond) >
+                          interval_of((meter.charged_to_ns - 1) / kNanosPerSecond);
     if (wall_ns > to_ns + kClockDrift && is_later) to_ns = wall_ns;
     charge(records, uid, meter, std::max(to_ns - passed, meter.charged_to_ns), to_ns);
 }

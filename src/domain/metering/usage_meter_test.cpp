@@ -5,12 +5,12 @@
 #include <optional>
 #include <random>
 
+#include "domain/budget/gpu_duration.hpp"
 #include "domain/budget/roll_up.hpp"
 
 namespace tessera {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kStart = 1'800'000'000;  // the start of an interval
 
 MeteredShare share(std::int64_t gib = 3, int compute = 25) {
@@ -28,15 +28,26 @@ MeteredPod pod(std::vector<MeteredShare> shares = {share()}) {
 
 using Pods = std::map<PodUid, MeteredPod>;
 
+// What the records charge; each of them must be one that can be charged.
+std::int64_t seconds_of(const std::vector<UsageRecord>& records) {
+    std::int64_t sum = 0;
+    for (const UsageRecord& record : records) {
+        EXPECT_TRUE(check_record(record));
+        sum += record.time.seconds();
+    }
+    return sum;
+}
+
 // A node's clocks, in seconds since the test began.
 struct Node {
     UsageMeter meter;
     std::vector<UsageRecord> records;
 
     void observe(const Pods& pods, double running_s, double wall_s, const char* boot = "b1") {
-        const MeterTime now{.boot = boot,
-                            .running_ns = static_cast<std::int64_t>(running_s * 1e9),
-                            .unix_ns = kStart * kSecond + static_cast<std::int64_t>(wall_s * 1e9)};
+        const MeterTime now{
+            .boot = boot,
+            .running_ns = static_cast<std::int64_t>(running_s * 1e9),
+            .unix_ns = kStart * kNanosPerSecond + static_cast<std::int64_t>(wall_s * 1e9)};
         for (UsageRecord& record : meter.observe(pods, now))
             records.push_back(std::move(record));
     }
@@ -130,10 +141,7 @@ TEST(UsageMeter, SmallStepsForwardAreFollowedInTheNextInterval) {
     node.observe(kOne, 20, 35);
     node.observe(kOne, 50, 65);
     node.observe({}, 60, 75);
-    std::int64_t charged = 0;
-    for (const Window& window : node.windows())
-        charged += window.seconds();
-    EXPECT_EQ(charged, 60);
+    EXPECT_EQ(seconds_of(node.records), 60);
 }
 
 TEST(UsageMeter, WhatPassedWithoutAnAgentIsCharged) {
@@ -143,10 +151,7 @@ TEST(UsageMeter, WhatPassedWithoutAnAgentIsCharged) {
     node.kill();
     node.observe(kOne, 190, 190);
     node.observe({}, 200, 200);
-    std::int64_t charged = 0;
-    for (const Window& window : node.windows())
-        charged += window.seconds();
-    EXPECT_EQ(charged, 200);
+    EXPECT_EQ(seconds_of(node.records), 200);
 }
 
 TEST(UsageMeter, APodThatEndsWithoutAnAgentIsChargedUntilTheAgentEnded) {
@@ -187,17 +192,12 @@ TEST(UsageMeter, ANodeWithoutAClockMeters) {
         UsageMeter meter;
         std::vector<UsageRecord> records;
         for (const std::int64_t s : {0, 30, 90, 150}) {
-            for (UsageRecord& record : meter.observe(kOne, {"b", s * kSecond, unix_ns}))
+            for (UsageRecord& record : meter.observe(kOne, {"b", s * kNanosPerSecond, unix_ns}))
                 records.push_back(std::move(record));
         }
-        for (UsageRecord& record : meter.observe({}, {"b", 160 * kSecond, unix_ns}))
+        for (UsageRecord& record : meter.observe({}, {"b", 160 * kNanosPerSecond, unix_ns}))
             records.push_back(std::move(record));
-        std::int64_t charged = 0;
-        for (const UsageRecord& record : records) {
-            EXPECT_TRUE(check_record(record));
-            charged += record.time.seconds();
-        }
-        EXPECT_EQ(charged, 160) << unix_ns;
+        EXPECT_EQ(seconds_of(records), 160) << unix_ns;
     }
 }
 
@@ -241,7 +241,8 @@ class RandomNode {
         if (may_die && upto(50) == 0) {
             // After the records, before the state. If the clock also jumps, the next agent may make
             // other records of the same time.
-            torn_ns += static_cast<std::int64_t>(before.pods.size()) * kIntervalSeconds * kSecond;
+            torn_ns +=
+                static_cast<std::int64_t>(before.pods.size()) * kIntervalSeconds * kNanosPerSecond;
             return kill_agent();
         }
         if (!records.empty() || before.pods.size() != agent_->state().pods.size() ||
@@ -273,7 +274,7 @@ class RandomNode {
         }
         if (upto(14) == 0 && !pods_.empty()) end_pod();
         if (upto(29) == 0) {
-            wall_ns_ += (upto(1) == 0 ? -1 : 1) * upto(200) * kSecond;
+            wall_ns_ += (upto(1) == 0 ? -1 : 1) * upto(200) * kNanosPerSecond;
             ++jumps;
         }
         if (upto(199) == 0) reboot();
@@ -290,7 +291,7 @@ class RandomNode {
         auto at = pods_.begin();
         std::advance(at, upto(static_cast<int>(pods_.size()) - 1));
         // What the last durable state does not have of it is lost, too: one interval at most.
-        if (!agent_) unseen_ns += since_agent_[at->first] + 60 * kSecond;
+        if (!agent_) unseen_ns += since_agent_[at->first] + 60 * kNanosPerSecond;
         pods_.erase(at);
         if (agent_) observe();
     }
@@ -298,10 +299,10 @@ class RandomNode {
     void reboot() {
         if (agent_) kill_agent();
         boot_ += "x";
-        running_ns_ = upto(100) * kSecond;
-        wall_ns_ += upto(600) * kSecond;
+        running_ns_ = upto(100) * kNanosPerSecond;
+        wall_ns_ += upto(600) * kNanosPerSecond;
         // The last interval before it is lost.
-        unseen_ns += static_cast<std::int64_t>(pods_.size()) * 60 * kSecond;
+        unseen_ns += static_cast<std::int64_t>(pods_.size()) * 60 * kNanosPerSecond;
         for (const auto& [uid, pod] : pods_)
             unseen_ns += since_agent_[uid];
     }
@@ -313,7 +314,7 @@ class RandomNode {
     std::map<PodUid, std::int64_t> since_agent_;
     std::string boot_ = "b";
     std::int64_t running_ns_ = 0;
-    std::int64_t wall_ns_ = kStart * kSecond;
+    std::int64_t wall_ns_ = kStart * kNanosPerSecond;
 };
 
 // Goal: whatever happens, the charge is what was allocated, but for one interval.
@@ -321,16 +322,13 @@ TEST(UsageMeter, RandomNodesAreChargedOnce) {
     for (std::uint32_t seed = 1; seed <= 2'000; ++seed) {
         RandomNode node(seed);
         node.run();
-        std::int64_t charged_s = 0;
-        for (const UsageRecord& record : distinct_records(node.written)) {
-            ASSERT_TRUE(check_record(record)) << seed;
-            charged_s += record.time.seconds();
-        }
+        SCOPED_TRACE(seed);
+        const std::int64_t charged_s = seconds_of(distinct_records(node.written));
         // Each jump may cut a second.
-        const std::int64_t rest_s = node.torn_ns / kSecond + node.pods * (1 + node.jumps);
-        const std::int64_t allocated_s = node.allocated_ns / kSecond;
+        const std::int64_t rest_s = node.torn_ns / kNanosPerSecond + node.pods * (1 + node.jumps);
+        const std::int64_t allocated_s = node.allocated_ns / kNanosPerSecond;
         ASSERT_LE(charged_s, allocated_s + rest_s) << seed;
-        ASSERT_GE(charged_s, allocated_s - node.unseen_ns / kSecond - rest_s) << seed;
+        ASSERT_GE(charged_s, allocated_s - node.unseen_ns / kNanosPerSecond - rest_s) << seed;
     }
 }
 

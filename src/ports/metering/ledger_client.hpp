@@ -9,6 +9,7 @@
 
 namespace tessera {
 
+// Used by one thread.
 class LedgerClient {
   public:
     virtual ~LedgerClient() = default;

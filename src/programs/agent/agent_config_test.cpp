@@ -10,50 +10,15 @@
 namespace tessera {
 namespace {
 
-// Goal: a fault in the configuration of any node is found before the agent starts, and the message
-// names the configuration, the key and what to write.
-TEST(AgentConfig, NodeConfigs) {
-    const struct {
-        const char* json;
-        int status;
-        const char* text;
-    } rows[] = {
-        {R"({"a":{"slots_per_gpu":8,"excluded_gpus":[0,"GPU-1"]},"b":{}})", 0, "is good"},
-        {R"({"a":{"slots_per_gpu":0}})", 78,
-         "node_configs: a: slots_per_gpu: \\\"0\\\" is not a whole number from 1 to 1000"},
-        {R"({"b":{},"a":{"excluded_gpus":[1,1]}})", 78,
-         "node_configs: a: excluded_gpus: \\\"1\\\" appears twice; remove one of them"},
-        {R"({"a":{"excluded_gpus":["x"]}})", 78,
-         "node_configs: a: excluded_gpus: \\\"x\\\" is neither an index nor a UUID"},
-        {R"({"a":{"slots":8}})", 78, "node_configs: a: slots: unknown key; there are cdi_kind, "},
-        {R"({"a":{"cdi_kind":"x"}})", 78, "node_configs: a: cdi_kind: \\\"x\\\" is not a kind"},
-    };
-    const Folder folder;
-    for (const auto& row : rows) {
-        Program agent("tessera-agent",
-                      {"--check-config", "--node=n1", std::string("--node-configs=") + row.json},
-                      folder.file("log"));
-        EXPECT_EQ(agent.wait(kNotHanging), row.status) << row.json;
-        EXPECT_NE(agent.output().find(row.text), std::string::npos) << agent.output();
-    }
-}
+struct Row {
+    std::vector<std::string> flags;
+    int status;
+    const char* text;  // in the output
+};
 
-// Goal: what cannot enforce a share alone is refused without the guard, with the fix.
-TEST(AgentConfig, EnforcersThatNeedTheGuard) {
-    const struct {
-        std::vector<std::string> flags;
-        int status;
-        const char* text;
-    } rows[] = {
-        {{"--cgroup-folder=/sys/fs/cgroup", "--guard-library=/lib/guard.so"}, 0, "is good"},
-        {{"--cgroup-folder=/sys/fs/cgroup"}, 78, "set guard_library too"},
-        {{"--cgroup-folder=cgroup", "--guard-library=/lib/guard.so"},
-         78,
-         "cgroup_folder: \\\"cgroup\\\" is not an absolute path"},
-        {{"--mps-folder=/run/tessera/mps"}, 78, "set guard_library too"},
-    };
+void check(const std::vector<Row>& rows) {
     const Folder folder;
-    for (const auto& row : rows) {
+    for (const Row& row : rows) {
         std::vector<std::string> flags{"--check-config", "--node=n1"};
         flags.insert(flags.end(), row.flags.begin(), row.flags.end());
         Program agent("tessera-agent", flags, folder.file("log"));
@@ -62,13 +27,46 @@ TEST(AgentConfig, EnforcersThatNeedTheGuard) {
     }
 }
 
+// Goal: a fault in the configuration of any node is found before the agent starts, and the message
+// names the configuration, the key and what to write.
+TEST(AgentConfig, NodeConfigs) {
+    check({
+        {{R"(--node-configs={"a":{"slots_per_gpu":8,"excluded_gpus":[0,"GPU-1"]},"b":{}})"},
+         0,
+         "is good"},
+        {{R"(--node-configs={"a":{"slots_per_gpu":0}})"},
+         78,
+         "node_configs: a: slots_per_gpu: \\\"0\\\" is not a whole number from 1 to 1000"},
+        {{R"(--node-configs={"b":{},"a":{"excluded_gpus":[1,1]}})"},
+         78,
+         "node_configs: a: excluded_gpus: \\\"1\\\" appears twice; remove one of them"},
+        {{R"(--node-configs={"a":{"excluded_gpus":["x"]}})"},
+         78,
+         "node_configs: a: excluded_gpus: \\\"x\\\" is neither an index nor a UUID"},
+        {{R"(--node-configs={"a":{"slots":8}})"},
+         78,
+         "node_configs: a: slots: unknown key; there are cdi_kind, "},
+        {{R"(--node-configs={"a":{"cdi_kind":"x"}})"},
+         78,
+         "node_configs: a: cdi_kind: \\\"x\\\" is not a kind"},
+    });
+}
+
+// Goal: what cannot enforce a share alone is refused without the guard, with the fix.
+TEST(AgentConfig, EnforcersThatNeedTheGuard) {
+    check({
+        {{"--cgroup-folder=/sys/fs/cgroup", "--guard-library=/lib/guard.so"}, 0, "is good"},
+        {{"--cgroup-folder=/sys/fs/cgroup"}, 78, "set guard_library too"},
+        {{"--cgroup-folder=cgroup", "--guard-library=/lib/guard.so"},
+         78,
+         "cgroup_folder: \\\"cgroup\\\" is not an absolute path"},
+        {{"--mps-folder=/run/tessera/mps"}, 78, "set guard_library too"},
+    });
+}
+
 // Goal: an agent never sends its token to a server for which no authority vouches.
 TEST(AgentConfig, TheLedger) {
-    const struct {
-        std::vector<std::string> flags;
-        int status;
-        const char* text;
-    } rows[] = {
+    check({
         {{"--ledger-url=https://a.svc", "--ledger-ca-file=/ca.crt"}, 0, "is good"},
         {{"--ledger-url=http://127.0.0.1:1"}, 0, "is good"},
         {{"--ledger-url=http://a.svc"}, 78, "without encryption; write https"},
@@ -76,15 +74,7 @@ TEST(AgentConfig, TheLedger) {
         {{"--ledger-url=a.svc"}, 78, "ledger_url: server \\\"a.svc\\\" is not an http or https"},
         {{"--usage-folder=usage"}, 78, "usage_folder"},
         {{"--usage-mib=0"}, 78, "usage_mib"},
-    };
-    const Folder folder;
-    for (const auto& row : rows) {
-        std::vector<std::string> flags{"--check-config", "--node=n1"};
-        flags.insert(flags.end(), row.flags.begin(), row.flags.end());
-        Program agent("tessera-agent", flags, folder.file("log"));
-        EXPECT_EQ(agent.wait(kNotHanging), row.status) << row.text;
-        EXPECT_NE(agent.output().find(row.text), std::string::npos) << agent.output();
-    }
+    });
 }
 
 }  // namespace

@@ -9,16 +9,6 @@
 namespace tessera {
 namespace {
 
-MeteredShare share_of(const UsageRecord& record) {
-    return {.container = record.container,
-            .gpu = record.gpu,
-            .model = record.model,
-            .memory = record.memory,
-            .capacity = record.capacity,
-            .compute = record.compute,
-            .whole = record.whole};
-}
-
 void write_record(JsonWriter& w, const UsageRecord& record) {
     w.object([&] {
         w.member("podUid", record.pod.str());
@@ -31,21 +21,15 @@ void write_record(JsonWriter& w, const UsageRecord& record) {
 }
 
 Result<UsageRecord> read_record(const JsonField& at) {
-    UsageRecord record;
     TRY(auto pod, at["podUid"].text());
-    record.pod = PodUid(std::move(pod));
-    TRY(record.name.ns, at["namespace"].text());
-    TRY(record.name.name, at["pod"].text());
-    TRY(record.time.from_s, at["from"].number(0, kEndOfTime));
-    TRY(record.time.to_s, at["to"].number(0, kEndOfTime));
-    TRY(MeteredShare share, read_metered_share(at));
-    record.container = std::move(share.container);
-    record.gpu = std::move(share.gpu);
-    record.model = std::move(share.model);
-    record.memory = share.memory;
-    record.capacity = share.capacity;
-    record.compute = share.compute;
-    record.whole = share.whole;
+    PodName name;
+    TRY(name.ns, at["namespace"].text());
+    TRY(name.name, at["pod"].text());
+    Window time;
+    TRY(time.from_s, at["from"].number(0, kEndOfTime));
+    TRY(time.to_s, at["to"].number(0, kEndOfTime));
+    TRY(const MeteredShare share, read_metered_share(at));
+    UsageRecord record = usage_record(PodUid(std::move(pod)), name, time, share);
     if (const auto checked = check_record(record); !checked) return at.fault(checked.error().text);
     return record;
 }

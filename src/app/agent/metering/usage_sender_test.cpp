@@ -2,20 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "testing/builders/usage_records.hpp"
 #include "testing/fakes/fake_usage.hpp"
 
 namespace tessera {
 namespace {
 
 UsageRecord record(std::int64_t interval) {
-    return {.pod = PodUid("u1"),
-            .container = "main",
-            .gpu = GpuUuid("GPU-a"),
-            .time = {interval * 60, interval * 60 + 60},
-            .name = {"lab", "train"},
-            .model = "A100",
-            .capacity = gibibytes(80),
-            .whole = true};
+    return build::usage("u1", {interval * 60, interval * 60 + 60});
 }
 
 class UsageSenderTest : public testing::Test {
