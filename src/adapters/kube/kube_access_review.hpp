@@ -11,7 +11,8 @@ class KubeAccessReview final : public AccessReview {
     // `api`: the API server; outlives this.
     explicit KubeAccessReview(HttpClient& api) : http_(api) {}
 
-    Result<Verdict> review(const std::string& token, std::string_view path) override;
+    Result<Verdict> review(const std::string& token, AccessVerb verb,
+                           std::string_view path) override;
 
   private:
     HttpClient& http_;

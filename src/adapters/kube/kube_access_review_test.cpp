@@ -13,20 +13,21 @@ constexpr const char* kUser =
     R"({"status":{"authenticated":true,"user":{"username":"prometheus","groups":["g"]}}})";
 
 // Goal: the API server is asked which user the token belongs to, and then whether that user may
-// read the path.
+// use the path with the verb.
 TEST(KubeAccessReview, AsksWhoAndWhat) {
     ScriptedServer server;
     server.answer(kTokens, 201, kUser);
     server.answer(kAccess, 201, R"({"status":{"allowed":true}})");
     server.answer(kAccess, 201, R"({"status":{"allowed":false}})");
     KubeAccessReview review(server.client());
-    EXPECT_EQ(review.review("t", "/metrics"), Verdict::granted);
-    EXPECT_EQ(review.review("t", "/metrics"), Verdict::denied);
+    EXPECT_EQ(review.review("t", AccessVerb::get, "/metrics"), Verdict::granted);
+    EXPECT_EQ(review.review("t", AccessVerb::post, "/metrics"), Verdict::denied);
     const auto requests = server.requests();
     ASSERT_EQ(requests.size(), 4U);
     EXPECT_NE(requests[0].body.find(R"("token":"t")"), std::string::npos);
     EXPECT_NE(requests[1].body.find(R"("user":"prometheus")"), std::string::npos);
     EXPECT_NE(requests[1].body.find(R"("path":"/metrics","verb":"get")"), std::string::npos);
+    EXPECT_NE(requests[3].body.find(R"("path":"/metrics","verb":"post")"), std::string::npos);
 }
 
 // Goal: an invalid token causes no second request; a failed review grants nothing.
@@ -38,10 +39,11 @@ TEST(KubeAccessReview, GrantsNothingInDoubt) {
     server.answer(kTokens, 201, kUser);
     server.answer(kAccess, 503, R"({"message":"away"})");
     KubeAccessReview review(server.client());
-    EXPECT_EQ(review.review("t", "/metrics"), Verdict::unknown);
-    EXPECT_EQ(review.review("t", "/metrics").error().code, Code::permission_denied);
-    EXPECT_FALSE(review.review("t", "/metrics"));
-    EXPECT_EQ(review.review("t", "/metrics").error().code, Code::unavailable);
+    EXPECT_EQ(review.review("t", AccessVerb::get, "/metrics"), Verdict::unknown);
+    EXPECT_EQ(review.review("t", AccessVerb::get, "/metrics").error().code,
+              Code::permission_denied);
+    EXPECT_FALSE(review.review("t", AccessVerb::get, "/metrics"));
+    EXPECT_EQ(review.review("t", AccessVerb::get, "/metrics").error().code, Code::unavailable);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The certificate authority of the admission webhook, as its Secret has it.
+// The certificate authority of a Service, such as that of the admission webhook, as its Secret has
+// it.
 #pragma once
 
 #include <string>

@@ -26,6 +26,11 @@ ListenConfig listen_config_of(const Config& config) {
             .advertise = config.advertise};
 }
 
+HealthPort health_port_of(const Config& config) {
+    return {.address = config.health_listen.empty() ? config.listen : config.health_listen,
+            .port = config.health_port};
+}
+
 Result<LeadershipOptions> leadership_of(const Config& config) {
     LeadershipOptions options = {.identity = config.identity};
     TRY(options.lease, read_object_name("lease", config.lease));
@@ -43,15 +48,20 @@ Result<LeadershipOptions> leadership_of(const Config& config) {
 
 Result<ServicePortOptions> service_port_of(const Config& config) {
     ServicePortOptions options = {
+        .row = "service_port",
         .address = config.service_listen.empty() ? config.listen : config.service_listen,
         .port = static_cast<int>(config.service_port),
+        .threads = 16,
+        // A pod in etcd has 1.5 MiB at most, and a review has one or two.
+        .max_body_bytes = std::size_t{4} << 20,
+        .component = "controller",
+        .authority = "tessera-webhook",
         .secret = config.webhook_secret,
-        .configuration = config.webhook_configuration,
-        .custom_metrics = config.custom_metrics};
+        .configuration = config.webhook_configuration};
     TRY(options.service, read_object_name("service", config.service));
     if (options.port != 0 && options.service.name.empty())
         return fail(Code::invalid_argument, "service: missing; service_port requires it");
-    if (options.port == 0 && options.custom_metrics)
+    if (options.port == 0 && config.custom_metrics)
         return fail(Code::invalid_argument, "custom_metrics: requires service_port");
     return options;
 }

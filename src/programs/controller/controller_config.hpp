@@ -9,7 +9,7 @@
 #include "programs/common/run_program.hpp"
 #include "programs/controller/leadership.hpp"
 #include "programs/controller/listen_config.hpp"
-#include "programs/controller/service_port.hpp"
+#include "programs/service/service_port.hpp"
 
 namespace tessera {
 
@@ -21,6 +21,7 @@ namespace tessera {
 Result<> check_config(const ConfigValues& values);
 
 ListenConfig listen_config_of(const Config& config);
+HealthPort health_port_of(const Config& config);
 // Errors are invalid_argument, and name the row.
 Result<LeadershipOptions> leadership_of(const Config& config);
 Result<ServicePortOptions> service_port_of(const Config& config);

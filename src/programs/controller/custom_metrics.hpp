@@ -11,24 +11,24 @@
 #include "adapters/autoscaling/kube_metrics_registrations.hpp"
 #include "adapters/autoscaling/pod_request_counts.hpp"
 #include "adapters/http/http.hpp"
-#include "adapters/kube/kube_webhook_objects.hpp"
+#include "adapters/kube/kube_authority_objects.hpp"
 #include "app/common/periodic.hpp"
 #include "app/scheduler/custom_metrics/custom_metrics_api.hpp"
 #include "app/scheduler/custom_metrics/metrics_registrar.hpp"
 #include "app/scheduler/custom_metrics/request_rates.hpp"
 #include "app/scheduler/custom_metrics/use_sampler.hpp"
 #include "app/scheduler/http/route_table.hpp"
-#include "programs/controller/service_port.hpp"
+#include "programs/service/service_port.hpp"
 
 namespace tessera {
 
 class CustomMetrics {
   public:
     // All references outlive this.
-    CustomMetrics(HttpClient& api, Clock& clock, const ServicePortOptions& service,
+    CustomMetrics(HttpClient& api, Clock& clock, bool is_on, const ServicePortOptions& service,
                   const WriteFence& fence)
-        : is_on_(service.custom_metrics),
-          objects_(api, {service.service.ns, service.secret, ""}),
+        : is_on_(is_on),
+          objects_(api, {.ns = service.service.ns, .secret = service.secret}),
           registrations_(api),
           pods_(api),
           reports_(api, clock, service.service.ns),
@@ -83,7 +83,7 @@ class CustomMetrics {
 
   private:
     const bool is_on_;
-    KubeWebhookObjects objects_;
+    KubeAuthorityObjects objects_;
     KubeMetricsRegistrations registrations_;
     KubeMeasuredPods pods_;
     AgentMetrics reports_;

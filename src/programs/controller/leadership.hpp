@@ -11,7 +11,7 @@
 #include "app/scheduler/leader/election.hpp"
 #include "app/scheduler/leader/own_scheduler.hpp"
 #include "app/scheduler/leader/write_fence.hpp"
-#include "programs/controller/object_name.hpp"
+#include "programs/service/object_name.hpp"
 
 namespace tessera {
 

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <stop_token>
 #include <string>
-#include <thread>
 
 #include "adapters/http/http.hpp"
 #include "app/scheduler/http/access.hpp"
+#include "programs/service/http_routes.hpp"
 
 namespace tessera {
 
@@ -31,20 +30,7 @@ Result<> check_listen_config(const ListenConfig& listen);
 // listens on. The error names the row.
 Result<std::string> read_own_url(const ListenConfig& listen);
 
-HttpResponse to_http(RouteAnswer answer);
-
 // The gate asks `access`, which must outlive it.
 HttpServer::Gate gate_of(Access& access);
-
-// HttpServer::listen, retried for some seconds: a replica that is ending on this host may still
-// have the port, and kubelet restarts a failed container only much later. Error as listen's, also
-// when `stop` is requested.
-Result<int> listen_soon(HttpServer& server, const std::stop_token& stop);
-
-// Serves /healthz and /readyz on their own port and threads, without TLS because nothing there is
-// secret. Kubelet restarts the controller when /healthz does not answer; binds that wait for the
-// API server must not cause that. Serves until `stop`; the caller owns the thread.
-Result<std::jthread> serve_health(const ListenConfig& listen, const HttpServer::Handler& answer,
-                                  const std::stop_token& stop);
 
 }  // namespace tessera

@@ -96,8 +96,8 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     SchedulerRoutes routes(scheduler, cache, metrics, informers.synced(), leadership.election(),
                            config.preempt ? &tasks.preemption() : nullptr,
                            SchedulerRoutes::kOwnerBound, &admission, &tasks.nominator());
-    TRY(const auto service_options, service_port_of(config));
-    CustomMetrics custom_metrics(api, clock, service_options, leadership.fence());
+    TRY(const auto options, service_port_of(config));
+    CustomMetrics custom_metrics(api, clock, config.custom_metrics, options, leadership.fence());
     const HttpServer::Handler answer = [&](HttpRequest& request) {
         if (request.path == path_of(Route::filter)) leadership.wait_to_lead(stop);
         if (custom_metrics.takes(request.method, request.path))
@@ -106,18 +106,18 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     };
     KubeAccessReview review(api);
     Access service_access(review, clock, service_access_of(config, custom_metrics));
-    ServicePort service(api, clock, service_options, answer, service_access,
+    ServicePort service(api, clock, options, answer, gate_of(service_access),
                         custom_metrics.client_authorities());
     const HttpServer::Handler health_answer = [&](HttpRequest& request) {
         const bool is_early = request.path == "/readyz" && !service.is_ready();
-        return is_early ? ServicePort::not_ready() : answer(request);
+        return is_early ? service.not_ready() : answer(request);
     };
     Access access(
         review, clock,
         {.certificates = !config.client_ca_file.empty(), .open_reads = config.open_reads});
     HttpServer server(server_options_of(config), answer, gate_of(access));
     TRY(const int port, listen_soon(server, stop));
-    TRY(const std::jthread health, serve_health(listen_config_of(config), health_answer, stop));
+    TRY(const std::jthread health, serve_health(health_port_of(config), health_answer, stop));
     log_event(Event::started, {{"version", TESSERA_VERSION},
                                {"address", config.listen},
                                {"port", port},

@@ -75,15 +75,15 @@ std::string write_admin_review() {
     return w.take();
 }
 
-std::string write_access_review(const ReviewedUser& user, std::string_view path) {
+std::string write_access_review(const ReviewedUser& user, const PathRequest& request) {
     JsonWriter w;
     w.object([&] {
         w.member("apiVersion", "authorization.k8s.io/v1");
         w.member("kind", "SubjectAccessReview");
         w.object("spec", [&] {
             w.object("nonResourceAttributes", [&] {
-                w.member("path", path);
-                w.member("verb", "get");
+                w.member("path", request.path);
+                w.member("verb", request.verb);
             });
             w.member("user", user.name);
             w.member("uid", user.uid);

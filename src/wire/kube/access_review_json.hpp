@@ -35,8 +35,14 @@ std::optional<ReviewedUser> read_self_review(JsonValue answer);
 // the answer.
 std::string write_admin_review();
 
-// Asks whether the user may get `path`, a non-resource path.
-std::string write_access_review(const ReviewedUser& user, std::string_view path);
+// A request for a non-resource path.
+struct PathRequest {
+    std::string_view verb;  // of RBAC: "get", "post"
+    std::string_view path;
+};
+
+// Asks whether the user may do that.
+std::string write_access_review(const ReviewedUser& user, const PathRequest& request);
 // Reads the answer. False unless it says explicitly that the user is allowed.
 bool read_access_review(JsonValue answer);
 

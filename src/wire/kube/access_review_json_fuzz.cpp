@@ -9,6 +9,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     (void)read_access_review(document->root());
     (void)read_self_review(document->root());
     const auto user = read_token_review(document->root());
-    if (user) FUZZ_CHECK(JsonDocument::parse(write_access_review(*user, "/metrics")));
+    if (user) {
+        const PathRequest request{.verb = "get", .path = "/metrics"};
+        FUZZ_CHECK(JsonDocument::parse(write_access_review(*user, request)));
+    }
     return 0;
 }

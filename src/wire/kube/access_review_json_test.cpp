@@ -16,7 +16,7 @@ TEST(AccessReviewJson, Writes) {
               R"("spec":{"token":"a\"b"}})");
     const ReviewedUser user{
         .name = "u", .uid = "1", .groups = {"g", "h"}, .extra = {{"k", {"x", "y"}}}};
-    EXPECT_EQ(write_access_review(user, "/metrics"),
+    EXPECT_EQ(write_access_review(user, {.verb = "get", .path = "/metrics"}),
               R"({"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{)"
               R"("nonResourceAttributes":{"path":"/metrics","verb":"get"},"user":"u","uid":"1",)"
               R"("groups":["g","h"],"extra":{"k":["x","y"]}}})");

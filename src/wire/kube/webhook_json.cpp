@@ -22,20 +22,20 @@ AuthoritySecret read_authority_secret(JsonValue secret) {
             .version = secret["metadata"]["resourceVersion"].text_or("")};
 }
 
-std::string write_authority_secret(std::string_view name, std::string_view ns,
+std::string write_authority_secret(const AuthoritySecretNames& names,
                                    const AuthoritySecret& secret) {
     JsonWriter w;
     w.object([&] {
         w.member("apiVersion", "v1");
         w.member("kind", "Secret");
         w.object("metadata", [&] {
-            w.member("name", name);
-            w.member("namespace", ns);
+            w.member("name", names.name);
+            w.member("namespace", names.ns);
             if (!secret.version.empty()) w.member("resourceVersion", secret.version);
             if (secret.version.empty()) {
                 w.object("labels", [&] {
                     w.member("app.kubernetes.io/name", "tessera");
-                    w.member("app.kubernetes.io/component", "controller");
+                    w.member("app.kubernetes.io/component", names.component);
                 });
             }
         });

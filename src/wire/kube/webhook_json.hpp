@@ -1,5 +1,6 @@
-// The Secret of the webhook's certificate authority, and the part of a MutatingWebhookConfiguration
-// (admissionregistration.k8s.io/v1) with the certificates that the API server trusts.
+// The Secret of the certificate authority of a Service, and the part of a
+// MutatingWebhookConfiguration (admissionregistration.k8s.io/v1) with the certificates that the API
+// server trusts.
 #pragma once
 
 #include <string>
@@ -12,7 +13,12 @@ namespace tessera {
 
 // A value that is no base64 reads as an empty text.
 AuthoritySecret read_authority_secret(JsonValue secret);
-std::string write_authority_secret(std::string_view name, std::string_view ns,
+struct AuthoritySecretNames {
+    std::string_view name;
+    std::string_view ns;
+    std::string_view component;  // the value of the label app.kubernetes.io/component of a new one
+};
+std::string write_authority_secret(const AuthoritySecretNames& names,
                                    const AuthoritySecret& secret);
 
 // The JSON Patch that makes all webhooks of the configuration trust these certificates (PEM); empty

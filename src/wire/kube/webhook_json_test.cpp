@@ -17,7 +17,8 @@ JsonDocument parse(const std::string& text) {
 TEST(WebhookJson, SecretRoundTrip) {
     for (const char* version : {"", "17"}) {
         const AuthoritySecret secret{"CERT\nCERT\n", "KEY\n", version};
-        const auto written = parse(write_authority_secret("ca", "ns", secret));
+        const auto written = parse(
+            write_authority_secret({.name = "ca", .ns = "ns", .component = "ledger"}, secret));
         EXPECT_EQ(read_authority_secret(written.root()), secret);
         EXPECT_EQ(written.root()["metadata"]["name"].text_or(""), "ca");
         EXPECT_EQ(written.root()["metadata"]["namespace"].text_or(""), "ns");

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "app/common/route_answer.hpp"
 #include "app/scheduler/custom_metrics/request_rates.hpp"
 #include "app/scheduler/custom_metrics/use_sampler.hpp"
-#include "app/scheduler/http/route_answer.hpp"
 #include "ports/autoscaling/measured_pods.hpp"
 #include "wire/autoscaling/custom_metrics_json.hpp"
 

@@ -9,14 +9,14 @@
 #include "app/scheduler/leader/write_fence.hpp"
 #include "base/mutex.hpp"
 #include "ports/autoscaling/metrics_registrations.hpp"
-#include "ports/kube/webhook_objects.hpp"
+#include "ports/kube/authority_objects.hpp"
 
 namespace tessera {
 
 struct MetricsRegistrarPorts {
     MetricsRegistrations& registrations;
-    WebhookObjects& certificates;  // with the authority of the Service's certificate
-    std::string service;           // NAMESPACE/NAME, behind which the API is served
+    AuthorityObjects& certificates;  // with the authority of the Service's certificate
+    std::string service;             // NAMESPACE/NAME, behind which the API is served
     WriteFence fence;
 };
 

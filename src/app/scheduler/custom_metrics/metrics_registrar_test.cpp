@@ -36,7 +36,7 @@ class FakeRegistrations final : public MetricsRegistrations {
     Writes writes;
 };
 
-class FakeAuthority final : public WebhookObjects {
+class FakeAuthority final : public AuthorityObjects {
   public:
     Result<std::optional<AuthoritySecret>> read_authority() override { return secret; }
     Result<> write_authority(const AuthoritySecret& /*secret*/) override { return {}; }

@@ -1,38 +1,20 @@
 #include "app/scheduler/http/access.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "app/scheduler/http/route_table.hpp"
-#include "base/ascii.hpp"
-#include "base/log.hpp"
 
 namespace tessera {
 namespace {
-
-constexpr std::chrono::seconds kBetweenComplaints{10};
 
 RouteAnswer refusal(int status, std::string body) {
     return {.status = status, .body = std::move(body), .content_type = "text/plain; charset=utf-8"};
 }
 
-RouteAnswer authenticate(std::string body) {
-    RouteAnswer out = refusal(401, std::move(body));
-    out.authenticate = "Bearer";
-    return out;
-}
-
-// The characters of a bearer token (RFC 6750). The API server accepts no others.
-bool is_token(std::string_view text) {
-    return !text.empty() && std::ranges::all_of(text, [](char c) {
-        return is_alnum(c) || std::string_view("-._~+/=").find(c) != std::string_view::npos;
-    });
-}
-
 }  // namespace
 
 Access::Access(AccessReview& review, Clock& clock, AccessOptions options)
-    : review_(review), clock_(clock), options_(std::move(options)) {}
+    : tokens_(review, clock), options_(std::move(options)) {}
 
 std::optional<RouteAnswer> Access::refuse(const RequestHead& head) {
     switch (requirement_of(head.method, head.path)) {
@@ -51,7 +33,8 @@ std::optional<RouteAnswer> Access::refuse(const RequestHead& head) {
             return refuse_proxy(head);
         case AuthRequirement::token:
             if (options_.open_reads) return std::nullopt;
-            return refuse_token(head.token, find_route(without_slash(head.path))->path);
+            return tokens_.refuse(head.token, AccessVerb::get,
+                                  find_route(without_slash(head.path))->path);
     }
     return refusal(403, "");
 }
@@ -63,87 +46,6 @@ std::optional<RouteAnswer> Access::refuse_proxy(const RequestHead& head) const {
     return refusal(403,
                    "this needs the certificate of the API server's aggregation layer; use kubectl "
                    "get --raw\n");
-}
-
-std::optional<RouteAnswer> Access::refuse_token(const std::string& token, std::string_view path) {
-    if (!is_token(token)) {
-        return authenticate("this needs a token of the cluster: Authorization: Bearer TOKEN\n");
-    }
-    const auto verdict = judge({token, path});
-    if (!verdict) return refusal(503, "the token cannot be checked now; try again\n");
-    switch (*verdict) {
-        case Verdict::granted:
-            return std::nullopt;
-        case Verdict::denied:
-            return refusal(403, "the token's owner may not get the nonResourceURL " +
-                                    std::string(path) + "\n");
-        case Verdict::unknown:
-            return authenticate("invalid bearer token\n");
-    }
-    return refusal(403, "");
-}
-
-Result<Verdict> Access::judge(const Key& key) {
-    if (const auto known = recall(key)) return *known;
-    // A client that makes up tokens must not overload the API server, nor block a known reader
-    // whose remembered answer has expired.
-    const bool was_good = was_granted(key);
-    const int reviews = reviews_.fetch_add(1);
-    if (!was_good && (reviews >= kMostReviews || !may_request_for_others())) {
-        --reviews_;
-        return fail(Code::unavailable, "too many tokens are being checked");
-    }
-    auto verdict = review_.review(key.token, key.path);
-    --reviews_;
-    if (verdict) {
-        remember(key, *verdict);
-        return verdict;
-    }
-    const MutexLock lock(mutex_);
-    if (clock_.steady() >= silent_until_) {
-        silent_until_ = clock_.steady() + kBetweenComplaints;
-        log_event(Event::token_unchecked, {{"reason", verdict.error().text}});
-    }
-    return verdict;
-}
-
-std::optional<Verdict> Access::recall(const Key& key) {
-    const MutexLock lock(mutex_);
-    const auto found = memory_.find(key);
-    if (found == memory_.end() || found->second.until <= clock_.steady()) return std::nullopt;
-    return found->second.verdict;
-}
-
-bool Access::was_granted(const Key& key) {
-    const MutexLock lock(mutex_);
-    const auto found = memory_.find(key);
-    return found != memory_.end() && found->second.verdict == Verdict::granted;
-}
-
-bool Access::may_request_for_others() {
-    const MutexLock lock(mutex_);
-    const auto now = clock_.steady();
-    if (now >= second_ends_) {
-        second_ends_ = now + std::chrono::seconds(1);
-        asked_this_second_ = 0;
-    }
-    return asked_this_second_++ < kMostNewReviewsPerSecond;
-}
-
-void Access::remember(const Key& key, Verdict verdict) {
-    const bool granted = verdict == Verdict::granted;
-    const auto now = clock_.steady();
-    const MutexLock lock(mutex_);
-    if (memory_.size() >= kMostRemembered) {
-        // Made-up tokens do not displace those that are or were good.
-        std::erase_if(memory_,
-                      [](const auto& entry) { return entry.second.verdict != Verdict::granted; });
-    }
-    if (memory_.size() >= kMostRemembered) {
-        std::erase_if(memory_, [now](const auto& entry) { return entry.second.until <= now; });
-    }
-    if (memory_.size() >= kMostRemembered) memory_.clear();
-    memory_[key] = {verdict, now + (granted ? kGrantedFor : kRefusedFor)};
 }
 
 }  // namespace tessera

@@ -172,10 +172,11 @@ TEST_F(AccessTest, AnswersCountForAWhile) {
     EXPECT_EQ(review_.reviews, 3);
     review_.tokens["later"] = {{"/metrics", Verdict::granted}};
     EXPECT_EQ(get("/metrics", "later"), 401);
-    clock_.advance(Access::kRefusedFor);
+    clock_.advance(TokenReviews::kRefusedFor);
     EXPECT_EQ(get("/metrics", "later"), 0);
     review_.tokens.clear();
-    clock_.advance(Access::kGrantedFor - Access::kRefusedFor - std::chrono::nanoseconds(1));
+    clock_.advance(TokenReviews::kGrantedFor - TokenReviews::kRefusedFor -
+                   std::chrono::nanoseconds(1));
     EXPECT_EQ(get("/metrics", "scraper"), 0);
     clock_.advance(std::chrono::nanoseconds(1));
     EXPECT_EQ(get("/metrics", "scraper"), 401);
@@ -188,7 +189,7 @@ TEST_F(AccessTest, NobodyCanSay) {
     review_.down = true;
     EXPECT_EQ(get("/metrics", "scraper"), 0);
     EXPECT_EQ(get("/metrics", "reader"), 503);
-    clock_.advance(Access::kGrantedFor);
+    clock_.advance(TokenReviews::kGrantedFor);
     EXPECT_EQ(get("/metrics", "scraper"), 503);
     review_.down = false;
     EXPECT_EQ(get("/metrics", "scraper"), 0) << "a failure is not remembered";
@@ -197,8 +198,9 @@ TEST_F(AccessTest, NobodyCanSay) {
 // Goal: made-up tokens fill no memory and displace no good one.
 TEST_F(AccessTest, MadeUpTokens) {
     EXPECT_EQ(get("/metrics", "scraper"), 0);
-    for (std::size_t i = 0; i < Access::kMostRemembered + 100; ++i) {
-        if (i % Access::kMostNewReviewsPerSecond == 0) clock_.advance(std::chrono::seconds(1));
+    for (std::size_t i = 0; i < TokenReviews::kMostRemembered + 100; ++i) {
+        if (i % TokenReviews::kMostNewReviewsPerSecond == 0)
+            clock_.advance(std::chrono::seconds(1));
         EXPECT_EQ(get("/metrics", "x" + std::to_string(i)), 401);
     }
     const int before = review_.reviews;
@@ -211,12 +213,12 @@ TEST_F(AccessTest, MadeUpTokens) {
 TEST_F(AccessTest, MadeUpTokensKeepNobodyOut) {
     EXPECT_EQ(get("/metrics", "scraper"), 0);
     int refused = 0;
-    for (int i = 0; i < 2 * Access::kMostNewReviewsPerSecond; ++i)
+    for (int i = 0; i < 2 * TokenReviews::kMostNewReviewsPerSecond; ++i)
         refused += get("/metrics", "x" + std::to_string(i)) == 503 ? 1 : 0;
-    EXPECT_EQ(refused, Access::kMostNewReviewsPerSecond + 1)
+    EXPECT_EQ(refused, TokenReviews::kMostNewReviewsPerSecond + 1)
         << "the scraper's first review counts too";
-    clock_.advance(Access::kGrantedFor - std::chrono::milliseconds(1));
-    for (int i = 0; i < 2 * Access::kMostNewReviewsPerSecond; ++i)
+    clock_.advance(TokenReviews::kGrantedFor - std::chrono::milliseconds(1));
+    for (int i = 0; i < 2 * TokenReviews::kMostNewReviewsPerSecond; ++i)
         (void)get("/metrics", "y" + std::to_string(i));
     clock_.advance(std::chrono::milliseconds(1));
     EXPECT_EQ(get("/metrics", "z"), 503);
@@ -229,12 +231,12 @@ TEST_F(AccessTest, FewReviewsAtOnce) {
     const std::shared_future<void> released = release.get_future().share();
     review_.on_review = [released] { released.wait(); };
     std::vector<std::future<int>> asking;
-    asking.reserve(Access::kMostReviews);
-    for (int i = 0; i < Access::kMostReviews; ++i) {
+    asking.reserve(TokenReviews::kMostReviews);
+    for (int i = 0; i < TokenReviews::kMostReviews; ++i) {
         asking.push_back(std::async(
             std::launch::async, [this, i] { return get("/metrics", "x" + std::to_string(i)); }));
     }
-    while (review_.reviews < Access::kMostReviews)
+    while (review_.reviews < TokenReviews::kMostReviews)
         std::this_thread::yield();
     EXPECT_EQ(get("/metrics", "one-more"), 503);
     release.set_value();

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/scheduler/http/route_answer.hpp"
+#include "app/common/route_answer.hpp"
 #include "app/scheduler/http/route_table.hpp"
 #include "app/scheduler/leader/election.hpp"
 #include "app/scheduler/nomination/nominator.hpp"

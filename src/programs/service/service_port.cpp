@@ -1,36 +1,38 @@
-#include "programs/controller/service_port.hpp"
+#include "programs/service/service_port.hpp"
 
 #include <utility>
 
 #include "base/log.hpp"
 #include "programs/common/small_server.hpp"
-#include "programs/controller/listen_config.hpp"
+#include "programs/service/http_routes.hpp"
 
 namespace tessera {
 namespace {
 
 constexpr std::chrono::milliseconds kCertificatePoll{100};
-constexpr int kThreads = 16;
-// A pod in etcd has 1.5 MiB at most, and a review has one or two.
-constexpr std::size_t kMostBodyBytes = std::size_t{4} << 20;
 
 }  // namespace
 
 ServicePort::ServicePort(HttpClient& api, Clock& clock, ServicePortOptions options,
-                         HttpServer::Handler handler, Access& access, ClientAuthorities authorities)
+                         HttpServer::Handler handler, HttpServer::Gate gate,
+                         ClientAuthorities authorities)
     : clock_(clock),
       options_(std::move(options)),
       handler_(std::move(handler)),
-      access_(access),
+      gate_(std::move(gate)),
       authorities_(std::move(authorities)),
-      objects_(api, {options_.service.ns, options_.secret, options_.configuration}),
+      objects_(api, {.ns = options_.service.ns,
+                     .secret = options_.secret,
+                     .component = options_.component,
+                     .configuration = options_.configuration}),
       certificates_(maker_, objects_, clock,
-                    {options_.service.name + "." + options_.service.ns + ".svc"}),
-      renewing_(clock, WebhookCertificates::kPeriod,
+                    {.authority = options_.authority,
+                     .dns_names = {options_.service.name + "." + options_.service.ns + ".svc"}}),
+      renewing_(clock, ServiceCertificates::kPeriod,
                 [this](const std::stop_token&) { certificates_.run_round(); }) {}
 
-HttpResponse ServicePort::not_ready() {
-    return {.status = 503, .body = "the webhook has no certificate yet\n"};
+HttpResponse ServicePort::not_ready() const {
+    return {.status = 503, .body = options_.row + " has no certificate yet\n"};
 }
 
 void ServicePort::begin() {
@@ -55,13 +57,14 @@ void ServicePort::serve(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
         HttpServer server({.address = options_.address,
                            .port = options_.port,
-                           .threads = kThreads,
-                           .max_body_bytes = kMostBodyBytes,
+                           .threads = options_.threads,
+                           .max_body_bytes = options_.max_body_bytes,
                            .tls_source = certificate},
-                          handler_, gate_of(access_));
+                          handler_, gate_);
         if (const auto port = listen_soon(server, stop); !port) {
             if (stop.stop_requested()) return;
-            log_event(Event::webhook_error, {{"reason", port.error().in("service_port").text}});
+            log_event(Event::service_certificate_error,
+                      {{"reason", port.error().in(options_.row).text}});
             clock_.sleep_for(kListenAgain, stop);
             continue;
         }

@@ -1,4 +1,4 @@
-#include "app/scheduler/admission/webhook_certificates.hpp"
+#include "app/common/service_certificates.hpp"
 
 #include <utility>
 
@@ -24,18 +24,18 @@ std::vector<std::string> each_of(const std::string& certificates) {
 
 }  // namespace
 
-WebhookCertificates::WebhookCertificates(CertificateMaker& maker, WebhookObjects& objects,
-                                         Clock& clock, std::vector<std::string> dns_names)
-    : maker_(maker), objects_(objects), clock_(clock), dns_names_(std::move(dns_names)) {}
+ServiceCertificates::ServiceCertificates(CertificateMaker& maker, AuthorityObjects& objects,
+                                         Clock& clock, ServiceNames names)
+    : maker_(maker), objects_(objects), clock_(clock), names_(std::move(names)) {}
 
-bool WebhookCertificates::is_good_for(const std::string& certificate,
+bool ServiceCertificates::is_good_for(const std::string& certificate,
                                       std::chrono::seconds rest) const {
     const auto end = maker_.end_of(certificate);
     return end && *end - now_s() > rest.count();
 }
 
 // The newest authority, which is made if there is none or if it ends soon.
-Result<AuthoritySecret> WebhookCertificates::authority() {
+Result<AuthoritySecret> ServiceCertificates::authority() {
     TRY(const auto found, objects_.read_authority());
     AuthoritySecret before = found.value_or(AuthoritySecret{});
     const auto known = each_of(before.certificates);
@@ -43,20 +43,20 @@ Result<AuthoritySecret> WebhookCertificates::authority() {
     return replace(before);
 }
 
-Result<AuthoritySecret> WebhookCertificates::replace(const AuthoritySecret& before) {
-    TRY(const auto made, maker_.make_authority("tessera-webhook", now_s(), kAuthorityLasts));
+Result<AuthoritySecret> ServiceCertificates::replace(const AuthoritySecret& before) {
+    TRY(const auto made, maker_.make_authority(names_.authority, now_s(), kAuthorityLasts));
     AuthoritySecret next = {
         .certificates = made.certificate, .key = made.key, .version = before.version};
     for (const std::string& certificate : each_of(before.certificates)) {
         if (is_good_for(certificate, std::chrono::seconds(0))) next.certificates += certificate;
     }
     TRY_VOID(objects_.write_authority(next));
-    log_event(Event::webhook_authority_made, {{"replaces", before.key.empty() ? "none" : "one"}});
+    log_event(Event::authority_made, {{"replaces", before.key.empty() ? "none" : "one"}});
     return next;
 }
 
-// The API server trusts an authority before a replica shows a certificate that it has signed.
-Result<> WebhookCertificates::renew() {
+// Clients trust an authority before a replica shows a certificate that it has signed.
+Result<> ServiceCertificates::renew() {
     TRY(const AuthoritySecret found, authority());
     TRY_VOID(objects_.trust(found.certificates));
     const std::string newest = each_of(found.certificates).front();
@@ -65,7 +65,7 @@ Result<> WebhookCertificates::renew() {
         if (server_ && signed_by_ == newest && is_good_for(server_->certificate, kServerIsReplaced))
             return {};
     }
-    auto made = maker_.sign_server({newest, found.key}, dns_names_, now_s(), kServerLasts);
+    auto made = maker_.sign_server({newest, found.key}, names_.dns_names, now_s(), kServerLasts);
     if (!made && made.error().code == Code::corrupt) {
         // The Secret was edited. The next round signs with what replaces it.
         TRY_VOID(replace(found));
@@ -78,20 +78,21 @@ Result<> WebhookCertificates::renew() {
     return {};
 }
 
-void WebhookCertificates::run_round() {
+void ServiceCertificates::run_round() {
     Result<> done = renew();
     // Another replica made the authority at the same time, or it was replaced.
     for (int i = 0; i < kTries && !done && done.error().code == Code::conflict; ++i)
         done = renew();
     const std::string fault = done ? "" : done.error().text;
-    if (!fault.empty() && fault != fault_) log_event(Event::webhook_error, {{"reason", fault}});
+    if (!fault.empty() && fault != fault_)
+        log_event(Event::service_certificate_error, {{"reason", fault}});
     fault_ = fault;
 }
 
-Result<CertifiedKey> WebhookCertificates::server() const {
+Result<CertifiedKey> ServiceCertificates::server() const {
     const MutexLock lock(mutex_);
     if (server_) return *server_;
-    return fail(Code::unavailable, "the webhook has no certificate yet");
+    return fail(Code::unavailable, "there is no certificate yet");
 }
 
 }  // namespace tessera

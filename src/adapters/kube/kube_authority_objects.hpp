@@ -1,23 +1,24 @@
-// The WebhookObjects port over HTTP.
+// The AuthorityObjects port over HTTP.
 #pragma once
 
 #include <string>
 
 #include "adapters/http/http.hpp"
-#include "ports/kube/webhook_objects.hpp"
+#include "ports/kube/authority_objects.hpp"
 
 namespace tessera {
 
-struct WebhookNames {
+struct AuthorityNames {
     std::string ns;             // of the Secret
     std::string secret;         // a Secret
+    std::string component;      // the value of its label, if it has to be created
     std::string configuration;  // a MutatingWebhookConfiguration; empty: none
 };
 
-class KubeWebhookObjects final : public WebhookObjects {
+class KubeAuthorityObjects final : public AuthorityObjects {
   public:
     // `api`: the API server; outlives this.
-    KubeWebhookObjects(HttpClient& api, WebhookNames names);
+    KubeAuthorityObjects(HttpClient& api, AuthorityNames names);
 
     Result<std::optional<AuthoritySecret>> read_authority() override;
     Result<> write_authority(const AuthoritySecret& secret) override;
@@ -25,7 +26,7 @@ class KubeWebhookObjects final : public WebhookObjects {
 
   private:
     HttpClient& http_;
-    const WebhookNames names_;
+    const AuthorityNames names_;
     const std::string secrets_;  // the path of the namespace's Secrets
 };
 

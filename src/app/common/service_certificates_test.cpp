@@ -1,4 +1,4 @@
-#include "app/scheduler/admission/webhook_certificates.hpp"
+#include "app/common/service_certificates.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,6 +13,10 @@ namespace {
 
 using std::chrono::hours;
 
+ServiceNames names() {
+    return {.authority = "tessera-test", .dns_names = {"service"}};
+}
+
 // Certificates whose text names their signer and their end.
 class FakeMaker final : public CertificateMaker {
   public:
@@ -26,7 +30,7 @@ class FakeMaker final : public CertificateMaker {
                                      std::chrono::seconds valid_for) override {
         if (authority.certificate.find(authority.key + "\n") == std::string::npos)
             return fail(Code::corrupt, "no pair");
-        EXPECT_EQ(dns_names, std::vector<std::string>{"service"});
+        EXPECT_EQ(dns_names, names().dns_names);
         return CertifiedKey{pem("by " + authority.key, now_s + valid_for.count()), "server"};
     }
     Result<std::int64_t> end_of(const std::string& certificate) override {
@@ -47,7 +51,7 @@ class FakeMaker final : public CertificateMaker {
     std::map<std::string, std::int64_t> ends_;
 };
 
-class FakeObjects final : public WebhookObjects {
+class FakeObjects final : public AuthorityObjects {
   public:
     Result<std::optional<AuthoritySecret>> read_authority() override {
         if (down) return fail(Code::unavailable, "down");
@@ -74,10 +78,10 @@ class FakeObjects final : public WebhookObjects {
     int version_ = 0;
 };
 
-class WebhookCertificatesTest : public ::testing::Test {
+class ServiceCertificatesTest : public ::testing::Test {
   protected:
     std::string shown() { return shown_by(certificates_); }
-    static std::string shown_by(const WebhookCertificates& certificates) {
+    static std::string shown_by(const ServiceCertificates& certificates) {
         const auto server = certificates.server();
         return server ? server->certificate : server.error().text;
     }
@@ -93,13 +97,13 @@ class WebhookCertificatesTest : public ::testing::Test {
     FakeMaker maker_;
     FakeObjects objects_;
     FakeClock clock_;
-    WebhookCertificates certificates_{maker_, objects_, clock_, {"service"}};
+    ServiceCertificates certificates_{maker_, objects_, clock_, names()};
 };
 
 // Goal: the first replica makes an authority, trusts it and signs its own certificate. The next
 // rounds change nothing, and another replica uses the same authority.
-TEST_F(WebhookCertificatesTest, MadeOnce) {
-    EXPECT_EQ(shown(), "the webhook has no certificate yet");
+TEST_F(ServiceCertificatesTest, MadeOnce) {
+    EXPECT_EQ(shown(), "there is no certificate yet");
     certificates_.run_round();
     EXPECT_TRUE(is_trusted()) << shown();
     const auto secret = objects_.secret;
@@ -107,15 +111,15 @@ TEST_F(WebhookCertificatesTest, MadeOnce) {
     certificates_.run_round();
     EXPECT_EQ(objects_.secret, secret);
     EXPECT_EQ(shown(), before);
-    WebhookCertificates other(maker_, objects_, clock_, {"service"});
+    ServiceCertificates other(maker_, objects_, clock_, names());
     other.run_round();
     EXPECT_EQ(objects_.secret, secret);
     EXPECT_EQ(shown_by(other), before);
 }
 
 // Goal: of two replicas that start at the same time, one makes the authority and both use it.
-TEST_F(WebhookCertificatesTest, TwoAtTheSameTime) {
-    WebhookCertificates other(maker_, objects_, clock_, {"service"});
+TEST_F(ServiceCertificatesTest, TwoAtTheSameTime) {
+    ServiceCertificates other(maker_, objects_, clock_, names());
     objects_.before_write = [&] { other.run_round(); };
     certificates_.run_round();
     EXPECT_EQ(shown(), shown_by(other));
@@ -123,10 +127,10 @@ TEST_F(WebhookCertificatesTest, TwoAtTheSameTime) {
 }
 
 // Goal: while the API server is away, the certificate stays in use.
-TEST_F(WebhookCertificatesTest, ApiServerAway) {
+TEST_F(ServiceCertificatesTest, ApiServerAway) {
     objects_.down = true;
     certificates_.run_round();
-    EXPECT_EQ(shown(), "the webhook has no certificate yet");
+    EXPECT_EQ(shown(), "there is no certificate yet");
     objects_.down = false;
     certificates_.run_round();
     const std::string before = shown();
@@ -138,7 +142,7 @@ TEST_F(WebhookCertificatesTest, ApiServerAway) {
 // Goal: over decades, in which each replica runs a round a day, there is always a certificate that
 // has not expired, signed by an authority that is trusted and has not expired. Old authorities
 // leave the Secret once they have ended.
-TEST_F(WebhookCertificatesTest, RenewedInTime) {
+TEST_F(ServiceCertificatesTest, RenewedInTime) {
     for (int day = 0; day < 30 * 365; ++day) {
         certificates_.run_round();
         ASSERT_TRUE(is_trusted()) << "on day " << day;
@@ -152,22 +156,22 @@ TEST_F(WebhookCertificatesTest, RenewedInTime) {
         ASSERT_LE(count, 2U);
         clock_.advance(hours(24));
     }
-    EXPECT_NE(objects_.trusted.find("tessera-webhook4"), std::string::npos) << objects_.trusted;
+    EXPECT_NE(objects_.trusted.find("tessera-test4"), std::string::npos) << objects_.trusted;
 }
 
 // Goal: all replicas were down until everything had expired; the first round replaces it.
-TEST_F(WebhookCertificatesTest, ExpiredWhileAllWereDown) {
+TEST_F(ServiceCertificatesTest, ExpiredWhileAllWereDown) {
     certificates_.run_round();
     clock_.advance(hours(24 * 365 * 20));
-    WebhookCertificates later(maker_, objects_, clock_, {"service"});
+    ServiceCertificates later(maker_, objects_, clock_, names());
     later.run_round();
-    EXPECT_NE(shown_by(later).find("by tessera-webhook2"), std::string::npos) << shown_by(later);
-    EXPECT_EQ(objects_.trusted.find("tessera-webhook1"), std::string::npos);
+    EXPECT_NE(shown_by(later).find("by tessera-test2"), std::string::npos) << shown_by(later);
+    EXPECT_EQ(objects_.trusted.find("tessera-test1"), std::string::npos);
 }
 
 // Goal: a Secret that was edited is replaced: without a key, with another one, or with no
 // certificate at all. A certificate that may be in use stays trusted.
-TEST_F(WebhookCertificatesTest, DamagedSecret) {
+TEST_F(ServiceCertificatesTest, DamagedSecret) {
     for (const int damage : {0, 1, 2, 3}) {
         certificates_.run_round();
         ASSERT_TRUE(is_trusted());
@@ -176,7 +180,7 @@ TEST_F(WebhookCertificatesTest, DamagedSecret) {
         if (damage == 1) secret.key = "another";
         if (damage == 2) secret.certificates = "nonsense";
         if (damage == 3) objects_.secret.reset();
-        WebhookCertificates other(maker_, objects_, clock_, {"service"});
+        ServiceCertificates other(maker_, objects_, clock_, names());
         other.run_round();
         EXPECT_TRUE(shown_by(other).starts_with("-----BEGIN")) << shown_by(other);
         EXPECT_TRUE(damage >= 2 || is_trusted()) << "the first replica still shows the old one";

@@ -1,4 +1,4 @@
-#include "adapters/kube/kube_webhook_objects.hpp"
+#include "adapters/kube/kube_authority_objects.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,15 +11,15 @@ constexpr const char* kSecrets = "/api/v1/namespaces/s/secrets";
 constexpr const char* kConfiguration =
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/c";
 
-class KubeWebhookObjectsTest : public ::testing::Test {
+class KubeAuthorityObjectsTest : public ::testing::Test {
   protected:
     ScriptedServer server_;
-    KubeWebhookObjects objects_{server_.client(), {"s", "ca", "c"}};
+    KubeAuthorityObjects objects_{server_.client(), {"s", "ca", "controller", "c"}};
 };
 
 // Goal: a missing Secret is created by POST, an existing one is patched in its version. A
 // replica that was slower gets a conflict.
-TEST_F(KubeWebhookObjectsTest, Authority) {
+TEST_F(KubeAuthorityObjectsTest, Authority) {
     const std::string path = std::string(kSecrets) + "/ca";
     server_.answer("GET " + path, 404, R"({"message":"not found"})");
     server_.answer("GET " + path, 200, R"({"metadata":{"resourceVersion":"5"}})");
@@ -38,7 +38,7 @@ TEST_F(KubeWebhookObjectsTest, Authority) {
 }
 
 // Goal: the configuration is written only if it does not trust the certificates yet.
-TEST_F(KubeWebhookObjectsTest, Trust) {
+TEST_F(KubeAuthorityObjectsTest, Trust) {
     server_.answer(std::string("GET ") + kConfiguration, 200,
                    R"({"webhooks":[{"clientConfig":{}}]})");
     server_.answer(std::string("GET ") + kConfiguration, 200,
@@ -52,7 +52,7 @@ TEST_F(KubeWebhookObjectsTest, Trust) {
 }
 
 // Goal: without a configuration the error says so.
-TEST_F(KubeWebhookObjectsTest, NoConfiguration) {
+TEST_F(KubeAuthorityObjectsTest, NoConfiguration) {
     server_.answer(std::string("GET ") + kConfiguration, 404, R"({"message":"not found"})");
     EXPECT_EQ(objects_.trust("C").error().code, Code::not_found);
 }

@@ -1,4 +1,4 @@
-#include "programs/controller/object_name.hpp"
+#include "programs/service/object_name.hpp"
 
 #include <fmt/format.h>
 

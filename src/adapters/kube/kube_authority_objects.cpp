@@ -1,4 +1,4 @@
-#include "adapters/kube/kube_webhook_objects.hpp"
+#include "adapters/kube/kube_authority_objects.hpp"
 
 #include <utility>
 
@@ -14,12 +14,12 @@ constexpr std::string_view kConfigurations =
 
 }  // namespace
 
-KubeWebhookObjects::KubeWebhookObjects(HttpClient& api, WebhookNames names)
+KubeAuthorityObjects::KubeAuthorityObjects(HttpClient& api, AuthorityNames names)
     : http_(api),
       names_(std::move(names)),
       secrets_("/api/v1/namespaces/" + names_.ns + "/secrets") {}
 
-Result<std::optional<AuthoritySecret>> KubeWebhookObjects::read_authority() {
+Result<std::optional<AuthoritySecret>> KubeAuthorityObjects::read_authority() {
     const auto body =
         kube_call(http_, {.method = "GET", .path = secrets_ + "/" + names_.secret}, kDeadline);
     if (!body && body.error().code == Code::not_found) return std::optional<AuthoritySecret>();
@@ -29,19 +29,20 @@ Result<std::optional<AuthoritySecret>> KubeWebhookObjects::read_authority() {
 }
 
 // A patch keeps the labels and annotations of other programs, such as Helm.
-Result<> KubeWebhookObjects::write_authority(const AuthoritySecret& secret) {
+Result<> KubeAuthorityObjects::write_authority(const AuthoritySecret& secret) {
     const bool is_new = secret.version.empty();
-    TRY_VOID(
-        kube_call(http_,
-                  {.method = is_new ? "POST" : "PATCH",
-                   .path = is_new ? secrets_ : secrets_ + "/" + names_.secret,
-                   .body = write_authority_secret(names_.secret, names_.ns, secret),
-                   .content_type = is_new ? "application/json" : "application/merge-patch+json"},
-                  kDeadline));
+    TRY_VOID(kube_call(
+        http_,
+        {.method = is_new ? "POST" : "PATCH",
+         .path = is_new ? secrets_ : secrets_ + "/" + names_.secret,
+         .body = write_authority_secret(
+             {.name = names_.secret, .ns = names_.ns, .component = names_.component}, secret),
+         .content_type = is_new ? "application/json" : "application/merge-patch+json"},
+        kDeadline));
     return {};
 }
 
-Result<> KubeWebhookObjects::trust(const std::string& certificates) {
+Result<> KubeAuthorityObjects::trust(const std::string& certificates) {
     if (names_.configuration.empty()) return {};
     const std::string path = std::string(kConfigurations) + names_.configuration;
     TRY(const auto body, kube_call(http_, {.method = "GET", .path = path}, kDeadline));

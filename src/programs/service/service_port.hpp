@@ -1,9 +1,9 @@
-// The port behind the controllers' Service: the admission webhook for the API server, and metrics
-// and inspect for clients with a token. Every replica serves it, over TLS with a certificate that
-// the controllers make (webhook_certificates.hpp).
+// The port of a program behind its Service. Every replica serves it, over TLS with a certificate
+// that the program makes itself (service_certificates.hpp).
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <stop_token>
@@ -12,21 +12,24 @@
 
 #include "adapters/certificates/openssl_certificates.hpp"
 #include "adapters/http/http.hpp"
-#include "adapters/kube/kube_webhook_objects.hpp"
+#include "adapters/kube/kube_authority_objects.hpp"
 #include "app/common/periodic.hpp"
-#include "app/scheduler/admission/webhook_certificates.hpp"
-#include "app/scheduler/http/access.hpp"
-#include "programs/controller/object_name.hpp"
+#include "app/common/service_certificates.hpp"
+#include "programs/service/object_name.hpp"
 
 namespace tessera {
 
 struct ServicePortOptions {
+    std::string row;  // of the configuration: what an error of the port names
     std::string address;
     int port = 0;
-    ObjectName service;
-    std::string secret;
-    std::string configuration;  // empty: none
-    bool custom_metrics = false;
+    int threads = 0;
+    std::size_t max_body_bytes = 0;
+    ObjectName service{};
+    std::string component{};      // of the Secret, if it has to be created
+    std::string authority{};      // what the authority's certificate is called
+    std::string secret{};         // with the authority, in the namespace of the Service
+    std::string configuration{};  // of webhooks; empty: none
 };
 
 class ServicePort {
@@ -37,7 +40,8 @@ class ServicePort {
 
     // All references outlive this.
     ServicePort(HttpClient& api, Clock& clock, ServicePortOptions options,
-                HttpServer::Handler handler, Access& access, ClientAuthorities authorities = {});
+                HttpServer::Handler handler, HttpServer::Gate gate,
+                ClientAuthorities authorities = {});
 
     // Makes the certificates and then serves, in threads, until end(). Port 0: does neither.
     void begin();
@@ -46,7 +50,7 @@ class ServicePort {
     // Whether it serves, or need not. Any thread.
     [[nodiscard]] bool is_ready() const { return is_ready_ || options_.port == 0; }
     // What /readyz answers meanwhile.
-    static HttpResponse not_ready();
+    [[nodiscard]] HttpResponse not_ready() const;
 
   private:
     void serve(const std::stop_token& stop);
@@ -54,11 +58,11 @@ class ServicePort {
     Clock& clock_;
     const ServicePortOptions options_;
     const HttpServer::Handler handler_;
-    Access& access_;
+    const HttpServer::Gate gate_;
     const ClientAuthorities authorities_;
     OpensslCertificates maker_;
-    KubeWebhookObjects objects_;
-    WebhookCertificates certificates_;
+    KubeAuthorityObjects objects_;
+    ServiceCertificates certificates_;
     Periodic renewing_;
     std::atomic<bool> is_ready_ = false;
     std::jthread serving_;
