@@ -5,6 +5,7 @@
 #include "adapters/kube/kube_call.hpp"
 #include "adapters/kube/kube_pages.hpp"
 #include "wire/autoscaling/custom_metrics_json.hpp"
+#include "wire/text/url_query.hpp"
 
 namespace tessera {
 namespace {

@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "base/ascii.hpp"
 #include "base/dns_name.hpp"
 #include "wire/text/base64.hpp"
 #include "wire/text/json_patch.hpp"
+#include "wire/text/url_query.hpp"
 
 namespace tessera {
 namespace {
@@ -20,39 +20,10 @@ std::string group_version() {
     return fmt::format("{}/{}", kMetricsGroup, kMetricsVersion);
 }
 
-std::optional<int> hex_value(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return std::nullopt;
-}
-
-// A part of a query, in which "+" stands for a space.
-std::string decode_query(std::string_view text) {
-    std::string out;
-    out.reserve(text.size());
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const bool has_two = text[i] == '%' && i + 2 < text.size();
-        const auto high = has_two ? hex_value(text[i + 1]) : std::nullopt;
-        const auto low = has_two ? hex_value(text[i + 2]) : std::nullopt;
-        if (high && low) {
-            out += static_cast<char>(*high * 16 + *low);
-            i += 2;
-        } else {
-            out += text[i] == '+' ? ' ' : text[i];
-        }
-    }
-    return out;
-}
-
-// The first value of a parameter; empty if there is none.
+// The first value of a parameter that is not empty; empty if there is none.
 std::string parameter(std::string_view query, std::string_view name) {
-    while (!query.empty()) {
-        const std::string_view one = query.substr(0, query.find('&'));
-        query.remove_prefix(std::min(one.size() + 1, query.size()));
-        const std::size_t equals = one.find('=');
-        if (equals != std::string_view::npos && decode_query(one.substr(0, equals)) == name)
-            return decode_query(one.substr(equals + 1));
+    for (auto& [each, value] : query_parameters(query)) {
+        if (each == name && !value.empty()) return std::move(value);
     }
     return {};
 }
@@ -104,19 +75,6 @@ std::string ca_of(JsonValue api_service) {
 }
 
 }  // namespace
-
-std::string encode_query(std::string_view text) {
-    std::string out;
-    out.reserve(text.size());
-    for (const char c : text) {
-        if (is_alnum(c) || std::string_view("-._~").find(c) != std::string_view::npos) {
-            out += c;
-        } else {
-            out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-        }
-    }
-    return out;
-}
 
 Result<MetricsRequest> read_metrics_request(std::string_view path, std::string_view query) {
     if (!path.starts_with(kRoot)) return fail(no_such(path));

@@ -35,9 +35,6 @@ struct MetricsRequest {
 // resource or metric; invalid_argument for a selector of metrics, which have no labels here.
 Result<MetricsRequest> read_metrics_request(std::string_view path, std::string_view query);
 
-// The same text with %XX for all that has a meaning in a query.
-std::string encode_query(std::string_view text);
-
 // meta/v1 APIGroup and APIResourceList.
 std::string write_metrics_group();
 std::string write_metrics_resources();

@@ -1,5 +1,6 @@
 #include "testing/fuzz/fuzz.hpp"
 #include "wire/autoscaling/custom_metrics_json.hpp"
+#include "wire/text/url_query.hpp"
 
 // A request for any path and query is read or refused: what is read can stand in a path of the API
 // server, and a refusal is valid JSON. What the API server sends in place of an object is read.

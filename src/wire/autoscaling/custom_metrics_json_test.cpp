@@ -62,12 +62,6 @@ TEST(CustomMetricsJson, Requests) {
     EXPECT_FALSE(read_metrics_request("/apis/\xff", ""));
 }
 
-// Goal: a selector reaches the API server unchanged.
-TEST(CustomMetricsJson, EncodesQueries) {
-    EXPECT_EQ(encode_query("a/b=c,d in (e),f!=g_h-1.2~&#%"),
-              "a%2Fb%3Dc%2Cd%20in%20%28e%29%2Cf%21%3Dg_h-1.2~%26%23%25");
-}
-
 // Goal: the discovery names the one version and each metric.
 TEST(CustomMetricsJson, Discovery) {
     EXPECT_EQ(write_metrics_group(),
