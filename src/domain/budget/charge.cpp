@@ -19,12 +19,14 @@ struct Part {
     WideInt divisor = 1;
 };
 
-Part part_of(const UsageRecord& record, ChargeBasis basis) {
-    if (record.whole) return {};
-    const WideInt capacity = record.capacity.count;
+// Of a record or a shape, which have the same fields.
+template <class Share>
+Part part_of(const Share& share, ChargeBasis basis) {
+    if (share.whole) return {};
+    const WideInt capacity = share.capacity.count;
     // Over one divisor, 100 times the capacity.
-    const WideInt memory = static_cast<WideInt>(record.memory.count) * 100;
-    const WideInt compute = capacity * record.compute.value;
+    const WideInt memory = static_cast<WideInt>(share.memory.count) * 100;
+    const WideInt compute = capacity * share.compute.value;
     switch (basis) {
         case ChargeBasis::memory:
             return {memory, capacity * 100};
@@ -36,6 +38,16 @@ Part part_of(const UsageRecord& record, ChargeBasis basis) {
             return {memory + compute, capacity * 200};
     }
     return {};
+}
+
+template <class Share>
+std::int64_t rate_of(const Share& share, ChargeBasis basis, GpuWeight weight) {
+    TESSERA_CHECK(share.capacity > Bytes{}, "check_record accepted the record");
+    const Part part = part_of(share, basis);
+    constexpr std::int64_t kNanosPerMillionth = kNanosPerSecond / kMillionths;
+    // At most 2^58 * 2^30 * 2^10.
+    return static_cast<std::int64_t>(part.dividend * weight.millionths * kNanosPerMillionth /
+                                     part.divisor);
 }
 
 }  // namespace
@@ -58,17 +70,21 @@ GpuWeight weight_of(const ChargeRule& rule, std::string_view model) {
 }
 
 std::int64_t charge_rate(const UsageRecord& record, ChargeBasis basis, GpuWeight weight) {
-    TESSERA_CHECK(record.capacity > Bytes{}, "check_record accepted the record");
-    const Part part = part_of(record, basis);
-    constexpr std::int64_t kNanosPerMillionth = kNanosPerSecond / kMillionths;
-    // At most 2^58 * 2^30 * 2^10.
-    return static_cast<std::int64_t>(part.dividend * weight.millionths * kNanosPerMillionth /
-                                     part.divisor);
+    return rate_of(record, basis, weight);
+}
+
+std::int64_t charge_rate(const UsageShape& shape, ChargeBasis basis, GpuWeight weight) {
+    return rate_of(shape, basis, weight);
 }
 
 GpuDuration charge(const UsageRecord& record, const ChargeRule& rule) {
     const WideInt rate = charge_rate(record, rule.basis, weight_of(rule, record.model));
     return {rate * record.time.seconds()};
+}
+
+GpuDuration charge(const UsageSum& sum, const ChargeRule& rule) {
+    const WideInt rate = charge_rate(sum.shape, rule.basis, weight_of(rule, sum.shape.model));
+    return {rate * sum.seconds};
 }
 
 }  // namespace tessera

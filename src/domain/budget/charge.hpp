@@ -18,6 +18,7 @@
 #include "domain/budget/gpu_duration.hpp"
 #include "domain/budget/gpu_weight.hpp"
 #include "domain/budget/usage_record.hpp"
+#include "domain/budget/usage_sum.hpp"
 
 namespace tessera {
 
@@ -46,9 +47,13 @@ struct ChargeRule {
 // in the order of the alphabet; 1 if it has none.
 GpuWeight weight_of(const ChargeRule& rule, std::string_view model);
 
-// In nanoseconds of GPU time per second of wall-clock time. The record has passed check_record.
+// In nanoseconds of GPU time per second of wall-clock time. The record, or a record of the shape,
+// has passed check_record.
 std::int64_t charge_rate(const UsageRecord& record, ChargeBasis basis, GpuWeight weight);
+std::int64_t charge_rate(const UsageShape& shape, ChargeBasis basis, GpuWeight weight);
 
+// The charge of a sum is exactly the sum of the charges of the records that it was made of.
 GpuDuration charge(const UsageRecord& record, const ChargeRule& rule);
+GpuDuration charge(const UsageSum& sum, const ChargeRule& rule);
 
 }  // namespace tessera
