@@ -1,0 +1,139 @@
+// Databases for tests of the ledger's store, and the content that a store must have.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <soci/postgresql/soci-postgresql.h>
+#include <soci/soci.h>
+#include <soci/sqlite3/soci-sqlite3.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "adapters/ledger/open_ledger.hpp"
+#include "adapters/ledger/postgresql_server_test.hpp"
+#include "domain/budget/roll_up.hpp"
+#include "testing/builders/usage_records.hpp"
+
+namespace tessera {
+
+enum class Engine { sqlite, postgresql };
+
+inline std::string engine_name(Engine engine) {
+    return engine == Engine::sqlite ? "Sqlite" : "Postgresql";
+}
+
+// One database, empty at first.
+class TestDatabase {
+  public:
+    explicit TestDatabase(Engine engine) : engine_(engine) {
+        // In memory, where there is such a folder: the tests need not wait for a disk, and none of
+        // them cuts the power.
+        const std::filesystem::path memory = "/dev/shm";
+        std::string name =
+            (std::filesystem::exists(memory) ? memory : std::filesystem::temp_directory_path()) /
+            "tessera-ledger-XXXXXX";
+        EXPECT_NE(::mkdtemp(name.data()), nullptr);
+        folder_ = name;
+        clear();
+    }
+    ~TestDatabase() { std::filesystem::remove_all(folder_); }
+    TestDatabase(const TestDatabase&) = delete;
+    TestDatabase& operator=(const TestDatabase&) = delete;
+
+    // Removes everything. No store may be open.
+    void clear() {
+        if (engine_ == Engine::sqlite) {
+            std::filesystem::remove(file());
+        } else {
+            PostgresqlServer::shared().make_database("ledger_test");
+        }
+    }
+    [[nodiscard]] std::filesystem::path folder() const { return folder_; }
+    [[nodiscard]] std::filesystem::path file() const { return folder_ / "ledger.db"; }
+
+    [[nodiscard]] Result<std::unique_ptr<LedgerStore>> try_open() const {
+        if (engine_ == Engine::sqlite) return open_sqlite_ledger(file());
+        return open_postgresql_ledger(PostgresqlServer::shared().url("ledger_test"));
+    }
+    [[nodiscard]] std::unique_ptr<LedgerStore> open() const {
+        auto store = try_open();
+        EXPECT_TRUE(store) << store.error().text;
+        return std::move(store).value();
+    }
+    // A session beside the store's.
+    [[nodiscard]] std::unique_ptr<soci::session> session() const {
+        if (engine_ == Engine::sqlite)
+            return std::make_unique<soci::session>(soci::sqlite3, file().string());
+        return std::make_unique<soci::session>(soci::postgresql,
+                                               PostgresqlServer::shared().url("ledger_test"));
+    }
+
+  private:
+    Engine engine_;
+    std::filesystem::path folder_;
+};
+
+using Usage = std::map<std::string, std::vector<UsageSum>>;
+
+inline constexpr Window kAlways{0, kEndOfTime};
+
+// The definition of usage_by_namespace: adds up the seconds of distinct records.
+inline Usage plain_usage(const std::vector<UsageRecord>& added, Window window) {
+    std::map<std::string, std::map<UsageShape, std::int64_t>> seconds;
+    for (const UsageRecord& record : distinct_records(added)) {
+        const std::int64_t in_window = intersect(record.time, window).seconds();
+        if (in_window > 0) seconds[record.name.ns][shape_of(record)] += in_window;
+    }
+    Usage usage;
+    for (const auto& [ns, sums] : seconds) {
+        for (const auto& [shape, sum] : sums)
+            usage[ns].push_back({shape, sum});
+    }
+    return usage;
+}
+
+// Of one namespace, in the window, each interval by itself.
+inline std::vector<UsageRecord> plain_records(const std::vector<UsageRecord>& records,
+                                              const std::string& ns, Window window) {
+    std::vector<UsageRecord> found;
+    for (UsageRecord record : distinct_records(records)) {
+        record.time = intersect(record.time, window);
+        if (record.name.ns == ns && record.time.seconds() > 0)
+            std::ranges::move(split_into_intervals(record), std::back_inserter(found));
+    }
+    std::ranges::sort(found);
+    return found;
+}
+
+// Fails the test unless the store's answers for the window are those of the records that were
+// added.
+inline bool has_exactly(LedgerStore& store, const std::vector<UsageRecord>& added, Window window) {
+    const Usage expected = plain_usage(added, window);
+    const auto usage = store.usage_by_namespace(window);
+    EXPECT_TRUE(usage) << usage.error().text;
+    bool same = usage && *usage == expected;
+    EXPECT_TRUE(same) << "usage_by_namespace";
+    for (const std::string ns : {"team", "other", "none"}) {
+        const auto sums = store.usage(ns, window);
+        const auto wanted = expected.find(ns);
+        const bool same_sums =
+            sums && *sums == (wanted == expected.end() ? std::vector<UsageSum>{} : wanted->second);
+        EXPECT_TRUE(same_sums) << "usage of " << ns;
+        const auto records = store.records(ns, window);
+        EXPECT_TRUE(records) << records.error().text;
+        const bool same_records =
+            records && std::ranges::is_sorted(*records) &&
+            plain_records(*records, ns, kAlways) == plain_records(added, ns, window);
+        EXPECT_TRUE(same_records) << "records of " << ns;
+        same = same && same_sums && same_records;
+    }
+    return same;
+}
+
+}  // namespace tessera

@@ -1,0 +1,92 @@
+#include "adapters/ledger/postgresql_database.hpp"
+
+#include <fmt/format.h>
+#include <soci/postgresql/soci-postgresql.h>
+
+#include <algorithm>
+#include <array>
+
+namespace tessera {
+namespace {
+
+constexpr SqlDialect kDialect{
+    .begin_read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    .begin_write = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+    // Any number that no other program of this database uses: "Tess".
+    .lock = "SELECT pg_advisory_xact_lock(1415934835)",
+    .count_tables =
+        "SELECT COUNT(*) FROM pg_tables "
+        "WHERE schemaname = current_schema() AND tablename = :name",
+    .id_column = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+    .in_key_order = "",
+};
+
+// libpq's own time for a dead peer can be hours. A parameter of the user's URL comes later, and
+// wins (https://www.postgresql.org/docs/15/libpq-connect.html).
+constexpr std::string_view kConnectionTimeouts =
+    "connect_timeout=10&tcp_user_timeout=30000&keepalives_idle=10&keepalives_interval=5&"
+    "keepalives_count=3";
+
+// A transaction of the store takes milliseconds to a few seconds. The last one ends a transaction
+// of a machine that disappeared, which would hold the lock.
+constexpr auto kSettings = std::to_array<std::string_view>(
+    {"SET statement_timeout = 60000", "SET lock_timeout = 20000",
+     "SET idle_in_transaction_session_timeout = 60000", "SET synchronous_commit = on",
+     "SET client_min_messages = warning"});
+
+bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> prefixes) {
+    return std::ranges::any_of(prefixes, [&](auto prefix) { return text.starts_with(prefix); });
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PostgresqlDatabase>> PostgresqlDatabase::of(const std::string& url) {
+    if (!starts_with_any(url, {"postgresql://", "postgres://"})) {
+        return fail(Code::invalid_argument,
+                    "the URL of the ledger is none of PostgreSQL; write such as "
+                    "postgresql://USER@HOST/DATABASE");
+    }
+    const std::size_t query = url.find('?');
+    std::string with_timeouts = fmt::format("{}?{}", url.substr(0, query), kConnectionTimeouts);
+    if (query != std::string::npos && query + 1 < url.size())
+        with_timeouts += "&" + url.substr(query + 1);
+    return std::make_unique<PostgresqlDatabase>(std::move(with_timeouts));
+}
+
+const SqlDialect& PostgresqlDatabase::dialect() const {
+    return kDialect;
+}
+
+Result<std::unique_ptr<soci::session>> PostgresqlDatabase::connect() const {
+    auto session = std::make_unique<soci::session>(soci::postgresql, url_);
+    for (const std::string_view setting : kSettings)
+        *session << std::string(setting);
+    return session;
+}
+
+// The codes: https://www.postgresql.org/docs/15/errcodes-appendix.html
+Error PostgresqlDatabase::explain(const soci::soci_error& error) const {
+    const auto* const server = dynamic_cast<const soci::postgresql_soci_error*>(&error);
+    const std::string state = server == nullptr ? "" : server->sqlstate();
+    const std::string why = one_line(error);
+    // libpq reports a lost connection without a code.
+    if (state.find_first_not_of(' ') == std::string::npos || starts_with_any(state, {"08", "57P"}))
+        return {Code::unavailable, fmt::format("PostgreSQL does not answer: {}", why)};
+    if (starts_with_any(state, {"57014", "55P03", "40", "25P03"})) {
+        return {Code::unavailable,
+                fmt::format("PostgreSQL took too long, or is locked by another program: {}", why)};
+    }
+    if (state.starts_with("53"))
+        return {Code::unavailable, fmt::format("PostgreSQL lacks disk or memory: {}", why)};
+    if (starts_with_any(state, {"28", "42501", "25006"})) {
+        return {Code::permission_denied,
+                fmt::format("PostgreSQL does not allow this: {}; check the ledger's user", why)};
+    }
+    if (starts_with_any(state, {"XX001", "XX002"})) {
+        return {Code::corrupt,
+                fmt::format("PostgreSQL's data is damaged: {}; restore a backup", why)};
+    }
+    return {Code::internal, fmt::format("PostgreSQL: {} (SQLSTATE {})", why, state)};
+}
+
+}  // namespace tessera

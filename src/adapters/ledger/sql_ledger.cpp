@@ -1,0 +1,141 @@
+#include "adapters/ledger/sql_ledger.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "adapters/ledger/open_ledger.hpp"
+#include "adapters/ledger/postgresql_database.hpp"
+#include "adapters/ledger/record_rows.hpp"
+#include "adapters/ledger/record_writer.hpp"
+#include "adapters/ledger/roll_up_rows.hpp"
+#include "adapters/ledger/schema.hpp"
+#include "adapters/ledger/sqlite_database.hpp"
+#include "adapters/ledger/usage_query.hpp"
+
+namespace tessera {
+namespace {
+
+// PostgreSQL's indices have rows of at most 2704 bytes, and one index has four of these texts.
+constexpr std::size_t kMostBytes = 512;
+
+// SOCI ends texts at a NUL, and PostgreSQL refuses what is no UTF-8. Kubernetes and the driver use
+// ASCII.
+Result<> check_text(std::string_view field, std::string_view text) {
+    if (text.size() > kMostBytes) {
+        return fail(Code::invalid_argument,
+                    fmt::format("usage record: {} is longer than {} bytes; write what Kubernetes "
+                                "or the driver says",
+                                field, kMostBytes));
+    }
+    if (!std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; })) {
+        return fail(Code::invalid_argument,
+                    fmt::format("usage record: {} is not printable ASCII; write what Kubernetes "
+                                "or the driver says",
+                                field));
+    }
+    return {};
+}
+
+Result<> check_stored(const UsageRecord& record) {
+    TRY_VOID(check_record(record));
+    TRY_VOID(check_text("pod", record.pod.str()));
+    TRY_VOID(check_text("container", record.container));
+    TRY_VOID(check_text("gpu", record.gpu.str()));
+    TRY_VOID(check_text("name.ns", record.name.ns));
+    TRY_VOID(check_text("name.name", record.name.name));
+    return check_text("model", record.model);
+}
+
+// Of a transaction that reads.
+template <class T>
+Result<T> read(Connection& connection, const std::function<T(soci::session&)>& find) {
+    T found;
+    TRY_VOID(connection.read([&](soci::session& sql) -> Result<> {
+        found = find(sql);
+        return {};
+    }));
+    return found;
+}
+
+// The hours that end at or before.
+std::int64_t end_of_hours(std::int64_t unix_s) {
+    return hour_of(std::clamp<std::int64_t>(unix_s, 0, kEndOfTime));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LedgerStore>> SqlLedger::open(std::unique_ptr<const Database> database) {
+    auto ledger = std::make_unique<SqlLedger>(std::move(database));
+    TRY_VOID(migrate(ledger->database_->dialect(), ledger->writer_));
+    return ledger;
+}
+
+Result<AddedRecords> SqlLedger::add(std::span<const UsageRecord> records) {
+    for (const UsageRecord& record : records)
+        TRY_VOID(check_stored(record));
+    AddedRecords added;
+    if (records.empty()) return added;
+    TRY_VOID(writer_.write([&](soci::session& sql) -> Result<> {
+        added = add_records(sql, records);
+        return {};
+    }));
+    return added;
+}
+
+Result<std::vector<UsageRecord>> SqlLedger::records(const std::string& ns, Window window) {
+    return read<std::vector<UsageRecord>>(
+        reader_, [&](soci::session& sql) { return find_records(sql, ns, window); });
+}
+
+Result<std::vector<UsageSum>> SqlLedger::usage(const std::string& ns, Window window) {
+    return read<std::vector<UsageSum>>(
+        reader_, [&](soci::session& sql) { return find_usage(sql, ns, window); });
+}
+
+Result<std::map<std::string, std::vector<UsageSum>>> SqlLedger::usage_by_namespace(Window window) {
+    return read<std::map<std::string, std::vector<UsageSum>>>(
+        reader_, [&](soci::session& sql) { return find_all_usage(sql, window); });
+}
+
+Result<RolledUp> SqlLedger::roll_up(std::int64_t before_s) {
+    const std::int64_t hour = end_of_hours(before_s);
+    RolledUp rows;
+    RolledUpPart part;
+    while (!part.is_last) {
+        TRY_VOID(writer_.write([&](soci::session& sql) -> Result<> {
+            part = roll_up_some(sql, hour);
+            return {};
+        }));
+        rows.rows_before += part.rows.rows_before;
+        rows.rows_after += part.rows.rows_after;
+    }
+    return rows;
+}
+
+Result<std::int64_t> SqlLedger::remove_before(std::int64_t unix_s) {
+    const std::int64_t hour = end_of_hours(unix_s);
+    std::int64_t rows = 0;
+    RemovedPart part;
+    while (!part.is_last) {
+        TRY_VOID(writer_.write([&](soci::session& sql) -> Result<> {
+            part = remove_some(sql, hour);
+            return {};
+        }));
+        rows += part.rows;
+    }
+    return rows;
+}
+
+Result<std::unique_ptr<LedgerStore>> open_sqlite_ledger(const std::filesystem::path& file,
+                                                        SqliteLimit limit) {
+    TRY(auto database, SqliteDatabase::open(file, limit.pages));
+    return SqlLedger::open(std::move(database));
+}
+
+Result<std::unique_ptr<LedgerStore>> open_postgresql_ledger(const std::string& url) {
+    TRY(auto database, PostgresqlDatabase::of(url));
+    return SqlLedger::open(std::move(database));
+}
+
+}  // namespace tessera
