@@ -13,14 +13,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = {"The controller": "src/app/scheduler/observe/metrics.def",
           "The agent": "src/app/agent/observe/metrics.def",
-          "Both": "src/app/metrics/process.def"}
+          "The ledger": "src/app/ledger/metrics.def",
+          "All of them": "src/app/metrics/process.def"}
 REASONS = "src/domain/placement/unschedulable_reasons.def"
 HEAD = """# Metrics
 
 This page is generated from the tables by `python3 -m reference.pages` (in `testing/`); a test
 compares it. The controller serves metrics on `/metrics`. Each agent serves them on its own port
-(`--metrics-port`, on the address `--listen`: loopback by default). For alerts and a dashboard, see
-[operations.md](../operations.md).
+(`--metrics-port`, on the address `--listen`: loopback by default). The ledger serves them on
+`/metrics` of its Service. For alerts and a dashboard, see [operations.md](../operations.md).
 """
 _METRIC = re.compile(r'^METRIC\((\w+), \w+, "([^"]+)", "([^"]+)"\)$', re.M)
 _REASON = re.compile(r'^UNSCHEDULABLE_REASON\((\w+), "([^"]+)"\)$', re.M)

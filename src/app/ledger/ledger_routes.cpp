@@ -1,0 +1,139 @@
+#include "app/ledger/ledger_routes.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/log.hpp"
+#include "wire/tessera/usage_records_json.hpp"
+#include "wire/tessera/usage_sums_json.hpp"
+#include "wire/text/json.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::string_view kText = "text/plain; charset=utf-8";
+constexpr int kAnswerVersion = 1;
+constexpr int kRetryAfterS = 30;
+// An agent removes records that get this status, and no others. Other servers and proxies answer
+// 400 for many reasons.
+constexpr int kUnprocessable = 422;
+
+RouteAnswer plain(int status, std::string body) {
+    return {.status = status, .body = std::move(body), .content_type = std::string(kText)};
+}
+
+RouteAnswer refusal(const Error& error, int status) {
+    return plain(status, error.text + "\n");
+}
+
+RouteAnswer store_error(const Error& error) {
+    if (error.code == Code::corrupt) return refusal(error, http_status(error.code));
+    RouteAnswer out = refusal(error, http_status(Code::unavailable));
+    out.retry_after_s = kRetryAfterS;
+    return out;
+}
+
+const LedgerRouteRow* find_route(std::string_view path) {
+    const auto* const row = std::ranges::find(kLedgerRoutes, path, &LedgerRouteRow::path);
+    return row == kLedgerRoutes.end() ? nullptr : row;
+}
+
+std::string write_added(const AddedRecords& records) {
+    JsonWriter w;
+    w.object([&] {
+        w.member("version", kAnswerVersion);
+        w.member("added", records.added);
+        w.member("copies", records.copies);
+    });
+    return w.take() + "\n";
+}
+
+}  // namespace
+
+std::optional<RouteAnswer> LedgerRoutes::refuse(const RequestHead& head) {
+    const LedgerRouteRow* const row = find_route(head.path);
+    if (row == nullptr) return plain(404, "404 page not found\n");
+    if (row->method != head.method) {
+        RouteAnswer out = plain(405, "Method Not Allowed\n");
+        out.allow = std::string(row->method);
+        return out;
+    }
+    if (row->need == LedgerNeed::nothing) return std::nullopt;
+    const AccessVerb verb = row->method == "POST" ? AccessVerb::post : AccessVerb::get;
+    return parts_.tokens.refuse(head.token, verb, row->path);
+}
+
+RouteAnswer LedgerRoutes::answer(const LedgerRequest& request) {
+    const LedgerRouteRow* const row = find_route(request.path);
+    if (row == nullptr) return plain(404, "404 page not found\n");
+    switch (row->route) {
+        case LedgerRoute::records:
+            return add(request.body);
+        case LedgerRoute::usage:
+            return usage(request.query);
+        case LedgerRoute::metrics:
+            return {.body = parts_.metrics.expose(parts_.upkeep.not_ready().empty()),
+                    .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+        case LedgerRoute::healthz:
+            return plain(200, "ok\n");
+        case LedgerRoute::readyz: {
+            const std::string reason = parts_.upkeep.not_ready();
+            return reason.empty() ? plain(200, "ok\n") : plain(503, reason + "\n");
+        }
+    }
+    return plain(404, "404 page not found\n");
+}
+
+RouteAnswer LedgerRoutes::refuse_records(const Error& error) {
+    parts_.metrics.count_refused(error.code == Code::unsupported ? LedgerRefusal::newer_version
+                                                                 : LedgerRefusal::invalid);
+    // A thousand agents that are newer than the ledger say the same every minute.
+    bool is_new = false;
+    {
+        const MutexLock lock(mutex_);
+        is_new = std::exchange(refused_, error.text) != error.text;
+    }
+    if (is_new) log_event(Event::ledger_records_refused, {{"reason", error.text}});
+    const bool is_final = error.code == Code::invalid_argument;
+    return refusal(error, is_final ? kUnprocessable : http_status(error.code));
+}
+
+RouteAnswer LedgerRoutes::add(std::string_view body) {
+    const auto records = read_usage_records(body);
+    if (!records && records.error().code == Code::unavailable) return store_error(records.error());
+    if (!records) return refuse_records(records.error());
+    auto added = parts_.store.add(*records);
+    // Not a fault of the store.
+    if (!added && added.error().code == Code::invalid_argument)
+        return refuse_records(added.error());
+    added = parts_.faults.note(StoreCall::add, std::move(added));
+    if (!added) return store_error(added.error());
+    if (!records->empty()) {
+        const auto newest = std::ranges::max_element(
+            *records, {}, [](const UsageRecord& record) { return record.time.to_s; });
+        parts_.metrics.count_added(*added, newest->time.to_s);
+    }
+    return {.body = write_added(*added)};
+}
+
+RouteAnswer LedgerRoutes::usage(std::string_view query) {
+    const auto asked = read_usage_query(query);
+    if (!asked) return refusal(asked.error(), http_status(asked.error().code));
+    UsageSums sums{.window = asked->window};
+    if (asked->ns.empty()) {
+        auto all =
+            parts_.faults.note(StoreCall::usage, parts_.store.usage_by_namespace(asked->window));
+        if (!all) return store_error(all.error());
+        sums.by_namespace = *std::move(all);
+    } else {
+        auto one =
+            parts_.faults.note(StoreCall::usage, parts_.store.usage(asked->ns, asked->window));
+        if (!one) return store_error(one.error());
+        if (!one->empty()) sums.by_namespace.emplace(asked->ns, *std::move(one));
+    }
+    return {.body = write_usage_sums(sums)};
+}
+
+}  // namespace tessera
