@@ -28,7 +28,8 @@ KEY_TABLES = (("Pods, written by users", "pod", True),
               ("Leases, written by Tessera", "lease", False))
 PROGRAMS = {"tessera-controller": "src/programs/controller/controller.def",
             "tessera-agent": "src/programs/agent/agent.def",
-            "tessera-mps": "src/programs/mps/mps.def"}
+            "tessera-mps": "src/programs/mps/mps.def",
+            "tessera-ledger": "src/programs/ledger/ledger.def"}
 
 _FIELD = re.compile(r'"((?:[^"\\]|\\.)*)"|([^",\s][^",]*)')
 
@@ -119,13 +120,26 @@ def routes() -> str:
              "front_proxy": "the certificate of the API server's aggregation layer; served on "
                             "`service_port` only",
              "token": "a token of a user who may `get` the path"}
-    out = ["# HTTP routes of the controller\n\n", GENERATED, "\n\n",
+    out = ["# HTTP routes\n\n", GENERATED, "\n\n",
+           "## Routes of the controller\n\n"
            "SECURITY.md explains the requirements: see\n"
            "[Access to the controller](../../SECURITY.md#access-to-the-controller).\n\n"
            "| method | path | requires | meaning |\n|---|---|---|---|\n"]
     out += [f"| {method} | `{path}`{', and below' if extent == 'subtree' else ''} | {needs[need]} | "
             f"{_cell(text)} |\n"
             for _, method, path, extent, need, text in rows("src/app/scheduler/http/routes.def", "ROUTE")]
+    return "".join(out) + ledger_routes()
+
+
+def ledger_routes() -> str:
+    """What the ledger answers over HTTP."""
+    needs = {"nothing": "nothing; also on `health_port`",
+             "token": "a token of a user who may use the path with this verb"}
+    out = ["\n## Routes of the ledger\n\n",
+           "`tessera-ledger` serves them on `port`, over TLS.\n\n"
+           "| method | path | requires | meaning |\n|---|---|---|---|\n"]
+    out += [f"| {method} | `{path}` | {needs[need]} | {_cell(text)} |\n"
+            for _, method, path, need, text in rows("src/app/ledger/routes.def", "LEDGER_ROUTE")]
     return "".join(out)
 
 

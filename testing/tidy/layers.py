@@ -49,7 +49,7 @@ MAX_FOLDER = 20
 # knows its context.
 ONE_ROOM = "gpusim/cuda/"
 PROGRAMS = {"tessera.cpp", "tessera_agent.cpp", "tessera_controller.cpp", "tessera_run.cpp",
-            "tessera_sim.cpp", "tessera_mpi_shell.cpp"}
+            "tessera_sim.cpp", "tessera_mpi_shell.cpp", "tessera_ledger.cpp"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"][^>"]+[>"])')
 # A brace after such a statement opens no function.

@@ -72,6 +72,8 @@ class RawPeer {
 class RawListener {
   public:
     RawListener() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        EXPECT_GE(fd_, 0);
+        if (fd_ < 0) return;
         sockaddr_in address{};
         address.sin_family = AF_INET;
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -84,7 +86,9 @@ class RawListener {
     }
     RawListener(const RawListener&) = delete;
     RawListener& operator=(const RawListener&) = delete;
-    ~RawListener() { ::close(fd_); }
+    ~RawListener() {
+        if (fd_ >= 0) ::close(fd_);
+    }
 
     [[nodiscard]] int port() const { return port_; }
     [[nodiscard]] RawPeer accept() const { return RawPeer(::accept(fd_, nullptr, nullptr)); }
