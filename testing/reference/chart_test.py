@@ -25,6 +25,10 @@ ACCOUNT = "monitoring.serviceAccount.namespace=monitoring,monitoring.serviceAcco
 # Kinds of which there is none by default.
 OPTIONAL = {"ServiceMonitor", "PodMonitor", "PrometheusRule", "NetworkPolicy",
             "SecurityContextConstraints"}
+LEDGER = ["ClusterRole/tessera-ledger", "ClusterRole/tessera-ledger-writer",
+          "ClusterRoleBinding/tessera-ledger", "ClusterRoleBinding/tessera-ledger-writer",
+          "Role/tessera-ledger", "RoleBinding/tessera-ledger", "Secret/tessera-ledger-ca",
+          "Service/tessera-ledger", "ServiceAccount/tessera-ledger", "StatefulSet/tessera-ledger"]
 # The fields that the schema of this kind requires (openshift/api, security/v1).
 REQUIRED_OF_OPENSHIFT = {
     "allowHostDirVolumePlugin", "allowHostIPC", "allowHostNetwork", "allowHostPID", "allowHostPorts",
@@ -95,6 +99,14 @@ class ChartTest(unittest.TestCase):
                 (ACCOUNT, ["ClusterRoleBinding/tessera-reader"]),
                 ("networkPolicy.enabled=true",
                  ["NetworkPolicy/tessera-agent", "NetworkPolicy/tessera-controller"]),
+                ("ledger.enabled=true", LEDGER),
+                ("ledger.enabled=true,ledger.postgresql.secretName=pg", LEDGER),
+                ("ledger.enabled=true,networkPolicy.enabled=true",
+                 sorted([*LEDGER, *(f"NetworkPolicy/tessera-{name}"
+                                    for name in ("agent", "controller", "ledger"))])),
+                ("ledger.enabled=true,monitoring.serviceMonitor.enabled=true",
+                 sorted([*LEDGER, "ServiceMonitor/tessera-controller",
+                         "ServiceMonitor/tessera-ledger"])),
                 ("openshift.enabled=true", ["SecurityContextConstraints/tessera-agent"]),
                 ("agent.driver.privileged=true", []),
                 ("guard.preloadMergeFrom={/opt/apm}", []),
@@ -122,6 +134,9 @@ class ChartTest(unittest.TestCase):
                 ("guard.cgroupFolder=/sys/fs/cgroup,guard.enabled=false",
                  "guard.cgroupFolder: only the guard limits a container's compute"),
                 ("guard.cgroupFolder=cgroup", "/guard/cgroupFolder"),
+                ("ledger.retentionDays=8", "/ledger/retentionDays"),
+                ("ledger.storage.size=many", "/ledger/storage/size"),
+                ("ledger=null", "missing property 'ledger'"),
                 ("dialects=null", "missing property 'dialects'"),
                 ("dialects={hami}", "/dialects/0"),
                 ("guard.preloadMergeFrom={opt}", "/guard/preloadMergeFrom/0"),
@@ -314,11 +329,12 @@ class ChartTest(unittest.TestCase):
 
     def test_every_object_has_the_recommended_labels(self) -> None:
         """Selectors, and the tools that find Tessera's pods, use these labels and no others."""
-        for each in objects("mode=extender", "extender.tls.enabled=true") + self.default:
+        for each in objects("mode=extender", "extender.tls.enabled=true", "ledger.enabled=true",
+                            "networkPolicy.enabled=true") + self.default:
             labels = each["metadata"]["labels"]
             self.assertEqual(labels["app.kubernetes.io/name"], "tessera", each)
             self.assertIn(labels["app.kubernetes.io/component"],
-                          ("agent", "controller", "clean-nodes", "test"), each)
+                          ("agent", "controller", "ledger", "clean-nodes", "test"), each)
 
     def test_a_secret_in_place_of_the_token_of_prometheus(self) -> None:
         found = objects("monitoring.serviceMonitor.enabled=true",
@@ -329,8 +345,10 @@ class ChartTest(unittest.TestCase):
 
     def test_network_policies_leave_probes_and_the_webhook_open(self) -> None:
         found = objects("networkPolicy.enabled=true", "agent.listen=true", ACCOUNT,
+                        "ledger.enabled=true",
                         "networkPolicy.metricsClients[0].ipBlock.cidr=192.0.2.1/32")
-        for kind, name in (("Deployment", "tessera-controller"), ("DaemonSet", "tessera-agent")):
+        for kind, name in (("StatefulSet", "tessera-ledger"), ("Deployment", "tessera-controller"),
+                           ("DaemonSet", "tessera-agent")):
             policy = one(found, "NetworkPolicy", name)["spec"]
             pod = one(found, kind, name)["spec"]["template"]
             self.assertLessEqual(policy["podSelector"]["matchLabels"].items(),
@@ -365,7 +383,8 @@ class ChartTest(unittest.TestCase):
                 self.assertEqual(used.get("capabilities", {}).get("add", []), capabilities)
                 kinds = {kind for volume in agent["volumes"] for kind in volume if kind != "name"}
                 self.assertLessEqual(kinds, set(allowed["volumes"]))
-        for role in ("tessera-controller", "tessera-clean-nodes", "tessera-test"):
+        found = objects("openshift.enabled=true", "ledger.enabled=true")
+        for role in ("tessera-controller", "tessera-ledger", "tessera-clean-nodes", "tessera-test"):
             rules = one(found, "Role", role)["rules"]
             self.assertEqual([rule["resourceNames"] for rule in rules if rule["verbs"] == ["use"]],
                              [["nonroot-v2"]], role)
@@ -378,6 +397,47 @@ class ChartTest(unittest.TestCase):
         self.assertEqual({image for image in images if "kube-scheduler" not in image},
                          {f"registry.example/tessera-controller@{DIGEST}"})
         self.assertEqual(container(found)["image"], "registry.example/tessera-agent:1.2.3")
+
+    def test_the_ledger_keeps_its_records(self) -> None:
+        """In a volume that outlives the pod, or else in PostgreSQL, and never in the container."""
+        found = objects("ledger.enabled=true", "ledger.storage.size=50Gi",
+                        "ledger.storage.storageClassName=fast", "ledger.retentionDays=0",
+                        "ledger.podLabels.team=gpu", "ledger.nodeSelector.disk=ssd")
+        spec = one(found, "StatefulSet", "tessera-ledger")["spec"]
+        claim, = spec["volumeClaimTemplates"]
+        self.assertEqual(claim["spec"], {"accessModes": ["ReadWriteOnce"], "storageClassName": "fast",
+                                         "resources": {"requests": {"storage": "50Gi"}}})
+        pod = spec["template"]
+        self.assertEqual(pod["metadata"]["labels"]["team"], "gpu")
+        self.assertEqual(pod["spec"]["nodeSelector"], {"disk": "ssd"})
+        self.assertEqual(pod["spec"]["securityContext"]["fsGroup"], 65532)
+        only, = pod["spec"]["containers"]
+        mount, = only["volumeMounts"]
+        self.assertEqual(mount["name"], claim["metadata"]["name"])
+        self.assertIn(f"--database={mount['mountPath']}/ledger.db", only["args"])
+        self.assertIn("--retention-days=0", only["args"])
+        self.assertTrue(only["securityContext"]["readOnlyRootFilesystem"])
+        port, = one(found, "Service", "tessera-ledger")["spec"]["ports"]
+        self.assertIn(port["targetPort"], [each["name"] for each in only["ports"]])
+        spec = one(objects("ledger.enabled=true", "ledger.postgresql.secretName=pg"), "StatefulSet",
+                   "tessera-ledger")["spec"]
+        self.assertNotIn("volumeClaimTemplates", spec)
+        volume, = spec["template"]["spec"]["volumes"]
+        self.assertEqual(volume["secret"]["secretName"], "pg")
+        only, = spec["template"]["spec"]["containers"]
+        mount, = only["volumeMounts"]
+        self.assertIn(f"--database-url-file={mount['mountPath']}/url", only["args"])
+
+    def test_who_may_use_the_ledger(self) -> None:
+        found = objects("ledger.enabled=true")
+        writer, = one(found, "ClusterRole", "tessera-ledger-writer")["rules"]
+        self.assertEqual(writer, {"nonResourceURLs": ["/ledger/records"], "verbs": ["post"]})
+        subject, = one(found, "ClusterRoleBinding", "tessera-ledger-writer")["subjects"]
+        self.assertEqual(subject["name"], "tessera-agent")
+        reads = {"nonResourceURLs": ["/ledger/usage"], "verbs": ["get"]}
+        for name in ("tessera-reader", "tessera-controller"):
+            self.assertIn(reads, one(found, "ClusterRole", name)["rules"])
+            self.assertNotIn(reads, one(self.default, "ClusterRole", name)["rules"])
 
     def test_devices_of_the_agent(self) -> None:
         """A driver root, a RuntimeClass and the node's /dev can be combined."""

@@ -11,7 +11,7 @@ from stack.render import CHART
 
 TEMPLATES = CHART / "templates"
 # The templates that come first on the page, without "-rbac.yaml".
-ORDER = ("controller", "custom-metrics", "agent", "reader", "public", "clean-nodes", "test")
+ORDER = ("controller", "custom-metrics", "agent", "ledger", "reader", "public", "clean-nodes", "test")
 # What the conditions of the templates mean, in terms of values.
 CONDITIONS = {
     "or .Values.controller.preempt (and .Values.mps.enabled (gt (int .Values.mps.evictAfter) 0))":
@@ -22,6 +22,7 @@ CONDITIONS = {
     ".Values.uninstall.cleanNodes": "`uninstall.cleanNodes`",
     ".Values.guard.enabled": "`guard.enabled`",
     ".Values.agent.listen": "`agent.listen`",
+    ".Values.ledger.enabled": "`ledger.enabled`",
     ".Values.openshift.enabled": "`openshift.enabled`",
     "$account.name": "`monitoring.serviceAccount`",
     "$isScheduler": "`mode: scheduler`",

@@ -32,7 +32,8 @@ def images(directory: Path) -> list[Path]:
     """Makes the images of Tessera and of the sample program in `directory`."""
     directory.mkdir(parents=True, exist_ok=True)
     return [
-        _image(directory, "tessera-controller"),
+        _image(directory, "tessera-controller", "--program",
+               f"{program('tessera-ledger')}=/usr/bin/tessera-ledger"),
         _image(directory, "tessera-agent", "--file",
                f"{build_directory() / GUARD}=/usr/lib/tessera/libtessera-guard.so",
                "--file", f"{build_directory() / MPS_PROBE}=/usr/lib/tessera/tessera-mps-probe",
