@@ -51,7 +51,7 @@ class TestDatabase {
         if (engine_ == Engine::sqlite) {
             std::filesystem::remove(file());
         } else {
-            PostgresqlServer::shared().make_database("ledger_test");
+            PostgresqlServer::shared().clear();
         }
     }
     [[nodiscard]] std::filesystem::path folder() const { return folder_; }
@@ -59,7 +59,7 @@ class TestDatabase {
 
     [[nodiscard]] Result<std::unique_ptr<LedgerStore>> try_open() const {
         if (engine_ == Engine::sqlite) return open_sqlite_ledger(file());
-        return open_postgresql_ledger(PostgresqlServer::shared().url("ledger_test"));
+        return open_postgresql_ledger(PostgresqlServer::shared().url());
     }
     [[nodiscard]] std::unique_ptr<LedgerStore> open() const {
         auto store = try_open();
@@ -70,8 +70,7 @@ class TestDatabase {
     [[nodiscard]] std::unique_ptr<soci::session> session() const {
         if (engine_ == Engine::sqlite)
             return std::make_unique<soci::session>(soci::sqlite3, file().string());
-        return std::make_unique<soci::session>(soci::postgresql,
-                                               PostgresqlServer::shared().url("ledger_test"));
+        return std::make_unique<soci::session>(soci::postgresql, PostgresqlServer::shared().url());
     }
 
   private:

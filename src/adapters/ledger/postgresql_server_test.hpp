@@ -15,9 +15,10 @@ class PostgresqlServer {
     // One for all tests of this program.
     static PostgresqlServer& shared();
 
-    [[nodiscard]] std::string url(const std::string& database) const;
-    // An empty database.
-    void make_database(const std::string& name);
+    // Of its one database.
+    [[nodiscard]] std::string url() const;
+    // Removes all tables.
+    void clear() const;
 
     void start();
     // As a crash: connections break, and the next start recovers.
