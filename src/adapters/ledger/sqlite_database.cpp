@@ -111,8 +111,10 @@ Result<std::unique_ptr<soci::session>> SqliteDatabase::session() const {
         return fail(Code::invalid_argument,
                     fmt::format("{} has a quotation mark; write another path", path));
     }
-    auto session = std::make_unique<soci::session>(
-        soci::sqlite3, fmt::format("timeout=5 synchronous=full db=\"{}\"", path));
+    auto session =
+        std::make_unique<soci::session>(soci::sqlite3, fmt::format("timeout=5 db=\"{}\"", path));
+    // Not as a parameter of the session: SOCI leaks the connection if that fails.
+    *session << "PRAGMA synchronous = FULL";
     // What is read often, such as the newest hours and the shares, fits into 32 MiB.
     *session << "PRAGMA cache_size = -32768";
     return session;
