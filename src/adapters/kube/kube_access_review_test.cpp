@@ -30,6 +30,28 @@ TEST(KubeAccessReview, AsksWhoAndWhat) {
     EXPECT_NE(requests[3].body.find(R"("path":"/metrics","verb":"post")"), std::string::npos);
 }
 
+// Goal: a token for the program is accepted, and a token for the API server, too.
+TEST(KubeAccessReview, AcceptsTokensForTheProgram) {
+    ScriptedServer server;
+    server.answer(kTokens, 201,
+                  R"({"status":{"authenticated":true,"user":{"username":"agent"},)"
+                  R"("audiences":["ledger"]}})");
+    server.answer(kTokens, 201, R"({"status":{"error":"token audiences are not for ledger"}})");
+    server.answer(kTokens, 201, kUser);
+    server.answer(kTokens, 201, kUser);  // it does not say that the token is for the program
+    server.answer(kTokens, 201, R"({"status":{"error":"expired"}})");
+    server.answer(kAccess, 201, R"({"status":{"allowed":true}})");
+    KubeAccessReview review(server.client(), "ledger");
+    EXPECT_EQ(review.review("t", AccessVerb::post, "/records"), Verdict::granted);
+    EXPECT_EQ(review.review("t", AccessVerb::get, "/metrics"), Verdict::granted);
+    EXPECT_EQ(review.review("t", AccessVerb::get, "/metrics"), Verdict::unknown);
+    const auto requests = server.requests();
+    ASSERT_EQ(requests.size(), 7U);
+    EXPECT_NE(requests[0].body.find(R"("audiences":["ledger"])"), std::string::npos);
+    EXPECT_NE(requests[2].body.find(R"("audiences":["ledger"])"), std::string::npos);
+    EXPECT_EQ(requests[3].body.find("audiences"), std::string::npos);
+}
+
 // Goal: an invalid token causes no second request; a failed review grants nothing.
 TEST(KubeAccessReview, GrantsNothingInDoubt) {
     ScriptedServer server;

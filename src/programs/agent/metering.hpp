@@ -19,8 +19,9 @@ namespace tessera {
 
 class Metering {
   public:
-    // `config` has a ledger. `api`: the agent sends the same credentials to the ledger. It and
-    // `clock` outlive the object. The error names the file or folder that cannot be used.
+    // `config` has a ledger. `api`: without a file with a token, the agent sends the same
+    // credentials to the ledger. It and `clock` outlive the object. The error names the file or
+    // folder that cannot be used.
     static Result<std::unique_ptr<Metering>> open(const Config& config, const HttpClient& api,
                                                   Clock& clock, UsageMetering::Gpus gpus);
 

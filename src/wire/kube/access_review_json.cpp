@@ -1,5 +1,7 @@
 #include "wire/kube/access_review_json.hpp"
 
+#include <algorithm>
+
 namespace tessera {
 namespace {
 
@@ -31,19 +33,24 @@ std::optional<ReviewedUser> read_user(JsonValue user) {
 
 }  // namespace
 
-std::string write_token_review(std::string_view token) {
+std::string write_token_review(std::string_view token, std::string_view audience) {
     JsonWriter w;
     w.object([&] {
         w.member("apiVersion", "authentication.k8s.io/v1");
         w.member("kind", "TokenReview");
-        w.object("spec", [&] { w.member("token", token); });
+        w.object("spec", [&] {
+            w.member("token", token);
+            if (!audience.empty()) w.array("audiences", [&] { w.item(audience); });
+        });
     });
     return w.take();
 }
 
-std::optional<ReviewedUser> read_token_review(JsonValue answer) {
+std::optional<ReviewedUser> read_token_review(JsonValue answer, std::string_view audience) {
     const JsonValue status = answer["status"];
     if (!status["authenticated"].is_true()) return std::nullopt;
+    if (!audience.empty() && !std::ranges::count(texts(status["audiences"]), audience))
+        return std::nullopt;
     return read_user(status["user"]);
 }
 

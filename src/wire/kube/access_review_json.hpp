@@ -22,10 +22,12 @@ struct ReviewedUser {
     friend bool operator==(const ReviewedUser&, const ReviewedUser&) = default;
 };
 
-// `token` must be UTF-8.
-std::string write_token_review(std::string_view token);
-// Reads the answer. Nothing unless it says explicitly that the token is authenticated.
-std::optional<ReviewedUser> read_token_review(JsonValue answer);
+// `token` must be UTF-8. `audience`: the program that the token must be for; empty: the API server.
+std::string write_token_review(std::string_view token, std::string_view audience);
+// Reads the answer to a review with the same audience. Nothing unless it says explicitly that the
+// token is authenticated, and is for the audience: an API server that knows no audiences does not
+// say that.
+std::optional<ReviewedUser> read_token_review(JsonValue answer, std::string_view audience);
 
 // Asks which user the caller is (SelfSubjectReview, from Kubernetes 1.28 on).
 std::string write_self_review();

@@ -8,7 +8,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (!document) return 0;
     (void)read_access_review(document->root());
     (void)read_self_review(document->root());
-    const auto user = read_token_review(document->root());
+    (void)read_token_review(document->root(), "ledger");
+    const auto user = read_token_review(document->root(), "");
     if (user) {
         const PathRequest request{.verb = "get", .path = "/metrics"};
         FUZZ_CHECK(JsonDocument::parse(write_access_review(*user, request)));

@@ -11,9 +11,12 @@ Result<JsonDocument> status_of(const std::string& status) {
 
 // Goal: the objects are what the API server accepts.
 TEST(AccessReviewJson, Writes) {
-    EXPECT_EQ(write_token_review("a\"b"),
+    EXPECT_EQ(write_token_review("a\"b", ""),
               R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview",)"
               R"("spec":{"token":"a\"b"}})");
+    EXPECT_EQ(write_token_review("t", "ledger"),
+              R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview",)"
+              R"("spec":{"token":"t","audiences":["ledger"]}})");
     const ReviewedUser user{
         .name = "u", .uid = "1", .groups = {"g", "h"}, .extra = {{"k", {"x", "y"}}}};
     EXPECT_EQ(write_access_review(user, {.verb = "get", .path = "/metrics"}),
@@ -27,7 +30,7 @@ TEST(AccessReviewJson, ReadsTokenReviews) {
     const auto good =
         status_of(R"({"authenticated":true,"user":{"username":"u","uid":"1","groups":["g"],)"
                   R"("extra":{"a/b":["x"]}},"audiences":["https://kubernetes.default.svc"]})");
-    const auto user = read_token_review(good->root());
+    const auto user = read_token_review(good->root(), "");
     ASSERT_TRUE(user);
     EXPECT_EQ(*user, (ReviewedUser{"u", "1", {"g"}, {{"a/b", {"x"}}}}));
     for (const char* status :
@@ -39,7 +42,22 @@ TEST(AccessReviewJson, ReadsTokenReviews) {
           R"({"error":"expired"})", "null", "[]", "true"}) {
         const auto document = status_of(status);
         ASSERT_TRUE(document) << status;
-        EXPECT_FALSE(read_token_review(document->root())) << status;
+        EXPECT_FALSE(read_token_review(document->root(), "")) << status;
+    }
+}
+
+// Goal: a token for a program counts only if the answer names the program.
+TEST(AccessReviewJson, ReadsAudiences) {
+    const std::vector<std::pair<const char*, bool>> cases = {
+        {R"(,"audiences":["ledger"])", true}, {R"(,"audiences":["other","ledger"])", true},
+        {R"(,"audiences":["other"])", false}, {R"(,"audiences":"ledger")", false},
+        {R"(,"audiences":[])", false},        {"", false},
+    };
+    for (const auto& [audiences, good] : cases) {
+        const auto document = status_of(
+            std::string(R"({"authenticated":true,"user":{"username":"u"})") + audiences + "}");
+        ASSERT_TRUE(document) << audiences;
+        EXPECT_EQ(read_token_review(document->root(), "ledger").has_value(), good) << audiences;
     }
 }
 
