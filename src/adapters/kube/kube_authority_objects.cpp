@@ -43,7 +43,27 @@ Result<> KubeAuthorityObjects::write_authority(const AuthoritySecret& secret) {
 }
 
 Result<> KubeAuthorityObjects::trust(const std::string& certificates) {
-    if (names_.configuration.empty()) return {};
+    if (!names_.configuration.empty()) TRY_VOID(trust_in_webhooks(certificates));
+    if (!names_.config_map.empty()) TRY_VOID(trust_in_config_map(certificates));
+    return {};
+}
+
+Result<> KubeAuthorityObjects::trust_in_config_map(const std::string& certificates) {
+    const std::string path = "/api/v1/namespaces/" + names_.ns + "/configmaps/" + names_.config_map;
+    TRY(const auto body, kube_call(http_, {.method = "GET", .path = path}, kDeadline));
+    TRY(const auto document, JsonDocument::parse(body));
+    const std::string patch = write_authority_config_map_patch(document.root(), certificates);
+    if (patch.empty()) return {};
+    TRY_VOID(kube_call(http_,
+                       {.method = "PATCH",
+                        .path = path,
+                        .body = patch,
+                        .content_type = "application/merge-patch+json"},
+                       kDeadline));
+    return {};
+}
+
+Result<> KubeAuthorityObjects::trust_in_webhooks(const std::string& certificates) {
     const std::string path = std::string(kConfigurations) + names_.configuration;
     TRY(const auto body, kube_call(http_, {.method = "GET", .path = path}, kDeadline));
     TRY(const auto document, JsonDocument::parse(body));

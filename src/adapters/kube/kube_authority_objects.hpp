@@ -13,6 +13,7 @@ struct AuthorityNames {
     std::string secret;         // a Secret
     std::string component;      // the value of its label, if it has to be created
     std::string configuration;  // a MutatingWebhookConfiguration; empty: none
+    std::string config_map;     // in `ns`, whose key ca.crt clients read; empty: none
 };
 
 class KubeAuthorityObjects final : public AuthorityObjects {
@@ -25,6 +26,9 @@ class KubeAuthorityObjects final : public AuthorityObjects {
     Result<> trust(const std::string& certificates) override;
 
   private:
+    Result<> trust_in_webhooks(const std::string& certificates);
+    Result<> trust_in_config_map(const std::string& certificates);
+
     HttpClient& http_;
     const AuthorityNames names_;
     const std::string secrets_;  // the path of the namespace's Secrets

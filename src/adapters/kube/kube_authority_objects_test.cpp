@@ -14,7 +14,7 @@ constexpr const char* kConfiguration =
 class KubeAuthorityObjectsTest : public ::testing::Test {
   protected:
     ScriptedServer server_;
-    KubeAuthorityObjects objects_{server_.client(), {"s", "ca", "controller", "c"}};
+    KubeAuthorityObjects objects_{server_.client(), {"s", "ca", "controller", "c", ""}};
 };
 
 // Goal: a missing Secret is created by POST, an existing one is patched in its version. A
@@ -49,6 +49,23 @@ TEST_F(KubeAuthorityObjectsTest, Trust) {
     EXPECT_NE(server_.requests().back().body.find("Qw=="), std::string::npos);
     EXPECT_TRUE(objects_.trust("C"));
     EXPECT_EQ(server_.requests().back().method, "GET");
+}
+
+// Goal: a program without webhooks publishes the certificates in its ConfigMap, once.
+TEST_F(KubeAuthorityObjectsTest, TrustInConfigMap) {
+    constexpr const char* kPath = "/api/v1/namespaces/s/configmaps/m";
+    KubeAuthorityObjects objects(
+        server_.client(),
+        {.ns = "s", .secret = "ca", .component = "ledger", .configuration = "", .config_map = "m"});
+    server_.answer(std::string("GET ") + kPath, 200, R"({"metadata":{"resourceVersion":"5"}})");
+    server_.answer(std::string("GET ") + kPath, 200, R"({"data":{"ca.crt":"C"}})");
+    server_.answer(std::string("GET ") + kPath, 404, R"({"message":"not found"})");
+    server_.answer(std::string("PATCH ") + kPath, 200, "{}");
+    EXPECT_TRUE(objects.trust("C"));
+    EXPECT_EQ(server_.requests().back().method, "PATCH");
+    EXPECT_TRUE(objects.trust("C"));
+    EXPECT_EQ(server_.requests().back().method, "GET");
+    EXPECT_EQ(objects.trust("C").error().code, Code::not_found);
 }
 
 // Goal: without a configuration the error says so.

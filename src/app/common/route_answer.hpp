@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tessera {
 
@@ -25,5 +26,9 @@ struct RouteAnswer {
     int retry_after_s = 0;  // after this time the same request may have an answer; 0: not said
     bool failed = false;    // counted as an error of the verb, whatever the status
 };
+
+inline RouteAnswer plain_answer(int status, std::string text) {
+    return {.status = status, .body = std::move(text), .content_type = "text/plain; charset=utf-8"};
+}
 
 }  // namespace tessera

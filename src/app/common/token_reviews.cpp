@@ -13,12 +13,8 @@ namespace {
 
 constexpr std::chrono::seconds kBetweenComplaints{10};
 
-RouteAnswer refusal(int status, std::string body) {
-    return {.status = status, .body = std::move(body), .content_type = "text/plain; charset=utf-8"};
-}
-
 RouteAnswer authenticate(std::string body) {
-    RouteAnswer out = refusal(401, std::move(body));
+    RouteAnswer out = plain_answer(401, std::move(body));
     out.authenticate = "Bearer";
     return out;
 }
@@ -38,17 +34,18 @@ std::optional<RouteAnswer> TokenReviews::refuse(const std::string& token, Access
         return authenticate("this needs a token of the cluster: Authorization: Bearer TOKEN\n");
     }
     const auto verdict = judge({token, verb, path});
-    if (!verdict) return refusal(503, "the token cannot be checked now; try again\n");
+    if (!verdict) return plain_answer(503, "the token cannot be checked now; try again\n");
     switch (*verdict) {
         case Verdict::granted:
             return std::nullopt;
         case Verdict::denied:
-            return refusal(403, fmt::format("the token's owner may not {} the nonResourceURL {}\n",
+            return plain_answer(403,
+                                fmt::format("the token's owner may not {} the nonResourceURL {}\n",
                                             to_string(verb), path));
         case Verdict::unknown:
             return authenticate("invalid bearer token\n");
     }
-    return refusal(403, "");
+    return plain_answer(403, "");
 }
 
 Result<Verdict> TokenReviews::judge(const Key& key) {
@@ -102,16 +99,16 @@ void TokenReviews::remember(const Key& key, Verdict verdict) {
     const bool granted = verdict == Verdict::granted;
     const auto now = clock_.steady();
     const MutexLock lock(mutex_);
-    if (memory_.size() >= kMostRemembered) {
+    if (memory_.size() >= keep_.most) {
         // Made-up tokens do not displace those that are or were good.
         std::erase_if(memory_,
                       [](const auto& entry) { return entry.second.verdict != Verdict::granted; });
     }
-    if (memory_.size() >= kMostRemembered) {
+    if (memory_.size() >= keep_.most) {
         std::erase_if(memory_, [now](const auto& entry) { return entry.second.until <= now; });
     }
-    if (memory_.size() >= kMostRemembered) memory_.clear();
-    memory_[key] = {verdict, now + (granted ? kGrantedFor : kRefusedFor)};
+    if (memory_.size() >= keep_.most) memory_.clear();
+    memory_[key] = {verdict, now + (granted ? keep_.granted_for : kRefusedFor)};
 }
 
 }  // namespace tessera

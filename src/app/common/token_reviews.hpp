@@ -16,17 +16,22 @@
 
 namespace tessera {
 
+struct TokenMemory {
+    std::chrono::seconds granted_for{60};
+    std::size_t most = 1'024;  // verdicts
+};
+
 // Thread-safe. A token that cannot be reviewed gets no access.
 class TokenReviews {
   public:
-    static constexpr std::chrono::seconds kGrantedFor{60};
     static constexpr std::chrono::seconds kRefusedFor{10};
-    static constexpr std::size_t kMostRemembered = 1'024;
     // For tokens that were never good: concurrent reviews, and reviews per second.
     static constexpr int kMostReviews = 4;
     static constexpr int kMostNewReviewsPerSecond = 50;
 
-    TokenReviews(AccessReview& review, Clock& clock) : review_(review), clock_(clock) {}
+    // The references outlive this.
+    TokenReviews(AccessReview& review, Clock& clock, TokenMemory keep = {})
+        : review_(review), clock_(clock), keep_(keep) {}
 
     // Returns nothing if the token's owner may do this, else the answer that refuses the request.
     // `path` is of a table of routes: it lives as long as this.
@@ -53,6 +58,7 @@ class TokenReviews {
 
     AccessReview& review_;
     Clock& clock_;
+    const TokenMemory keep_;
     std::atomic<int> reviews_ = 0;
     Mutex mutex_;
     std::map<Key, Memory> memory_ TESSERA_GUARDED_BY(mutex_);

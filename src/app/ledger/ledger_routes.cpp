@@ -13,19 +13,14 @@
 namespace tessera {
 namespace {
 
-constexpr std::string_view kText = "text/plain; charset=utf-8";
 constexpr int kAnswerVersion = 1;
 constexpr int kRetryAfterS = 30;
 // An agent removes records that get this status, and no others. Other servers and proxies answer
 // 400 for many reasons.
 constexpr int kUnprocessable = 422;
 
-RouteAnswer plain(int status, std::string body) {
-    return {.status = status, .body = std::move(body), .content_type = std::string(kText)};
-}
-
 RouteAnswer refusal(const Error& error, int status) {
-    return plain(status, error.text + "\n");
+    return plain_answer(status, error.text + "\n");
 }
 
 RouteAnswer store_error(const Error& error) {
@@ -54,9 +49,9 @@ std::string write_added(const AddedRecords& records) {
 
 std::optional<RouteAnswer> LedgerRoutes::refuse(const RequestHead& head) {
     const LedgerRouteRow* const row = find_route(head.path);
-    if (row == nullptr) return plain(404, "404 page not found\n");
+    if (row == nullptr) return plain_answer(404, "404 page not found\n");
     if (row->method != head.method) {
-        RouteAnswer out = plain(405, "Method Not Allowed\n");
+        RouteAnswer out = plain_answer(405, "Method Not Allowed\n");
         out.allow = std::string(row->method);
         return out;
     }
@@ -67,7 +62,7 @@ std::optional<RouteAnswer> LedgerRoutes::refuse(const RequestHead& head) {
 
 RouteAnswer LedgerRoutes::answer(const LedgerRequest& request) {
     const LedgerRouteRow* const row = find_route(request.path);
-    if (row == nullptr) return plain(404, "404 page not found\n");
+    if (row == nullptr) return plain_answer(404, "404 page not found\n");
     switch (row->route) {
         case LedgerRoute::records:
             return add(request.body);
@@ -77,13 +72,13 @@ RouteAnswer LedgerRoutes::answer(const LedgerRequest& request) {
             return {.body = parts_.metrics.expose(parts_.upkeep.not_ready().empty()),
                     .content_type = "text/plain; version=0.0.4; charset=utf-8"};
         case LedgerRoute::healthz:
-            return plain(200, "ok\n");
+            return plain_answer(200, "ok\n");
         case LedgerRoute::readyz: {
             const std::string reason = parts_.upkeep.not_ready();
-            return reason.empty() ? plain(200, "ok\n") : plain(503, reason + "\n");
+            return reason.empty() ? plain_answer(200, "ok\n") : plain_answer(503, reason + "\n");
         }
     }
-    return plain(404, "404 page not found\n");
+    return plain_answer(404, "404 page not found\n");
 }
 
 RouteAnswer LedgerRoutes::refuse_records(const Error& error) {
@@ -100,7 +95,14 @@ RouteAnswer LedgerRoutes::refuse_records(const Error& error) {
     return refusal(error, is_final ? kUnprocessable : http_status(error.code));
 }
 
+std::optional<RouteAnswer> LedgerRoutes::refuse_now() {
+    const std::string reason = parts_.upkeep.not_ready();
+    if (reason.empty()) return std::nullopt;
+    return store_error({Code::unavailable, reason});
+}
+
 RouteAnswer LedgerRoutes::add(std::string_view body) {
+    if (auto refused = refuse_now()) return *std::move(refused);
     const auto records = read_usage_records(body);
     if (!records && records.error().code == Code::unavailable) return store_error(records.error());
     if (!records) return refuse_records(records.error());
@@ -119,6 +121,7 @@ RouteAnswer LedgerRoutes::add(std::string_view body) {
 }
 
 RouteAnswer LedgerRoutes::usage(std::string_view query) {
+    if (auto refused = refuse_now()) return *std::move(refused);
     const auto asked = read_usage_query(query);
     if (!asked) return refusal(asked.error(), http_status(asked.error().code));
     UsageSums sums{.window = asked->window};

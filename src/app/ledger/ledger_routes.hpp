@@ -47,6 +47,9 @@ class LedgerRoutes {
     RouteAnswer answer(const LedgerRequest& request);
 
   private:
+    // While the database does not answer, requests must not wait for it: they would keep all
+    // threads busy, and /metrics would not answer.
+    std::optional<RouteAnswer> refuse_now();
     RouteAnswer add(std::string_view body);
     RouteAnswer usage(std::string_view query);
     RouteAnswer refuse_records(const Error& error);

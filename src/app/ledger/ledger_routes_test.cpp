@@ -28,6 +28,7 @@ UsageRecord record(std::int64_t interval, const std::string& ns = "lab") {
 
 class LedgerRoutesTest : public testing::Test {
   protected:
+    LedgerRoutesTest() { upkeep_.check(); }
     RouteAnswer post(const std::string& body) {
         return routes_.answer({"POST", "/ledger/records", "", body});
     }
@@ -127,8 +128,8 @@ TEST_F(LedgerRoutesTest, StoreFails) {
 
 // Goal: /readyz follows the check, and /healthz does not: a restart repairs no database.
 TEST_F(LedgerRoutesTest, Health) {
-    EXPECT_EQ(get("/readyz").status, 503);
-    upkeep_.check();
+    EXPECT_EQ(LedgerUpkeep({store_, faults_, metrics_, clock_}, 0).not_ready(),
+              "the database was not asked yet");
     EXPECT_EQ(get("/readyz").status, 200);
     EXPECT_THAT(get("/metrics").body, HasSubstr("tessera_ledger_ready 1\n"));
     store_.fault = Error{Code::unavailable, "no answer"};
@@ -138,6 +139,21 @@ TEST_F(LedgerRoutesTest, Health) {
     EXPECT_EQ(get("/readyz").body, "no answer\n");
     EXPECT_EQ(get("/healthz").status, 200);
     EXPECT_THAT(get("/metrics").body, HasSubstr("tessera_ledger_ready 0\n"));
+}
+
+// Goal: while the last check failed, no request waits for the database.
+TEST_F(LedgerRoutesTest, RefusesWhileTheDatabaseIsAway) {
+    store_.fault = Error{Code::unavailable, "no answer"};
+    upkeep_.check();
+    const RouteAnswer answer = post({record(1)});
+    EXPECT_EQ(answer.status, 503);
+    EXPECT_EQ(answer.body, "no answer\n");
+    EXPECT_GT(answer.retry_after_s, 0);
+    EXPECT_EQ(get("/ledger/usage", "from=0&to=60").status, 503);
+    EXPECT_THAT(get("/metrics").body, HasSubstr("store_errors_total{operation=\"add\"} 0\n"));
+    store_.fault.reset();
+    upkeep_.check();
+    EXPECT_EQ(post({record(1)}).status, 200);
 }
 
 // Goal: the right to read is none to write, and the reverse. A request for anything else is refused

@@ -1,7 +1,7 @@
 // The objects of the API server by which a program behind a Service gets certificates that its
-// clients trust. One is the Secret with its certificate authority. The admission webhook also has
-// the configuration that names the certificates that the API server trusts. Each call ends by its
-// own deadline.
+// clients trust. One is the Secret with its certificate authority. The clients have another: the
+// admission webhook's configuration, by which the API server trusts it, or a ConfigMap. Each call
+// ends by its own deadline.
 #pragma once
 
 #include <optional>
@@ -22,8 +22,8 @@ class AuthorityObjects {
     // was faster.
     virtual Result<> write_authority(const AuthoritySecret& secret) = 0;
 
-    // Makes the webhooks of the configuration trust these certificates. Writes only if they do not.
-    // not_found if there is no such configuration. Without webhooks it does nothing.
+    // Makes the clients trust these certificates. Writes only if they do not. not_found if there is
+    // no object of the clients.
     virtual Result<> trust(const std::string& certificates) = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <utility>
 
 #include "adapters/kubeconfig/kubeconfig.hpp"
@@ -12,6 +13,11 @@
 
 namespace tessera {
 namespace {
+
+// Each agent sends once a minute. It connects again each time, because a connection of TLS takes
+// tens of kilobytes.
+constexpr std::size_t kMostConnections = 4'096;
+constexpr std::chrono::seconds kIdle{10};
 
 tl::unexpected<Error> bad(std::string text) {
     return fail(Code::invalid_argument, std::move(text));
@@ -60,10 +66,15 @@ Result<ServicePortOptions> service_port_of(const Config& config) {
                                   .max_body_bytes = kMostLedgerBody,
                                   .component = "ledger",
                                   .authority = "tessera-ledger",
-                                  .secret = config.authority_secret};
+                                  .secret = config.authority_secret,
+                                  .config_map = config.authority_config_map,
+                                  .most_connections = kMostConnections,
+                                  .idle = kIdle};
     TRY(options.service, read_object_name("service", config.service));
     if (options.service.name.empty()) return bad("service: missing; write NAMESPACE/NAME");
     if (options.secret.empty()) return bad("authority_secret: missing; write the name of a Secret");
+    if (options.config_map.empty())
+        return bad("authority_config_map: missing; write the name of a ConfigMap");
     return options;
 }
 

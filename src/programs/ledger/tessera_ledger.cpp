@@ -15,6 +15,11 @@
 namespace tessera {
 namespace {
 
+// Agents send tokens that no other program accepts.
+constexpr const char* kTokenAudience = "tessera-ledger";
+// Thousands of agents send once a minute. Each has a new token every hour.
+constexpr TokenMemory kTokens{.granted_for = std::chrono::minutes(5), .most = 16'384};
+
 Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     const Config config = typed(values);
     TRY(const KubeConnection connection, connect_info({.path = config.kubeconfig}));
@@ -26,8 +31,8 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     TRY(const auto store, open_store(config, faults, clock, stop));
     if (!store) return {};
     LedgerUpkeep upkeep({*store, faults, metrics, clock}, config.retention_days);
-    KubeAccessReview review(api);
-    TokenReviews tokens(review, clock);
+    KubeAccessReview review(api, kTokenAudience);
+    TokenReviews tokens(review, clock, kTokens);
     LedgerRoutes routes({*store, faults, metrics, upkeep, tokens});
     const HttpServer::Handler answer = [&](HttpRequest& request) {
         return to_http(routes.answer({request.method, request.path, request.query, request.body}));

@@ -12,7 +12,6 @@
 #include "testing/builders/usage_records.hpp"
 #include "wire/tessera/usage_records_json.hpp"
 #include "wire/tessera/usage_sums_json.hpp"
-#include "wire/text/base64.hpp"
 #include "wire/text/json.hpp"
 
 namespace tessera {
@@ -32,11 +31,16 @@ class BearerToken final : public HttpCredentialSource {
 class LedgerProgram : public testing::Test {
   protected:
     static constexpr const char* kSecrets = "/api/v1/namespaces/tessera/secrets";
+    static constexpr const char* kConfigMap =
+        "/api/v1/namespaces/tessera/configmaps/tessera-ledger-ca";
 
     LedgerProgram() {
         api_.answer(std::string("GET ") + kSecrets + "/tessera-ledger-ca", 404,
                     R"({"message":"not found"})");
         api_.answer(std::string("POST ") + kSecrets, 201, "{}");
+        api_.answer(std::string("GET ") + kConfigMap, 200,
+                    R"({"metadata":{"resourceVersion":"7"}})");
+        api_.answer(std::string("PATCH ") + kConfigMap, 200, "{}");
         api_.answer("POST /apis/authentication.k8s.io/v1/tokenreviews", 201,
                     R"({"status":{"authenticated":true,"user":{"username":"agent"}}})");
         api_.answer("POST /apis/authorization.k8s.io/v1/subjectaccessreviews", 201,
@@ -66,15 +70,15 @@ class LedgerProgram : public testing::Test {
                                 .send({"GET", path, "", ""}, seconds(60));
         return answer ? answer->status : 0;
     }
-    // The authority that the ledger wrote the last time.
+    // The authority that the ledger published the last time.
     std::string authority() {
         std::string found;
         for (const HttpRequest& request : api_.requests()) {
-            if (request.method != "POST" || request.path != kSecrets) continue;
-            const auto secret = JsonDocument::parse(request.body).value();
-            found = secret.root()["data"]["ca.crt"].text_or("");
+            if (request.method != "PATCH" || request.path != kConfigMap) continue;
+            const auto config_map = JsonDocument::parse(request.body).value();
+            found = config_map.root()["data"]["ca.crt"].text_or("");
         }
-        return decode_base64(found).value();
+        return found;
     }
     HttpResponse send(const HttpRequest& request, bool has_token = true) {
         HttpEndpoint server{.host = "127.0.0.1", .port = port_};

@@ -24,7 +24,8 @@ ServicePort::ServicePort(HttpClient& api, Clock& clock, ServicePortOptions optio
       objects_(api, {.ns = options_.service.ns,
                      .secret = options_.secret,
                      .component = options_.component,
-                     .configuration = options_.configuration}),
+                     .configuration = options_.configuration,
+                     .config_map = options_.config_map}),
       certificates_(maker_, objects_, clock,
                     {.authority = options_.authority,
                      .dns_names = {options_.service.name + "." + options_.service.ns + ".svc"}}),
@@ -58,6 +59,8 @@ void ServicePort::serve(const std::stop_token& stop) {
         HttpServer server({.address = options_.address,
                            .port = options_.port,
                            .threads = options_.threads,
+                           .most_connections = options_.most_connections,
+                           .idle = options_.idle,
                            .max_body_bytes = options_.max_body_bytes,
                            .tls_source = certificate},
                           handler_, gate_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -30,6 +31,9 @@ struct ServicePortOptions {
     std::string authority{};      // what the authority's certificate is called
     std::string secret{};         // with the authority, in the namespace of the Service
     std::string configuration{};  // of webhooks; empty: none
+    std::string config_map{};     // whose key ca.crt clients read; empty: none
+    std::size_t most_connections = 512;
+    std::chrono::seconds idle{120};  // until a connection without a request is closed
 };
 
 class ServicePort {

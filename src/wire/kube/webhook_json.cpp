@@ -63,4 +63,17 @@ std::string write_trust_patch(JsonValue configuration, const std::string& certif
     return is_needed ? patch.take() : "";
 }
 
+std::string write_authority_config_map_patch(JsonValue config_map,
+                                             const std::string& certificates) {
+    if (config_map["data"]["ca.crt"].text_or("") == certificates) return {};
+    JsonWriter w;
+    w.object([&] {
+        w.object("metadata", [&] {
+            w.member("resourceVersion", config_map["metadata"]["resourceVersion"].text_or(""));
+        });
+        w.object("data", [&] { w.member("ca.crt", certificates); });
+    });
+    return w.take();
+}
+
 }  // namespace tessera

@@ -54,5 +54,18 @@ TEST(WebhookJson, TrustPatch) {
                   bundle + R"("}])");
 }
 
+// Goal: the ConfigMap is written in the version that was read, and only if its text differs.
+TEST(WebhookJson, AuthorityConfigMapPatch) {
+    const auto patch = [](const std::string& more) {
+        return write_authority_config_map_patch(
+            parse(R"({"metadata":{"resourceVersion":"5"})" + more + "}").root(), "CERT");
+    };
+    const std::string expected = R"({"metadata":{"resourceVersion":"5"},"data":{"ca.crt":"CERT"}})";
+    EXPECT_EQ(patch(""), expected);
+    EXPECT_EQ(patch(R"(,"data":{"ca.crt":"OLD","more":"x"})"), expected);
+    EXPECT_EQ(patch(R"(,"data":{"ca.crt":7})"), expected);
+    EXPECT_EQ(patch(R"(,"data":{"ca.crt":"CERT"})"), "");
+}
+
 }  // namespace
 }  // namespace tessera

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <future>
 #include <set>
 
 #include "app/scheduler/http/route_table.hpp"
@@ -148,101 +147,6 @@ TEST_F(AccessTest, FrontProxy) {
         EXPECT_EQ(refuses(true, "other"), !is_open) << c.path;
         EXPECT_EQ(refuses(false, "proxy"), !is_open) << c.path;
     }
-}
-
-// Goal: a 401 says how to authenticate, and a text that is no token is not sent for review.
-TEST_F(AccessTest, NoToken) {
-    for (const char* text : {"", " ", "a b", "a\xff", "a\n", "a\"b"}) {
-        const auto refused = access_.refuse({"GET", "/metrics", false, text});
-        ASSERT_TRUE(refused);
-        EXPECT_EQ(refused->status, 401);
-        EXPECT_EQ(refused->authenticate, "Bearer");
-    }
-    EXPECT_EQ(review_.reviews, 0);
-}
-
-// Goal: an answer is remembered for its time and for its path only.
-TEST_F(AccessTest, AnswersCountForAWhile) {
-    EXPECT_EQ(get("/metrics", "scraper"), 0);
-    EXPECT_EQ(get("/metrics/", "scraper"), 0);
-    EXPECT_EQ(get("/metrics", "later"), 401);
-    EXPECT_EQ(review_.reviews, 2);
-    EXPECT_EQ(get(kInspect, "scraper"), 403);
-    EXPECT_EQ(get("/gpushare-scheduler/inspect/n1", "scraper"), 403) << "one answer for all nodes";
-    EXPECT_EQ(review_.reviews, 3);
-    review_.tokens["later"] = {{"/metrics", Verdict::granted}};
-    EXPECT_EQ(get("/metrics", "later"), 401);
-    clock_.advance(TokenReviews::kRefusedFor);
-    EXPECT_EQ(get("/metrics", "later"), 0);
-    review_.tokens.clear();
-    clock_.advance(TokenReviews::kGrantedFor - TokenReviews::kRefusedFor -
-                   std::chrono::nanoseconds(1));
-    EXPECT_EQ(get("/metrics", "scraper"), 0);
-    clock_.advance(std::chrono::nanoseconds(1));
-    EXPECT_EQ(get("/metrics", "scraper"), 401);
-}
-
-// Goal: a token that cannot be reviewed gets no access. One that was granted keeps it until its
-// time is over.
-TEST_F(AccessTest, NobodyCanSay) {
-    EXPECT_EQ(get("/metrics", "scraper"), 0);
-    review_.down = true;
-    EXPECT_EQ(get("/metrics", "scraper"), 0);
-    EXPECT_EQ(get("/metrics", "reader"), 503);
-    clock_.advance(TokenReviews::kGrantedFor);
-    EXPECT_EQ(get("/metrics", "scraper"), 503);
-    review_.down = false;
-    EXPECT_EQ(get("/metrics", "scraper"), 0) << "a failure is not remembered";
-}
-
-// Goal: made-up tokens fill no memory and displace no good one.
-TEST_F(AccessTest, MadeUpTokens) {
-    EXPECT_EQ(get("/metrics", "scraper"), 0);
-    for (std::size_t i = 0; i < TokenReviews::kMostRemembered + 100; ++i) {
-        if (i % TokenReviews::kMostNewReviewsPerSecond == 0)
-            clock_.advance(std::chrono::seconds(1));
-        EXPECT_EQ(get("/metrics", "x" + std::to_string(i)), 401);
-    }
-    const int before = review_.reviews;
-    EXPECT_EQ(get("/metrics", "scraper"), 0);
-    EXPECT_EQ(review_.reviews, before);
-}
-
-// Goal: a reader whose time is over is granted access again, however many tokens are made up
-// meanwhile.
-TEST_F(AccessTest, MadeUpTokensKeepNobodyOut) {
-    EXPECT_EQ(get("/metrics", "scraper"), 0);
-    int refused = 0;
-    for (int i = 0; i < 2 * TokenReviews::kMostNewReviewsPerSecond; ++i)
-        refused += get("/metrics", "x" + std::to_string(i)) == 503 ? 1 : 0;
-    EXPECT_EQ(refused, TokenReviews::kMostNewReviewsPerSecond + 1)
-        << "the scraper's first review counts too";
-    clock_.advance(TokenReviews::kGrantedFor - std::chrono::milliseconds(1));
-    for (int i = 0; i < 2 * TokenReviews::kMostNewReviewsPerSecond; ++i)
-        (void)get("/metrics", "y" + std::to_string(i));
-    clock_.advance(std::chrono::milliseconds(1));
-    EXPECT_EQ(get("/metrics", "z"), 503);
-    EXPECT_EQ(get("/metrics", "scraper"), 0);
-}
-
-// Goal: few reviews of unknown tokens run at once. Method: reviews that wait for one another.
-TEST_F(AccessTest, FewReviewsAtOnce) {
-    std::promise<void> release;
-    const std::shared_future<void> released = release.get_future().share();
-    review_.on_review = [released] { released.wait(); };
-    std::vector<std::future<int>> asking;
-    asking.reserve(TokenReviews::kMostReviews);
-    for (int i = 0; i < TokenReviews::kMostReviews; ++i) {
-        asking.push_back(std::async(
-            std::launch::async, [this, i] { return get("/metrics", "x" + std::to_string(i)); }));
-    }
-    while (review_.reviews < TokenReviews::kMostReviews)
-        std::this_thread::yield();
-    EXPECT_EQ(get("/metrics", "one-more"), 503);
-    release.set_value();
-    for (auto& answer : asking)
-        EXPECT_EQ(answer.get(), 401);
-    EXPECT_EQ(get("/metrics", "one-more"), 401);
 }
 
 }  // namespace

@@ -14,15 +14,10 @@
 namespace tessera {
 namespace {
 
-constexpr std::string_view kText = "text/plain; charset=utf-8";
 // gpushare's version, which tools compare; our own version is on /metrics and in the logs.
 constexpr std::string_view kGpushareVersion = "0.1.0";
 constexpr std::string_view kStarting =
     "tessera-controller is starting: it has not seen the cluster yet";
-
-RouteAnswer plain(int status, std::string body) {
-    return {.status = status, .body = std::move(body), .content_type = std::string(kText)};
-}
 
 RouteAnswer json(std::string body) {
     return {.body = std::move(body)};
@@ -36,7 +31,7 @@ bool is_plain(char c) {
 }
 
 RouteAnswer not_found() {
-    return plain(404, "404 page not found\n");
+    return plain_answer(404, "404 page not found\n");
 }
 
 }  // namespace
@@ -83,7 +78,7 @@ RouteAnswer SchedulerRoutes::answer(const RouteRequest& request) {
     const bool is_verb = row->method == "POST";
     if (request.method != row->method) {
         if (!is_verb) return not_found();
-        RouteAnswer refused = plain(405, "Method Not Allowed\n");
+        RouteAnswer refused = plain_answer(405, "Method Not Allowed\n");
         refused.allow = "OPTIONS, POST";
         return refused;
     }
@@ -117,11 +112,12 @@ RouteAnswer SchedulerRoutes::answer_to(const RouteRow& row, std::string_view pat
         case Route::metrics:
             return metrics();
         case Route::version:
-            return plain(200, std::string(kGpushareVersion));
+            return plain_answer(200, std::string(kGpushareVersion));
         case Route::healthz:
             return healthz();
         case Route::readyz:
-            return synced_ ? plain(200, "ok\n") : plain(503, std::string(kStarting) + "\n");
+            return synced_ ? plain_answer(200, "ok\n")
+                           : plain_answer(503, std::string(kStarting) + "\n");
     }
     return not_found();
 }
@@ -130,10 +126,11 @@ RouteAnswer SchedulerRoutes::answer_to(const RouteRow& row, std::string_view pat
 // and no bind is answered, and only a restart helps.
 RouteAnswer SchedulerRoutes::healthz() {
     const auto unanswered = cache_.unanswered_for();
-    if (!unanswered || *unanswered < owner_bound_) return plain(200, "ok\n");
-    return plain(503, fmt::format("the thread that owns the cluster's state has not answered for "
-                                  "{} s\n",
-                                  std::chrono::floor<std::chrono::seconds>(*unanswered).count()));
+    if (!unanswered || *unanswered < owner_bound_) return plain_answer(200, "ok\n");
+    return plain_answer(503,
+                        fmt::format("the thread that owns the cluster's state has not answered for "
+                                    "{} s\n",
+                                    std::chrono::floor<std::chrono::seconds>(*unanswered).count()));
 }
 
 RouteAnswer SchedulerRoutes::metrics() {
