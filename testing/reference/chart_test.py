@@ -25,10 +25,13 @@ ACCOUNT = "monitoring.serviceAccount.namespace=monitoring,monitoring.serviceAcco
 # Kinds of which there is none by default.
 OPTIONAL = {"ServiceMonitor", "PodMonitor", "PrometheusRule", "NetworkPolicy",
             "SecurityContextConstraints"}
-LEDGER = ["ClusterRole/tessera-ledger", "ClusterRole/tessera-ledger-writer",
-          "ClusterRoleBinding/tessera-ledger", "ClusterRoleBinding/tessera-ledger-writer",
-          "Role/tessera-ledger", "RoleBinding/tessera-ledger", "Secret/tessera-ledger-ca",
-          "Service/tessera-ledger", "ServiceAccount/tessera-ledger", "StatefulSet/tessera-ledger"]
+LEDGER_IN_POSTGRESQL = [
+    "ClusterRole/tessera-ledger", "ClusterRole/tessera-ledger-reader",
+    "ClusterRole/tessera-ledger-writer", "ClusterRoleBinding/tessera-ledger",
+    "ClusterRoleBinding/tessera-ledger-writer", "ConfigMap/tessera-ledger-ca", "Role/tessera-ledger",
+    "RoleBinding/tessera-ledger", "Secret/tessera-ledger-ca", "Service/tessera-ledger",
+    "ServiceAccount/tessera-ledger", "StatefulSet/tessera-ledger"]
+LEDGER = sorted([*LEDGER_IN_POSTGRESQL, "PersistentVolumeClaim/tessera-ledger"])
 # The fields that the schema of this kind requires (openshift/api, security/v1).
 REQUIRED_OF_OPENSHIFT = {
     "allowHostDirVolumePlugin", "allowHostIPC", "allowHostNetwork", "allowHostPID", "allowHostPorts",
@@ -100,7 +103,7 @@ class ChartTest(unittest.TestCase):
                 ("networkPolicy.enabled=true",
                  ["NetworkPolicy/tessera-agent", "NetworkPolicy/tessera-controller"]),
                 ("ledger.enabled=true", LEDGER),
-                ("ledger.enabled=true,ledger.postgresql.secretName=pg", LEDGER),
+                ("ledger.enabled=true,ledger.postgresql.secretName=pg", LEDGER_IN_POSTGRESQL),
                 ("ledger.enabled=true,networkPolicy.enabled=true",
                  sorted([*LEDGER, *(f"NetworkPolicy/tessera-{name}"
                                     for name in ("agent", "controller", "ledger"))])),
@@ -136,6 +139,8 @@ class ChartTest(unittest.TestCase):
                 ("guard.cgroupFolder=cgroup", "/guard/cgroupFolder"),
                 ("ledger.retentionDays=8", "/ledger/retentionDays"),
                 ("ledger.storage.size=many", "/ledger/storage/size"),
+                ("ledger.nodeFolder=usage", "/ledger/nodeFolder"),
+                ("ledger.postgresql=null", "missing property 'postgresql'"),
                 ("ledger=null", "missing property 'ledger'"),
                 ("dialects=null", "missing property 'dialects'"),
                 ("dialects={hami}", "/dialects/0"),
@@ -358,7 +363,7 @@ class ChartTest(unittest.TestCase):
             for_all = {port["port"] for rule in policy["ingress"] if "from" not in rule
                        for port in rule["ports"]}
             self.assertLessEqual(probed, for_all)
-            self.assertEqual("service" in for_all, name == "tessera-controller")
+            self.assertEqual("service" in for_all, name != "tessera-agent")
         rule, = (rule for rule in policy["ingress"] if "from" in rule)
         self.assertEqual(rule, {"ports": [{"port": "metrics"}], "from": [
             {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}},
@@ -368,7 +373,7 @@ class ChartTest(unittest.TestCase):
         for values, privileged, capabilities in (
                 ("guard.enabled=true", False, []), ("guard.bypassAction=kill", False, ["KILL"]),
                 ("guard.cgroupFolder=/sys/fs/cgroup", False, ["SYS_ADMIN"]),
-                ("agent.driver.privileged=true", True, [])):
+                ("ledger.enabled=true", False, []), ("agent.driver.privileged=true", True, [])):
             with self.subTest(values):
                 found = objects("openshift.enabled=true", values)
                 allowed = one(found, "SecurityContextConstraints", "tessera-agent")
@@ -403,17 +408,19 @@ class ChartTest(unittest.TestCase):
         found = objects("ledger.enabled=true", "ledger.storage.size=50Gi",
                         "ledger.storage.storageClassName=fast", "ledger.retentionDays=0",
                         "ledger.podLabels.team=gpu", "ledger.nodeSelector.disk=ssd")
-        spec = one(found, "StatefulSet", "tessera-ledger")["spec"]
-        claim, = spec["volumeClaimTemplates"]
+        claim = one(found, "PersistentVolumeClaim", "tessera-ledger")
+        self.assertEqual(claim["metadata"]["annotations"], {"helm.sh/resource-policy": "keep"})
         self.assertEqual(claim["spec"], {"accessModes": ["ReadWriteOnce"], "storageClassName": "fast",
                                          "resources": {"requests": {"storage": "50Gi"}}})
-        pod = spec["template"]
+        pod = one(found, "StatefulSet", "tessera-ledger")["spec"]["template"]
+        volume, = pod["spec"]["volumes"]
+        self.assertEqual(volume["persistentVolumeClaim"]["claimName"], claim["metadata"]["name"])
         self.assertEqual(pod["metadata"]["labels"]["team"], "gpu")
         self.assertEqual(pod["spec"]["nodeSelector"], {"disk": "ssd"})
         self.assertEqual(pod["spec"]["securityContext"]["fsGroup"], 65532)
         only, = pod["spec"]["containers"]
         mount, = only["volumeMounts"]
-        self.assertEqual(mount["name"], claim["metadata"]["name"])
+        self.assertEqual(mount["name"], volume["name"])
         self.assertIn(f"--database={mount['mountPath']}/ledger.db", only["args"])
         self.assertIn("--retention-days=0", only["args"])
         self.assertTrue(only["securityContext"]["readOnlyRootFilesystem"])
@@ -421,7 +428,6 @@ class ChartTest(unittest.TestCase):
         self.assertIn(port["targetPort"], [each["name"] for each in only["ports"]])
         spec = one(objects("ledger.enabled=true", "ledger.postgresql.secretName=pg"), "StatefulSet",
                    "tessera-ledger")["spec"]
-        self.assertNotIn("volumeClaimTemplates", spec)
         volume, = spec["template"]["spec"]["volumes"]
         self.assertEqual(volume["secret"]["secretName"], "pg")
         only, = spec["template"]["spec"]["containers"]
@@ -434,10 +440,32 @@ class ChartTest(unittest.TestCase):
         self.assertEqual(writer, {"nonResourceURLs": ["/ledger/records"], "verbs": ["post"]})
         subject, = one(found, "ClusterRoleBinding", "tessera-ledger-writer")["subjects"]
         self.assertEqual(subject["name"], "tessera-agent")
-        reads = {"nonResourceURLs": ["/ledger/usage"], "verbs": ["get"]}
-        for name in ("tessera-reader", "tessera-controller"):
-            self.assertIn(reads, one(found, "ClusterRole", name)["rules"])
-            self.assertNotIn(reads, one(self.default, "ClusterRole", name)["rules"])
+        self.assertEqual(one(found, "ClusterRole", "tessera-ledger-reader")["rules"],
+                         [{"nonResourceURLs": ["/ledger/usage"], "verbs": ["get"]}])
+
+    def test_the_agents_measure_for_the_ledger(self) -> None:
+        """Also without the guard they may follow the pods of their nodes. They never get the
+        authority's key."""
+        found = objects("ledger.enabled=true", "guard.enabled=false", "agent.identity=nri",
+                        "ledger.nodeFolder=/data/usage")
+        agent = container(found)
+        flags = dict(argument.split("=", 1) for argument in agent["args"])
+        folders = [mount["mountPath"] for mount in agent["volumeMounts"]]
+        for flag in ("--ledger-ca-file", "--ledger-token-file"):
+            self.assertIn(flags[flag].rpartition("/")[0], folders)
+        self.assertEqual(flags["--ledger-url"], f"https://tessera-ledger.{NAMESPACE}.svc")
+        self.assertEqual(flags["--usage-folder"], "/data/usage")
+        volumes = one(found, "DaemonSet", "tessera-agent")["spec"]["template"]["spec"]["volumes"]
+        self.assertIn({"name": "usage", "hostPath": {"path": "/data/usage",
+                                                     "type": "DirectoryOrCreate"}}, volumes)
+        self.assertEqual([volume["secret"]["secretName"] for volume in volumes if "secret" in volume],
+                         ["tessera-allocation-key"])
+        token, = (source["serviceAccountToken"] for volume in volumes if "projected" in volume
+                  for source in volume["projected"]["sources"])
+        self.assertEqual(token["audience"], "tessera-ledger")
+        rules = one(found, "ClusterRole", "tessera-agent")["rules"]
+        self.assertIn({"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch"]}, rules)
+        self.assertNotIn("--ledger-url", " ".join(container(self.default)["args"]))
 
     def test_devices_of_the_agent(self) -> None:
         """A driver root, a RuntimeClass and the node's /dev can be combined."""

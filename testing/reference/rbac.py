@@ -23,6 +23,7 @@ CONDITIONS = {
     ".Values.guard.enabled": "`guard.enabled`",
     ".Values.agent.listen": "`agent.listen`",
     ".Values.ledger.enabled": "`ledger.enabled`",
+    "or .Values.guard.enabled .Values.ledger.enabled": "`guard.enabled` or `ledger.enabled`",
     ".Values.openshift.enabled": "`openshift.enabled`",
     "$account.name": "`monitoring.serviceAccount`",
     "$isScheduler": "`mode: scheduler`",
