@@ -83,6 +83,49 @@ TEST_F(SqliteLedger, UsesEmptyFiles) {
     EXPECT_TRUE(has_exactly(*database_.open(), records, kAlways));
 }
 
+// Goal: if the newest records are left without their file, no empty ledger takes its place.
+TEST_F(SqliteLedger, RefusesALogWithoutItsFile) {
+    const std::string log = database_.file().string() + "-wal";
+    write(log, std::string(4096, 'x'));
+    const auto store = database_.try_open();
+    ASSERT_FALSE(store);
+    EXPECT_EQ(store.error().code, Code::corrupt);
+    EXPECT_NE(store.error().text.find("put the file back"), std::string::npos);
+    EXPECT_FALSE(std::filesystem::exists(database_.file()));
+    write(database_.file(), "");
+    expect_refused(Code::corrupt, "is missing or empty");
+    EXPECT_EQ(std::filesystem::file_size(log), 4096U);
+    std::filesystem::remove(log);
+    EXPECT_TRUE(database_.try_open());
+}
+
+// Goal: a process that opens and closes the ledger takes nothing from another one that has it open.
+// Method: the other one adds more afterwards, and is killed.
+TEST_F(SqliteLedger, KeepsRecordsBesideOtherProcesses) {
+    const std::vector<UsageRecord> hour = usages(usage("p", {0, kHour}));
+    const std::vector<UsageRecord> first(hour.begin(), hour.begin() + 30);
+    for (const bool has_two_stores : {false, true}) {
+        const TestDatabase database(Engine::sqlite);
+        Child one([&](const Child& parent) {
+            const auto store = database.open();
+            bool is_right = store->add(first).has_value();
+            is_right = is_right && store->usage("team", kAlways).has_value();
+            if (has_two_stores) is_right = is_right && database.open()->usage("team", kAlways);
+            parent.say(is_right ? 'o' : 'x');
+            (void)parent.hear();
+            parent.say(store->add(hour) ? 'a' : 'x');
+            (void)parent.hear();
+        });
+        ASSERT_EQ(one.hear(), 'o');
+        Child two([&](const Child&) { (void)database.open()->usage("team", kAlways); });
+        ASSERT_EQ(two.wait(), 0);
+        one.say('g');
+        ASSERT_EQ(one.hear(), 'a');
+        one.kill();
+        EXPECT_TRUE(has_exactly(*database.open(), hour, kAlways)) << has_two_stores;
+    }
+}
+
 // Goal: paths with spaces and equals signs are files as others.
 TEST_F(SqliteLedger, OpensAnyPath) {
     for (const std::string name : {"a b  c.db", "a=b c.db", "'x'; y=\\z.db"}) {

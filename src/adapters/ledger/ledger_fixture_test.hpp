@@ -5,10 +5,16 @@
 #include <soci/postgresql/soci-postgresql.h>
 #include <soci/soci.h>
 #include <soci/sqlite3/soci-sqlite3.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -76,6 +82,52 @@ class TestDatabase {
   private:
     Engine engine_;
     std::filesystem::path folder_;
+};
+
+// A process that runs `work`. Both sides send single letters, and wait for the other's. The process
+// must not have a store open: its SQLite would count those locks as the child's.
+class Child {
+  public:
+    explicit Child(const std::function<void(Child&)>& work) {
+        EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends_.data()), 0);
+        pid_ = ::fork();
+        ::close(ends_.at(pid_ == 0 ? 0 : 1));
+        socket_ = ends_.at(pid_ == 0 ? 1 : 0);
+        if (pid_ != 0) return;
+        work(*this);
+        ::_exit(0);
+    }
+    ~Child() {
+        kill();
+        ::close(socket_);
+    }
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+
+    void say(char word) const {
+        if (::send(socket_, &word, 1, MSG_NOSIGNAL) != 1 && pid_ == 0) ::_exit(2);
+    }
+    // 0 if the other process has ended.
+    [[nodiscard]] char hear() const {
+        char word = 0;
+        return ::recv(socket_, &word, 1, 0) == 1 ? word : '\0';
+    }
+    void kill() {
+        if (pid_ > 0) ::kill(pid_, SIGKILL);
+        wait();
+    }
+    // The status of its end.
+    int wait() {
+        int status = -1;
+        if (pid_ > 0) ::waitpid(pid_, &status, 0);
+        pid_ = -1;
+        return status;
+    }
+
+  private:
+    std::array<int, 2> ends_{};
+    int socket_ = -1;
+    pid_t pid_ = -1;
 };
 
 using Usage = std::map<std::string, std::vector<UsageSum>>;

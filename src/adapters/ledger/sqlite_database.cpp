@@ -6,10 +6,11 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <system_error>
+#include <vector>
 
 namespace tessera {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 // "Tess". SQLite stores it in the header of the file (https://www.sqlite.org/fileformat.html).
 constexpr std::int32_t kApplicationId = 0x54657373;
 constexpr std::string_view kMagic{"SQLite format 3\0", 16};
-constexpr std::size_t kHeaderBytes = 100;
+constexpr int kHeaderBytes = 100;
 constexpr std::size_t kApplicationIdOffset = 68;
 
 constexpr SqlDialect kDialect{
@@ -34,6 +35,28 @@ std::int32_t big_endian(const char* bytes) {
     for (int i = 0; i < 4; ++i)
         value = value << 8 | static_cast<unsigned char>(bytes[i]);
     return static_cast<std::int32_t>(value);
+}
+
+using Header = std::array<char, kHeaderBytes>;
+
+// SQLite's functions for files instead of SQLite's connections, which would write to some files
+// that the ledger cannot use. No other function may open the file: if a process closes any
+// descriptor of it, the process loses all locks that SQLite has on it, unless SQLite does it
+// (https://www.sqlite.org/howtocorrupt.html, 2.2). Returns a result code of SQLite.
+int read_header(const std::string& path, Header& header) {
+    using std::max_align_t;
+    sqlite_api::sqlite3_vfs* const vfs = sqlite_api::sqlite3_vfs_find(nullptr);
+    if (vfs == nullptr) return SQLITE_ERROR;
+    std::vector<max_align_t> storage(static_cast<std::size_t>(vfs->szOsFile) / sizeof(max_align_t) +
+                                     1);
+    auto* const file = static_cast<sqlite_api::sqlite3_file*>(static_cast<void*>(storage.data()));
+    const auto* const name = sqlite_api::sqlite3_create_filename(path.c_str(), "", "", 0, nullptr);
+    if (name == nullptr) return SQLITE_NOMEM;
+    int result = vfs->xOpen(vfs, name, file, SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB, nullptr);
+    if (result == SQLITE_OK) result = file->pMethods->xRead(file, header.data(), kHeaderBytes, 0);
+    if (file->pMethods != nullptr) file->pMethods->xClose(file);
+    sqlite_api::sqlite3_free_filename(name);
+    return result == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : result;
 }
 
 Error damaged(const std::filesystem::path& file, std::string_view why) {
@@ -66,27 +89,46 @@ const SqlDialect& SqliteDatabase::dialect() const {
     return kDialect;
 }
 
-// SQLite itself would write to some files that it cannot use, so the header is read without it.
+// SQLite would take a missing or empty file for a new database, and remove the newest records,
+// which are in the file -wal.
+Result<bool> SqliteDatabase::no_file() const {
+    std::error_code error;
+    const auto target = std::filesystem::canonical(file_, error);
+    const std::string log = (error ? file_ : target).string() + "-wal";
+    const auto bytes = std::filesystem::file_size(log, error);
+    if (error || bytes == 0) return false;
+    return fail(Code::corrupt,
+                fmt::format("the ledger {} is missing or empty, but {} has records of it; nothing "
+                            "is changed: put the file back that belongs to it, or move {} away to "
+                            "begin an empty ledger",
+                            file_.string(), log, log));
+}
+
 Result<bool> SqliteDatabase::check_file() const {
     std::error_code error;
     const auto status = std::filesystem::status(file_, error);
-    if (status.type() == std::filesystem::file_type::not_found) return false;
+    if (status.type() == std::filesystem::file_type::not_found) return no_file();
     if (!std::filesystem::is_regular_file(status)) {
         return fail(
             Code::invalid_argument,
             fmt::format("{} is not a file; write the path of the ledger's file", file_.string()));
     }
-    std::ifstream stream(file_, std::ios::binary);
-    if (!stream) {
+    if (::access(file_.c_str(), R_OK) != 0) {
         return fail(Code::permission_denied,
                     fmt::format("the ledger {} cannot be read: {}; make it readable and writable",
                                 file_.string(), std::strerror(errno)));
     }
-    std::array<char, kHeaderBytes> header{};
-    stream.read(header.data(), header.size());
-    if (stream.gcount() == 0) return false;
-    if (stream.gcount() < static_cast<std::streamsize>(header.size()) ||
-        std::string_view(header.data(), kMagic.size()) != kMagic) {
+    // SQLite's own function says that a file of one byte is empty.
+    const auto size = std::filesystem::file_size(file_, error);
+    if (!error && size == 0) return no_file();
+    Header header{};
+    if (const int code = read_header(std::filesystem::absolute(file_).string(), header);
+        code != SQLITE_OK) {
+        return fail(Code::unavailable,
+                    fmt::format("the ledger {} cannot be read: {}; check the disk", file_.string(),
+                                sqlite_api::sqlite3_errstr(code)));
+    }
+    if (size < kHeaderBytes || std::string_view(header.data(), kMagic.size()) != kMagic) {
         return fail(Code::corrupt, fmt::format("{} is no SQLite database; it is not changed: "
                                                "restore a backup or write another path",
                                                file_.string()));

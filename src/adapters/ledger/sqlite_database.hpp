@@ -27,6 +27,8 @@ class SqliteDatabase : public Database {
   private:
     // Whether there is a ledger (true) or no file yet (false).
     [[nodiscard]] Result<bool> check_file() const;
+    // False, or an error if the file should be there.
+    [[nodiscard]] Result<bool> no_file() const;
     [[nodiscard]] Result<std::unique_ptr<soci::session>> session() const;
     [[nodiscard]] Result<> create() const;
     [[nodiscard]] Result<> check_pages() const;
