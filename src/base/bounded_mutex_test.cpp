@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <memory>
 #include <thread>
 
 namespace tessera {
@@ -34,6 +36,36 @@ TEST(BoundedMutex, WaitersGetIt) {
         const std::jthread two(add);
     }
     EXPECT_EQ(count, 2000);
+}
+
+// Goal: a thread that locks it again and again lets a waiting one pass.
+TEST(BoundedMutex, IsFair) {
+    BoundedMutex mutex;
+    std::atomic<bool> is_waiting = false;
+    std::atomic<bool> is_done = false;
+    auto lock = std::make_unique<BoundedMutex::Lock>(mutex.lock());
+    const std::jthread other([&] {
+        is_waiting = true;
+        const BoundedMutex::Lock turn = mutex.lock();
+        is_done = true;
+    });
+    while (!is_waiting)
+        std::this_thread::yield();
+    std::this_thread::sleep_for(milliseconds{50});
+    lock.reset();
+    lock = std::make_unique<BoundedMutex::Lock>(mutex.lock());
+    EXPECT_TRUE(is_done);
+}
+
+// Goal: a thread that gives up does not keep the next one from its turn.
+TEST(BoundedMutex, PassesTheTurnOn) {
+    BoundedMutex mutex;
+    auto held = std::make_unique<BoundedMutex::Lock>(mutex.lock());
+    const std::jthread impatient([&] { EXPECT_FALSE(mutex.lock_within(milliseconds{20})); });
+    std::this_thread::sleep_for(milliseconds{5});
+    const std::jthread patient([&] { const BoundedMutex::Lock turn = mutex.lock(); });
+    std::this_thread::sleep_for(milliseconds{60});
+    held.reset();
 }
 
 }  // namespace

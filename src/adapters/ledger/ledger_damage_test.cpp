@@ -6,8 +6,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
+#include <csignal>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "adapters/ledger/ledger_fixture_test.hpp"
 
@@ -161,11 +164,36 @@ TEST_F(SqliteLedger, DoesNotReplaceARemovedFile) {
     ASSERT_TRUE(store->add(usages(usage("p", {0, 60}))));
     for (const auto* suffix : {"", "-wal", "-shm"})
         std::filesystem::remove(database_.file().string() + suffix);
+    EXPECT_EQ(store->add(usages(usage("p", {60, 120}))).error().code, Code::unavailable);
     // The first read makes a connection.
     const auto found = store->usage("team", kAlways);
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().code, Code::unavailable) << found.error().text;
     EXPECT_FALSE(std::filesystem::exists(database_.file()));
+}
+
+// Goal: a fault of the database never looks like one of the records, which agents would remove.
+// Method: another program's file takes the place of the ledger while it is open.
+TEST_F(SqliteLedger, NeverBlamesRecordsForAFile) {
+    *database_.session() << "CREATE TABLE songs (name TEXT)";
+    const std::string foreign = content(database_.file());
+    for (const std::string& other : {foreign, std::string(8192, 'x')}) {
+        for (const auto* suffix : {"", "-wal", "-shm"})
+            std::filesystem::remove(database_.file().string() + suffix);
+        const auto store = database_.open();
+        ASSERT_TRUE(store->add(many_records()));
+        std::filesystem::remove(database_.file());
+        write(database_.file(), other);
+        for (const auto* suffix : {"-wal", "-shm"})
+            std::filesystem::remove(database_.file().string() + suffix);
+        const auto added = store->add(usages(usage("q", {0, kHour})));
+        ASSERT_FALSE(added);
+        EXPECT_NE(added.error().code, Code::invalid_argument) << added.error().text;
+        const auto found = store->usage("team", kAlways);
+        ASSERT_FALSE(found);
+        EXPECT_NE(found.error().code, Code::invalid_argument) << found.error().text;
+        EXPECT_TRUE(content(database_.file()) == other);
+    }
 }
 
 // The error of a process that may only read the file.
@@ -265,6 +293,89 @@ TEST(PostgresqlLedger, ReconnectsAfterARestart) {
     server.start();
     EXPECT_EQ(store->add(records)->copies, 60);
     EXPECT_TRUE(has_exactly(*store, records, kAlways));
+}
+
+// The ids of the server's processes that serve other sessions, and wait for a lock if `is_waiting`.
+std::vector<pid_t> backends(soci::session& sql, bool is_waiting) {
+    int pid = 0;
+    soci::statement find =
+        (sql.prepare
+             << "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND "
+                "pid <> pg_backend_pid() AND (:any = 1 OR wait_event = 'advisory')",
+         soci::use(is_waiting ? 0 : 1, "any"), soci::into(pid));
+    std::vector<pid_t> pids;
+    find.execute();
+    while (find.fetch())
+        pids.push_back(pid);
+    return pids;
+}
+
+// Goal: a server that neither answers nor closes its connections ends no call: the store does.
+// Later calls use a new connection. Method: stopped processes of the server, of which the kernel
+// accepts data on.
+TEST(PostgresqlLedger, GivesUpOnAServerThatHangs) {
+    const TestDatabase database(Engine::postgresql);
+    const auto store = database.open(
+        {.turn = std::chrono::milliseconds(200), .transaction = std::chrono::milliseconds(1000)});
+    const std::vector<UsageRecord> records = usages(usage("p", {0, kHour}));
+    const std::vector<UsageRecord> first(records.begin(), records.begin() + 30);
+    ASSERT_TRUE(store->add(first));
+    auto locked = database.locked_session();
+    std::thread waiting([&] {
+        const auto added = store->add(records);
+        ASSERT_FALSE(added);
+        EXPECT_EQ(added.error().code, Code::unavailable) << added.error().text;
+    });
+    std::vector<pid_t> hung;
+    while (hung.empty())
+        hung = backends(*locked, true);
+    ::kill(hung.at(0), SIGSTOP);
+    const auto rolled_up = store->roll_up(kEndOfTime);
+    ASSERT_FALSE(rolled_up);
+    EXPECT_EQ(rolled_up.error().code, Code::unavailable);
+    EXPECT_NE(rolled_up.error().text.find("busy with other calls"), std::string::npos)
+        << rolled_up.error().text;
+    waiting.join();
+    ::kill(hung.at(0), SIGCONT);
+    *locked << "ROLLBACK";
+    EXPECT_TRUE(has_exactly(*store, first, kAlways));
+    hung = backends(*locked, false);
+    for (const pid_t pid : hung)
+        ::kill(pid, SIGSTOP);
+    EXPECT_TRUE(store->usage("team", kAlways)) << "with another connection";
+    for (const pid_t pid : hung)
+        ::kill(pid, SIGCONT);
+    ASSERT_TRUE(store->add(records));
+    EXPECT_TRUE(has_exactly(*store, records, kAlways));
+}
+
+// Goal: likewise if the server hangs before it accepts a connection.
+TEST(PostgresqlLedger, GivesUpOnConnecting) {
+    const TestDatabase database(Engine::postgresql);
+    PostgresqlServer& server = PostgresqlServer::shared();
+    server.signal(SIGSTOP);
+    const auto store = open_postgresql_ledger(server.url() + "&connect_timeout=2");
+    server.signal(SIGCONT);
+    ASSERT_FALSE(store);
+    EXPECT_EQ(store.error().code, Code::unavailable);
+}
+
+// Goal: a standby is an error that a later call may not have: it can become the primary.
+TEST(PostgresqlLedger, WaitsForAStandby) {
+    const TestDatabase database(Engine::postgresql);
+    PostgresqlServer& server = PostgresqlServer::shared();
+    const auto store = database.open();
+    const std::vector<UsageRecord> records = usages(usage("p", {0, 120}));
+    ASSERT_TRUE(store->add(records));
+    server.kill();
+    server.start_as_standby();
+    const auto added = store->add(records);
+    EXPECT_TRUE(has_exactly(*store, records, kAlways));
+    *database.session() << "SELECT pg_promote()";
+    ASSERT_FALSE(added);
+    EXPECT_EQ(added.error().code, Code::unavailable);
+    EXPECT_NE(added.error().text.find("standby"), std::string::npos) << added.error().text;
+    EXPECT_EQ(store->add(records)->copies, 2);
 }
 
 // Goal: a text that is no URL of PostgreSQL is refused. No error contains the URL.

@@ -22,7 +22,9 @@
 #include <vector>
 
 #include "adapters/ledger/open_ledger.hpp"
+#include "adapters/ledger/postgresql_database.hpp"
 #include "adapters/ledger/postgresql_server_test.hpp"
+#include "adapters/ledger/sqlite_database.hpp"
 #include "domain/budget/roll_up.hpp"
 #include "testing/builders/usage_records.hpp"
 
@@ -63,20 +65,33 @@ class TestDatabase {
     [[nodiscard]] std::filesystem::path folder() const { return folder_; }
     [[nodiscard]] std::filesystem::path file() const { return folder_ / "ledger.db"; }
 
-    [[nodiscard]] Result<std::unique_ptr<LedgerStore>> try_open() const {
-        if (engine_ == Engine::sqlite) return open_sqlite_ledger(file());
-        return open_postgresql_ledger(PostgresqlServer::shared().url());
+    [[nodiscard]] Result<std::unique_ptr<LedgerStore>> try_open(LedgerLimits limits = {}) const {
+        if (engine_ == Engine::sqlite) return open_sqlite_ledger(file(), limits);
+        return open_postgresql_ledger(PostgresqlServer::shared().url(), limits);
     }
-    [[nodiscard]] std::unique_ptr<LedgerStore> open() const {
-        auto store = try_open();
+    [[nodiscard]] std::unique_ptr<LedgerStore> open(LedgerLimits limits = {}) const {
+        auto store = try_open(limits);
         EXPECT_TRUE(store) << store.error().text;
         return std::move(store).value();
+    }
+    // What a store is made of.
+    [[nodiscard]] std::unique_ptr<const Database> database() const {
+        if (engine_ == Engine::sqlite) return SqliteDatabase::open(file(), {}).value();
+        return PostgresqlDatabase::of(PostgresqlServer::shared().url(), {}).value();
     }
     // A session beside the store's.
     [[nodiscard]] std::unique_ptr<soci::session> session() const {
         if (engine_ == Engine::sqlite)
             return std::make_unique<soci::session>(soci::sqlite3, file().string());
         return std::make_unique<soci::session>(soci::postgresql, PostgresqlServer::shared().url());
+    }
+
+    // Another program that has the lock of a transaction that writes, until it ends.
+    [[nodiscard]] std::unique_ptr<soci::session> locked_session() const {
+        auto locked = session();
+        *locked << (engine_ == Engine::sqlite ? "BEGIN IMMEDIATE" : "BEGIN");
+        if (engine_ == Engine::postgresql) *locked << "SELECT pg_advisory_xact_lock(1415934835)";
+        return locked;
     }
 
   private:

@@ -8,9 +8,11 @@
 #include <chrono>
 #include <csignal>
 #include <limits>
+#include <new>
 #include <random>
 #include <thread>
 
+#include "adapters/ledger/connection.hpp"
 #include "adapters/ledger/ledger_fixture_test.hpp"
 
 namespace tessera {
@@ -230,6 +232,33 @@ TEST_P(LedgerStoreTest, SharesADatabase) {
     EXPECT_TRUE(has_exactly(*one, all, kAlways));
 }
 
+// Goal: the same with two processes.
+TEST_P(LedgerStoreTest, SharesADatabaseWithAProcess) {
+    constexpr std::int64_t kMinutes = 90;
+    const auto run = [&](std::int64_t first, std::int64_t step) {
+        return [this, first, step](const Child& parent) {
+            const auto store = database_.open();
+            for (std::int64_t i = 0; i < kMinutes; ++i) {
+                const bool is_right = store->add(minute((first + i * step) % kMinutes)) &&
+                                      (i % 7 != 0 || store->roll_up(kEndOfTime));
+                if (!is_right) ::_exit(1);
+            }
+            parent.say('d');
+        };
+    };
+    if (GetParam() == Engine::postgresql) (void)PostgresqlServer::shared();
+    Child forward(run(0, 1));
+    Child across(run(45, 89));
+    EXPECT_EQ(forward.hear(), 'd');
+    EXPECT_EQ(across.hear(), 'd');
+    EXPECT_EQ(forward.wait(), 0);
+    EXPECT_EQ(across.wait(), 0);
+    std::vector<UsageRecord> all;
+    for (std::int64_t i = 0; i < kMinutes; ++i)
+        all = joined(std::move(all), minute(i));
+    EXPECT_TRUE(has_exactly(*database_.open(), all, kAlways));
+}
+
 // The tables of a newer program.
 void raise_version(const TestDatabase& database) {
     const auto session = database.session();
@@ -246,6 +275,54 @@ TEST_P(LedgerStoreTest, RefusesNewerSchemas) {
     EXPECT_NE(refused.error().text.find("use the newer Tessera"), std::string::npos);
     const auto session = database_.session();
     *session << "UPDATE tessera_schema SET version = version - 1";
+    EXPECT_TRUE(has_exactly(*database_.open(), minute(0), kAlways));
+}
+
+// Goal: a program that is older than the tables neither reads nor writes them, also if they were
+// changed while it ran.
+TEST_P(LedgerStoreTest, StopsAtNewerSchemas) {
+    const auto store = database_.open();
+    ASSERT_TRUE(store->add(minute(0)));
+    ASSERT_TRUE(store->usage("team", kAlways));
+    raise_version(database_);
+    EXPECT_EQ(store->add(minute(1)).error().code, Code::unsupported);
+    EXPECT_EQ(store->usage("team", kAlways).error().code, Code::unsupported);
+    EXPECT_EQ(store->roll_up(kEndOfTime).error().code, Code::unsupported);
+    EXPECT_EQ(store->remove_before(kEndOfTime).error().code, Code::unsupported);
+    const auto session = database_.session();
+    *session << "UPDATE tessera_schema SET version = version - 1";
+    EXPECT_TRUE(has_exactly(*store, minute(0), kAlways));
+}
+
+// Goal: a call gives up on a lock that another program keeps, and works when it is gone.
+TEST_P(LedgerStoreTest, GivesUpOnLocks) {
+    const auto store = database_.open({.lock = std::chrono::milliseconds(100)});
+    ASSERT_TRUE(store->add(minute(0)));
+    {
+        const auto locked = database_.locked_session();
+        const auto added = store->add(minute(1));
+        ASSERT_FALSE(added);
+        EXPECT_EQ(added.error().code, Code::unavailable);
+        EXPECT_NE(added.error().text.find("locked by another program"), std::string::npos)
+            << added.error().text;
+        EXPECT_TRUE(has_exactly(*store, minute(0), kAlways)) << "reads do not wait";
+    }
+    EXPECT_TRUE(store->add(minute(1)));
+    EXPECT_TRUE(has_exactly(*store, joined(minute(0), minute(1)), kAlways));
+}
+
+// Goal: a transaction whose work throws leaves nothing, whatever it throws.
+TEST_P(LedgerStoreTest, RollsBackWhatThrows) {
+    ASSERT_TRUE(database_.open()->add(minute(0)));
+    const auto database = database_.database();
+    Connection connection(*database);
+    const auto insert = [](soci::session& sql) { sql << "DELETE FROM usage_records"; };
+    EXPECT_THROW((void)connection.write([&](soci::session& sql) -> Result<> {
+        insert(sql);
+        throw std::bad_alloc();
+    }),
+                 std::bad_alloc);
+    EXPECT_TRUE(connection.write([](soci::session&) -> Result<> { return {}; }));
     EXPECT_TRUE(has_exactly(*database_.open(), minute(0), kAlways));
 }
 

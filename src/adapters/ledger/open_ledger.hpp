@@ -1,6 +1,7 @@
 // The ledger's store in an SQL database: SQLite in a file, or PostgreSQL. Both have one schema.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -11,20 +12,32 @@
 
 namespace tessera {
 
-// The most pages of 4096 bytes that the file may have; 0: as many as the disk has.
-struct SqliteLimit {
+// Programs use the defaults.
+struct LedgerLimits {
+    // The most pages of 4096 bytes that SQLite's file may have; 0: as many as the disk has.
     std::int64_t pages = 0;
+    // Rows that one transaction of roll_up or remove_before changes; the last share or hour of it
+    // may add to them.
+    std::int64_t rows = 5000;
+    // The longest waits of a call: for calls of the same store, for other programs' transactions,
+    // and for PostgreSQL's answer to a transaction.
+    std::chrono::milliseconds turn{30'000};
+    std::chrono::milliseconds lock{10'000};
+    std::chrono::milliseconds transaction{90'000};
 };
 
 // Creates the file if there is none; its folder must exist. An existing file is checked, which
 // reads all of it. Several stores and processes of one machine may have a file open at the same
 // time. The file must not be on a network file system (https://www.sqlite.org/wal.html).
 //
-// Errors: invalid_argument if the file is a database of another program; corrupt if it is damaged
-// or no database; unsupported if a newer Tessera wrote it; permission_denied if it cannot be
-// written; unavailable if it cannot be opened. The file is not changed then.
+// Errors; the file is not changed then:
+// - invalid_argument: the file is a database of another program.
+// - corrupt: it is damaged, no database, or missing beside a -wal file.
+// - unsupported: a newer Tessera wrote it.
+// - permission_denied: it cannot be written.
+// - unavailable: it cannot be opened.
 Result<std::unique_ptr<LedgerStore>> open_sqlite_ledger(const std::filesystem::path& file,
-                                                        SqliteLimit limit = {});
+                                                        LedgerLimits limits = {});
 
 // `url` is such as postgresql://USER@HOST/DATABASE?sslmode=verify-full&passfile=FILE, with any
 // parameter of libpq. The user must be allowed to create tables in the database. Several stores
@@ -32,6 +45,7 @@ Result<std::unique_ptr<LedgerStore>> open_sqlite_ledger(const std::filesystem::p
 //
 // Errors: invalid_argument if it is no such URL; unavailable if the server does not answer or does
 // not accept the user; unsupported if a newer Tessera created the tables, which are not changed.
-Result<std::unique_ptr<LedgerStore>> open_postgresql_ledger(const std::string& url);
+Result<std::unique_ptr<LedgerStore>> open_postgresql_ledger(const std::string& url,
+                                                            LedgerLimits limits = {});
 
 }  // namespace tessera

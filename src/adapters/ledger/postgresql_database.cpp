@@ -27,20 +27,30 @@ constexpr std::string_view kConnectionTimeouts =
     "connect_timeout=10&tcp_user_timeout=30000&keepalives_idle=10&keepalives_interval=5&"
     "keepalives_count=3";
 
-// A transaction of the store takes milliseconds to a few seconds. The last one ends a transaction
-// of a machine that disappeared, which would hold the lock.
+// A transaction of the store takes milliseconds to a few seconds. The last timeout ends a
+// transaction of a machine that disappeared, which would hold the lock.
 constexpr auto kSettings = std::to_array<std::string_view>(
-    {"SET statement_timeout = 60000", "SET lock_timeout = 20000",
-     "SET idle_in_transaction_session_timeout = 60000", "SET synchronous_commit = on",
-     "SET client_min_messages = warning"});
+    {"SET statement_timeout = 60000", "SET idle_in_transaction_session_timeout = 60000",
+     "SET synchronous_commit = on", "SET client_min_messages = warning"});
 
 bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> prefixes) {
     return std::ranges::any_of(prefixes, [&](auto prefix) { return text.starts_with(prefix); });
 }
 
+// Blank if the error is libpq's own, such as that of a lost connection.
+std::string state_of(const soci::soci_error& error) {
+    const auto* const server = dynamic_cast<const soci::postgresql_soci_error*>(&error);
+    return server == nullptr ? "" : server->sqlstate();
+}
+
+bool is_blank(std::string_view state) {
+    return state.find_first_not_of(' ') == std::string_view::npos;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<PostgresqlDatabase>> PostgresqlDatabase::of(const std::string& url) {
+Result<std::unique_ptr<PostgresqlDatabase>> PostgresqlDatabase::of(const std::string& url,
+                                                                   LedgerLimits limits) {
     if (!starts_with_any(url, {"postgresql://", "postgres://"})) {
         return fail(Code::invalid_argument,
                     "the URL of the ledger is none of PostgreSQL; write such as "
@@ -50,7 +60,7 @@ Result<std::unique_ptr<PostgresqlDatabase>> PostgresqlDatabase::of(const std::st
     std::string with_timeouts = fmt::format("{}?{}", url.substr(0, query), kConnectionTimeouts);
     if (query != std::string::npos && query + 1 < url.size())
         with_timeouts += "&" + url.substr(query + 1);
-    return std::make_unique<PostgresqlDatabase>(std::move(with_timeouts));
+    return std::make_unique<PostgresqlDatabase>(std::move(with_timeouts), limits);
 }
 
 const SqlDialect& PostgresqlDatabase::dialect() const {
@@ -59,18 +69,32 @@ const SqlDialect& PostgresqlDatabase::dialect() const {
 
 Result<std::unique_ptr<soci::session>> PostgresqlDatabase::connect() const {
     auto session = std::make_unique<soci::session>(soci::postgresql, url_);
+    const auto watched = watch(*session);
+    *session << fmt::format("SET lock_timeout = {}", limits().lock.count());
     for (const std::string_view setting : kSettings)
         *session << std::string(setting);
     return session;
 }
 
+bool PostgresqlDatabase::is_lost(const soci::soci_error& error) const {
+    const std::string state = state_of(error);
+    return is_blank(state) || starts_with_any(state, {"08", "57P"});
+}
+
+std::optional<Watchdog::Watch> PostgresqlDatabase::watch(soci::session& session) const {
+    // Sessions are of this class: SOCI does not export its type, so it cannot be checked.
+    const auto* const backend =
+        static_cast<const soci::postgresql_session_backend*>(session.get_backend());
+    const int socket = ::PQsocket(backend->conn_);
+    if (socket < 0) return std::nullopt;
+    return watchdog_.watch(socket);
+}
+
 // The codes: https://www.postgresql.org/docs/15/errcodes-appendix.html
 Error PostgresqlDatabase::explain(const soci::soci_error& error) const {
-    const auto* const server = dynamic_cast<const soci::postgresql_soci_error*>(&error);
-    const std::string state = server == nullptr ? "" : server->sqlstate();
+    const std::string state = state_of(error);
     const std::string why = one_line(error);
-    // libpq reports a lost connection without a code.
-    if (state.find_first_not_of(' ') == std::string::npos || starts_with_any(state, {"08", "57P"}))
+    if (is_lost(error))
         return {Code::unavailable, fmt::format("PostgreSQL does not answer: {}", why)};
     if (starts_with_any(state, {"57014", "55P03", "40", "25P03"})) {
         return {Code::unavailable,
@@ -78,7 +102,14 @@ Error PostgresqlDatabase::explain(const soci::soci_error& error) const {
     }
     if (state.starts_with("53"))
         return {Code::unavailable, fmt::format("PostgreSQL lacks disk or memory: {}", why)};
-    if (starts_with_any(state, {"28", "42501", "25006"})) {
+    // A standby answers BEGIN with the second.
+    if (starts_with_any(state, {"25006", "0A000"})) {
+        return {Code::unavailable,
+                fmt::format("PostgreSQL does not write, as a standby: {}; write the primary's "
+                            "address, or wait until this server is the primary",
+                            why)};
+    }
+    if (state.starts_with("42501")) {
         return {Code::permission_denied,
                 fmt::format("PostgreSQL does not allow this: {}; check the ledger's user", why)};
     }

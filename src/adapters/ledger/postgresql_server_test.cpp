@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <thread>
 
@@ -91,6 +92,15 @@ void PostgresqlServer::start() {
         }
     }
     give_up("PostgreSQL does not start; its messages are in " + folder_ + "/server.log");
+}
+
+void PostgresqlServer::start_as_standby() {
+    std::ofstream(folder_ + "/data/standby.signal").flush();
+    start();
+}
+
+void PostgresqlServer::signal(int number) const {
+    ::kill(pid_, number);
 }
 
 void PostgresqlServer::kill() {

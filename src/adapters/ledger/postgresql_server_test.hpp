@@ -21,6 +21,10 @@ class PostgresqlServer {
     void clear() const;
 
     void start();
+    // It can read, but does not write until it is promoted.
+    void start_as_standby();
+    // To the first process of the server, which accepts connections.
+    void signal(int number) const;
     // As a crash: connections break, and the next start recovers.
     void kill();
 

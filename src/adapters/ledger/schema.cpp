@@ -47,15 +47,25 @@ constexpr auto kMigrations =
     std::to_array<std::span<const std::string_view>>({std::span(kVersion1)});
 constexpr auto kNewest = static_cast<std::int64_t>(kMigrations.size());
 
+std::int64_t newest_version(soci::session& sql) {
+    std::int64_t version = 0;
+    sql << "SELECT COALESCE(MAX(version), 0) FROM tessera_schema", soci::into(version);
+    return version;
+}
+
+tl::unexpected<Error> is_newer(std::int64_t version) {
+    return fail(Code::unsupported,
+                fmt::format("the ledger has schema {}, and this program knows schemas up to {}; "
+                            "use the newer Tessera that wrote it",
+                            version, kNewest));
+}
+
 // 0 if there is no schema.
 std::int64_t version_of(const SqlDialect& dialect, soci::session& sql) {
     const std::string table = "tessera_schema";
     std::int64_t tables = 0;
     sql << std::string(dialect.count_tables), soci::use(table, "name"), soci::into(tables);
-    std::int64_t version = 0;
-    if (tables != 0)
-        sql << "SELECT COALESCE(MAX(version), 0) FROM tessera_schema", soci::into(version);
-    return version;
+    return tables == 0 ? 0 : newest_version(sql);
 }
 
 void migrate_to(std::int64_t version, const SqlDialect& dialect, soci::session& sql) {
@@ -75,16 +85,17 @@ Result<> migrate(const SqlDialect& dialect, Connection& connection) {
     do {
         TRY_VOID(connection.write([&](soci::session& sql) -> Result<> {
             version = version_of(dialect, sql);
-            if (version > kNewest) {
-                return fail(Code::unsupported,
-                            fmt::format("the ledger has schema {}, and this program knows schemas "
-                                        "up to {}; use the newer Tessera that wrote it",
-                                        version, kNewest));
-            }
+            if (version > kNewest) return is_newer(version);
             if (version < kNewest) migrate_to(++version, dialect, sql);
             return {};
         }));
     } while (version < kNewest);
+    return {};
+}
+
+Result<> check_version(soci::session& sql) {
+    const std::int64_t version = newest_version(sql);
+    if (version > kNewest) return is_newer(version);
     return {};
 }
 

@@ -14,4 +14,8 @@ namespace tessera {
 // and is not changed.
 Result<> migrate(const SqlDialect& dialect, Connection& connection);
 
+// In each transaction: an unsupported error if a newer program changed the tables since, so that
+// this one does not write to tables that it does not know.
+Result<> check_version(soci::session& sql);
+
 }  // namespace tessera

@@ -51,10 +51,12 @@ Result<> check_stored(const UsageRecord& record) {
 template <class T>
 Result<T> read(Connection& connection, const std::function<T(soci::session&)>& find) {
     T found;
-    TRY_VOID(connection.read([&](soci::session& sql) -> Result<> {
+    const Connection::Work work = [&](soci::session& sql) -> Result<> {
+        TRY_VOID(check_version(sql));
         found = find(sql);
         return {};
-    }));
+    };
+    TRY_VOID(connection.read(work));
     return found;
 }
 
@@ -71,12 +73,19 @@ Result<std::unique_ptr<LedgerStore>> SqlLedger::open(std::unique_ptr<const Datab
     return ledger;
 }
 
+Result<> SqlLedger::write(const Connection::Work& work) {
+    return writer_.write([&](soci::session& sql) -> Result<> {
+        TRY_VOID(check_version(sql));
+        return work(sql);
+    });
+}
+
 Result<AddedRecords> SqlLedger::add(std::span<const UsageRecord> records) {
     for (const UsageRecord& record : records)
         TRY_VOID(check_stored(record));
     AddedRecords added;
     if (records.empty()) return added;
-    TRY_VOID(writer_.write([&](soci::session& sql) -> Result<> {
+    TRY_VOID(write([&](soci::session& sql) -> Result<> {
         added = add_records(sql, records);
         return {};
     }));
@@ -103,7 +112,7 @@ Result<RolledUp> SqlLedger::roll_up(std::int64_t before_s) {
     RolledUp rows;
     RolledUpPart part;
     while (!part.is_last) {
-        TRY_VOID(writer_.write([&](soci::session& sql) -> Result<> {
+        TRY_VOID(write([&](soci::session& sql) -> Result<> {
             part = roll_up_some(sql, hour);
             return {};
         }));
@@ -118,7 +127,7 @@ Result<std::int64_t> SqlLedger::remove_before(std::int64_t unix_s) {
     std::int64_t rows = 0;
     RemovedPart part;
     while (!part.is_last) {
-        TRY_VOID(writer_.write([&](soci::session& sql) -> Result<> {
+        TRY_VOID(write([&](soci::session& sql) -> Result<> {
             part = remove_some(sql, hour);
             return {};
         }));
@@ -128,13 +137,14 @@ Result<std::int64_t> SqlLedger::remove_before(std::int64_t unix_s) {
 }
 
 Result<std::unique_ptr<LedgerStore>> open_sqlite_ledger(const std::filesystem::path& file,
-                                                        SqliteLimit limit) {
-    TRY(auto database, SqliteDatabase::open(file, limit.pages));
+                                                        LedgerLimits limits) {
+    TRY(auto database, SqliteDatabase::open(file, limits));
     return SqlLedger::open(std::move(database));
 }
 
-Result<std::unique_ptr<LedgerStore>> open_postgresql_ledger(const std::string& url) {
-    TRY(auto database, PostgresqlDatabase::of(url));
+Result<std::unique_ptr<LedgerStore>> open_postgresql_ledger(const std::string& url,
+                                                            LedgerLimits limits) {
+    TRY(auto database, PostgresqlDatabase::of(url, limits));
     return SqlLedger::open(std::move(database));
 }
 

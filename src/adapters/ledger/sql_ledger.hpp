@@ -29,6 +29,8 @@ class SqlLedger : public LedgerStore {
         : database_(std::move(database)), reader_(*database_), writer_(*database_) {}
 
   private:
+    Result<> write(const Connection::Work& work);
+
     std::unique_ptr<const Database> database_;
     // Two, so that a long read and a write do not wait for each other.
     Connection reader_;

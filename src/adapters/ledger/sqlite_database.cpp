@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <soci/sqlite3/soci-sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -70,8 +71,8 @@ Error damaged(const std::filesystem::path& file, std::string_view why) {
 }  // namespace
 
 Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::filesystem::path& file,
-                                                             std::int64_t most_pages) {
-    auto database = std::make_unique<SqliteDatabase>(file, most_pages);
+                                                             LedgerLimits limits) {
+    auto database = std::make_unique<SqliteDatabase>(file, limits);
     try {
         TRY(const bool exists, database->check_file());
         if (exists) {
@@ -153,9 +154,9 @@ Result<std::unique_ptr<soci::session>> SqliteDatabase::session() const {
         return fail(Code::invalid_argument,
                     fmt::format("{} has a quotation mark; write another path", path));
     }
-    auto session =
-        std::make_unique<soci::session>(soci::sqlite3, fmt::format("timeout=5 db=\"{}\"", path));
-    // Not as a parameter of the session: SOCI leaks the connection if that fails.
+    auto session = std::make_unique<soci::session>(soci::sqlite3, fmt::format("db=\"{}\"", path));
+    // Not as parameters of the session: SOCI leaks the connection if one of them fails.
+    *session << fmt::format("PRAGMA busy_timeout = {}", limits().lock.count());
     *session << "PRAGMA synchronous = FULL";
     // What is read often, such as the newest hours and the shares, fits into 32 MiB.
     *session << "PRAGMA cache_size = -32768";
@@ -194,9 +195,14 @@ Result<std::unique_ptr<soci::session>> SqliteDatabase::connect() const {
                                 file_.string()));
     }
     std::int64_t pages = 0;
-    if (most_pages_ > 0)
-        *connected << fmt::format("PRAGMA max_page_count = {}", most_pages_), soci::into(pages);
+    if (limits().pages > 0)
+        *connected << fmt::format("PRAGMA max_page_count = {}", limits().pages), soci::into(pages);
     return connected;
+}
+
+std::uint64_t SqliteDatabase::identity() const {
+    struct ::stat status{};
+    return ::stat(file_.c_str(), &status) == 0 ? status.st_ino : 0;
 }
 
 Error SqliteDatabase::explain(const soci::soci_error& error) const {

@@ -1,7 +1,6 @@
 // A ledger in a file of SQLite.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 
@@ -12,17 +11,22 @@ namespace tessera {
 class SqliteDatabase : public Database {
   public:
     // Refuses a file that is no ledger, and leaves it untouched. Creates the file if there is none.
-    // The file has at most `most_pages` pages; 0 is no limit. Throws soci_error.
     static Result<std::unique_ptr<SqliteDatabase>> open(const std::filesystem::path& file,
-                                                        std::int64_t most_pages);
+                                                        LedgerLimits limits);
 
     [[nodiscard]] const SqlDialect& dialect() const override;
     // Never creates a file: if the ledger's file was removed, a new one would be empty.
     [[nodiscard]] Result<std::unique_ptr<soci::session>> connect() const override;
+    // 0 if the file was removed.
+    [[nodiscard]] std::uint64_t identity() const override;
     [[nodiscard]] Error explain(const soci::soci_error& error) const override;
+    [[nodiscard]] bool is_lost(const soci::soci_error&) const override { return false; }
+    [[nodiscard]] std::optional<Watchdog::Watch> watch(soci::session&) const override {
+        return std::nullopt;
+    }
 
-    SqliteDatabase(std::filesystem::path file, std::int64_t most_pages)
-        : file_(std::move(file)), most_pages_(most_pages) {}
+    SqliteDatabase(std::filesystem::path file, LedgerLimits limits)
+        : Database(limits), file_(std::move(file)) {}
 
   private:
     // Whether there is a ledger (true) or no file yet (false).
@@ -34,7 +38,6 @@ class SqliteDatabase : public Database {
     [[nodiscard]] Result<> check_pages() const;
 
     std::filesystem::path file_;
-    std::int64_t most_pages_ = 0;
 };
 
 }  // namespace tessera

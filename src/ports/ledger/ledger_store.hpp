@@ -39,11 +39,15 @@ struct RolledUp {
 // records until add succeeds, and no interval counts twice.
 //
 // Errors of all calls:
-// - unavailable: the database does not answer, is locked for too long, or its disk is full. The
-//   text says which. Call again later; a lost connection is made again by the next call.
-// - permission_denied: the database cannot be written, or does not accept the user.
+// - unavailable: the database does not answer, does not accept the user, is locked for too long, or
+//   its disk is full. The text says which. Call again later; a lost connection is made again by the
+//   next call.
+// - permission_denied: the database does not let this user write.
 // - corrupt: the database is damaged. Nothing was repaired or replaced.
-// No call blocks for ever: connecting, waiting for a lock and each statement have a timeout.
+// - unsupported: a newer Tessera changed the database since it was opened. Nothing was written.
+// - internal: the database refused a statement. Call again later.
+// No call blocks for ever: waiting for other calls, connecting, waiting for a lock, and a
+// transaction with a server each have a limit (LedgerLimits in adapters/ledger/open_ledger.hpp).
 //
 // Windows may be of any times. Windows and records have seconds; hours are aligned to the epoch.
 class LedgerStore {

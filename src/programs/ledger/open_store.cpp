@@ -17,6 +17,11 @@ Result<std::unique_ptr<LedgerStore>> open(const DatabaseAddress& address) {
     return open_postgresql_ledger(std::get<PostgresqlUrl>(address).text);
 }
 
+// An administrator can solve the others, such as rights, without a restart.
+bool is_final(Code code) {
+    return code == Code::corrupt || code == Code::unsupported || code == Code::invalid_argument;
+}
+
 HttpResponse answer_while_opening(const HttpRequest& request) {
     if (request.path == "/healthz") return {.body = "ok\n", .content_type = "text/plain"};
     return {.status = 503, .body = "the database is not open yet\n", .content_type = "text/plain"};
@@ -31,8 +36,7 @@ Result<std::unique_ptr<LedgerStore>> open_store(const Config& config, StoreFault
         serve_health(health_port_of(config), answer_while_opening, stop));
     while (!stop.stop_requested()) {
         auto store = open(address);
-        const bool is_away = !store && store.error().code == Code::unavailable;
-        if (!store && !is_away) return fail(store.error().in("database"));
+        if (!store && is_final(store.error().code)) return fail(store.error().in("database"));
         store = faults.note(StoreCall::open, std::move(store));
         if (store) return store;
         clock.sleep_for(kOpenAgain, stop);

@@ -11,9 +11,10 @@
 
 namespace tessera {
 
-// Null if `stop` was requested first. While the database is unavailable it is tried again, and
-// /healthz answers: a restart would not help. Other errors are final: the database is damaged, of a
-// newer release, or of another program, and is not changed.
+// Null if `stop` was requested first. While the database is unavailable, or may not be written, it
+// is tried again, and /healthz answers: a restart would not help. The event ledger_error says why.
+// Three errors are final: the database is damaged (corrupt), of a newer release (unsupported), or
+// of another program (invalid_argument, as is a wrong URL). It is not changed.
 Result<std::unique_ptr<LedgerStore>> open_store(const Config& config, StoreFaults& faults,
                                                 Clock& clock, const std::stop_token& stop);
 
