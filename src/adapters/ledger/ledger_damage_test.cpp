@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "adapters/ledger/ledger_fixture_test.hpp"
+#include "adapters/ledger/postgresql_url.hpp"
 
 namespace tessera {
 namespace {
@@ -386,12 +387,54 @@ TEST(PostgresqlLedger, RefusesOtherUrls) {
         EXPECT_EQ(store.error().code, Code::invalid_argument);
         EXPECT_EQ(store.error().text.find("secret"), std::string::npos);
     }
-    const auto store = open_postgresql_ledger("postgresql://u:secret@/db?host=/tmp/none&");
+    const auto store = open_postgresql_ledger("postgresql://u:secret@/db?host=/tmp/none");
     ASSERT_FALSE(store);
     EXPECT_EQ(store.error().code, Code::unavailable) << store.error().text;
     EXPECT_EQ(store.error().text.find("secret"), std::string::npos) << store.error().text;
-    EXPECT_EQ(open_postgresql_ledger("postgresql://h/db?no_such=1").error().code,
-              Code::unavailable);
+}
+
+// Goal: a password with characters that have a meaning in URLs is an error that does not quote it.
+// So are parameters and ports that libpq would refuse later, with their values in the text.
+TEST(PostgresqlLedger, NeverQuotesPasswords) {
+    for (const std::string rest :
+         {"u:pa50%zz@h/db", "u:se/cret@h/db", "u:se@cret@h/db", "u:12/cret@h/db", "u:se?cr@et@h/db",
+          "u:s[e@cret@h/db", "u@se:cret@h/db", "u:@cret@h/db", "h:cret/db", "h:70000/db",
+          "h:1,i:cret/db", "h/db?no_such=cret", "h/db?port=cret", "h/db?host=a,cr@et",
+          "h/db?connect_timeout=0", "h/db?connect_timeout=cret", "h/db?host", "u:se#cret/@h"}) {
+        const auto store = open_postgresql_ledger("postgresql://" + rest);
+        ASSERT_FALSE(store) << rest;
+        EXPECT_EQ(store.error().code, Code::invalid_argument) << rest;
+        EXPECT_TRUE(store.error().text.starts_with("the ledger's URL cannot be read; write "))
+            << store.error().text;
+        EXPECT_EQ(store.error().text.find("cret"), std::string::npos) << store.error().text;
+    }
+}
+
+// Goal: other URLs mean the same afterwards, and have timeouts.
+TEST(PostgresqlLedger, ReadsUrls) {
+    const std::string timeouts =
+        "&keepalives_idle=10&keepalives_interval=5&keepalives_count=3&tcp_user_timeout=30000";
+    struct Case {
+        std::string text;
+        std::string expected;
+    };
+    for (const Case& c : std::vector<Case>{
+             {"postgres://", "connect_timeout=10"},
+             {"postgresql://h", "connect_timeout=10&host=h"},
+             {"postgresql://u:p%40%2f%20%25w@h:1/db",
+              "user=u&password=p%40%2F%20%25w&connect_timeout=10&dbname=db&host=h&port=1"},
+             {"postgresql://u:a?b@h/db",
+              "user=u&password=a%3Fb&connect_timeout=10&dbname=db&host=h"},
+             {"postgresql:///db?host=/run/a b&connect_timeout=3",
+              "connect_timeout=3&dbname=db&host=%2Frun%2Fa%20b"},
+             {"postgresql://[::1]:2,h2:/db%40?user=a@b",
+              "user=a%40b&connect_timeout=10&dbname=db%40&host=%3A%3A1%2Ch2&port=2%2C"},
+         }) {
+        const auto url = read_postgresql_url(c.text);
+        ASSERT_TRUE(url) << c.text;
+        EXPECT_EQ(*url, "postgresql://?" + c.expected + timeouts) << c.text;
+        EXPECT_EQ(read_postgresql_url(*url).value(), *url);
+    }
 }
 
 }  // namespace

@@ -43,8 +43,11 @@ Result<std::unique_ptr<LedgerStore>> open_sqlite_ledger(const std::filesystem::p
 // parameter of libpq. The user must be allowed to create tables in the database. Several stores
 // may use one database at the same time. No error text contains the URL, which may have a password.
 //
-// Errors: invalid_argument if it is no such URL; unavailable if the server does not answer or does
-// not accept the user; unsupported if a newer Tessera created the tables, which are not changed.
+// Errors:
+// - invalid_argument: it is no such URL, or can mean another one than its author thinks.
+// - unavailable: the server does not answer, does not accept the user, or is a standby.
+// - permission_denied: the user may not create tables.
+// - unsupported: a newer Tessera created the tables, which are not changed.
 Result<std::unique_ptr<LedgerStore>> open_postgresql_ledger(const std::string& url,
                                                             LedgerLimits limits = {});
 

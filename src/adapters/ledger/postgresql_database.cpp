@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "adapters/ledger/postgresql_url.hpp"
+
 namespace tessera {
 namespace {
 
@@ -20,12 +22,6 @@ constexpr SqlDialect kDialect{
     .id_column = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
     .in_key_order = "",
 };
-
-// libpq's own time for a dead peer can be hours. A parameter of the user's URL comes later, and
-// wins (https://www.postgresql.org/docs/15/libpq-connect.html).
-constexpr std::string_view kConnectionTimeouts =
-    "connect_timeout=10&tcp_user_timeout=30000&keepalives_idle=10&keepalives_interval=5&"
-    "keepalives_count=3";
 
 // A transaction of the store takes milliseconds to a few seconds. The last timeout ends a
 // transaction of a machine that disappeared, which would hold the lock.
@@ -51,15 +47,7 @@ bool is_blank(std::string_view state) {
 
 Result<std::unique_ptr<PostgresqlDatabase>> PostgresqlDatabase::of(const std::string& url,
                                                                    LedgerLimits limits) {
-    if (!starts_with_any(url, {"postgresql://", "postgres://"})) {
-        return fail(Code::invalid_argument,
-                    "the URL of the ledger is none of PostgreSQL; write such as "
-                    "postgresql://USER@HOST/DATABASE");
-    }
-    const std::size_t query = url.find('?');
-    std::string with_timeouts = fmt::format("{}?{}", url.substr(0, query), kConnectionTimeouts);
-    if (query != std::string::npos && query + 1 < url.size())
-        with_timeouts += "&" + url.substr(query + 1);
+    TRY(std::string with_timeouts, read_postgresql_url(url));
     return std::make_unique<PostgresqlDatabase>(std::move(with_timeouts), limits);
 }
 
