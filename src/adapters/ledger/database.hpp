@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-// Statements are constants of this program; values are always bound.
+// Statements are constants of this program, and numbers; texts are always bound.
 struct SqlDialect {
     std::string_view begin_read;   // a transaction which sees one state
     std::string_view begin_write;  // a transaction which sees all that others committed before

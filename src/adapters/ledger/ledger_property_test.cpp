@@ -97,6 +97,7 @@ void has_the_distinct_records(const TestDatabase& database, Reached& reached) {
     RC_ASSERT(has_exactly(*store, records,
                           {std::max<std::int64_t>(cut_s, 0) / kHour * kHour, kEndOfTime}));
     RC_ASSERT(store->records("team", {0, cut_s / kHour * kHour})->empty());
+    RC_ASSERT(store->add(records)->added == 0);
     reached(joined.size() < distinct_records(records).size());
 }
 

@@ -37,6 +37,12 @@ std::vector<UsageRecord> joined(std::vector<UsageRecord> a, const std::vector<Us
     return a;
 }
 
+std::int64_t count_rows(const TestDatabase& database, const std::string& table) {
+    std::int64_t count = 0;
+    *database.session() << "SELECT COUNT(*) FROM " + table, soci::into(count);
+    return count;
+}
+
 // The records of one interval of some pods, with a change of shape now and then.
 std::vector<UsageRecord> minute(std::int64_t number) {
     std::vector<UsageRecord> records;
@@ -193,12 +199,115 @@ TEST_P(LedgerStoreTest, RemovesOldHours) {
     EXPECT_EQ(store->remove_before(kSomeMidnight + kHour - 1).value(), 0);
     EXPECT_EQ(store->remove_before(kSomeMidnight + 3 * kHour - 1).value(), std::ssize(records));
     EXPECT_TRUE(has_exactly(*store, newer, kAlways));
-    const auto session = database_.session();
-    std::int64_t shares = 0;
-    *session << "SELECT COUNT(*) FROM gpu_shares", soci::into(shares);
-    EXPECT_EQ(shares, 1);
+    EXPECT_EQ(count_rows(database_, "gpu_shares"), 1);
+    EXPECT_EQ(count_rows(database_, "namespaces"), 1);
+    EXPECT_EQ(count_rows(database_, "shapes"), 1);
     EXPECT_EQ(store->remove_before(std::numeric_limits<std::int64_t>::max()).value(), 2);
     EXPECT_TRUE(has_exactly(*store, {}, kAlways));
+    for (const char* table :
+         {"gpu_shares", "namespaces", "shapes", "hourly_usage", "pending_roll_ups"})
+        EXPECT_EQ(count_rows(database_, table), 0) << table;
+}
+
+// Goal: what was removed stays so, whatever arrives later, and what is as old and new is ignored.
+TEST_P(LedgerStoreTest, IgnoresRemovedHours) {
+    const auto store = database_.open();
+    const std::vector<UsageRecord> records = usages(usage("p", {0, 2 * kHour}));
+    const std::vector<UsageRecord> newer(records.begin() + 60, records.end());
+    ASSERT_TRUE(store->add(records));
+    EXPECT_EQ(store->remove_before(kSomeMidnight + kHour + 59).value(), 60);
+    const auto again = database_.open()->add(joined(records, usages(usage("late", {0, kHour}))));
+    EXPECT_EQ(again->added, 0);
+    EXPECT_EQ(again->copies, 180);
+    EXPECT_TRUE(has_exactly(*store, newer, kAlways));
+    ASSERT_TRUE(store->remove_before(kSomeMidnight - kHour)) << "an earlier time";
+    EXPECT_EQ(store->add(records)->copies, 120);
+    EXPECT_TRUE(has_exactly(*store, newer, kAlways));
+}
+
+// Goal: an hour that is not over needs no record to be read, and neither does a whole one. Method:
+// the records are removed, so only the sums can answer.
+TEST_P(LedgerStoreTest, AnswersFromSums) {
+    const auto store = database_.open();
+    std::vector<UsageRecord> records;
+    for (const char* pod : {"p", "q"})
+        records = joined(std::move(records), usages(usage(pod, {kHour / 2, kHour + 600})));
+    ASSERT_TRUE(store->add(records));
+    *database_.session() << "DELETE FROM usage_records";
+    for (const Window window : {Window{0, kHour + 600}, Window{kHour / 2, kHour + 700},
+                                Window{kHour / 2, kHour}, Window{kHour, kHour + 3000}}) {
+        const Window asked{kSomeMidnight + window.from_s, kSomeMidnight + window.to_s};
+        EXPECT_EQ(store->usage_by_namespace(asked).value(), plain_usage(records, asked));
+    }
+    EXPECT_TRUE(store->usage("team", {kSomeMidnight, kSomeMidnight + kHour / 2})->empty());
+}
+
+// Goal: a roll-up and a removal that a kill ends go on where they stopped.
+TEST_P(LedgerStoreTest, SurvivesAKillBetweenParts) {
+    std::vector<UsageRecord> records;
+    for (int pod = 0; pod < 30; ++pod) {
+        records = joined(std::move(records), usages(usage("p" + std::to_string(pod), {0, 2 * kHour},
+                                                          pod % 2 == 0 ? "team" : "other")));
+    }
+    ASSERT_TRUE(database_.open()->add(records));
+    const LedgerLimits limits{.rows = 60};
+    for (const char* const pending : {"pending_roll_ups", "hourly_usage"}) {
+        const bool is_roll_up = std::string_view(pending) == "pending_roll_ups";
+        const std::int64_t before = count_rows(database_, pending);
+        Child child([&](const Child& parent) {
+            const auto store = database_.open(limits);
+            parent.say('g');
+            if (is_roll_up) (void)store->roll_up(kEndOfTime);
+            if (!is_roll_up) (void)store->remove_before(kSomeMidnight + kHour);
+        });
+        EXPECT_EQ(child.hear(), 'g');
+        // SQLite's reader must not be of this process while the child starts.
+        while (count_rows(database_, pending) == before)
+            std::this_thread::yield();
+        child.kill();
+        const auto store = database_.open(limits);
+        EXPECT_TRUE(has_exactly(*store, records, {kSomeMidnight + kHour, kEndOfTime}));
+        if (is_roll_up) {
+            EXPECT_TRUE(has_exactly(*store, records, kAlways));
+            ASSERT_TRUE(store->roll_up(kEndOfTime));
+            EXPECT_EQ(count_rows(database_, "usage_records"), 60);
+            EXPECT_TRUE(has_exactly(*store, records, kAlways));
+        } else {
+            EXPECT_EQ(store->add(records)->added, 0) << "no removed record comes back";
+            ASSERT_TRUE(store->remove_before(kSomeMidnight + kHour));
+            EXPECT_EQ(count_rows(database_, "usage_records"), 30);
+            EXPECT_TRUE(store->records("team", {0, kSomeMidnight + kHour})->empty());
+        }
+    }
+}
+
+// Goal: large adds and a roll-up of many parts at the same time lose and double nothing, and the
+// adds get their turn between the parts.
+TEST_P(LedgerStoreTest, AddsDuringARollUp) {
+    const auto store = database_.open({.rows = 60});
+    const auto of_pods = [](const std::string& name, Window window) {
+        std::vector<UsageRecord> records;
+        for (int pod = 0; pod < 50; ++pod)
+            records = joined(std::move(records), usages(usage(name + std::to_string(pod), window)));
+        return records;
+    };
+    std::vector<UsageRecord> all = of_pods("old", {0, kHour});
+    ASSERT_TRUE(store->add(all));
+    std::atomic<bool> is_done = false;
+    std::thread rolling([&] {
+        EXPECT_TRUE(store->roll_up(kSomeMidnight + kHour));
+        is_done = true;
+    });
+    // What arrives for the hours of the roll-up is late.
+    for (int adds = 0; adds < 5 || (adds < 50 && !is_done); ++adds) {
+        const auto more = of_pods("new" + std::to_string(adds), {kHour - 120, kHour + 120});
+        ASSERT_TRUE(store->add(more));
+        all = joined(std::move(all), more);
+    }
+    rolling.join();
+    EXPECT_TRUE(has_exactly(*store, all, kAlways));
+    ASSERT_TRUE(store->roll_up(kEndOfTime));
+    EXPECT_TRUE(has_exactly(*store, all, kAlways));
 }
 
 // Goal: two stores on one database charge nothing twice. Method: threads add the same records in

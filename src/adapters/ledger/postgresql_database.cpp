@@ -23,11 +23,13 @@ constexpr SqlDialect kDialect{
     .in_key_order = "",
 };
 
-// A transaction of the store takes milliseconds to a few seconds. The last timeout ends a
-// transaction of a machine that disappeared, which would hold the lock.
+// A transaction of the store takes milliseconds to a few seconds. The second timeout ends a
+// transaction of a machine that disappeared, which would hold the lock. The statements are written
+// for nested loops over indices, which are quick with and without statistics of the tables.
 constexpr auto kSettings = std::to_array<std::string_view>(
     {"SET statement_timeout = 60000", "SET idle_in_transaction_session_timeout = 60000",
-     "SET synchronous_commit = on", "SET client_min_messages = warning"});
+     "SET synchronous_commit = on", "SET client_min_messages = warning",
+     "SET enable_hashjoin = off", "SET enable_mergejoin = off", "SET jit = off"});
 
 bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> prefixes) {
     return std::ranges::any_of(prefixes, [&](auto prefix) { return text.starts_with(prefix); });

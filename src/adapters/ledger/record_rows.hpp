@@ -1,15 +1,16 @@
-// The table of records: rows of one share in one hour.
+// Rows of the tables, as the rest of the store has them.
 #pragma once
 
 #include <soci/soci.h>
 
 #include <cstdint>
-#include <vector>
 
-#include "adapters/ledger/row_ids.hpp"
 #include "domain/budget/usage_record.hpp"
+#include "domain/budget/usage_sum.hpp"
 
 namespace tessera {
+
+using RowId = std::int64_t;
 
 // In the hours of the tables.
 constexpr std::int64_t hour_of(std::int64_t unix_s) {
@@ -19,6 +20,7 @@ constexpr std::int64_t start_of(std::int64_t hour) {
     return hour * kRollUpSeconds;
 }
 
+// Of usage_records.
 struct RecordRow {
     RowId ns = 0;
     std::int64_t hour = 0;
@@ -32,29 +34,22 @@ struct RecordRow {
     }
 };
 
-// The record of a row but for its identity and names. `shape` is the row's.
-UsageRecord record_of(const RecordRow& row, const UsageShape& shape);
-
-// Prepared statements of one transaction, which end before it. They are bound to members, so the
-// object stays where it is. Functions throw soci_error.
-class RecordRows {
+// Of shapes. The object stays where it is while a statement uses it.
+class ShapeRow {
   public:
-    explicit RecordRows(soci::session& sql);
-    RecordRows(const RecordRows&) = delete;
-    RecordRows& operator=(const RecordRows&) = delete;
-
-    // The rows of a share in its hour that have a second of [from_second, to_second), which
-    // `where` gives, in the order of time.
-    std::vector<RecordRow> find(const RecordRow& where);
-    void insert(const RecordRow& row);
-    void remove(const RecordRow& row);
+    // kColumns are those of the table with the name s, which kJoin joins to one with shape_id.
+    static constexpr const char* kColumns = "s.model, s.memory, s.capacity, s.compute, s.whole";
+    static constexpr const char* kJoin = "JOIN shapes s ON s.id = shape_id";
+    void bind(soci::statement& statement);
+    [[nodiscard]] const UsageShape& get();
 
   private:
-    RecordRow row_;
-    RecordRow found_;
-    soci::statement find_;
-    soci::statement insert_;
-    soci::statement remove_;
+    UsageShape shape_;
+    std::int64_t compute_ = 0;
+    std::int64_t whole_ = 0;
 };
+
+// The other fields of `record` stay as they are.
+void set_shape(UsageRecord& record, const UsageShape& shape);
 
 }  // namespace tessera

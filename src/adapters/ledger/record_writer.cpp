@@ -1,18 +1,16 @@
 #include "adapters/ledger/record_writer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
+#include "adapters/ledger/roll_up_rows.hpp"
 #include "domain/budget/roll_up.hpp"
 
 namespace tessera {
 namespace {
-
-// Id hides its text from SOCI, so the text is bound as a constant reference.
-const std::string& text(const auto& id) {
-    return id.str();
-}
 
 std::vector<UsageRecord> split(const std::vector<UsageRecord>& records) {
     std::vector<UsageRecord> pieces;
@@ -41,180 +39,333 @@ Window reach_of(const std::vector<UsageRecord>& records) {
             ((reach.to_s - 1) / kIntervalSeconds + 1) * kIntervalSeconds};
 }
 
-bool are_of_one_group(const UsageRecord& a, const UsageRecord& b) {
-    return a.pod == b.pod && a.container == b.container && a.gpu == b.gpu &&
-           hour_of(a.time.from_s) == hour_of(b.time.from_s);
+RowValues values_of(const UsageShape& shape) {
+    return {shape.model, shape.memory.count, shape.capacity.count,
+            std::int64_t{shape.compute.value}, std::int64_t{shape.whole ? 1 : 0}};
 }
 
 }  // namespace
 
 AddedRecords add_records(soci::session& sql, std::span<const UsageRecord> records) {
-    std::vector<const UsageRecord*> sorted;
-    sorted.reserve(records.size());
-    for (const UsageRecord& record : records)
-        sorted.push_back(&record);
-    std::ranges::sort(sorted, [](const UsageRecord* a, const UsageRecord* b) {
-        return std::tie(a->pod, a->container, a->gpu, a->time.from_s) <
-               std::tie(b->pod, b->container, b->gpu, b->time.from_s);
-    });
     RecordWriter writer(sql);
-    std::vector<UsageRecord> group;
-    for (const UsageRecord* record : sorted) {
-        if (!group.empty() && !are_of_one_group(group.front(), *record)) {
-            writer.add(group);
-            group.clear();
-        }
-        group.push_back(*record);
-    }
-    if (!group.empty()) writer.add(group);
-    writer.write_sums();
+    writer.read(records);
+    writer.write();
     return writer.added();
 }
 
-RecordWriter::RecordWriter(soci::session& sql)
-    : sql_(sql),
-      ids_(sql),
-      rows_(sql),
-      find_shares_((sql.prepare << "SELECT s.id, s.namespace_id, n.name, s.pod_name, s.last_hour "
-                                   "FROM gpu_shares s JOIN namespaces n ON n.id = s.namespace_id "
-                                   "WHERE s.pod = :pod AND s.container = :container AND "
-                                   "s.gpu = :gpu",
-                    soci::use(text(key_.pod), "pod"), soci::use(key_.container, "container"),
-                    soci::use(text(key_.gpu), "gpu"), soci::into(found_.id),
-                    soci::into(found_.ns_id), soci::into(found_.name.ns),
-                    soci::into(found_.name.name), soci::into(found_.last_hour))),
-      note_pending_((sql.prepare << "INSERT INTO pending_roll_ups (hour, namespace_id, share_id) "
-                                    "VALUES (:hour, :ns, :share) ON CONFLICT DO NOTHING",
-                     soci::use(pending_.hour, "hour"), soci::use(pending_.ns, "ns"),
-                     soci::use(pending_.share, "share"))) {}
-
-void RecordWriter::find_shares(const UsageRecord& record) {
-    if (key_.pod == record.pod && key_.container == record.container && key_.gpu == record.gpu)
-        return;
-    key_.pod = record.pod;
-    key_.container = record.container;
-    key_.gpu = record.gpu;
-    shares_.clear();
-    find_shares_.execute();
-    while (find_shares_.fetch())
-        shares_.push_back(found_);
+void RecordWriter::read(std::span<const UsageRecord> records) {
+    make_groups(records);
+    std::set<ShareKey> keys;
+    for (const Group& group : groups_)
+        keys.insert(key_of(group.records.front()));
+    find_shares(keys);
+    find_stored();
 }
 
-RecordWriter::Share& RecordWriter::share_of(const UsageRecord& record, std::int64_t hour) {
-    const auto at = std::ranges::find(shares_, record.name, &Share::name);
-    if (at != shares_.end()) {
-        if (at->last_hour < hour) {
-            sql_ << "UPDATE gpu_shares SET last_hour = :hour WHERE id = :id",
-                soci::use(hour, "hour"), soci::use(at->id, "id");
-            at->last_hour = hour;
+void RecordWriter::write() {
+    for (Group& group : groups_)
+        merge(group);
+    add_namespaces();
+    add_shares();
+    add_shapes();
+    raise_last_hours();
+    write_rows();
+    write_sums();
+}
+
+RecordWriter::ShareKey RecordWriter::key_of(const UsageRecord& record) {
+    return {record.pod.str(), record.container, record.gpu.str()};
+}
+
+// What was removed counts as stored.
+void RecordWriter::make_groups(std::span<const UsageRecord> records) {
+    const std::int64_t removed_before = removed_before_hour(sql_);
+    std::map<std::pair<ShareKey, std::int64_t>, Group> groups;
+    for (const UsageRecord& record : records) {
+        const std::int64_t hour = hour_of(record.time.from_s);
+        if (hour < removed_before) {
+            added_.copies += std::ssize(split_into_intervals(record));
+            continue;
         }
-        return *at;
+        Group& group = groups[{key_of(record), hour}];
+        group.hour = hour;
+        group.records.push_back(record);
     }
-    Share& share = shares_.emplace_back();
-    share.ns_id = ids_.find_or_add_namespace(record.name.ns);
-    share.name = record.name;
-    share.last_hour = hour;
-    sql_ << "INSERT INTO gpu_shares (pod, container, gpu, namespace_id, pod_name, last_hour) "
-            "VALUES (:pod, :container, :gpu, :ns, :name, :hour) RETURNING id",
-        soci::use(text(record.pod), "pod"), soci::use(record.container, "container"),
-        soci::use(text(record.gpu), "gpu"), soci::use(share.ns_id, "ns"),
-        soci::use(share.name.name, "name"), soci::use(hour, "hour"), soci::into(share.id);
-    return share;
+    groups_.reserve(groups.size());
+    for (auto& [key, group] : groups)
+        groups_.push_back(std::move(group));
 }
 
-// Sorted. The window is within an hour.
-std::vector<UsageRecord> RecordWriter::find_stored(const UsageRecord& like, Window window) {
-    std::vector<UsageRecord> stored;
-    const std::int64_t hour = hour_of(window.from_s);
-    for (const Share& share : shares_) {
-        for (const RecordRow& row : rows_.find({.ns = share.ns_id,
-                                                .hour = hour,
-                                                .share = share.id,
-                                                .from_second = window.from_s - start_of(hour),
-                                                .to_second = window.to_s - start_of(hour)})) {
-            UsageRecord& record = stored.emplace_back(record_of(row, ids_.shape(row.shape)));
-            record.pod = like.pod;
-            record.container = like.container;
-            record.gpu = like.gpu;
-            record.name = share.name;
+void RecordWriter::find_shares(const std::set<ShareKey>& keys) {
+    std::vector<RowValues> rows;
+    for (const auto& [pod, container, gpu] : keys) {
+        rows.push_back({pod, container, gpu});
+        shares_[{pod, container, gpu}].clear();
+    }
+    ShareKey key;
+    Share share;
+    const auto bind = [&](soci::statement& statement) {
+        statement.exchange(soci::into(std::get<0>(key)));
+        statement.exchange(soci::into(std::get<1>(key)));
+        statement.exchange(soci::into(std::get<2>(key)));
+        statement.exchange(soci::into(share.id));
+        statement.exchange(soci::into(share.ns_id));
+        statement.exchange(soci::into(share.name.ns));
+        statement.exchange(soci::into(share.name.name));
+        statement.exchange(soci::into(share.last_hour));
+    };
+    const auto visit = [&] {
+        shares_[key].push_back(share);
+        namespaces_[share.name.ns] = share.ns_id;
+    };
+    query_rows(sql_,
+               "WITH asked(pod, container, gpu) AS (VALUES {rows}) "
+               "SELECT s.pod, s.container, s.gpu, s.id, s.namespace_id, n.name, s.pod_name, "
+               "s.last_hour FROM asked a CROSS JOIN gpu_shares s "
+               "JOIN namespaces n ON n.id = s.namespace_id "
+               "WHERE s.pod = a.pod AND s.container = a.container AND s.gpu = a.gpu",
+               rows, {.bind = bind, .visit = visit});
+}
+
+void RecordWriter::find_stored() {
+    struct Place {
+        Group* group = nullptr;
+        const Share* share = nullptr;
+    };
+    std::vector<Place> places;
+    std::vector<RowValues> asked;
+    for (Group& group : groups_) {
+        const Window reach = reach_of(group.records);
+        for (const Share& share : shares_.at(key_of(group.records.front()))) {
+            asked.push_back({std::ssize(places), share.ns_id, group.hour, share.id,
+                             reach.from_s - start_of(group.hour),
+                             reach.to_s - start_of(group.hour)});
+            places.push_back({&group, &share});
         }
     }
-    std::ranges::sort(stored);
-    return stored;
+    std::int64_t place = 0;
+    RecordRow row;
+    ShapeRow shape;
+    const auto bind = [&](soci::statement& statement) {
+        statement.exchange(soci::into(place));
+        statement.exchange(soci::into(row.from_second));
+        statement.exchange(soci::into(row.to_second));
+        statement.exchange(soci::into(row.shape));
+        shape.bind(statement);
+    };
+    const auto visit = [&] {
+        const auto& [group, share] = places.at(static_cast<std::size_t>(place));
+        // The identity is that of the group.
+        UsageRecord& record = group->stored.emplace_back(group->records.front());
+        row.hour = group->hour;
+        record.time = row.time();
+        record.name = share->name;
+        set_shape(record, shape.get());
+        shapes_[shape.get()] = row.shape;
+    };
+    query_rows(
+        sql_,
+        fmt::format("WITH asked(place, ns, hour, share, since, until) AS (VALUES {{rows}}) "
+                    "SELECT place, from_second, to_second, shape_id, {} "
+                    "FROM asked a CROSS JOIN usage_records r {} WHERE r.namespace_id = a.ns AND "
+                    "r.hour = a.hour AND r.share_id = a.share AND r.from_second < a.until AND "
+                    "r.to_second > a.since",
+                    ShapeRow::kColumns, ShapeRow::kJoin),
+        asked, {.bind = bind, .visit = visit});
+    for (Group& group : groups_)
+        std::ranges::sort(group.stored);
 }
 
-RecordRow RecordWriter::row_of(const UsageRecord& record, std::int64_t hour) {
-    const Share& share = share_of(record, hour);
+void RecordWriter::merge(Group& group) {
+    std::vector<UsageRecord> all = group.stored;
+    all.insert(all.end(), group.records.begin(), group.records.end());
+    std::vector<UsageRecord> merged = distinct_records(all);
+    std::ranges::sort(merged);
+    const std::int64_t changes = std::ssize(without(split(merged), split(group.stored)));
+    added_.added += changes;
+    added_.copies += std::ssize(split(group.records)) - changes;
+    // A copy of an interval of a roll-up would split it.
+    if (changes == 0) return;
+    group.removed = without(group.stored, merged);
+    group.inserted = without(merged, group.stored);
+}
+
+RecordWriter::Share* RecordWriter::share_of(const UsageRecord& record) {
+    std::vector<Share>& shares = shares_.at(key_of(record));
+    const auto at = std::ranges::find(shares, record.name, &Share::name);
+    return at == shares.end() ? nullptr : &*at;
+}
+
+RecordRow RecordWriter::row_of(const UsageRecord& record) {
+    const Share& share = *share_of(record);
+    const std::int64_t hour = hour_of(record.time.from_s);
     return {.ns = share.ns_id,
             .hour = hour,
             .share = share.id,
             .from_second = record.time.from_s - start_of(hour),
             .to_second = record.time.to_s - start_of(hour),
-            .shape = ids_.find_or_add_shape(shape_of(record))};
+            .shape = shapes_.at(shape_of(record))};
 }
 
-void RecordWriter::insert(const UsageRecord& record, std::int64_t hour) {
-    const RecordRow row = row_of(record, hour);
-    rows_.insert(row);
-    sums_[{row.ns, hour, row.shape}] += record.time.seconds();
-    const bool is_noted =
-        pending_.hour == hour && pending_.ns == row.ns && pending_.share == row.share;
-    if (is_noted) return;
-    pending_ = row;
-    note_pending_.execute(true);
+void RecordWriter::add_namespaces() {
+    std::set<std::string> names;
+    for (const Group& group : groups_) {
+        for (const UsageRecord& record : group.inserted) {
+            if (!namespaces_.contains(record.name.ns)) names.insert(record.name.ns);
+        }
+    }
+    std::vector<RowValues> rows;
+    for (const std::string& name : names)
+        rows.push_back({name});
+    execute_rows(sql_, "INSERT INTO namespaces (name) VALUES {rows} ON CONFLICT DO NOTHING", rows);
+    std::string name;
+    RowId id = 0;
+    const auto bind = [&](soci::statement& statement) {
+        statement.exchange(soci::into(name));
+        statement.exchange(soci::into(id));
+    };
+    query_rows(sql_, "SELECT name, id FROM namespaces WHERE name IN (VALUES {rows})", rows,
+               {.bind = bind, .visit = [&] { namespaces_[name] = id; }});
 }
 
-void RecordWriter::remove(const UsageRecord& record, std::int64_t hour) {
-    const RecordRow row = row_of(record, hour);
-    rows_.remove(row);
-    sums_[{row.ns, hour, row.shape}] -= record.time.seconds();
+void RecordWriter::add_shares() {
+    std::set<ShareKey> keys;
+    std::set<RowValues> rows;
+    for (const Group& group : groups_) {
+        for (const UsageRecord& record : group.inserted) {
+            if (share_of(record) != nullptr) continue;
+            const ShareKey key = key_of(record);
+            keys.insert(key);
+            rows.insert({std::get<0>(key), std::get<1>(key), std::get<2>(key),
+                         namespaces_.at(record.name.ns), record.name.name, std::int64_t{0}});
+        }
+    }
+    execute_rows(sql_,
+                 "INSERT INTO gpu_shares (pod, container, gpu, namespace_id, pod_name, last_hour) "
+                 "VALUES {rows}",
+                 std::vector<RowValues>(rows.begin(), rows.end()));
+    find_shares(keys);
 }
 
-void RecordWriter::add(const std::vector<UsageRecord>& records) {
-    const std::int64_t hour = hour_of(records.front().time.from_s);
-    find_shares(records.front());
-    const std::vector<UsageRecord> stored = find_stored(records.front(), reach_of(records));
-    std::vector<UsageRecord> all = stored;
-    all.insert(all.end(), records.begin(), records.end());
-    std::vector<UsageRecord> merged = distinct_records(all);
-    std::ranges::sort(merged);
-    const auto changes = static_cast<std::int64_t>(without(split(merged), split(stored)).size());
-    added_.added += changes;
-    added_.copies += static_cast<std::int64_t>(split(records).size()) - changes;
-    // A copy of an interval of a roll-up would split it.
-    if (changes == 0) return;
+void RecordWriter::find_shapes(const std::set<UsageShape>& shapes) {
+    std::vector<RowValues> rows;
+    for (const UsageShape& shape : shapes)
+        rows.push_back(values_of(shape));
+    RowId id = 0;
+    ShapeRow found;
+    const auto bind = [&](soci::statement& statement) {
+        statement.exchange(soci::into(id));
+        found.bind(statement);
+    };
+    query_rows(
+        sql_,
+        fmt::format("WITH asked(model, memory, capacity, compute, whole) AS "
+                    "(VALUES {{rows}}) SELECT s.id, {} FROM asked a CROSS JOIN shapes s WHERE "
+                    "s.model = a.model AND s.memory = a.memory AND "
+                    "s.capacity = a.capacity AND s.compute = a.compute AND "
+                    "s.whole = a.whole",
+                    ShapeRow::kColumns),
+        rows, {.bind = bind, .visit = [&] { shapes_[found.get()] = id; }});
+}
+
+void RecordWriter::add_shapes() {
+    std::set<UsageShape> unknown;
+    for (const Group& group : groups_) {
+        for (const UsageRecord& record : group.inserted) {
+            if (!shapes_.contains(shape_of(record))) unknown.insert(shape_of(record));
+        }
+    }
+    find_shapes(unknown);
+    std::erase_if(unknown, [&](const UsageShape& shape) { return shapes_.contains(shape); });
+    std::vector<RowValues> rows;
+    for (const UsageShape& shape : unknown)
+        rows.push_back(values_of(shape));
+    execute_rows(sql_, "INSERT INTO shapes (model, memory, capacity, compute, whole) VALUES {rows}",
+                 rows);
+    find_shapes(unknown);
+}
+
+void RecordWriter::raise_last_hours() {
+    std::map<RowId, std::int64_t> hours;
+    for (const Group& group : groups_) {
+        for (const UsageRecord& record : group.inserted) {
+            Share& share = *share_of(record);
+            if (share.last_hour >= group.hour) continue;
+            share.last_hour = group.hour;
+            hours[share.id] = group.hour;
+        }
+    }
+    std::vector<RowValues> rows;
+    for (const auto& [id, hour] : hours)
+        rows.push_back({id, hour});
+    execute_rows(sql_,
+                 "WITH raised(id, hour) AS (VALUES {rows}) UPDATE gpu_shares "
+                 "SET last_hour = raised.hour FROM raised WHERE gpu_shares.id = raised.id",
+                 rows);
+}
+
+void RecordWriter::write_rows() {
+    std::vector<RowValues> removed;
+    std::vector<RowValues> inserted;
+    std::set<RowValues> pending;
+    for (const Group& group : groups_) {
+        for (const UsageRecord& record : group.removed) {
+            const RecordRow row = row_of(record);
+            removed.push_back({row.ns, row.hour, row.share, row.from_second});
+            sums_[{row.ns, row.hour, row.shape}].seconds -= record.time.seconds();
+        }
+        for (const UsageRecord& record : group.inserted) {
+            const RecordRow row = row_of(record);
+            inserted.push_back(
+                {row.ns, row.hour, row.share, row.from_second, row.to_second, row.shape});
+            pending.insert({row.hour, row.ns, row.share});
+            Sum& sum = sums_[{row.ns, row.hour, row.shape}];
+            sum.seconds += record.time.seconds();
+            sum.first_second = std::min(sum.first_second, row.from_second);
+            sum.last_second = std::max(sum.last_second, row.to_second);
+        }
+    }
     // First what goes: a new row can have the key of an old one.
-    for (const UsageRecord& record : without(stored, merged))
-        remove(record, hour);
-    for (const UsageRecord& record : without(merged, stored))
-        insert(record, hour);
+    execute_rows(sql_,
+                 "WITH old(ns, hour, share, since) AS (VALUES {rows}) DELETE FROM usage_records "
+                 "WHERE (namespace_id, hour, share_id, from_second) IN "
+                 "(SELECT ns, hour, share, since FROM old)",
+                 removed);
+    execute_rows(sql_,
+                 "INSERT INTO usage_records (namespace_id, hour, share_id, from_second, to_second, "
+                 "shape_id) VALUES {rows}",
+                 inserted);
+    execute_rows(sql_,
+                 "INSERT INTO pending_roll_ups (hour, namespace_id, share_id) VALUES {rows} "
+                 "ON CONFLICT DO NOTHING",
+                 std::vector<RowValues>(pending.begin(), pending.end()));
 }
 
 void RecordWriter::write_sums() {
-    struct {
-        RowId ns = 0;
-        std::int64_t hour = 0;
-        RowId shape = 0;
-        std::int64_t seconds = 0;
-    } row;
-    soci::statement add =
-        (sql_.prepare << "INSERT INTO hourly_usage (namespace_id, hour, shape_id, seconds) "
-                         "VALUES (:ns, :hour, :shape, :seconds) "
-                         "ON CONFLICT (namespace_id, hour, shape_id) DO UPDATE "
-                         "SET seconds = hourly_usage.seconds + excluded.seconds",
-         soci::use(row.ns, "ns"), soci::use(row.hour, "hour"), soci::use(row.shape, "shape"),
-         soci::use(row.seconds, "seconds"));
-    soci::statement remove =
-        (sql_.prepare << "DELETE FROM hourly_usage WHERE namespace_id = :ns AND hour = :hour AND "
-                         "shape_id = :shape AND seconds = 0",
-         soci::use(row.ns, "ns"), soci::use(row.hour, "hour"), soci::use(row.shape, "shape"));
+    std::vector<RowValues> rows;
+    std::vector<RowValues> lowered;
     for (const auto& [key, sum] : sums_) {
-        std::tie(row.ns, row.hour, row.shape) = key;
-        row.seconds = sum;
-        if (sum != 0) add.execute(true);
-        if (sum < 0) remove.execute(true);
+        const auto& [ns, hour, shape] = key;
+        rows.push_back({ns, hour, shape, sum.seconds, sum.first_second, sum.last_second});
+        if (sum.seconds < 0) lowered.push_back({ns, hour, shape});
     }
-    sums_.clear();
+    // The databases have no function of the same name for the lesser of two numbers.
+    execute_rows(
+        sql_,
+        fmt::format("INSERT INTO hourly_usage AS h (namespace_id, hour, shape_id, seconds, "
+                    "first_second, last_second) VALUES {{rows}} "
+                    "ON CONFLICT (namespace_id, hour, shape_id) DO UPDATE SET "
+                    "seconds = h.seconds + excluded.seconds, first_second = {}, last_second = {}",
+                    "CASE WHEN excluded.first_second < h.first_second "
+                    "THEN excluded.first_second ELSE h.first_second END",
+                    "CASE WHEN excluded.last_second > h.last_second "
+                    "THEN excluded.last_second ELSE h.last_second END"),
+        rows);
+    execute_rows(sql_,
+                 "WITH lowered(ns, hour, shape) AS (VALUES {rows}) DELETE FROM hourly_usage "
+                 "WHERE seconds = 0 AND (namespace_id, hour, shape_id) IN "
+                 "(SELECT ns, hour, shape FROM lowered)",
+                 lowered);
 }
 
 }  // namespace tessera

@@ -5,62 +5,85 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
+#include <string>
 #include <tuple>
 #include <vector>
 
 #include "adapters/ledger/record_rows.hpp"
-#include "adapters/ledger/row_ids.hpp"
+#include "adapters/ledger/row_batch.hpp"
 #include "domain/budget/usage_record.hpp"
+#include "domain/budget/usage_sum.hpp"
 #include "ports/ledger/ledger_store.hpp"
 
 namespace tessera {
 
-// The records have passed check_record. Throws soci_error.
+// The records have passed check_stored. Throws soci_error.
 AddedRecords add_records(soci::session& sql, std::span<const UsageRecord> records);
 
-// The parts of add_records. The object stays where it is, because statements are bound to members.
+// The parts of add_records, in the order of the calls. Each needs a few statements, whatever the
+// number of records.
 class RecordWriter {
   public:
-    explicit RecordWriter(soci::session& sql);
-    RecordWriter(const RecordWriter&) = delete;
-    RecordWriter& operator=(const RecordWriter&) = delete;
+    explicit RecordWriter(soci::session& sql) : sql_(sql) {}
 
-    // Records of one pod, container, GPU and hour.
-    void add(const std::vector<UsageRecord>& records);
-    // After all records.
-    void write_sums();
+    // Finds what the store has in the intervals of the records.
+    void read(std::span<const UsageRecord> records);
+    // Decides what changes, and writes it.
+    void write();
 
     [[nodiscard]] const AddedRecords& added() const { return added_; }
 
   private:
-    // A row of gpu_shares. There are several of one pod, container and GPU only if records
-    // contradict each other.
+    using ShareKey = std::tuple<std::string, std::string, std::string>;  // pod, container, GPU
+    // A row of gpu_shares. There are several of one key only if records contradict each other.
     struct Share {
         RowId id = 0;
         RowId ns_id = 0;
         PodName name;
         std::int64_t last_hour = 0;
     };
+    // The records of one key and hour. The last two are rows to remove and to insert.
+    struct Group {
+        std::int64_t hour = 0;
+        std::vector<UsageRecord> records;
+        std::vector<UsageRecord> stored;
+        std::vector<UsageRecord> removed;
+        std::vector<UsageRecord> inserted;
+    };
+    // Of hourly_usage: what is added to a row.
+    struct Sum {
+        std::int64_t seconds = 0;
+        std::int64_t first_second = kRollUpSeconds;
+        std::int64_t last_second = 0;
+    };
 
-    void find_shares(const UsageRecord& record);
-    Share& share_of(const UsageRecord& record, std::int64_t hour);
-    std::vector<UsageRecord> find_stored(const UsageRecord& like, Window window);
-    RecordRow row_of(const UsageRecord& record, std::int64_t hour);
-    void insert(const UsageRecord& record, std::int64_t hour);
-    void remove(const UsageRecord& record, std::int64_t hour);
+    static ShareKey key_of(const UsageRecord& record);
+
+    void make_groups(std::span<const UsageRecord> records);
+    void find_shares(const std::set<ShareKey>& keys);
+    void find_stored();
+    void merge(Group& group);
+    void add_namespaces();
+    void add_shares();
+    void find_shapes(const std::set<UsageShape>& shapes);
+    void add_shapes();
+    void raise_last_hours();
+    void write_rows();
+    void write_sums();
+
+    Share* share_of(const UsageRecord& record);
+    // Of a record whose share and shape are known.
+    RecordRow row_of(const UsageRecord& record);
 
     soci::session& sql_;
-    RowIds ids_;
-    RecordRows rows_;
-    UsageRecord key_;            // bound: pod, container and GPU of shares_
-    std::vector<Share> shares_;  // all of key_
-    Share found_;                // bound
-    soci::statement find_shares_;
-    RecordRow pending_;  // bound
-    soci::statement note_pending_;
-    // By namespace, hour and shape: seconds to add.
-    std::map<std::tuple<RowId, std::int64_t, RowId>, std::int64_t> sums_;
+    std::vector<Group> groups_;
+    std::map<ShareKey, std::vector<Share>> shares_;
+    std::map<std::string, RowId> namespaces_;
+    std::map<UsageShape, RowId> shapes_;
+    // By namespace, hour and shape.
+    std::map<std::tuple<RowId, std::int64_t, RowId>, Sum> sums_;
     AddedRecords added_;
 };
 

@@ -32,14 +32,19 @@ constexpr auto kVersion1 = std::to_array<std::string_view>({
     "shape_id BIGINT NOT NULL, PRIMARY KEY (namespace_id, hour, share_id, from_second)) "
     "{in_key_order}",
 
-    // The sums of usage_records.
+    // The sums of usage_records. All their records are within [first_second, last_second). A
+    // removed record leaves both as they are.
     "CREATE TABLE hourly_usage (namespace_id BIGINT NOT NULL, hour BIGINT NOT NULL, "
-    "shape_id BIGINT NOT NULL, seconds BIGINT NOT NULL, "
-    "PRIMARY KEY (namespace_id, hour, shape_id)) {in_key_order}",
+    "shape_id BIGINT NOT NULL, seconds BIGINT NOT NULL, first_second INTEGER NOT NULL, "
+    "last_second INTEGER NOT NULL, PRIMARY KEY (namespace_id, hour, shape_id)) {in_key_order}",
 
     // The shares with records of an hour that were added after its last roll-up.
     "CREATE TABLE pending_roll_ups (hour BIGINT NOT NULL, namespace_id BIGINT NOT NULL, "
     "share_id BIGINT NOT NULL, PRIMARY KEY (hour, namespace_id, share_id)) {in_key_order}",
+
+    // One row: the hours before it were removed, and no record of them is stored again.
+    "CREATE TABLE removals (before_hour BIGINT NOT NULL)",
+    "INSERT INTO removals (before_hour) VALUES (0)",
 });
 
 // In order; never change or remove one. A new one is appended, and its number is the version.

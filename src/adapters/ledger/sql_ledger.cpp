@@ -113,7 +113,7 @@ Result<RolledUp> SqlLedger::roll_up(std::int64_t before_s) {
     RolledUpPart part;
     while (!part.is_last) {
         TRY_VOID(write([&](soci::session& sql) -> Result<> {
-            part = roll_up_some(sql, hour);
+            part = roll_up_some(sql, {hour, database_->limits().rows});
             return {};
         }));
         rows.rows_before += part.rows.rows_before;
@@ -128,7 +128,7 @@ Result<std::int64_t> SqlLedger::remove_before(std::int64_t unix_s) {
     RemovedPart part;
     while (!part.is_last) {
         TRY_VOID(write([&](soci::session& sql) -> Result<> {
-            part = remove_some(sql, hour);
+            part = remove_some(sql, {hour, database_->limits().rows});
             return {};
         }));
         rows += part.rows;

@@ -15,8 +15,9 @@ namespace tessera {
 
 // Counts records of single intervals: a roll-up counts as the records of its intervals.
 struct AddedRecords {
-    std::int64_t added = 0;   // new, or longer than the record of their key that they replaced
-    std::int64_t copies = 0;  // the store had them, or a longer record of their key
+    std::int64_t added = 0;  // new, or longer than the record of their key that they replaced
+    std::int64_t copies =
+        0;  // the store had them, or a longer record of their key, or removed them
 };
 
 // Rows of the store.
@@ -25,9 +26,9 @@ struct RolledUp {
     std::int64_t rows_after = 0;
 };
 
-// After any calls of add and roll_up, by any number of stores on one database, the store has
-// distinct_records() (domain/budget/roll_up.hpp) of all records that were added: each interval
-// counts once, whatever the order and the number of copies.
+// After calls of add and roll_up, by any number of stores on one database, the store has
+// distinct_records() (domain/budget/roll_up.hpp) of all records that were added and not removed:
+// each interval counts once, whatever the order and the number of copies.
 //
 // Threads: any thread may call, and calls may overlap. Writes wait for each other, but no read
 // waits for a write. Each read sees the state between two transactions.
@@ -82,9 +83,8 @@ class LedgerStore {
     [[nodiscard]] virtual Result<RolledUp> roll_up(std::int64_t before_s) = 0;
 
     // Removes the hours that end at or before `unix_s`, records and sums together, in transactions
-    // of some thousand rows. Returns the number of rows of records. The store does not remember
-    // what it removed: a copy that is added later counts again. So keep records for longer than
-    // nodes send them again (eight days).
+    // of some thousand rows. Returns the number of rows of records. The store remembers the time:
+    // records of these hours that are added later are ignored, and count as copies.
     [[nodiscard]] virtual Result<std::int64_t> remove_before(std::int64_t unix_s) = 0;
 };
 
