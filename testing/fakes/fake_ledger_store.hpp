@@ -2,16 +2,23 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
+#include <stop_token>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "domain/budget/roll_up.hpp"
+#include "ports/ledger/check_stored.hpp"
 #include "ports/ledger/ledger_store.hpp"
 
 namespace tessera {
 
+// Passes the tests of the port (src/adapters/ledger/ledger_store_test.cpp).
 class FakeLedgerStore final : public LedgerStore {
   public:
     // What each call fails with.
@@ -21,20 +28,31 @@ class FakeLedgerStore final : public LedgerStore {
 
     Result<AddedRecords> add(std::span<const UsageRecord> records) override {
         if (fault) return fail(*fault);
-        const std::size_t before = records_.size();
-        std::vector<UsageRecord> all = records_;
-        all.insert(all.end(), records.begin(), records.end());
-        records_ = distinct_records(all);
-        const auto added = static_cast<std::int64_t>(records_.size() - before);
-        return AddedRecords{added, static_cast<std::int64_t>(records.size()) - added};
+        for (const UsageRecord& record : records)
+            TRY_VOID(check_stored(record));
+        AddedRecords added;
+        std::map<Group, std::vector<UsageRecord>> groups;
+        for (const UsageRecord& record : records) {
+            if (hour_of(record.time.from_s) < removed_hour_) {
+                added.copies += std::ssize(split_into_intervals(record));
+            } else {
+                groups[group_of(record)].push_back(record);
+            }
+        }
+        for (const auto& [group, of_group] : groups)
+            add_group(group, of_group, added);
+        return added;
     }
     Result<std::vector<UsageRecord>> records(const std::string& ns, Window window) override {
         if (fault) return fail(*fault);
         std::vector<UsageRecord> out;
-        for (UsageRecord record : records_) {
-            record.time = intersect(record.time, window);
-            if (record.name.ns == ns && record.time.seconds() > 0) out.push_back(record);
+        for (const auto& [group, stored] : groups_) {
+            for (UsageRecord record : stored) {
+                record.time = intersect(record.time, window);
+                if (record.name.ns == ns && record.time.seconds() > 0) out.push_back(record);
+            }
         }
+        std::ranges::sort(out);
         return out;
     }
     Result<std::vector<UsageSum>> usage(const std::string& ns, Window window) override {
@@ -50,29 +68,88 @@ class FakeLedgerStore final : public LedgerStore {
     }
     Result<std::map<std::string, std::vector<UsageSum>>> usage_by_namespace(
         Window window) override {
-        std::map<std::string, std::vector<UsageSum>> out;
-        for (const UsageRecord& record : records_) {
-            TRY(out[record.name.ns], usage(record.name.ns, window));
-        }
         if (fault) return fail(*fault);
+        std::set<std::string> names;
+        for (const auto& [group, stored] : groups_) {
+            for (const UsageRecord& record : stored)
+                names.insert(record.name.ns);
+        }
+        std::map<std::string, std::vector<UsageSum>> out;
+        for (const std::string& name : names) {
+            TRY(out[name], usage(name, window));
+        }
         std::erase_if(out, [](const auto& each) { return each.second.empty(); });
         return out;
     }
-    Result<RolledUp> roll_up(std::int64_t before_s) override {
+    Result<RolledUp> roll_up(std::int64_t before_s, const std::stop_token& stop) override {
         if (fault) return fail(*fault);
         rolled_up_before.push_back(before_s);
-        const auto rows = static_cast<std::int64_t>(records_.size());
-        return RolledUp{rows, static_cast<std::int64_t>(tessera::roll_up(records_).size())};
+        RolledUp rows;
+        if (stop.stop_requested()) return rows;
+        std::erase_if(pending_, [&](const Group& group) {
+            if (std::get<3>(group) >= end_of_hours(before_s)) return false;
+            std::vector<UsageRecord>& stored = groups_[group];
+            rows.rows_before += std::ssize(stored);
+            stored = tessera::roll_up(stored);
+            rows.rows_after += std::ssize(stored);
+            return true;
+        });
+        return rows;
     }
-    Result<std::int64_t> remove_before(std::int64_t unix_s) override {
+    Result<std::int64_t> remove_before(std::int64_t unix_s, const std::stop_token& stop) override {
         if (fault) return fail(*fault);
         removed_before.push_back(unix_s);
-        return static_cast<std::int64_t>(std::erase_if(
-            records_, [unix_s](const UsageRecord& each) { return each.time.to_s <= unix_s; }));
+        std::int64_t rows = 0;
+        if (stop.stop_requested()) return rows;
+        removed_hour_ = std::max(removed_hour_, end_of_hours(unix_s));
+        const auto is_old = [this](const Group& group) {
+            return std::get<3>(group) < removed_hour_;
+        };
+        std::erase_if(pending_, is_old);
+        std::erase_if(groups_, [&](const auto& each) {
+            if (!is_old(each.first)) return false;
+            rows += std::ssize(each.second);
+            return true;
+        });
+        return rows;
     }
 
   private:
-    std::vector<UsageRecord> records_;
+    using Group = std::tuple<PodUid, std::string, GpuUuid, std::int64_t>;  // the last: the hour
+
+    static std::int64_t hour_of(std::int64_t unix_s) { return unix_s / kRollUpSeconds; }
+    static std::int64_t end_of_hours(std::int64_t unix_s) {
+        return hour_of(std::clamp<std::int64_t>(unix_s, 0, kEndOfTime));
+    }
+    static Group group_of(const UsageRecord& record) {
+        return {record.pod, record.container, record.gpu, hour_of(record.time.from_s)};
+    }
+    static std::vector<UsageRecord> split(const std::vector<UsageRecord>& records) {
+        std::vector<UsageRecord> pieces;
+        for (const UsageRecord& record : records)
+            std::ranges::move(split_into_intervals(record), std::back_inserter(pieces));
+        std::ranges::sort(pieces);
+        return pieces;
+    }
+    void add_group(const Group& group, const std::vector<UsageRecord>& records,
+                   AddedRecords& added) {
+        std::vector<UsageRecord>& stored = groups_[group];
+        std::vector<UsageRecord> all = stored;
+        all.insert(all.end(), records.begin(), records.end());
+        std::vector<UsageRecord> merged = distinct_records(all);
+        std::vector<UsageRecord> changes;
+        std::ranges::set_difference(split(merged), split(stored), std::back_inserter(changes));
+        added.added += std::ssize(changes);
+        added.copies += std::ssize(split(records)) - std::ssize(changes);
+        // A copy of an interval of a roll-up would split it.
+        if (changes.empty()) return;
+        stored = std::move(merged);
+        pending_.insert(group);
+    }
+
+    std::map<Group, std::vector<UsageRecord>> groups_;
+    std::set<Group> pending_;
+    std::int64_t removed_hour_ = 0;
 };
 
 }  // namespace tessera

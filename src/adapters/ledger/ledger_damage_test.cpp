@@ -284,7 +284,7 @@ TEST(PostgresqlLedger, ReconnectsAfterARestart) {
         EXPECT_EQ(added.error().code, Code::unavailable) << added.error().text;
         EXPECT_EQ(added.error().text.find('\n'), std::string::npos) << added.error().text;
         EXPECT_EQ(store->usage("team", kAlways).error().code, Code::unavailable);
-        EXPECT_EQ(store->roll_up(kEndOfTime).error().code, Code::unavailable);
+        EXPECT_EQ(store->roll_up(kEndOfTime, {}).error().code, Code::unavailable);
     }
     EXPECT_EQ(database.try_open().error().code, Code::unavailable);
     server.start();
@@ -331,7 +331,7 @@ TEST(PostgresqlLedger, GivesUpOnAServerThatHangs) {
     while (hung.empty())
         hung = backends(*locked, true);
     ::kill(hung.at(0), SIGSTOP);
-    const auto rolled_up = store->roll_up(kEndOfTime);
+    const auto rolled_up = store->roll_up(kEndOfTime, {});
     ASSERT_FALSE(rolled_up);
     EXPECT_EQ(rolled_up.error().code, Code::unavailable);
     EXPECT_NE(rolled_up.error().text.find("busy with other calls"), std::string::npos)

@@ -27,13 +27,23 @@
 #include "adapters/ledger/sqlite_database.hpp"
 #include "domain/budget/roll_up.hpp"
 #include "testing/builders/usage_records.hpp"
+#include "testing/fakes/fake_ledger_store.hpp"
 
 namespace tessera {
 
-enum class Engine { sqlite, postgresql };
+// memory is the fake of the other tests, which has one store.
+enum class Engine { sqlite, postgresql, memory };
 
 inline std::string engine_name(Engine engine) {
-    return engine == Engine::sqlite ? "Sqlite" : "Postgresql";
+    switch (engine) {
+        case Engine::sqlite:
+            return "Sqlite";
+        case Engine::postgresql:
+            return "Postgresql";
+        case Engine::memory:
+            break;
+    }
+    return "Memory";
 }
 
 // One database, empty at first.
@@ -56,16 +66,14 @@ class TestDatabase {
 
     // Removes everything. No store may be open.
     void clear() {
-        if (engine_ == Engine::sqlite) {
-            std::filesystem::remove(file());
-        } else {
-            PostgresqlServer::shared().clear();
-        }
+        if (engine_ == Engine::sqlite) std::filesystem::remove(file());
+        if (engine_ == Engine::postgresql) PostgresqlServer::shared().clear();
     }
     [[nodiscard]] std::filesystem::path folder() const { return folder_; }
     [[nodiscard]] std::filesystem::path file() const { return folder_ / "ledger.db"; }
 
     [[nodiscard]] Result<std::unique_ptr<LedgerStore>> try_open(LedgerLimits limits = {}) const {
+        if (engine_ == Engine::memory) return std::make_unique<FakeLedgerStore>();
         if (engine_ == Engine::sqlite) return open_sqlite_ledger(file(), limits);
         return open_postgresql_ledger(PostgresqlServer::shared().url(), limits);
     }

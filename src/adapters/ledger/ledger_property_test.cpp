@@ -69,7 +69,7 @@ void add_in_parts(const TestDatabase& database, std::unique_ptr<LedgerStore>& st
                 store = database.open();
                 break;
             default:
-                RC_ASSERT(store->roll_up(any_window().to_s).has_value());
+                RC_ASSERT(store->roll_up(any_window().to_s, {}).has_value());
         }
     }
 }
@@ -82,9 +82,9 @@ void has_the_distinct_records(const TestDatabase& database, Reached& reached) {
     add_in_parts(database, store, records);
     RC_ASSERT(has_exactly(*store, records, any_window()));
     const std::vector<UsageRecord> joined = roll_up(records);
-    const auto rolled_up = store->roll_up(kEndOfTime);
+    const auto rolled_up = store->roll_up(kEndOfTime, {});
     RC_ASSERT(rolled_up.has_value());
-    RC_ASSERT(store->roll_up(kEndOfTime)->rows_before == 0);
+    RC_ASSERT(store->roll_up(kEndOfTime, {})->rows_before == 0);
     RC_ASSERT(has_exactly(*store, records, any_window()));
     for (const std::string ns : {"team", "other"}) {
         std::vector<UsageRecord> expected = joined;
@@ -93,7 +93,7 @@ void has_the_distinct_records(const TestDatabase& database, Reached& reached) {
     }
     RC_ASSERT(store->add(records)->added == 0);
     const std::int64_t cut_s = any_window().to_s;
-    RC_ASSERT(store->remove_before(cut_s).has_value());
+    RC_ASSERT(store->remove_before(cut_s, {}).has_value());
     RC_ASSERT(has_exactly(*store, records,
                           {std::max<std::int64_t>(cut_s, 0) / kHour * kHour, kEndOfTime}));
     RC_ASSERT(store->records("team", {0, cut_s / kHour * kHour})->empty());

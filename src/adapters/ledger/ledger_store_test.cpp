@@ -10,6 +10,7 @@
 #include <limits>
 #include <new>
 #include <random>
+#include <stop_token>
 #include <thread>
 
 #include "adapters/ledger/connection.hpp"
@@ -27,6 +28,13 @@ class LedgerStoreTest : public ::testing::TestWithParam<Engine> {
   protected:
     TestDatabase database_{GetParam()};
 };
+
+// What every store does, the fake included.
+class LedgerContractTest : public LedgerStoreTest {};
+
+INSTANTIATE_TEST_SUITE_P(Ledger, LedgerContractTest,
+                         ::testing::Values(Engine::sqlite, Engine::postgresql, Engine::memory),
+                         [](const auto& engine) { return engine_name(engine.param); });
 
 INSTANTIATE_TEST_SUITE_P(Ledger, LedgerStoreTest,
                          ::testing::Values(Engine::sqlite, Engine::postgresql),
@@ -56,7 +64,7 @@ std::vector<UsageRecord> minute(std::int64_t number) {
 }
 
 // Goal: a call counts what is new, what replaces a shorter record, and what the store had.
-TEST_P(LedgerStoreTest, CountsNewRecordsAndCopies) {
+TEST_P(LedgerContractTest, CountsNewRecordsAndCopies) {
     const auto store = database_.open();
     const std::vector<UsageRecord> hour = usages(usage("p", {0, kHour}));
     const auto counts = [&](const std::vector<UsageRecord>& records) {
@@ -67,11 +75,11 @@ TEST_P(LedgerStoreTest, CountsNewRecordsAndCopies) {
     EXPECT_EQ(counts(hour), std::pair(60L, 0L));
     EXPECT_EQ(counts(hour), std::pair(0L, 60L));
     EXPECT_EQ(counts(roll_up(hour)), std::pair(0L, 60L));
-    const auto rolled_up = store->roll_up(kSomeMidnight + kHour).value();
+    const auto rolled_up = store->roll_up(kSomeMidnight + kHour, {}).value();
     EXPECT_EQ(rolled_up.rows_before, 60);
     EXPECT_EQ(rolled_up.rows_after, 1);
     EXPECT_EQ(counts(hour), std::pair(0L, 60L));
-    EXPECT_EQ(store->roll_up(kSomeMidnight + kHour)->rows_before, 0);
+    EXPECT_EQ(store->roll_up(kSomeMidnight + kHour, {})->rows_before, 0);
     const UsageRecord shorter = usage("q", {0, 30});
     EXPECT_EQ(counts({shorter, shorter}), std::pair(1L, 1L));
     EXPECT_EQ(counts({usage("q", {0, 50}), usage("q", {0, 40})}), std::pair(1L, 1L));
@@ -79,37 +87,37 @@ TEST_P(LedgerStoreTest, CountsNewRecordsAndCopies) {
 }
 
 // Goal: an hour that is not over yet is not rolled up, and a late record joins the others later.
-TEST_P(LedgerStoreTest, RollsUpWholeHours) {
+TEST_P(LedgerContractTest, RollsUpWholeHours) {
     const auto store = database_.open();
     std::vector<UsageRecord> records = usages(usage("p", {0, 2 * kHour}));
     const UsageRecord late = records[30];
     records.erase(records.begin() + 30);
     ASSERT_TRUE(store->add(records));
-    EXPECT_EQ(store->roll_up(kSomeMidnight + kHour - 1)->rows_before, 0);
-    EXPECT_EQ(store->roll_up(kSomeMidnight + 2 * kHour - 1)->rows_after, 2);
+    EXPECT_EQ(store->roll_up(kSomeMidnight + kHour - 1, {})->rows_before, 0);
+    EXPECT_EQ(store->roll_up(kSomeMidnight + 2 * kHour - 1, {})->rows_after, 2);
     EXPECT_EQ(store->records("team", {0, kSomeMidnight + kHour})->size(), 2U);
     EXPECT_EQ(store->records("team", {kSomeMidnight + kHour, kEndOfTime})->size(), 60U);
     ASSERT_TRUE(store->add(std::vector{late}));
-    EXPECT_EQ(store->roll_up(kSomeMidnight + kHour)->rows_after, 1);
+    EXPECT_EQ(store->roll_up(kSomeMidnight + kHour, {})->rows_after, 1);
     EXPECT_TRUE(has_exactly(*store, usages(usage("p", {0, 2 * kHour})), kAlways));
 }
 
 // Goal: a roll-up of more rows than a transaction has joins all of them.
-TEST_P(LedgerStoreTest, RollsUpManyRows) {
+TEST_P(LedgerContractTest, RollsUpManyRows) {
     const auto store = database_.open();
     std::vector<UsageRecord> records;
     for (int pod = 0; pod < 100; ++pod)
         records = joined(std::move(records), usages(usage("p" + std::to_string(pod), {0, kHour})));
     ASSERT_TRUE(store->add(records));
-    const auto rolled_up = store->roll_up(kEndOfTime).value();
+    const auto rolled_up = store->roll_up(kEndOfTime, {}).value();
     EXPECT_EQ(rolled_up.rows_before, 6000);
     EXPECT_EQ(rolled_up.rows_after, 100);
-    EXPECT_EQ(store->roll_up(kEndOfTime)->rows_before, 0);
+    EXPECT_EQ(store->roll_up(kEndOfTime, {})->rows_before, 0);
     EXPECT_EQ(store->records("team", kAlways).value(), roll_up(records));
 }
 
 // Goal: the longer of two records of one key counts, also where they are of several namespaces.
-TEST_P(LedgerStoreTest, ReplacesRecordsOfOneKey) {
+TEST_P(LedgerContractTest, ReplacesRecordsOfOneKey) {
     const auto store = database_.open();
     UsageRecord other = usage("p", {0, 60}, "other");
     other.whole = true;
@@ -123,7 +131,7 @@ TEST_P(LedgerStoreTest, ReplacesRecordsOfOneKey) {
 }
 
 // Goal: nothing of a call is stored if one of its records is refused. The message names the field.
-TEST_P(LedgerStoreTest, RefusesRecords) {
+TEST_P(LedgerContractTest, RefusesRecords) {
     const auto store = database_.open();
     struct Case {
         void (*damage)(UsageRecord&);
@@ -151,7 +159,7 @@ TEST_P(LedgerStoreTest, RefusesRecords) {
 
 // Goal: the longest texts, the largest amounts and the first and last times are stored as they are,
 // and no text is taken for SQL.
-TEST_P(LedgerStoreTest, StoresExtremes) {
+TEST_P(LedgerContractTest, StoresExtremes) {
     const auto store = database_.open();
     UsageRecord record = usage("p", {0, 60});
     // No byte of it repeats often enough to be compressed.
@@ -184,7 +192,7 @@ TEST_P(LedgerStoreTest, StoresExtremes) {
 
 // Goal: old hours go with their sums, and what is newer stays. Method: enough rows for several
 // transactions.
-TEST_P(LedgerStoreTest, RemovesOldHours) {
+TEST_P(LedgerContractTest, RemovesOldHours) {
     const auto store = database_.open();
     std::vector<UsageRecord> records;
     for (int pod = 0; pod < 45; ++pod) {
@@ -196,33 +204,46 @@ TEST_P(LedgerStoreTest, RemovesOldHours) {
     ASSERT_TRUE(store->add(records));
     ASSERT_TRUE(store->add(newer));
     EXPECT_TRUE(has_exactly(*store, joined(records, newer), kAlways));
-    EXPECT_EQ(store->remove_before(kSomeMidnight + kHour - 1).value(), 0);
-    EXPECT_EQ(store->remove_before(kSomeMidnight + 3 * kHour - 1).value(), std::ssize(records));
+    EXPECT_EQ(store->remove_before(kSomeMidnight + kHour - 1, {}).value(), 0);
+    EXPECT_EQ(store->remove_before(kSomeMidnight + 3 * kHour - 1, {}).value(), std::ssize(records));
     EXPECT_TRUE(has_exactly(*store, newer, kAlways));
-    EXPECT_EQ(count_rows(database_, "gpu_shares"), 1);
-    EXPECT_EQ(count_rows(database_, "namespaces"), 1);
-    EXPECT_EQ(count_rows(database_, "shapes"), 1);
-    EXPECT_EQ(store->remove_before(std::numeric_limits<std::int64_t>::max()).value(), 2);
+    for (const char* table : {"gpu_shares", "namespaces", "shapes"})
+        EXPECT_EQ(GetParam() == Engine::memory ? 1 : count_rows(database_, table), 1) << table;
+    EXPECT_EQ(store->remove_before(std::numeric_limits<std::int64_t>::max(), {}).value(), 2);
     EXPECT_TRUE(has_exactly(*store, {}, kAlways));
     for (const char* table :
          {"gpu_shares", "namespaces", "shapes", "hourly_usage", "pending_roll_ups"})
-        EXPECT_EQ(count_rows(database_, table), 0) << table;
+        EXPECT_EQ(GetParam() == Engine::memory ? 0 : count_rows(database_, table), 0) << table;
 }
 
 // Goal: what was removed stays so, whatever arrives later, and what is as old and new is ignored.
-TEST_P(LedgerStoreTest, IgnoresRemovedHours) {
+TEST_P(LedgerContractTest, IgnoresRemovedHours) {
     const auto store = database_.open();
     const std::vector<UsageRecord> records = usages(usage("p", {0, 2 * kHour}));
     const std::vector<UsageRecord> newer(records.begin() + 60, records.end());
     ASSERT_TRUE(store->add(records));
-    EXPECT_EQ(store->remove_before(kSomeMidnight + kHour + 59).value(), 60);
-    const auto again = database_.open()->add(joined(records, usages(usage("late", {0, kHour}))));
+    EXPECT_EQ(store->remove_before(kSomeMidnight + kHour + 59, {}).value(), 60);
+    const auto again = store->add(joined(records, usages(usage("late", {0, kHour}))));
     EXPECT_EQ(again->added, 0);
     EXPECT_EQ(again->copies, 180);
     EXPECT_TRUE(has_exactly(*store, newer, kAlways));
-    ASSERT_TRUE(store->remove_before(kSomeMidnight - kHour)) << "an earlier time";
+    ASSERT_TRUE(store->remove_before(kSomeMidnight - kHour, {})) << "an earlier time";
     EXPECT_EQ(store->add(records)->copies, 120);
     EXPECT_TRUE(has_exactly(*store, newer, kAlways));
+}
+
+// Goal: a roll-up and a removal that are stopped do nothing more, and the next ones do the rest.
+TEST_P(LedgerContractTest, StopsBetweenParts) {
+    const auto store = database_.open();
+    const std::vector<UsageRecord> records = usages(usage("p", {0, kHour}));
+    ASSERT_TRUE(store->add(records));
+    std::stop_source stop;
+    stop.request_stop();
+    EXPECT_EQ(store->roll_up(kEndOfTime, stop.get_token())->rows_before, 0);
+    EXPECT_EQ(store->remove_before(kEndOfTime, stop.get_token()).value(), 0);
+    EXPECT_TRUE(has_exactly(*store, records, kAlways));
+    EXPECT_EQ(store->roll_up(kEndOfTime, {})->rows_before, 60);
+    EXPECT_EQ(store->remove_before(kEndOfTime, {}).value(), 1);
 }
 
 // Goal: an hour that is not over needs no record to be read, and neither does a whole one. Method:
@@ -257,8 +278,8 @@ TEST_P(LedgerStoreTest, SurvivesAKillBetweenParts) {
         Child child([&](const Child& parent) {
             const auto store = database_.open(limits);
             parent.say('g');
-            if (is_roll_up) (void)store->roll_up(kEndOfTime);
-            if (!is_roll_up) (void)store->remove_before(kSomeMidnight + kHour);
+            if (is_roll_up) (void)store->roll_up(kEndOfTime, {});
+            if (!is_roll_up) (void)store->remove_before(kSomeMidnight + kHour, {});
         });
         EXPECT_EQ(child.hear(), 'g');
         // SQLite's reader must not be of this process while the child starts.
@@ -269,12 +290,12 @@ TEST_P(LedgerStoreTest, SurvivesAKillBetweenParts) {
         EXPECT_TRUE(has_exactly(*store, records, {kSomeMidnight + kHour, kEndOfTime}));
         if (is_roll_up) {
             EXPECT_TRUE(has_exactly(*store, records, kAlways));
-            ASSERT_TRUE(store->roll_up(kEndOfTime));
+            ASSERT_TRUE(store->roll_up(kEndOfTime, {}));
             EXPECT_EQ(count_rows(database_, "usage_records"), 60);
             EXPECT_TRUE(has_exactly(*store, records, kAlways));
         } else {
             EXPECT_EQ(store->add(records)->added, 0) << "no removed record comes back";
-            ASSERT_TRUE(store->remove_before(kSomeMidnight + kHour));
+            ASSERT_TRUE(store->remove_before(kSomeMidnight + kHour, {}));
             EXPECT_EQ(count_rows(database_, "usage_records"), 30);
             EXPECT_TRUE(store->records("team", {0, kSomeMidnight + kHour})->empty());
         }
@@ -295,7 +316,7 @@ TEST_P(LedgerStoreTest, AddsDuringARollUp) {
     ASSERT_TRUE(store->add(all));
     std::atomic<bool> is_done = false;
     std::thread rolling([&] {
-        EXPECT_TRUE(store->roll_up(kSomeMidnight + kHour));
+        EXPECT_TRUE(store->roll_up(kSomeMidnight + kHour, {}));
         is_done = true;
     });
     // What arrives for the hours of the roll-up is late.
@@ -306,7 +327,7 @@ TEST_P(LedgerStoreTest, AddsDuringARollUp) {
     }
     rolling.join();
     EXPECT_TRUE(has_exactly(*store, all, kAlways));
-    ASSERT_TRUE(store->roll_up(kEndOfTime));
+    ASSERT_TRUE(store->roll_up(kEndOfTime, {}));
     EXPECT_TRUE(has_exactly(*store, all, kAlways));
 }
 
@@ -329,7 +350,7 @@ TEST_P(LedgerStoreTest, SharesADatabase) {
     std::thread forward([&] { add(*one, 0, 1); });
     std::thread across([&] { add(*two, 45, 89); });
     while (adding > 0) {
-        EXPECT_TRUE(two->roll_up(kEndOfTime));
+        EXPECT_TRUE(two->roll_up(kEndOfTime, {}));
         EXPECT_TRUE(one->usage_by_namespace(kAlways));
     }
     forward.join();
@@ -349,7 +370,7 @@ TEST_P(LedgerStoreTest, SharesADatabaseWithAProcess) {
             const auto store = database_.open();
             for (std::int64_t i = 0; i < kMinutes; ++i) {
                 const bool is_right = store->add(minute((first + i * step) % kMinutes)) &&
-                                      (i % 7 != 0 || store->roll_up(kEndOfTime));
+                                      (i % 7 != 0 || store->roll_up(kEndOfTime, {}));
                 if (!is_right) ::_exit(1);
             }
             parent.say('d');
@@ -396,8 +417,8 @@ TEST_P(LedgerStoreTest, StopsAtNewerSchemas) {
     raise_version(database_);
     EXPECT_EQ(store->add(minute(1)).error().code, Code::unsupported);
     EXPECT_EQ(store->usage("team", kAlways).error().code, Code::unsupported);
-    EXPECT_EQ(store->roll_up(kEndOfTime).error().code, Code::unsupported);
-    EXPECT_EQ(store->remove_before(kEndOfTime).error().code, Code::unsupported);
+    EXPECT_EQ(store->roll_up(kEndOfTime, {}).error().code, Code::unsupported);
+    EXPECT_EQ(store->remove_before(kEndOfTime, {}).error().code, Code::unsupported);
     const auto session = database_.session();
     *session << "UPDATE tessera_schema SET version = version - 1";
     EXPECT_TRUE(has_exactly(*store, minute(0), kAlways));
@@ -441,7 +462,7 @@ TEST_P(LedgerStoreTest, RollsBackWhatThrows) {
     for (std::int64_t i = first;; ++i) {
         if (!store->add(minute(i))) ::_exit(1);
         if (::write(report, &i, sizeof i) != sizeof i) ::_exit(2);
-        if (i % 5 == 0 && !store->roll_up(kEndOfTime)) ::_exit(3);
+        if (i % 5 == 0 && !store->roll_up(kEndOfTime, {})) ::_exit(3);
     }
 }
 
@@ -489,7 +510,7 @@ TEST_P(LedgerStoreTest, SurvivesKilledProcesses) {
         ASSERT_TRUE(has_exactly(*store, all, kAlways)) << "after " << delay.count() << " us";
     }
     const auto store = database_.open();
-    ASSERT_TRUE(store->roll_up(kEndOfTime));
+    ASSERT_TRUE(store->roll_up(kEndOfTime, {}));
     EXPECT_TRUE(has_exactly(*store, all, kAlways));
 }
 

@@ -1,7 +1,5 @@
 #include "adapters/ledger/sql_ledger.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "adapters/ledger/open_ledger.hpp"
@@ -12,40 +10,10 @@
 #include "adapters/ledger/schema.hpp"
 #include "adapters/ledger/sqlite_database.hpp"
 #include "adapters/ledger/usage_query.hpp"
+#include "ports/ledger/check_stored.hpp"
 
 namespace tessera {
 namespace {
-
-// PostgreSQL's indices have rows of at most 2704 bytes, and one index has four of these texts.
-constexpr std::size_t kMostBytes = 512;
-
-// SOCI ends texts at a NUL, and PostgreSQL refuses what is no UTF-8. Kubernetes and the driver use
-// ASCII.
-Result<> check_text(std::string_view field, std::string_view text) {
-    if (text.size() > kMostBytes) {
-        return fail(Code::invalid_argument,
-                    fmt::format("usage record: {} is longer than {} bytes; write what Kubernetes "
-                                "or the driver says",
-                                field, kMostBytes));
-    }
-    if (!std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; })) {
-        return fail(Code::invalid_argument,
-                    fmt::format("usage record: {} is not printable ASCII; write what Kubernetes "
-                                "or the driver says",
-                                field));
-    }
-    return {};
-}
-
-Result<> check_stored(const UsageRecord& record) {
-    TRY_VOID(check_record(record));
-    TRY_VOID(check_text("pod", record.pod.str()));
-    TRY_VOID(check_text("container", record.container));
-    TRY_VOID(check_text("gpu", record.gpu.str()));
-    TRY_VOID(check_text("name.ns", record.name.ns));
-    TRY_VOID(check_text("name.name", record.name.name));
-    return check_text("model", record.model);
-}
 
 // Of a transaction that reads.
 template <class T>
@@ -107,11 +75,11 @@ Result<std::map<std::string, std::vector<UsageSum>>> SqlLedger::usage_by_namespa
         reader_, [&](soci::session& sql) { return find_all_usage(sql, window); });
 }
 
-Result<RolledUp> SqlLedger::roll_up(std::int64_t before_s) {
+Result<RolledUp> SqlLedger::roll_up(std::int64_t before_s, const std::stop_token& stop) {
     const std::int64_t hour = end_of_hours(before_s);
     RolledUp rows;
     RolledUpPart part;
-    while (!part.is_last) {
+    while (!part.is_last && !stop.stop_requested()) {
         TRY_VOID(write([&](soci::session& sql) -> Result<> {
             part = roll_up_some(sql, {hour, database_->limits().rows});
             return {};
@@ -122,11 +90,11 @@ Result<RolledUp> SqlLedger::roll_up(std::int64_t before_s) {
     return rows;
 }
 
-Result<std::int64_t> SqlLedger::remove_before(std::int64_t unix_s) {
+Result<std::int64_t> SqlLedger::remove_before(std::int64_t unix_s, const std::stop_token& stop) {
     const std::int64_t hour = end_of_hours(unix_s);
     std::int64_t rows = 0;
     RemovedPart part;
-    while (!part.is_last) {
+    while (!part.is_last && !stop.stop_requested()) {
         TRY_VOID(write([&](soci::session& sql) -> Result<> {
             part = remove_some(sql, {hour, database_->limits().rows});
             return {};

@@ -174,7 +174,7 @@ Result<> SqliteDatabase::create() const {
 Result<> SqliteDatabase::check_pages() const {
     TRY(const auto checked, session());
     std::string answer;
-    *checked << "PRAGMA quick_check(1)", soci::into(answer);
+    *checked << "PRAGMA integrity_check(1)", soci::into(answer);
     if (answer != "ok") return fail(damaged(file_, answer.substr(answer.rfind('\n') + 1)));
     return {};
 }

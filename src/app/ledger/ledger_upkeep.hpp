@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "app/ledger/ledger_metrics.hpp"
@@ -21,8 +22,8 @@ class LedgerUpkeep {
     static constexpr std::chrono::minutes kRoundPeriod{10};
     static constexpr std::chrono::hours kRollUpAfter{24};
     static constexpr std::chrono::hours kRemovalPeriod{24};
-    // Agents send records again for eight days at most. A copy of a removed record would count
-    // again.
+    // Agents send records again for eight days at most. Records that arrive after their hour was
+    // removed do not count.
     static constexpr std::int64_t kLeastRetentionDays = 9;
 
     struct Parts {
@@ -40,12 +41,13 @@ class LedgerUpkeep {
     // Empty after a check that succeeded, else why the store is not ready. Any thread.
     [[nodiscard]] std::string not_ready() const;
 
-    // Rolls up, and removes once a day. One thread. What fails is tried again in the next round.
-    void run_round();
+    // Rolls up, and removes once a day. One thread. What fails, or was stopped, is tried again in
+    // the next round.
+    void run_round(const std::stop_token& stop = {});
 
   private:
-    void roll_up();
-    void remove();
+    void roll_up(const std::stop_token& stop);
+    void remove(const std::stop_token& stop);
     [[nodiscard]] std::int64_t now_s() const { return parts_.clock.unix_ns() / 1'000'000'000; }
 
     const Parts parts_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -79,13 +80,17 @@ class LedgerStore {
     // roll_up does. Nothing that the other calls say about usage changes. Each transaction joins
     // some thousand rows, so that add never waits for long. After an error, or if the process is
     // killed, the rest waits for the next call. A record that arrives later for an hour that was
-    // rolled up is joined by the next call.
-    [[nodiscard]] virtual Result<RolledUp> roll_up(std::int64_t before_s) = 0;
+    // rolled up is joined by the next call. `stop` is read before each transaction: what is left
+    // then waits for the next call, too.
+    [[nodiscard]] virtual Result<RolledUp> roll_up(std::int64_t before_s,
+                                                   const std::stop_token& stop) = 0;
 
     // Removes the hours that end at or before `unix_s`, records and sums together, in transactions
     // of some thousand rows. Returns the number of rows of records. The store remembers the time:
-    // records of these hours that are added later are ignored, and count as copies.
-    [[nodiscard]] virtual Result<std::int64_t> remove_before(std::int64_t unix_s) = 0;
+    // records of these hours that are added later are ignored, and count as copies. `stop` is as
+    // above.
+    [[nodiscard]] virtual Result<std::int64_t> remove_before(std::int64_t unix_s,
+                                                             const std::stop_token& stop) = 0;
 };
 
 }  // namespace tessera

@@ -47,7 +47,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     Periodic checks(clock, LedgerUpkeep::kCheckPeriod,
                     [&](const std::stop_token&) { upkeep.check(); });
     Periodic rounds(clock, LedgerUpkeep::kRoundPeriod,
-                    [&](const std::stop_token&) { upkeep.run_round(); });
+                    [&](const std::stop_token& stopping) { upkeep.run_round(stopping); });
     log_event(Event::started,
               {{"version", TESSERA_VERSION}, {"address", config.listen}, {"port", config.port}});
     checks.start();
