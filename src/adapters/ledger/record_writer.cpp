@@ -215,6 +215,7 @@ void RecordWriter::add_namespaces() {
         }
     }
     std::vector<RowValues> rows;
+    rows.reserve(names.size());
     for (const std::string& name : names)
         rows.push_back({name});
     execute_rows(sql_, "INSERT INTO namespaces (name) VALUES {rows} ON CONFLICT DO NOTHING", rows);
@@ -249,6 +250,7 @@ void RecordWriter::add_shares() {
 
 void RecordWriter::find_shapes(const std::set<UsageShape>& shapes) {
     std::vector<RowValues> rows;
+    rows.reserve(shapes.size());
     for (const UsageShape& shape : shapes)
         rows.push_back(values_of(shape));
     RowId id = 0;
@@ -278,6 +280,7 @@ void RecordWriter::add_shapes() {
     find_shapes(unknown);
     std::erase_if(unknown, [&](const UsageShape& shape) { return shapes_.contains(shape); });
     std::vector<RowValues> rows;
+    rows.reserve(unknown.size());
     for (const UsageShape& shape : unknown)
         rows.push_back(values_of(shape));
     execute_rows(sql_, "INSERT INTO shapes (model, memory, capacity, compute, whole) VALUES {rows}",
@@ -296,6 +299,7 @@ void RecordWriter::raise_last_hours() {
         }
     }
     std::vector<RowValues> rows;
+    rows.reserve(hours.size());
     for (const auto& [id, hour] : hours)
         rows.push_back({id, hour});
     execute_rows(sql_,

@@ -164,9 +164,10 @@ RolledUpPart roll_up_some(soci::session& sql, PartLimit limit) {
         part.rows.rows_after += std::ssize(joined);
         if (std::ssize(joined) < to - from) {
             replaced.push_back(key_of(*from));
-            for (const RecordRow& row : joined)
+            for (const RecordRow& row : joined) {
                 added.push_back(
                     {row.ns, row.hour, row.share, row.from_second, row.to_second, row.shape});
+            }
         }
         from = to;
     }

@@ -7,11 +7,9 @@
 
 #include <array>
 #include <cerrno>
-#include <cstddef>
 #include <cstring>
 #include <string>
 #include <system_error>
-#include <vector>
 
 namespace tessera {
 namespace {
@@ -45,12 +43,13 @@ using Header = std::array<char, kHeaderBytes>;
 // descriptor of it, the process loses all locks that SQLite has on it, unless SQLite does it
 // (https://www.sqlite.org/howtocorrupt.html, 2.2). Returns a result code of SQLite.
 int read_header(const std::string& path, Header& header) {
-    using std::max_align_t;
     sqlite_api::sqlite3_vfs* const vfs = sqlite_api::sqlite3_vfs_find(nullptr);
     if (vfs == nullptr) return SQLITE_ERROR;
-    std::vector<max_align_t> storage(static_cast<std::size_t>(vfs->szOsFile) / sizeof(max_align_t) +
-                                     1);
-    auto* const file = static_cast<sqlite_api::sqlite3_file*>(static_cast<void*>(storage.data()));
+    const std::unique_ptr<void, void (*)(void*)> storage(sqlite_api::sqlite3_malloc(vfs->szOsFile),
+                                                         &sqlite_api::sqlite3_free);
+    if (storage == nullptr) return SQLITE_NOMEM;
+    auto* const file = static_cast<sqlite_api::sqlite3_file*>(storage.get());
+    file->pMethods = nullptr;
     const auto* const name = sqlite_api::sqlite3_create_filename(path.c_str(), "", "", 0, nullptr);
     if (name == nullptr) return SQLITE_NOMEM;
     int result = vfs->xOpen(vfs, name, file, SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB, nullptr);
