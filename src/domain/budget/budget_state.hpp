@@ -62,6 +62,14 @@ BudgetState advance(const std::optional<BudgetState>& before, const BudgetSpec& 
 std::int64_t needed_since(const std::optional<BudgetState>& before, const BudgetSpec& spec,
                           const ZoneRules& zone, std::int64_t now_s);
 
+// The times between which the usage must be known, in order and each once: advance() with these
+// arguments, and judge() of its result, give the same from UsageCurve::of_windows() of the windows
+// between these times as from all records. With the period sliding, the forecast and the refill are
+// estimates.
+std::vector<std::int64_t> needed_times(const std::optional<BudgetState>& before,
+                                       const BudgetSpec& spec, const ZoneRules& zone,
+                                       std::int64_t now_s);
+
 // What the closed periods leave to the current one: at most the carry-over, or a debt.
 GpuDuration carried(const BudgetState& state, const UsageCurve& usage);
 

@@ -13,6 +13,12 @@
 
 namespace tessera {
 
+// What was charged in a window.
+struct UsedWindow {
+    Window window;
+    GpuDuration used;
+};
+
 // Immutable. Depends neither on the order of the records nor on copies of them, and roll-ups give
 // the same curve as the records that they were made of.
 class UsageCurve {
@@ -32,6 +38,11 @@ class UsageCurve {
     // name different namespaces, one is charged. Error: of check_record.
     static Result<UsageCurve> of(std::span<const UsageRecord> records, std::string_view ns,
                                  const ChargeRule& rule);
+
+    // From sums instead of records, for windows that follow each other, in order. Between the ends
+    // of two windows the rate is constant, rounded down. So used() is exact for a window that
+    // begins and ends where these do, and an estimate otherwise.
+    static UsageCurve of_windows(std::span<const UsedWindow> windows);
 
     // What was charged in the window. O(log n).
     [[nodiscard]] GpuDuration used(Window window) const;
