@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/check.hpp"
 #include "domain/budget/roll_up.hpp"
 
 namespace tessera {
@@ -48,6 +49,21 @@ Result<UsageCurve> UsageCurve::of(std::span<const UsageRecord> records, std::str
     });
     UsageCurve curve;
     curve.steps_ = steps_of(std::move(changes));
+    return curve;
+}
+
+UsageCurve UsageCurve::of_windows(std::span<const UsedWindow> windows) {
+    UsageCurve curve;
+    Step next;
+    for (const auto& [window, used] : windows) {
+        TESSERA_CHECK(window.seconds() > 0 && used >= GpuDuration{}, "a window can have usage");
+        TESSERA_CHECK(curve.steps_.empty() || window.from_s >= next.from_s,
+                      "windows follow each other");
+        if (!curve.steps_.empty() && window.from_s > next.from_s) curve.steps_.push_back(next);
+        curve.steps_.push_back({window.from_s, used.nanos / window.seconds(), next.before});
+        next = {window.to_s, 0, next.before + used};
+    }
+    if (!windows.empty()) curve.steps_.push_back(next);
     return curve;
 }
 

@@ -39,9 +39,10 @@ class UsageCurve {
     static Result<UsageCurve> of(std::span<const UsageRecord> records, std::string_view ns,
                                  const ChargeRule& rule);
 
-    // From sums instead of records, for windows that follow each other, in order. Between the ends
-    // of two windows the rate is constant, rounded down. So used() is exact for a window that
-    // begins and ends where these do, and an estimate otherwise.
+    // From sums instead of records, for windows that follow each other, in order. None is empty or
+    // overlaps another one, and nothing was used in a gap between two. Within a window the rate is
+    // constant, rounded down. So used() is exact for a window that begins and ends where these do,
+    // and an estimate otherwise.
     static UsageCurve of_windows(std::span<const UsedWindow> windows);
 
     // What was charged in the window. O(log n).

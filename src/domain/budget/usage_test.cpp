@@ -170,6 +170,36 @@ TEST(UsageCurve, CountsPartsOfRecords) {
     EXPECT_TRUE(UsageCurve{}.used({0, kEndOfTime}) == GpuDuration{});
 }
 
+// Goal: a curve of sums is exact where windows end, also beside a gap, and in between it is even.
+TEST(UsageCurve, OfWindows) {
+    const auto curve = UsageCurve::of_windows(std::vector<UsedWindow>{
+        {{0, 10}, {105}}, {{10, 20}, {}}, {{20, 30}, gpu_seconds(20)}, {{50, 51}, {7}}});
+    const auto used = [&](std::int64_t from_s, std::int64_t to_s) {
+        return curve.used({from_s, to_s}).nanos;
+    };
+    EXPECT_TRUE(used(-5, 0) == 0);
+    EXPECT_TRUE(used(0, 10) == 105);
+    EXPECT_TRUE(used(0, 1) == 10);
+    EXPECT_TRUE(used(9, 10) == 15);
+    EXPECT_TRUE(used(10, 20) == 0);
+    EXPECT_TRUE(used(20, 25) == 10 * kNanosPerSecond);
+    EXPECT_TRUE(used(30, 50) == 0);
+    EXPECT_TRUE(used(50, 51) == 7);
+    EXPECT_TRUE(used(0, kEndOfTime) == 20 * kNanosPerSecond + 112);
+    EXPECT_TRUE(curve.steps().back().rate == 0);
+    EXPECT_TRUE(UsageCurve::of_windows({}).steps().empty());
+}
+
+// Goal: windows that overlap would charge twice, so they are refused.
+TEST(UsageCurve, OfWindowsThatDoNotFollowEachOther) {
+    const auto of = [](Window first, Window second) {
+        return UsageCurve::of_windows(std::vector<UsedWindow>{{first, {}}, {second, {}}});
+    };
+    EXPECT_DEATH(of({0, 10}, {9, 20}), "windows follow each other");
+    EXPECT_DEATH(of({10, 20}, {0, 10}), "windows follow each other");
+    EXPECT_DEATH(of({0, 10}, {10, 10}), "a window can have usage");
+}
+
 // Goal: the curve is the sum of the charges of the distinct records, in any window. Method: random
 // records with copies, gaps, resizes and contradictions, against the definition.
 REACHING_PROP(UsageProperty, CurveIsThePlainFold) {
@@ -206,6 +236,31 @@ REACHING_PROP(UsageProperty, RollUpsEqualRawRecords) {
     RC_ASSERT(roll_up(joined(rolled, recent)) == roll_up(records));
     for (const UsageRecord& record : rolled)
         RC_ASSERT(check_record(record).has_value());
+}
+
+// Goal: a curve of the sums in windows is exact for windows that end where those do. Method: random
+// times, against the curve of the records.
+REACHING_PROP(UsageProperty, SumsOfWindowsAreExactAtTheirEnds) {
+    const auto exact = UsageCurve::of(any_usages(), "team", some_rule()).value();
+    std::vector<std::int64_t> times(static_cast<std::size_t>(*rc::gen::inRange(2, 8)));
+    for (std::int64_t& time : times)
+        time = any_window().from_s;
+    std::ranges::sort(times);
+    times.erase(std::ranges::unique(times).begin(), times.end());
+    std::vector<UsedWindow> windows;
+    for (std::size_t i = 1; i < times.size(); ++i) {
+        const Window window{times[i - 1], times[i]};
+        windows.push_back({window, exact.used(window)});
+    }
+    const auto curve = UsageCurve::of_windows(windows);
+    const Window all{times.front(), times.back()};
+    reached(curve.steps().size() > 2 && exact.used(all) > GpuDuration{});
+    for (const std::int64_t from_s : times)
+        for (const std::int64_t to_s : times)
+            RC_ASSERT(curve.used({from_s, to_s}) == exact.used({from_s, to_s}));
+    const Window any = any_window();
+    RC_ASSERT(curve.used(any) >= GpuDuration{});
+    RC_ASSERT(curve.used(any) <= exact.used(all));
 }
 
 // Goal: adjacent windows add up exactly: no second is in two periods or in none.
