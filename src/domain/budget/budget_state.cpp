@@ -1,6 +1,7 @@
 #include "domain/budget/budget_state.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tessera {
 namespace {
@@ -21,18 +22,27 @@ ClosedPeriod closed_current(const BudgetState& state) {
     return {state.current, state.gpu_time, state.carry_over};
 }
 
+// The periods until `unix_s`, which cuts the last one. Not of a sliding period.
+std::vector<ClosedPeriod> periods_until(const BudgetState& state, std::int64_t unix_s) {
+    std::vector<ClosedPeriod> periods = state.closed;
+    periods.push_back(closed_current(state));
+    std::erase_if(periods, [&](const ClosedPeriod& each) { return each.window.from_s >= unix_s; });
+    for (ClosedPeriod& each : periods)
+        each.window.to_s = std::min(each.window.to_s, unix_s);
+    return periods;
+}
+
 // The debt from before `unix_s`, as a negative amount; 0: none.
 GpuDuration debt_before(const BudgetState& state, const UsageCurve& usage, std::int64_t unix_s) {
     if (state.period.kind == PeriodKind::sliding) return {};
     GpuDuration balance = state.balance;
-    std::vector<ClosedPeriod> periods = state.closed;
-    periods.push_back(closed_current(state));
-    for (ClosedPeriod period : periods) {
-        if (period.window.from_s >= unix_s) break;
-        period.window.to_s = std::min(period.window.to_s, unix_s);
+    for (const ClosedPeriod& period : periods_until(state, unix_s))
         balance = left_over(balance, period, usage);
-    }
     return std::min(balance, GpuDuration{});
+}
+
+bool continues(const std::optional<BudgetState>& before, const BudgetSpec& spec) {
+    return before && before->period == spec.period;
 }
 
 // Another period than before, or none before.
@@ -53,6 +63,20 @@ void close_periods(BudgetState& state, const ZoneRules& zone) {
     }
 }
 
+// As advance() returns it, with the grants of the last evaluation, and before periods become part
+// of the balance. Its times do not depend on the usage.
+BudgetState with_all_periods(const std::optional<BudgetState>& before, const BudgetSpec& spec,
+                             const ZoneRules& zone, const UsageCurve& usage, std::int64_t now_s) {
+    BudgetState state = continues(before, spec) ? *before : begin(before, spec, zone, usage, now_s);
+    state.last_seen_s = now_s;
+    if (spec.period.kind == PeriodKind::sliding) {
+        state.current = period_at(spec.period, zone, now_s);
+    } else {
+        close_periods(state, zone);
+    }
+    return state;
+}
+
 void fold_old_periods(BudgetState& state, const UsageCurve& usage) {
     std::size_t old = 0;
     while (old < state.closed.size() &&
@@ -68,16 +92,8 @@ void fold_old_periods(BudgetState& state, const UsageCurve& usage) {
 
 BudgetState advance(const std::optional<BudgetState>& before, const BudgetSpec& spec,
                     const ZoneRules& zone, const UsageCurve& usage, std::int64_t now_s) {
-    const std::int64_t latest_s = latest_of(before, now_s);
-    const bool continues = before && before->period == spec.period;
-    BudgetState state = continues ? *before : begin(before, spec, zone, usage, latest_s);
-    state.last_seen_s = latest_s;
-    if (spec.period.kind == PeriodKind::sliding) {
-        state.current = period_at(spec.period, zone, latest_s);
-    } else {
-        close_periods(state, zone);
-        fold_old_periods(state, usage);
-    }
+    BudgetState state = with_all_periods(before, spec, zone, usage, latest_of(before, now_s));
+    if (spec.period.kind != PeriodKind::sliding) fold_old_periods(state, usage);
     state.gpu_time = spec.gpu_time;
     state.carry_over = spec.carry_over;
     return state;
@@ -93,6 +109,32 @@ std::int64_t needed_since(const std::optional<BudgetState>& before, const Budget
                                                            : before->closed.front().window.from_s);
     }
     return since_s;
+}
+
+std::vector<std::int64_t> needed_times(const std::optional<BudgetState>& before,
+                                       const BudgetSpec& spec, const ZoneRules& zone,
+                                       std::int64_t now_s) {
+    const BudgetState state = with_all_periods(before, spec, zone, {}, latest_of(before, now_s));
+    std::vector<ClosedPeriod> periods = state.closed;
+    periods.push_back(closed_current(state));
+    std::vector<std::int64_t> times = {state.last_seen_s - kForecastSeconds, state.last_seen_s};
+    if (spec.period.kind == PeriodKind::sliding) {
+        for (std::int64_t i = 1; i < kSlidingParts; ++i)
+            times.push_back(state.current.from_s + spec.period.sliding_s * i / kSlidingParts);
+    } else if (before && before->period.kind != PeriodKind::sliding && !continues(before, spec)) {
+        std::ranges::copy(periods_until(*before, state.current.from_s),
+                          std::back_inserter(periods));
+    }
+    for (const ClosedPeriod& each : periods) {
+        times.push_back(each.window.from_s);
+        times.push_back(each.window.to_s);
+    }
+    // There are no records before or after.
+    for (std::int64_t& unix_s : times)
+        unix_s = std::clamp<std::int64_t>(unix_s, 0, kEndOfTime);
+    std::ranges::sort(times);
+    times.erase(std::ranges::unique(times).begin(), times.end());
+    return times;
 }
 
 GpuDuration carried(const BudgetState& state, const UsageCurve& usage) {

@@ -17,6 +17,9 @@ inline constexpr std::int64_t kMostLateSeconds = std::int64_t{8} * 24 * 3600;
 // A forecast assumes the mean rate of this time.
 inline constexpr std::int64_t kForecastSeconds = 3600;
 
+// A sliding period has this many equal parts, between which needed_times() wants the usage.
+inline constexpr int kSlidingParts = 12;
+
 // A period that is over, with what the budget granted in it.
 struct ClosedPeriod {
     Window window;
@@ -62,10 +65,13 @@ BudgetState advance(const std::optional<BudgetState>& before, const BudgetSpec& 
 std::int64_t needed_since(const std::optional<BudgetState>& before, const BudgetSpec& spec,
                           const ZoneRules& zone, std::int64_t now_s);
 
-// The times between which the usage must be known, in order and each once: advance() with these
-// arguments, and judge() of its result, give the same from UsageCurve::of_windows() of the windows
-// between these times as from all records. With the period sliding, the forecast and the refill are
-// estimates.
+// The times between which the usage must be known, in order and each once, in [0, kEndOfTime]. From
+// UsageCurve::of_windows() of the windows between these times, advance() with these arguments and
+// judge() of its result give the same as from all records. Two times of a verdict are estimates if
+// the period is sliding (BudgetVerdict).
+//
+// After a long absence there are as many times as periods that close, which advance() visits too:
+// ten years of days are 3650. There are at most kSlidingParts + 3 more times than periods.
 std::vector<std::int64_t> needed_times(const std::optional<BudgetState>& before,
                                        const BudgetSpec& spec, const ZoneRules& zone,
                                        std::int64_t now_s);

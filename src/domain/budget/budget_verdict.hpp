@@ -30,7 +30,11 @@ struct BudgetVerdict {
     friend bool operator==(const BudgetVerdict&, const BudgetVerdict&) = default;
 };
 
-// At state.last_seen_s, of a state that advance() returned. `usage` as there.
+// At state.last_seen_s, of a state that advance() returned. `usage` as there, or of the windows
+// between needed_times(). From windows, two times of a sliding period are estimates:
+// - refilled_at_s is less than one part of the period (kSlidingParts) too early or too late;
+// - exhausted_at_s likewise, but a budget that is exhausted for less than a part may be missed. The
+//   forecast is then a later time or none.
 BudgetVerdict judge(const BudgetState& state, const UsageCurve& usage);
 
 // How many seconds the clock is behind the last evaluation; 0: it is not. The budget then waits.

@@ -23,7 +23,7 @@ class BudgetLedger {
                                                                        const std::string& ns) = 0;
     // By namespace.
     virtual Result<std::map<std::string, KeptBudget>> budgets() = 0;
-    // All of them or none. A budget whose state was evaluated later than this one stays as it is:
+    // All of them or none. A budget whose state was evaluated later than this one stays unchanged:
     // a controller that no longer leads overwrites nothing.
     virtual Result<> keep(const std::map<std::string, KeptBudget>& budgets) = 0;
 };
