@@ -17,7 +17,8 @@ struct Unit {
 };
 
 constexpr auto kUnits = std::to_array<Unit>({{'d', 86'400}, {'h', 3600}, {'m', 60}, {'s', 1}});
-constexpr std::size_t kMostDigits = 18;
+// Any number of 38 digits fits into 128 bits.
+constexpr std::size_t kMostDigits = 38;
 constexpr int kMostDecimals = 9;
 
 // The digits at the start of `text`, which are removed from it.
@@ -73,11 +74,13 @@ std::string magnitude_text(WideInt nanos) {
     return out;
 }
 
-}  // namespace
-
-Result<GpuDuration> parse_gpu_duration(std::string_view text) {
+// `most` in words is of whole hours.
+Result<GpuDuration> parse_magnitude(std::string_view text, GpuDuration most) {
     constexpr std::string_view kForm = "is no duration; write such as 150m, 20h or 1h30m";
-    if (text.starts_with('-')) return refuse_text(text, "is negative; write a positive amount");
+    const auto too_large = [&] {
+        return refuse_text(
+            text, fmt::format("is too large; write at most {}h", most.nanos / gpu_hours(1).nanos));
+    };
     if (text.empty()) return refuse_text(text, kForm);
     GpuDuration sum;
     std::string_view rest = text;
@@ -104,16 +107,31 @@ Result<GpuDuration> parse_gpu_duration(std::string_view text) {
             return refuse_text(text, "has decimals; write whole numbers, such as 1h30m");
         if (decimals.size() > kMostDecimals)
             return refuse_text(text, "has more than nine decimals; round it");
-        if (digits.size() > kMostDigits)
-            return refuse_text(text, fmt::format("is too large; write at most {}h", kMostGpuHours));
-        sum.nanos += value_of(digits) * kUnits.at(*unit).seconds * kNanosPerSecond;
-        sum.nanos += nanos_of(decimals);
+        if (digits.size() > kMostDigits) return too_large();
+        const GpuDuration left = most - sum;
+        const GpuDuration one = gpu_seconds(kUnits.at(*unit).seconds);
+        const WideInt count = value_of(digits);
+        if (count > left.nanos / one.nanos) return too_large();
+        const GpuDuration amount{count * one.nanos + nanos_of(decimals)};
+        if (amount > left) return too_large();
+        sum += amount;
         rest.remove_prefix(1);
         next_unit = *unit + 1;
     }
-    if (sum > gpu_hours(kMostGpuHours))
-        return refuse_text(text, fmt::format("is too large; write at most {}h", kMostGpuHours));
     return sum;
+}
+
+}  // namespace
+
+Result<GpuDuration> parse_gpu_duration(std::string_view text) {
+    if (text.starts_with('-')) return refuse_text(text, "is negative; write a positive amount");
+    return parse_magnitude(text, gpu_hours(kMostGpuHours));
+}
+
+Result<GpuDuration> parse_gpu_balance(std::string_view text) {
+    if (!text.starts_with('-')) return parse_gpu_duration(text);
+    TRY(const GpuDuration debt, parse_magnitude(text.substr(1), kMostDebt));
+    return GpuDuration{} - debt;
 }
 
 std::string to_string(GpuDuration duration) {

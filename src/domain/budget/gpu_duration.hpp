@@ -55,6 +55,13 @@ inline constexpr std::int64_t kMostGpuHours = 1'000'000'000;
 // says what to write. Zero is valid.
 Result<GpuDuration> parse_gpu_duration(std::string_view text);
 
+// The greatest debt that text may say, 2^126 ns. Charges of all records until kEndOfTime are less.
+inline constexpr GpuDuration kMostDebt{WideInt{1} << 126};
+
+// What a budget has left over, as parse_gpu_duration(), or after a minus sign a debt: "-1h30m", of
+// at most kMostDebt. So a sum of it and valid charges does not overflow.
+Result<GpuDuration> parse_gpu_balance(std::string_view text);
+
 // Exact: "1h30m", "48h", "0.25s", "0s", "-20m". Hours are the largest unit.
 std::string to_string(GpuDuration duration);
 

@@ -13,5 +13,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         FUZZ_CHECK(value.error().code == Code::invalid_argument);
         FUZZ_CHECK(value.error().text.size() < 256);
     }
+    if (const auto balance = parse_gpu_balance(fuzz_text(data, size))) {
+        FUZZ_CHECK(*balance >= GpuDuration{} - kMostDebt);
+        FUZZ_CHECK(*balance <= gpu_hours(kMostGpuHours));
+        FUZZ_CHECK(parse_gpu_balance(to_string(*balance)).value() == *balance);
+    }
     return 0;
 }

@@ -101,6 +101,41 @@ RC_GTEST_PROP(GpuDurationProperty, PrintedAmountsComeBack, ()) {
               (amount == GpuDuration{} ? "" : "-") + to_string(amount));
 }
 
+// Goal: a balance is an amount that a budget grants, or a debt that needs 128 bits.
+TEST(GpuDuration, ReadsBalances) {
+    EXPECT_TRUE(parse_gpu_balance("1h30m").value() == gpu_seconds(5400));
+    EXPECT_TRUE(parse_gpu_balance("-1h30m").value() == gpu_seconds(-5400));
+    EXPECT_TRUE(parse_gpu_balance("-0s").value() == GpuDuration{});
+    EXPECT_EQ(to_string(GpuDuration{} - kMostDebt), "-23630719925065171073845458h50m57.942052864s");
+    for (const auto& [text, why] : std::vector<std::pair<std::string, std::string_view>>{
+             {"", "is no duration"},
+             {"-", "is no duration"},
+             {"--1h", "is no duration"},
+             {"-1", "ends without a unit"},
+             {"1000000000h1s", "is too large; write at most 1000000000h"},
+             {"-23630719925065171073845458h50m57.942052865s",
+              "is too large; write at most 23630719925065171073845458h"},
+             {"-99999999999999999999999999999999999999d", "is too large"},
+             {"-0d0h0m99999999999999999999999999999999999999s", "is too large"},
+             {"-" + std::string(100'000, '9') + "s", "is too large"}}) {
+        const auto balance = parse_gpu_balance(text);
+        ASSERT_FALSE(balance) << text;
+        EXPECT_NE(balance.error().text.find(why), std::string::npos) << balance.error().text;
+        EXPECT_LT(balance.error().text.size(), 200U);
+    }
+}
+
+// Goal: every balance that a budget can have survives as text, to the nanosecond.
+RC_GTEST_PROP(GpuDurationProperty, PrintedBalancesComeBack, ()) {
+    GpuDuration debt = kMostDebt;
+    debt.nanos -= *rc::gen::arbitrary<std::uint32_t>();
+    debt.nanos >>= *rc::gen::inRange(0, 127);
+    const GpuDuration balance = GpuDuration{} - debt;
+    RC_ASSERT(parse_gpu_balance(to_string(balance)).value() == balance);
+    const GpuDuration left = gpu_seconds(*rc::gen::inRange<std::int64_t>(0, kMostGpuHours * 3600));
+    RC_ASSERT(parse_gpu_balance(to_string(left)).value() == left);
+}
+
 // Goal: a report shows GPU-hours with three decimals, and never "-0.000".
 TEST(GpuDuration, PrintsGpuHours) {
     EXPECT_EQ(gpu_hours_text({}), "0.000");
