@@ -10,9 +10,11 @@ from typing import Any
 from e2e.case import PODS
 from e2e.chart_case import MEMORY, ChartCase
 from e2e.killer import kill_process
+from kube.api import ApiError
 from stack.chart import NAMESPACE
 
 LEDGER = f"/api/v1/namespaces/{NAMESPACE}/pods/tessera-ledger-0"
+BUDGETS = "/apis/tessera.dev/v1alpha1/namespaces/default/gpubudgets"
 CA = f"/api/v1/namespaces/{NAMESPACE}/configmaps/tessera-ledger-ca"
 HOST = f"tessera-ledger.{NAMESPACE}.svc"
 VOLUME = "/var/lib/ledger-volume"
@@ -76,10 +78,40 @@ class LedgerTest(ChartCase):
         self.cluster.wait_for(f"{name} is {fits}", is_there, SECONDS + 60)
         return time.monotonic()
 
+    def budget(self, name: str = "gpus") -> Json:
+        found: Json = self.api.json("GET", f"{BUDGETS}/{name}")
+        return found
+
+    def condition(self, kind: str) -> str:
+        """STATUS REASON of the condition of the budget."""
+        for each in self.budget().get("status", {}).get("conditions", []):
+            if each["type"] == kind:
+                return f"{each['status']} {each['reason']}"
+        return ""
+
+    def wait_condition(self, kind: str, wanted: str) -> None:
+        self.cluster.wait_for(f"the budget's condition {kind} is {wanted}",
+                              lambda: self.condition(kind) == wanted, 120)
+
+    def change_budget(self, part: str = "", **change: Any) -> None:
+        self.api.json("PATCH", f"{BUDGETS}/gpus{part}", change,
+                      content_type="application/merge-patch+json")
+
+    def assert_new_pods_are_denied(self) -> None:
+        with self.assertRaisesRegex(ApiError, "GpuBudget gpus of the namespace default is spent: "
+                                              "[0-9]+s of 20s of GPU time are used until"):
+            self.create(self.pod("denied", MEMORY))
+
     # ---- tests
 
     def test_a_pod_is_charged_for_the_time_of_a_stopwatch(self) -> None:
-        """Also if the agents and the ledger are killed meanwhile, and kill -9 at any time."""
+        """Also if the agents and the ledger are killed meanwhile. Its use spends a budget, which then
+        denies new pods."""
+        self.api.json("POST", BUDGETS, {
+            "apiVersion": "tessera.dev/v1alpha1", "kind": "GpuBudget", "metadata": {"name": "gpus"},
+            "spec": {"gpuTime": "20s", "period": "monthly", "timeZone": "Europe/Berlin",
+                     "whenSpent": "deny-new"}})
+        self.wait_condition("Spent", "False Measured")
         before = self.seconds()
         self.create(self.pod("timed", {**MEMORY, "tessera.dev/gpu-cores": "25"},
                              script=f"sleep {SECONDS}", restartPolicy="Never"))
@@ -103,6 +135,43 @@ class LedgerTest(ChartCase):
         shape, = self.usage()
         self.assertEqual((shape["memoryBytes"], shape["computePercent"], shape["whole"]),
                          (1 << 30, 25, False))
+        self.check_the_spent_budget()
+
+    def check_the_spent_budget(self) -> None:
+        """A quarter of a GPU for two minutes is more than 20 s."""
+        self.wait_condition("Spent", "True Measured")
+        events = self.cluster.kubectl("get", "events", "--field-selector",
+                                      "involvedObject.kind=GpuBudget", "-o", "name").split()
+        self.assertEqual(len(events), 3, "80, 95 and 100 %")
+        print(self.cluster.kubectl("get", "gpubudgets"))
+        self.assert_new_pods_are_denied()
+        self.create(self.pod("plain", script="sleep 1000"))
+        self.running("plain")
+        # A tenant that edits the status gains nothing.
+        self.change_budget("/status", status={"used": "0s", "usedPercent": 0, "conditions": []})
+        self.cluster.kubectl("-n", NAMESPACE, "rollout", "restart", "deployment/tessera-controller")
+        self.cluster.kubectl("-n", NAMESPACE, "rollout", "status", "deployment/tessera-controller",
+                             "--timeout=120s")
+        self.wait_condition("Spent", "True Measured")
+        self.cluster.wait_for("both new controllers know that the budget is spent",
+                              self.is_denied_repeatedly, 90)
+        self.assert_new_pods_are_denied()
+        with self.assertRaisesRegex(ApiError, "spec.gpuTime"):
+            self.change_budget(spec={"gpuTime": "3x"})
+        self.change_budget(spec={"gpuTime": "1h"})
+        self.wait_condition("Spent", "False Measured")
+        self.cluster.wait_for("the pod is created", lambda: self.create(self.pod("new", MEMORY)), 60)
+
+    def is_denied_repeatedly(self) -> bool:
+        """Whichever controller answers."""
+        for _ in range(10):
+            try:
+                self.create(self.pod("denied", MEMORY))
+            except ApiError:
+                continue
+            self.cluster.kubectl("delete", "pod", "denied", "--now")
+            return False
+        return True
 
     def test_only_accounts_with_the_right_read_and_only_agents_write(self) -> None:
         path = "/ledger/usage?from=0&to=1"

@@ -81,6 +81,25 @@ class FakeLedgerStore final : public LedgerStore {
         std::erase_if(out, [](const auto& each) { return each.second.empty(); });
         return out;
     }
+    Result<std::map<std::string, KeptBudget>> budgets() override {
+        if (fault) return fail(*fault);
+        return budgets_;
+    }
+    Result<> keep_budgets(const std::map<std::string, KeptBudget>& budgets) override {
+        if (fault) return fail(*fault);
+        std::int64_t latest_s = 0;
+        for (const auto& [ns, budget] : budgets) {
+            const auto known = budgets_.find(ns);
+            if (known == budgets_.end() || known->second.uid != budget.uid ||
+                known->second.state.last_seen_s <= budget.state.last_seen_s)
+                budgets_.insert_or_assign(ns, budget);
+            latest_s = std::max(latest_s, budget.state.last_seen_s);
+        }
+        std::erase_if(budgets_, [latest_s](const auto& each) {
+            return each.second.state.last_seen_s < latest_s - kBudgetsKeptSeconds;
+        });
+        return {};
+    }
     Result<RolledUp> roll_up(std::int64_t before_s, const std::stop_token& stop) override {
         if (fault) return fail(*fault);
         rolled_up_before.push_back(before_s);
@@ -150,6 +169,7 @@ class FakeLedgerStore final : public LedgerStore {
     std::map<Group, std::vector<UsageRecord>> groups_;
     std::set<Group> pending_;
     std::int64_t removed_hour_ = 0;
+    std::map<std::string, KeptBudget> budgets_;
 };
 
 }  // namespace tessera

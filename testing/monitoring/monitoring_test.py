@@ -156,7 +156,7 @@ class MetricsTest(unittest.TestCase):
         self.assertEqual(promtool.run("check", "metrics", text=text), "")
         gauges = {m.name for table in ("The controller", "All of them")
                   for m in tables.rows(tables.TABLES[table]) if m.kind == "gauge"}
-        empty = {m for m in gauges if m.startswith(("tessera_gpu_", "tessera_tls_"))
+        empty = {m for m in gauges if m.startswith(("tessera_budget_", "tessera_gpu_", "tessera_tls_"))
                  and m != "tessera_gpu_overcommitted"}
         self.assertEqual(gauges - empty - shown, set())
 

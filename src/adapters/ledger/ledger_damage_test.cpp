@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "adapters/ledger/ledger_fixture_test.hpp"
-#include "adapters/ledger/postgresql_url.hpp"
+#include "adapters/ledger/postgresql/url.hpp"
 
 namespace tessera {
 namespace {

@@ -89,8 +89,11 @@ class TestDatabase {
     }
     // A session beside the store's.
     [[nodiscard]] std::unique_ptr<soci::session> session() const {
-        if (engine_ == Engine::sqlite)
-            return std::make_unique<soci::session>(soci::sqlite3, file().string());
+        if (engine_ == Engine::sqlite) {
+            // Seconds: a process that starts or ends locks the file for a moment.
+            return std::make_unique<soci::session>(soci::sqlite3,
+                                                   "db=" + file().string() + " timeout=20");
+        }
         return std::make_unique<soci::session>(soci::postgresql, PostgresqlServer::shared().url());
     }
 

@@ -246,6 +246,34 @@ TEST_P(LedgerContractTest, StopsBetweenParts) {
     EXPECT_EQ(store->remove_before(kEndOfTime, {}).value(), 1);
 }
 
+// Goal: of two states of a budget the one that was evaluated later stays, whatever order they are
+// written in; budgets that no controller evaluates are removed after kBudgetsKeptSeconds.
+TEST_P(LedgerContractTest, KeepsBudgets) {
+    const auto store = database_.open();
+    EXPECT_TRUE(store->budgets().value().empty());
+    const auto kept = [](const std::string& uid, std::int64_t seen_s) {
+        KeptBudget budget{.uid = uid, .state = {}, .reported = 80};
+        budget.state.last_seen_s = seen_s;
+        budget.state.current = {seen_s - 60, seen_s + 60};
+        return budget;
+    };
+    constexpr std::int64_t kSeen = kSomeMidnight;
+    const std::map<std::string, KeptBudget> first = {{"a", kept("a", kSeen)},
+                                                     {"b", kept("b", kSeen)}};
+    ASSERT_TRUE(store->keep_budgets(first));
+    EXPECT_EQ(store->budgets().value(), first);
+    KeptBudget older = kept("a", kSeen - 1);
+    older.reported = 95;
+    // "c" was made after "b" was deleted, by a controller whose clock is behind.
+    ASSERT_TRUE(store->keep_budgets({{"a", older}, {"b", kept("c", kSeen - 1)}}));
+    EXPECT_EQ(store->budgets().value(), (std::map<std::string, KeptBudget>{
+                                            {"a", kept("a", kSeen)}, {"b", kept("c", kSeen - 1)}}));
+    const std::int64_t later_s = kSeen + LedgerStore::kBudgetsKeptSeconds + 1;
+    ASSERT_TRUE(store->keep_budgets({{"b", kept("c", later_s)}}));
+    EXPECT_EQ(store->budgets().value(),
+              (std::map<std::string, KeptBudget>{{"b", kept("c", later_s)}}));
+}
+
 // Goal: an hour that is not over needs no record to be read, and neither does a whole one. Method:
 // the records are removed, so only the sums can answer.
 TEST_P(LedgerStoreTest, AnswersFromSums) {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "adapters/ledger/postgresql_url.hpp"
+#include "adapters/ledger/postgresql/url.hpp"
 
 namespace tessera {
 namespace {

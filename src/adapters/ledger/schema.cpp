@@ -45,6 +45,10 @@ constexpr auto kVersion1 = std::to_array<std::string_view>({
     // One row: the hours before it were removed, and no record of them is stored again.
     "CREATE TABLE removals (before_hour BIGINT NOT NULL)",
     "INSERT INTO removals (before_hour) VALUES (0)",
+
+    // What is kept of the budgets of namespaces, as text. last_seen: unix seconds.
+    "CREATE TABLE budgets (namespace TEXT NOT NULL PRIMARY KEY, uid TEXT NOT NULL, "
+    "last_seen BIGINT NOT NULL, kept TEXT NOT NULL)",
 });
 
 // In order; never change or remove one. A new one is appended, and its number is the version.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "adapters/ledger/budget_rows.hpp"
 #include "adapters/ledger/open_ledger.hpp"
 #include "adapters/ledger/postgresql_database.hpp"
 #include "adapters/ledger/record_rows.hpp"
@@ -73,6 +74,25 @@ Result<std::vector<UsageSum>> SqlLedger::usage(const std::string& ns, Window win
 Result<std::map<std::string, std::vector<UsageSum>>> SqlLedger::usage_by_namespace(Window window) {
     return read<std::map<std::string, std::vector<UsageSum>>>(
         reader_, [&](soci::session& sql) { return find_all_usage(sql, window); });
+}
+
+Result<std::map<std::string, KeptBudget>> SqlLedger::budgets() {
+    std::map<std::string, KeptBudget> found;
+    const Connection::Work work = [&](soci::session& sql) -> Result<> {
+        TRY_VOID(check_version(sql));
+        TRY(found, find_budgets(sql));
+        return {};
+    };
+    TRY_VOID(reader_.read(work));
+    return found;
+}
+
+Result<> SqlLedger::keep_budgets(const std::map<std::string, KeptBudget>& budgets) {
+    if (budgets.empty()) return {};
+    return write([&](soci::session& sql) -> Result<> {
+        write_budgets(sql, budgets);
+        return {};
+    });
 }
 
 Result<RolledUp> SqlLedger::roll_up(std::int64_t before_s, const std::stop_token& stop) {

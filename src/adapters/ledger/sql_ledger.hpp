@@ -22,6 +22,8 @@ class SqlLedger : public LedgerStore {
     Result<std::vector<UsageRecord>> records(const std::string& ns, Window window) override;
     Result<std::vector<UsageSum>> usage(const std::string& ns, Window window) override;
     Result<std::map<std::string, std::vector<UsageSum>>> usage_by_namespace(Window window) override;
+    Result<std::map<std::string, KeptBudget>> budgets() override;
+    Result<> keep_budgets(const std::map<std::string, KeptBudget>& budgets) override;
     Result<RolledUp> roll_up(std::int64_t before_s, const std::stop_token& stop) override;
     Result<std::int64_t> remove_before(std::int64_t unix_s, const std::stop_token& stop) override;
 

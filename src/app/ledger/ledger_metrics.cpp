@@ -10,8 +10,8 @@
 namespace tessera {
 namespace {
 
-constexpr std::array<std::string_view, kStoreCalls> kCallNames = {"open",    "add",    "usage",
-                                                                  "roll_up", "remove", "check"};
+constexpr std::array<std::string_view, kStoreCalls> kCallNames = {
+    "open", "add", "usage", "roll_up", "remove", "check", "budgets", "keep_budgets"};
 constexpr std::array<std::string_view, 2> kRefusalNames = {"invalid", "newer_version"};
 
 }  // namespace

@@ -15,8 +15,8 @@
 namespace tessera {
 
 // The values of the label `operation` of tessera_ledger_store_errors_total, by their names.
-enum class StoreCall { open, add, usage, roll_up, remove, check };
-inline constexpr std::size_t kStoreCalls = 6;
+enum class StoreCall { open, add, usage, roll_up, remove, check, budgets, keep_budgets };
+inline constexpr std::size_t kStoreCalls = 8;
 std::string_view to_string(StoreCall call);
 
 // The values of the label `reason` of tessera_ledger_requests_refused_total, by their names.

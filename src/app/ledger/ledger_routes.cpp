@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "wire/tessera/kept_budgets_json.hpp"
 #include "wire/tessera/usage_records_json.hpp"
 #include "wire/tessera/usage_sums_json.hpp"
 #include "wire/text/json.hpp"
@@ -18,6 +19,8 @@ constexpr int kRetryAfterS = 30;
 // An agent removes records that get this status, and no others. Other servers and proxies answer
 // 400 for many reasons.
 constexpr int kUnprocessable = 422;
+// Clocks of nodes differ.
+constexpr std::int64_t kMostAheadSeconds = 300;
 
 RouteAnswer refusal(const Error& error, int status) {
     return plain_answer(status, error.text + "\n");
@@ -30,9 +33,20 @@ RouteAnswer store_error(const Error& error) {
     return out;
 }
 
-const LedgerRouteRow* find_route(std::string_view path) {
-    const auto* const row = std::ranges::find(kLedgerRoutes, path, &LedgerRouteRow::path);
+const LedgerRouteRow* find_route(std::string_view method, std::string_view path) {
+    const auto* const row = std::ranges::find_if(kLedgerRoutes, [&](const LedgerRouteRow& each) {
+        return each.method == method && each.path == path;
+    });
     return row == kLedgerRoutes.end() ? nullptr : row;
+}
+
+// "GET, POST"; empty if no route has the path.
+std::string methods_of(std::string_view path) {
+    std::string out;
+    for (const LedgerRouteRow& row : kLedgerRoutes) {
+        if (row.path == path) out += (out.empty() ? "" : ", ") + std::string(row.method);
+    }
+    return out;
 }
 
 std::string write_added(const AddedRecords& records) {
@@ -48,11 +62,12 @@ std::string write_added(const AddedRecords& records) {
 }  // namespace
 
 std::optional<RouteAnswer> LedgerRoutes::refuse(const RequestHead& head) {
-    const LedgerRouteRow* const row = find_route(head.path);
-    if (row == nullptr) return plain_answer(404, "404 page not found\n");
-    if (row->method != head.method) {
+    const LedgerRouteRow* const row = find_route(head.method, head.path);
+    if (row == nullptr) {
+        std::string methods = methods_of(head.path);
+        if (methods.empty()) return plain_answer(404, "404 page not found\n");
         RouteAnswer out = plain_answer(405, "Method Not Allowed\n");
-        out.allow = std::string(row->method);
+        out.allow = std::move(methods);
         return out;
     }
     if (row->need == LedgerNeed::nothing) return std::nullopt;
@@ -61,13 +76,17 @@ std::optional<RouteAnswer> LedgerRoutes::refuse(const RequestHead& head) {
 }
 
 RouteAnswer LedgerRoutes::answer(const LedgerRequest& request) {
-    const LedgerRouteRow* const row = find_route(request.path);
+    const LedgerRouteRow* const row = find_route(request.method, request.path);
     if (row == nullptr) return plain_answer(404, "404 page not found\n");
     switch (row->route) {
         case LedgerRoute::records:
             return add(request.body);
         case LedgerRoute::usage:
             return usage(request.query);
+        case LedgerRoute::budgets:
+            return budgets();
+        case LedgerRoute::keep_budgets:
+            return keep_budgets(request.body);
         case LedgerRoute::metrics:
             return {.body = parts_.metrics.expose(parts_.upkeep.not_ready().empty()),
                     .content_type = "text/plain; version=0.0.4; charset=utf-8"};
@@ -137,6 +156,32 @@ RouteAnswer LedgerRoutes::usage(std::string_view query) {
         if (!one->empty()) sums.by_namespace.emplace(asked->ns, *std::move(one));
     }
     return {.body = write_usage_sums(sums)};
+}
+
+RouteAnswer LedgerRoutes::budgets() {
+    if (auto refused = refuse_now()) return *std::move(refused);
+    const auto kept = parts_.faults.note(StoreCall::budgets, parts_.store.budgets());
+    if (!kept) return store_error(kept.error());
+    return {.body = write_kept_budgets(*kept)};
+}
+
+RouteAnswer LedgerRoutes::keep_budgets(std::string_view body) {
+    if (auto refused = refuse_now()) return *std::move(refused);
+    const auto budgets = read_kept_budgets(body);
+    if (!budgets) return refusal(budgets.error(), http_status(budgets.error().code));
+    // It would count until that time comes, whatever the next evaluations say.
+    const std::int64_t now_s = parts_.clock.unix_ns() / kNanosPerSecond;
+    for (const auto& [ns, budget] : *budgets) {
+        if (budget.state.last_seen_s <= now_s + kMostAheadSeconds) continue;
+        return plain_answer(kUnprocessable,
+                            "the budget of " + ns +
+                                " was evaluated in the future; set the clocks of the controllers' "
+                                "nodes and of the ledger's node\n");
+    }
+    const auto kept =
+        parts_.faults.note(StoreCall::keep_budgets, parts_.store.keep_budgets(*budgets));
+    if (!kept) return store_error(kept.error());
+    return {.body = "{}\n"};
 }
 
 }  // namespace tessera

@@ -35,6 +35,7 @@ class LedgerRoutes {
         LedgerMetrics& metrics;
         LedgerUpkeep& upkeep;
         TokenReviews& tokens;
+        Clock& clock;
     };
     // All references outlive this.
     explicit LedgerRoutes(Parts parts) : parts_(parts) {}
@@ -52,6 +53,8 @@ class LedgerRoutes {
     std::optional<RouteAnswer> refuse_now();
     RouteAnswer add(std::string_view body);
     RouteAnswer usage(std::string_view query);
+    RouteAnswer budgets();
+    RouteAnswer keep_budgets(std::string_view body);
     RouteAnswer refuse_records(const Error& error);
 
     const Parts parts_;

@@ -7,6 +7,7 @@
 #include "testing/fakes/fake_access_review.hpp"
 #include "testing/fakes/fake_clock.hpp"
 #include "testing/fakes/fake_ledger_store.hpp"
+#include "wire/tessera/kept_budgets_json.hpp"
 #include "wire/tessera/usage_records_json.hpp"
 #include "wire/tessera/usage_sums_json.hpp"
 
@@ -51,7 +52,7 @@ class LedgerRoutesTest : public testing::Test {
     LedgerMetrics metrics_;
     StoreFaults faults_{metrics_};
     LedgerUpkeep upkeep_{{store_, faults_, metrics_, clock_}, 0};
-    LedgerRoutes routes_{{store_, faults_, metrics_, upkeep_, tokens_}};
+    LedgerRoutes routes_{{store_, faults_, metrics_, upkeep_, tokens_, clock_}};
 };
 
 // Goal: a record that is sent again counts once, and the sums are those of the records.
@@ -154,6 +155,29 @@ TEST_F(LedgerRoutesTest, RefusesWhileTheDatabaseIsAway) {
     store_.fault.reset();
     upkeep_.check();
     EXPECT_EQ(post({record(1)}).status, 200);
+}
+
+// Goal: what is kept of budgets is read back. A controller whose clock is ahead changes nothing.
+TEST_F(LedgerRoutesTest, KeepsBudgets) {
+    const std::int64_t now_s = clock_.unix_ns() / kNanosPerSecond;
+    const auto post_at = [&](std::int64_t seen_s) {
+        KeptBudget budget{.uid = "u", .state = {}, .reported = 80};
+        budget.state.last_seen_s = seen_s;
+        budget.state.current = {0, kEndOfTime};
+        return routes_.answer(
+            {"POST", "/ledger/budgets", "", write_kept_budgets({{"team", budget}})});
+    };
+    EXPECT_EQ(post_at(now_s).status, 200);
+    const std::string kept = get("/ledger/budgets").body;
+    EXPECT_EQ(read_kept_budgets(kept).value().at("team").state.last_seen_s, now_s);
+    const RouteAnswer ahead = post_at(now_s + 3'600);
+    EXPECT_EQ(ahead.status, 422);
+    EXPECT_THAT(ahead.body, HasSubstr("the budget of team was evaluated in the future"));
+    EXPECT_EQ(get("/ledger/budgets").body, kept);
+    EXPECT_EQ(routes_.answer({"POST", "/ledger/budgets", "", "{"}).status, 400);
+    store_.fault = Error{Code::unavailable, "no answer"};
+    EXPECT_EQ(post_at(now_s).status, 503);
+    EXPECT_EQ(get("/ledger/budgets").status, 503);
 }
 
 // Goal: the right to read is none to write, and the reverse. A request for anything else is refused

@@ -22,9 +22,9 @@ class LedgerUpkeep {
     static constexpr std::chrono::minutes kRoundPeriod{10};
     static constexpr std::chrono::hours kRollUpAfter{24};
     static constexpr std::chrono::hours kRemovalPeriod{24};
-    // Agents send records again for eight days at most. Records that arrive after their hour was
-    // removed do not count.
-    static constexpr std::int64_t kLeastRetentionDays = 9;
+    // A monthly budget needs the records of its period, and of the eight days before in which
+    // agents may send records again.
+    static constexpr std::int64_t kLeastRetentionDays = 40;
 
     struct Parts {
         LedgerStore& store;

@@ -45,7 +45,8 @@ std::vector<std::pair<std::string, std::string>> missing_limits(const ContainerS
     return limits;
 }
 
-PodEdits admit_pod(const CreatedPod& pod, const AdmissionRules& rules, const Dialects& dialects) {
+PodEdits admit_pod(const CreatedPod& pod, const AdmissionRules& rules, const Dialects& dialects,
+                   const GovernedNamespace* governed) {
     PodEdits edits;
     if (pod.is_mirror) return edits;
     for (const std::string& annotation : pod.annotations)
@@ -59,6 +60,12 @@ PodEdits admit_pod(const CreatedPod& pod, const AdmissionRules& rules, const Dia
         for (auto& [resource, amount] : missing_limits(spec, dialects))
             edits.limits.push_back({spec.kind, position, std::move(resource), std::move(amount)});
     }
+    if (governed != nullptr) {
+        edits.priority_class =
+            priority_class_of(*governed, pod.priority_class, pod.priority.value_or(0));
+    }
+    edits.removes_priority = !edits.priority_class.empty() && pod.priority.has_value();
+    edits.removes_preemption_policy = !edits.priority_class.empty() && pod.has_preemption_policy;
     return edits;
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "domain/budget/governed_namespace.hpp"
 #include "domain/dialect/dialect.hpp"
 #include "domain/request/container_spec.hpp"
 
@@ -27,6 +30,10 @@ struct CreatedPod {
     bool is_mirror = false;  // of a static pod: kubelet refuses it if it was changed
     std::string scheduler;
     std::string runtime_class;
+    std::string priority_class;
+    // The API server computed these from the class, before it asked the webhook.
+    std::optional<std::int64_t> priority{};
+    bool has_preemption_policy = false;
     std::vector<CreatedContainer> containers;
     std::vector<std::string> annotations;  // the keys
 };
@@ -53,6 +60,10 @@ struct AddedLimit {
 struct PodEdits {
     std::string scheduler;
     std::string runtime_class;
+    std::string priority_class;
+    // With a priority class: the API server refuses a pod with a class and another class's numbers.
+    bool removes_priority = false;
+    bool removes_preemption_policy = false;
     std::vector<AddedLimit> limits;
     std::vector<std::string> removed_annotations;
 
@@ -68,6 +79,8 @@ std::vector<std::pair<std::string, std::string>> missing_limits(const ContainerS
                                                                 const Dialects& dialects);
 
 // A pod that requests no GPU, in any dialect that is switched on, keeps all but forged allocations.
-PodEdits admit_pod(const CreatedPod& pod, const AdmissionRules& rules, const Dialects& dialects);
+// `governed`: the pod's namespace; null: it has no budget.
+PodEdits admit_pod(const CreatedPod& pod, const AdmissionRules& rules, const Dialects& dialects,
+                   const GovernedNamespace* governed = nullptr);
 
 }  // namespace tessera

@@ -90,5 +90,36 @@ TEST(PodAdmission, ForgedAllocationsAreRemoved) {
     EXPECT_EQ(admitted(pod), PodEdits{}) << "kubelet owns the mirror of a static pod";
 }
 
+// Goal: a budget that lowers priorities gives the default class to pods without one, and the lower
+// class to all when it is spent, with what the API server computed before removed. Others change no
+// class.
+TEST(PodAdmission, PriorityClasses) {
+    CreatedPod pod{.containers = {container({{"tessera.dev/gpu-memory", "3Gi"}})}};
+    pod.priority = 0;
+    GovernedNamespace governed{.when_spent = WhenSpent::lower_priority};
+    const auto edits = [&] { return admit_pod(pod, {}, all_dialects(), &governed); };
+    EXPECT_EQ(edits().priority_class, "gpu-default-priority");
+    EXPECT_TRUE(edits().removes_priority);
+    EXPECT_FALSE(edits().removes_preemption_policy);
+    pod.priority_class = "own";
+    EXPECT_EQ(edits().priority_class, "");
+    EXPECT_FALSE(edits().removes_priority);
+    governed.verdict.is_spent = true;
+    pod.priority = 2'000'000;
+    pod.has_preemption_policy = true;
+    EXPECT_EQ(edits().priority_class, "gpu-lower-priority");
+    EXPECT_TRUE(edits().removes_preemption_policy);
+    pod.priority = 9'999;
+    EXPECT_EQ(edits().priority_class, "") << "it is not raised";
+    pod.priority = 2'000'000;
+    for (const WhenSpent other : {WhenSpent::deny_new, WhenSpent::none, WhenSpent::suspend}) {
+        governed.when_spent = other;
+        EXPECT_EQ(edits().priority_class, "");
+    }
+    governed.when_spent = WhenSpent::lower_priority;
+    EXPECT_EQ(admit_pod(CreatedPod{}, {}, all_dialects(), &governed), PodEdits{})
+        << "a pod without GPUs";
+}
+
 }  // namespace
 }  // namespace tessera

@@ -46,6 +46,11 @@ constexpr GpuDuration gpu_hours(std::int64_t n) {
     return {static_cast<WideInt>(n) * kNanosPerSecond * 3600};
 }
 
+// Towards zero.
+constexpr GpuDuration whole_seconds(GpuDuration duration) {
+    return {duration.nanos / kNanosPerSecond * kNanosPerSecond};
+}
+
 // The most that text may say.
 inline constexpr std::int64_t kMostGpuHours = 1'000'000'000;
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "domain/budget/kept_budget.hpp"
 #include "domain/budget/usage_record.hpp"
 #include "domain/budget/usage_sum.hpp"
 
@@ -54,6 +55,8 @@ struct RolledUp {
 // Windows may be of any times. Windows and records have seconds; hours are aligned to the epoch.
 class LedgerStore {
   public:
+    static constexpr std::int64_t kBudgetsKeptSeconds = std::int64_t{35} * 24 * 3600;
+
     virtual ~LedgerStore() = default;
 
     // All of the records or none of them, in one transaction. A record that check_record refuses,
@@ -75,6 +78,14 @@ class LedgerStore {
     // The same for each namespace with usage in the window, all of one moment.
     [[nodiscard]] virtual Result<std::map<std::string, std::vector<UsageSum>>> usage_by_namespace(
         Window window) = 0;
+
+    // What is kept of the budgets of namespaces, by namespace.
+    [[nodiscard]] virtual Result<std::map<std::string, KeptBudget>> budgets() = 0;
+    // Replaces what is kept of these namespaces, in one transaction, unless the same budget
+    // (KeptBudget::uid) was evaluated later (BudgetState::last_seen_s). Budgets that were evaluated
+    // kBudgetsKeptSeconds before the latest of these are removed: they were deleted.
+    [[nodiscard]] virtual Result<> keep_budgets(
+        const std::map<std::string, KeptBudget>& budgets) = 0;
 
     // Joins the records of hours that end at or before `before_s` (unix seconds), as the domain's
     // roll_up does. Nothing that the other calls say about usage changes. Each transaction joins

@@ -1,6 +1,5 @@
 #include "programs/agent/agent_config.hpp"
 
-#include "adapters/http/server_url.hpp"
 #include "adapters/kubeconfig/kubeconfig.hpp"
 #include "base/dns_name.hpp"
 #include "domain/container_start/runtime_support.hpp"
@@ -47,20 +46,6 @@ Result<> check_enforcers(const Config& config) {
                                      "MPS does not limit a container's memory");
 }
 
-Result<> check_metering(const Config& config) {
-    if (config.ledger_url.empty()) return {};
-    const auto server = parse_server_url(config.ledger_url);
-    if (!server) return fail(server.error().in("ledger_url"));
-    if (!server->tls && server->host != "127.0.0.1" && server->host != "localhost") {
-        return fail(Code::invalid_argument,
-                    "ledger_url: the agent would send its token without encryption; write https");
-    }
-    if (!server->tls || !config.ledger_ca_file.empty()) return {};
-    return fail(Code::invalid_argument,
-                "ledger_ca_file: missing; name the file with the certificate authorities of the "
-                "ledger");
-}
-
 Result<ConfigValues> merged(const ConfigValues& values, const StringMap& first) {
     ConfigValues all(first.begin(), first.end());
     all.insert(values.begin(), values.end());
@@ -104,7 +89,7 @@ Result<> check_config(const ConfigValues& values) {
     }
 #endif
     TRY_VOID(check_enforcers(config));
-    TRY_VOID(check_metering(config));
+    TRY_VOID(check_ledger_server(ledger_of(config)));
     TRY_VOID(check_of_node(config));
     TRY_VOID(check_node_configs(values));
     if (!config.kubeconfig.empty()) TRY_VOID(connect_info({.path = config.kubeconfig}));
@@ -122,6 +107,10 @@ Result<ConfigValues> with_node_config(const ConfigValues& values, const std::str
     if (config == configs.end())
         return fail(Code::internal, "node_configs: there is no configuration " + name);
     return merged(values, config->second);
+}
+
+LedgerServer ledger_of(const Config& config) {
+    return {config.ledger_url, config.ledger_ca_file, config.ledger_token_file};
 }
 
 }  // namespace tessera

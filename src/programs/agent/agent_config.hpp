@@ -6,6 +6,7 @@
 #include <string>
 
 #include "programs/common/config.hpp"
+#include "programs/common/ledger_server.hpp"
 #include "programs/common/run_program.hpp"
 
 namespace tessera {
@@ -17,6 +18,8 @@ namespace tessera {
 // The first fault, with the name of its row and the fix; also of the configurations for single
 // nodes.
 Result<> check_config(const ConfigValues& values);
+
+LedgerServer ledger_of(const Config& config);
 
 // Of a checked configuration: the names in node_configs, and the values with those of one name
 // before all others. An empty name: no change.

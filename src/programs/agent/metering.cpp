@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "adapters/http/server_url.hpp"
-#include "adapters/kubeconfig/credential_sources.hpp"
 #include "app/common/periodic.hpp"
 #include "base/log.hpp"
 
@@ -20,10 +18,7 @@ Metering::Metering(UsageFolderOptions folder, NodeMeterClock meter_clock, HttpEn
 
 Result<std::unique_ptr<Metering>> Metering::open(const Config& config, const HttpClient& api,
                                                  Clock& clock, UsageMetering::Gpus gpus) {
-    TRY(HttpEndpoint ledger, parse_server_url(config.ledger_url));
-    ledger.credentials = config.ledger_token_file.empty()
-                             ? api.endpoint().credentials
-                             : token_from_file(config.ledger_token_file);
+    TRY(HttpEndpoint ledger, ledger_endpoint(ledger_of(config), api));
     TRY(NodeMeterClock meter_clock, NodeMeterClock::open());
     std::unique_ptr<Metering> metering(new Metering(
         {.folder = config.usage_folder, .most_bytes = config.usage_mib * kMiB},

@@ -73,6 +73,7 @@ Result<> check_config(const ConfigValues& values) {
     TRY_VOID(leadership_of(config));
     TRY_VOID(service_port_of(config));
     TRY_VOID(check_listen_config(listen_config_of(config)));
+    TRY_VOID(check_ledger_server(ledger_of(config)));
     if (!config.kubeconfig.empty()) TRY_VOID(connect_info({.path = config.kubeconfig}));
     return check_seal(config.allocation_key_file);
 }
@@ -81,6 +82,21 @@ AdmissionRules admission_of(const Config& config) {
     return {.own_annotations = key::kWrittenByTessera,
             .scheduler = config.webhook_scheduler,
             .runtime_class = config.webhook_runtime_class};
+}
+
+LedgerServer ledger_of(const Config& config) {
+    return {config.ledger_url, config.ledger_ca_file, config.ledger_token_file};
+}
+
+AccessOptions access_of(const Config& config) {
+    return {.certificates = !config.client_ca_file.empty(), .open_reads = config.open_reads};
+}
+
+AccessOptions service_access_of(const Config& config, const CustomMetrics& custom_metrics) {
+    return {.certificates = true,
+            .open_reads = config.open_reads,
+            .admissions = true,
+            .is_front_proxy = custom_metrics.front_proxy_check()};
 }
 
 }  // namespace tessera

@@ -4,9 +4,12 @@
 #include <array>
 #include <string>
 
+#include "app/scheduler/http/access.hpp"
 #include "domain/admission/pod_admission.hpp"
 #include "programs/common/config.hpp"
+#include "programs/common/ledger_server.hpp"
 #include "programs/common/run_program.hpp"
+#include "programs/controller/custom_metrics.hpp"
 #include "programs/controller/leadership.hpp"
 #include "programs/controller/listen_config.hpp"
 #include "programs/service/service_port.hpp"
@@ -26,5 +29,8 @@ HealthPort health_port_of(const Config& config);
 Result<LeadershipOptions> leadership_of(const Config& config);
 Result<ServicePortOptions> service_port_of(const Config& config);
 AdmissionRules admission_of(const Config& config);
+LedgerServer ledger_of(const Config& config);
+AccessOptions access_of(const Config& config);
+AccessOptions service_access_of(const Config& config, const CustomMetrics& custom_metrics);
 
 }  // namespace tessera

@@ -20,8 +20,8 @@
 #include "base/log.hpp"
 #include "programs/common/run_program.hpp"
 #include "programs/common/seal_file.hpp"
+#include "programs/controller/budgets.hpp"
 #include "programs/controller/controller_config.hpp"
-#include "programs/controller/custom_metrics.hpp"
 #include "programs/controller/leader_tasks.hpp"
 
 namespace tessera {
@@ -56,11 +56,11 @@ HttpServerOptions server_options_of(const Config& config) {
             .tls = listen_config_of(config).tls};
 }
 
-AccessOptions service_access_of(const Config& config, const CustomMetrics& custom_metrics) {
-    return {.certificates = true,
-            .open_reads = config.open_reads,
-            .admissions = true,
-            .is_front_proxy = custom_metrics.front_proxy_check()};
+void log_started(const Config& config, int port, std::string_view policy) {
+    log_event(Event::started, {{"version", TESSERA_VERSION},
+                               {"address", config.listen},
+                               {"port", port},
+                               {"policy", std::string(policy)}});
 }
 
 Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
@@ -92,7 +92,9 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     });
     LeaderTasks tasks({api, cache, metrics, clock, sealed, leadership.fence(), &policies,
                        nominations_of(config)});
-    const AdmissionRules admission = admission_of(config);
+    TRY(const auto budgets, open_budgets(ledger_of(config), api, clock, leadership.fence()));
+    const Admission admission{.rules = admission_of(config),
+                              .budgets = budgets ? &budgets->table() : nullptr};
     SchedulerRoutes routes(scheduler, cache, metrics, informers.synced(), leadership.election(),
                            config.preempt ? &tasks.preemption() : nullptr,
                            SchedulerRoutes::kOwnerBound, &admission, &tasks.nominator());
@@ -109,28 +111,26 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     ServicePort service(api, clock, options, answer, gate_of(service_access),
                         custom_metrics.client_authorities());
     const HttpServer::Handler health_answer = [&](HttpRequest& request) {
-        const bool is_early = request.path == "/readyz" && !service.is_ready();
-        return is_early ? service.not_ready() : answer(request);
+        if (request.path != "/readyz") return answer(request);
+        if (budgets && !budgets->has_evaluated()) return Budgets::not_ready();
+        return service.is_ready() ? answer(request) : service.not_ready();
     };
-    Access access(
-        review, clock,
-        {.certificates = !config.client_ca_file.empty(), .open_reads = config.open_reads});
+    Access access(review, clock, access_of(config));
     HttpServer server(server_options_of(config), answer, gate_of(access));
     TRY(const int port, listen_soon(server, stop));
     TRY(const std::jthread health, serve_health(health_port_of(config), health_answer, stop));
-    log_event(Event::started, {{"version", TESSERA_VERSION},
-                               {"address", config.listen},
-                               {"port", port},
-                               {"policy", std::string(policy->name)}});
+    log_started(config, port, policy->name);
     leadership.begin(informers);
     service.begin();
     custom_metrics.start();
+    if (budgets) budgets->start();
     tasks.start({.preempts = config.preempt, .ends_training_roles = config.training_jobs});
     server.serve(stop);
     service.end();
     custom_metrics.stop();
     tasks.stop();
     leadership.end();
+    if (budgets) budgets->stop();
     return {};
 }
 

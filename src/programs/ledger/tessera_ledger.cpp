@@ -33,7 +33,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     LedgerUpkeep upkeep({*store, faults, metrics, clock}, config.retention_days);
     KubeAccessReview review(api, kTokenAudience);
     TokenReviews tokens(review, clock, kTokens);
-    LedgerRoutes routes({*store, faults, metrics, upkeep, tokens});
+    LedgerRoutes routes({*store, faults, metrics, upkeep, tokens, clock});
     const HttpServer::Handler answer = [&](HttpRequest& request) {
         return to_http(routes.answer({request.method, request.path, request.query, request.body}));
     };

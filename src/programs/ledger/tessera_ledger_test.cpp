@@ -175,7 +175,7 @@ TEST_F(LedgerProgram, ChecksItsConfiguration) {
     EXPECT_THAT(check(1, "--database=ledger.db"), HasSubstr("database: is neither an absolute"));
     EXPECT_THAT(check(2, "--retention-days=400"), HasSubstr("service: missing"));
     EXPECT_THAT(check(2, "--service=ledger"), HasSubstr("is not NAMESPACE/NAME"));
-    EXPECT_THAT(check(0, "--retention-days=8"), HasSubstr("write 0, or 9 or more"));
+    EXPECT_THAT(check(0, "--retention-days=39"), HasSubstr("write 0, or 40 or more"));
     EXPECT_THAT(check(4, "--health-port=" + std::to_string(port_)),
                 HasSubstr("is also the value of port"));
 }

@@ -39,6 +39,9 @@ CreatedPod read_created_pod(JsonValue pod, const Dialects& dialects) {
     out.node = NodeName(spec["nodeName"].text_or(""));
     out.scheduler = spec["schedulerName"].text_or("");
     out.runtime_class = spec["runtimeClassName"].text_or("");
+    out.priority_class = spec["priorityClassName"].text_or("");
+    out.priority = spec["priority"].integer();
+    out.has_preemption_policy = spec["preemptionPolicy"].present();
     for (const auto& [key, value] : pod["metadata"]["annotations"].members())
         out.annotations.emplace_back(key);
     out.is_mirror = pod["metadata"]["annotations"][kMirror].present();
@@ -102,6 +105,7 @@ Result<AdmissionRequest> read_admission_review(JsonValue review, const Dialects&
     const JsonValue pod = row->pod(request["object"]);
     if (!pod.is_object()) return bad("request.object", "", is_pod ? "a pod" : "a template of pods");
     AdmissionRequest out{.id = {version, uid},
+                         .ns = request["namespace"].text_or(""),
                          .is_pod = is_pod,
                          .checked = {.pod = read_created_pod(pod, dialects),
                                      .info = read_defaulted_pod(pod, dialects),
@@ -118,6 +122,9 @@ std::string write_pod_patch(const PodEdits& edits) {
         patch.remove("/metadata/annotations/" + pointer_part(key));
     if (!edits.scheduler.empty()) patch.add("/spec/schedulerName", edits.scheduler);
     if (!edits.runtime_class.empty()) patch.add("/spec/runtimeClassName", edits.runtime_class);
+    if (!edits.priority_class.empty()) patch.add("/spec/priorityClassName", edits.priority_class);
+    if (edits.removes_priority) patch.remove("/spec/priority");
+    if (edits.removes_preemption_policy) patch.remove("/spec/preemptionPolicy");
     for (const AddedLimit& limit : edits.limits)
         add_limit(patch, limit);
     return patch.take();

@@ -20,6 +20,7 @@ struct AdmissionReviewId {
 
 struct AdmissionRequest {
     AdmissionReviewId id;
+    std::string ns;      // of the object
     bool is_pod = true;  // else an object with a template of pods
     PodToValidate checked;
 };

@@ -1,21 +1,11 @@
 #include "wire/kube/event_json.hpp"
 
-#include <fmt/chrono.h>
-#include <fmt/format.h>
-
+#include "base/utc_text.hpp"
 #include "wire/text/json.hpp"
 
 namespace tessera {
-namespace {
-
-std::string time_text(std::int64_t unix_s) {
-    return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(unix_s)));
-}
-
-}  // namespace
-
 std::string write_pod_event(const PodEvent& event, std::int64_t unix_s) {
-    const std::string time = time_text(unix_s);
+    const std::string time = utc_text(unix_s);
     JsonWriter w;
     w.object([&] {
         w.member("apiVersion", "v1");
@@ -46,7 +36,7 @@ std::string write_event_again(int count, std::int64_t unix_s) {
     JsonWriter w;
     w.object([&] {
         w.member("count", count);
-        w.member("lastTimestamp", time_text(unix_s));
+        w.member("lastTimestamp", utc_text(unix_s));
     });
     return w.take();
 }

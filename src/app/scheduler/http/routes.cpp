@@ -39,8 +39,8 @@ RouteAnswer not_found() {
 SchedulerRoutes::SchedulerRoutes(Scheduler& scheduler, ClusterCache& cache,
                                  SchedulerMetrics& metrics, const std::atomic<bool>& synced,
                                  const Election* election, SelfPreemption* preemption,
-                                 std::chrono::nanoseconds owner_bound,
-                                 const AdmissionRules* admission, Nominator* nominator)
+                                 std::chrono::nanoseconds owner_bound, const Admission* admission,
+                                 Nominator* nominator)
     : scheduler_(scheduler),
       cache_(cache),
       metrics_(metrics),
@@ -137,13 +137,15 @@ RouteAnswer SchedulerRoutes::metrics() {
     const auto pending = cache_.call([](ClusterState& state) { return state.pending_pods(); });
     const auto snapshot = cache_.snapshot();
     const WaitingCounts waiting = scheduler_.waiting(pending);
+    const bool has_budgets = admission_ != nullptr && admission_->budgets != nullptr;
     return {.body = metrics_.expose(
                 {.snapshot = *snapshot,
                  .waiting = waiting,
                  .synced = synced_,
                  .leads = leads(),
                  .reservations = preemption_ == nullptr ? 0 : preemption_->reservations(),
-                 .nominated = nominator_ == nullptr ? 0 : nominator_->count()}),
+                 .nominated = nominator_ == nullptr ? 0 : nominator_->count(),
+                 .budgets = has_budgets ? admission_->budgets->rows() : nullptr}),
             .content_type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 
@@ -220,7 +222,20 @@ RouteAnswer SchedulerRoutes::bind(const std::string& body) {
     return bound ? json(write_bind_result("")) : refusal(write_bind_result(bound.error().text));
 }
 
-// It needs no state, so it is answered before the first list, and by every replica.
+Result<PodEdits> SchedulerRoutes::judge(const AdmissionRequest& request) const {
+    TRY_VOID(validate_pod(request.checked, scheduler_.dialects()));
+    if (!request.is_pod) return PodEdits{};
+    const CreatedPod& pod = request.checked.pod;
+    const bool may_be_governed = admission_->budgets != nullptr && !pod.is_mirror &&
+                                 requests_gpus(pod, scheduler_.dialects());
+    const auto governed = may_be_governed ? admission_->budgets->find(request.ns)
+                                          : std::optional<GovernedNamespace>();
+    if (governed) TRY_VOID(may_create_pod(request.ns, *governed));
+    return admit_pod(pod, admission_->rules, scheduler_.dialects(),
+                     governed ? &*governed : nullptr);
+}
+
+// It needs no state of the cluster, so it is answered before the first list, and by every replica.
 RouteAnswer SchedulerRoutes::admit(const std::string& body) {
     if (admission_ == nullptr) return not_found();
     const auto document = JsonDocument::parse(body);
@@ -231,12 +246,7 @@ RouteAnswer SchedulerRoutes::admit(const std::string& body) {
         log_event(Event::webhook_refused, {{"reason", reason}});
         return {.status = 400, .body = R"({"error":)" + json_string(reason) + "}", .failed = true};
     }
-    const auto judge = [&]() -> Result<PodEdits> {
-        TRY_VOID(validate_pod(request->checked, scheduler_.dialects()));
-        if (!request->is_pod) return PodEdits{};
-        return admit_pod(request->checked.pod, *admission_, scheduler_.dialects());
-    };
-    const auto verdict = judge();
+    const auto verdict = judge(*request);
     if (!verdict)
         log_event(Event::request_refused, {{"verb", "admit"}, {"reason", verdict.error().text}});
     return json(write_admission_answer(request->id, verdict));

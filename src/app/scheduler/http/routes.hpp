@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "app/common/route_answer.hpp"
+#include "app/scheduler/budget/budget_table.hpp"
 #include "app/scheduler/http/route_table.hpp"
 #include "app/scheduler/leader/election.hpp"
 #include "app/scheduler/nomination/nominator.hpp"
@@ -23,6 +24,13 @@ struct RouteRequest {
     std::string_view method;
     std::string_view path;  // without the query
     std::string& body;      // may be padded by the parser
+};
+
+struct AdmissionRequest;  // wire/kube/admission_json.hpp
+
+struct Admission {
+    AdmissionRules rules;
+    const BudgetTable* budgets = nullptr;  // null: there are none
 };
 
 class SchedulerRoutes {
@@ -41,7 +49,7 @@ class SchedulerRoutes {
                     const std::atomic<bool>& synced, const Election* election = nullptr,
                     SelfPreemption* preemption = nullptr,
                     std::chrono::nanoseconds owner_bound = kOwnerBound,
-                    const AdmissionRules* admission = nullptr, Nominator* nominator = nullptr);
+                    const Admission* admission = nullptr, Nominator* nominator = nullptr);
 
     RouteAnswer answer(const RouteRequest& request);
 
@@ -57,6 +65,7 @@ class SchedulerRoutes {
     [[nodiscard]] std::optional<RouteAnswer> at_leader(Route route) const;
     [[nodiscard]] std::optional<RouteAnswer> at_nominator(Route route) const;
     RouteAnswer admit(const std::string& body);
+    [[nodiscard]] Result<PodEdits> judge(const AdmissionRequest& request) const;
     RouteAnswer inspect(std::string_view node) const;
     RouteAnswer metrics();
     RouteAnswer healthz();
@@ -68,7 +77,7 @@ class SchedulerRoutes {
     const Election* election_;
     SelfPreemption* preemption_;
     const std::chrono::nanoseconds owner_bound_;
-    const AdmissionRules* admission_;
+    const Admission* admission_;
     Nominator* nominator_;
 };
 

@@ -94,11 +94,46 @@ class Routes : public ::testing::Test {
     SchedulerRoutes routes_{scheduler_, cache_, metrics_, synced_};
 };
 
+// Goal: a pod that requests GPUs is refused in a namespace whose budget is spent and denies new
+// pods. Others are not: other namespaces, and pods without GPUs. The metrics show the budget.
+TEST_F(Routes, ASpentBudgetDeniesNewPods) {
+    BudgetTable table;
+    BudgetVerdict verdict{.period = {0, 60}, .granted = gpu_hours(2), .used = gpu_hours(3)};
+    verdict.is_spent = true;
+    table.replace({{"team", {.budget = "b", .when_spent = WhenSpent::deny_new, .verdict = verdict}},
+                   {"free", {.budget = "b", .when_spent = WhenSpent::none, .verdict = verdict}}});
+    const Admission admission{.rules = {}, .budgets = &table};
+    SchedulerRoutes routes(scheduler_, cache_, metrics_, synced_, nullptr, nullptr,
+                           SchedulerRoutes::kOwnerBound, &admission);
+    const auto answer = [&](const std::string& ns, const std::string& limits) {
+        std::string review =
+            R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",)"
+            R"("namespace":")" +
+            ns +
+            R"(","kind":{"kind":"Pod"},"operation":"CREATE","object":{"spec":{"containers":[)"
+            R"({"name":"m","resources":{"limits":)" +
+            limits + R"(}}]}}}})";
+        return routes.answer({"POST", "/webhook/admit", review}).body;
+    };
+    const std::string gpus = R"({"aliyun.com/gpu-mem":"3"})";
+    const std::string denied = answer("team", gpus);
+    EXPECT_NE(denied.find("the GpuBudget b of the namespace team is spent"), std::string::npos)
+        << denied;
+    for (const std::string& text :
+         {answer("team", R"({"cpu":"1"})"), answer("free", gpus), answer("x", gpus)})
+        EXPECT_NE(text.find(R"("allowed":true)"), std::string::npos) << text;
+    std::string body;
+    const std::string text = routes.answer({"GET", "/metrics", body}).body;
+    EXPECT_NE(text.find(R"(tessera_budget_used_gpu_seconds{budget="b",namespace="team"} 10800)"),
+              std::string::npos)
+        << text;
+}
+
 // Goal: the webhook answers a review by the rules, before the first list too. A body that is no
 // review is refused, so the API server follows the webhook's failure policy.
 TEST_F(Routes, Admission) {
     synced_ = false;
-    const AdmissionRules rules{.scheduler = "tessera-scheduler"};
+    const Admission rules{.rules = {.scheduler = "tessera-scheduler"}};
     SchedulerRoutes routes(scheduler_, cache_, metrics_, synced_, nullptr, nullptr,
                            SchedulerRoutes::kOwnerBound, &rules);
     const auto post = [](SchedulerRoutes& to, std::string body) {

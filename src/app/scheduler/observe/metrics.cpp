@@ -37,6 +37,18 @@ class Gauges {
   public:
     explicit Gauges(prom::Registry& now) : now_(now) {}
 
+    void set_budgets(const BudgetTable::Rows& budgets) {
+        const auto gpu_seconds = [](GpuDuration duration) {
+            return static_cast<double>(duration.nanos) / static_cast<double>(kNanosPerSecond);
+        };
+        for (const auto& [ns, budget] : budgets) {
+            const prom::Labels labels{{"namespace", ns}, {"budget", budget.budget}};
+            budget_granted_.Add(labels).Set(gpu_seconds(budget.verdict.granted));
+            budget_used_.Add(labels).Set(gpu_seconds(budget.verdict.used));
+            budget_spent_.Add(labels).Set(budget.verdict.is_spent ? 1 : 0);
+        }
+    }
+
     void set_nodes(const Snapshot& snapshot) {
         int over = 0;
         std::array<int, 3> states{};
@@ -158,6 +170,7 @@ class SchedulerMetrics::Impl {
         gauges.set_nodes(facts.snapshot);
         gauges.set_waiting(facts.waiting);
         gauges.set_states(facts);
+        if (facts.budgets) gauges.set_budgets(*facts.budgets);
         for (const WatchedRow& row : kWatched) {
             const std::chrono::nanoseconds heard = heard_.at(number(row.what));
             gauges.set_watch_age(row.name, clock_.steady() - heard);

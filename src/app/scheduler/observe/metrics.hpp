@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/scheduler/budget/budget_table.hpp"
 #include "app/scheduler/filter/waiting.hpp"
 #include "domain/cluster/snapshot.hpp"
 #include "ports/clock.hpp"
@@ -26,6 +27,7 @@ struct SchedulerFacts {
     bool leads = false;
     std::size_t reservations = 0;  // current preemption reservations
     std::size_t nominated = 0;     // current nominations ahead of their turn
+    std::shared_ptr<const BudgetTable::Rows> budgets = nullptr;  // null: there are none
 };
 
 class SchedulerMetrics {

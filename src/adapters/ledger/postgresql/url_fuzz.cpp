@@ -1,4 +1,4 @@
-#include "adapters/ledger/postgresql_url.hpp"
+#include "adapters/ledger/postgresql/url.hpp"
 #include "testing/fuzz/fuzz.hpp"
 
 // Any text gives a URL that reads as itself, or an error that does not depend on the text.

@@ -1,4 +1,4 @@
-#include "adapters/ledger/postgresql_url.hpp"
+#include "adapters/ledger/postgresql/url.hpp"
 
 #include <fmt/format.h>
 #include <libpq-fe.h>
