@@ -26,9 +26,11 @@ ACCOUNT = "monitoring.serviceAccount.namespace=monitoring,monitoring.serviceAcco
 OPTIONAL = {"ServiceMonitor", "PodMonitor", "PrometheusRule", "NetworkPolicy",
             "SecurityContextConstraints"}
 LEDGER_IN_POSTGRESQL = [
-    "ClusterRole/tessera-ledger", "ClusterRole/tessera-ledger-reader",
+    "ClusterRole/tessera-budget-viewer", "ClusterRole/tessera-ledger", "ClusterRole/tessera-ledger-reader",
     "ClusterRole/tessera-ledger-writer", "ClusterRoleBinding/tessera-ledger",
-    "ClusterRoleBinding/tessera-ledger-writer", "ConfigMap/tessera-ledger-ca", "Role/tessera-ledger",
+    "ClusterRoleBinding/tessera-ledger-writer", "ConfigMap/tessera-ledger-ca",
+    "CustomResourceDefinition/gpubudgets.tessera.dev",
+    "PriorityClass/gpu-default-priority", "PriorityClass/gpu-lower-priority", "Role/tessera-ledger",
     "RoleBinding/tessera-ledger", "Secret/tessera-ledger-ca", "Service/tessera-ledger",
     "ServiceAccount/tessera-ledger", "StatefulSet/tessera-ledger"]
 LEDGER = sorted([*LEDGER_IN_POSTGRESQL, "PersistentVolumeClaim/tessera-ledger"])
@@ -137,7 +139,7 @@ class ChartTest(unittest.TestCase):
                 ("guard.cgroupFolder=/sys/fs/cgroup,guard.enabled=false",
                  "guard.cgroupFolder: only the guard limits a container's compute"),
                 ("guard.cgroupFolder=cgroup", "/guard/cgroupFolder"),
-                ("ledger.retentionDays=8", "/ledger/retentionDays"),
+                ("ledger.retentionDays=39", "/ledger/retentionDays"),
                 ("ledger.storage.size=many", "/ledger/storage/size"),
                 ("ledger.nodeFolder=usage", "/ledger/nodeFolder"),
                 ("ledger.postgresql=null", "missing property 'postgresql'"),

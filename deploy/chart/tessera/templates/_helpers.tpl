@@ -120,3 +120,32 @@ matchExpressions:
     operator: NotIn
     values: {{ concat (list "kube-system" .Release.Namespace) .Values.webhook.excludedNamespaces | uniq | toJson }}
 {{- end -}}
+
+{{- /* The schema of an amount of time: domain/budget/gpu_duration.hpp has the exact rules. */}}
+{{- define "tessera.gpuDuration" -}}
+type: string
+minLength: 2
+maxLength: 64
+pattern: ^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+([.][0-9]{1,9})?s)?$
+{{- end }}
+
+{{- /* The flags of a client of the ledger. */}}
+{{- define "tessera.ledgerFlags" -}}
+- --ledger-url=https://tessera-ledger.{{ .Release.Namespace }}.svc
+- --ledger-ca-file=/etc/tessera/ledger/ca/ca.crt
+- --ledger-token-file=/etc/tessera/ledger/token/token
+{{- end }}
+
+{{- define "tessera.ledgerMounts" -}}
+- {name: ledger-ca, mountPath: /etc/tessera/ledger/ca, readOnly: true}
+- {name: ledger-token, mountPath: /etc/tessera/ledger/token, readOnly: true}
+{{- end }}
+
+{{- define "tessera.ledgerVolumes" -}}
+# The ledger makes the authority later than its clients start.
+- {name: ledger-ca, configMap: {name: tessera-ledger-ca, optional: true}}
+- name: ledger-token
+  projected:
+    defaultMode: 0440
+    sources: [{serviceAccountToken: {audience: tessera-ledger, expirationSeconds: 3600, path: token}}]
+{{- end }}
